@@ -39,7 +39,7 @@ from . import (  # noqa: E402
 from .blender import cache_files, native, translations  # noqa: E402
 from .operators import importing, modal_job  # noqa: E402
 from .scene import model_file, path_remapping  # noqa: E402
-from .ui import menus, model_properties, panels, preferences, report, shown  # noqa: E402
+from .ui import menus, model_properties, panels, preferences, report, shown_model  # noqa: E402
 
 _parts = (
     translations,
@@ -63,7 +63,7 @@ _parts = (
     physics,
     preview,
     attach,
-    shown,
+    shown_model,
     panels,
     menus,
 )

@@ -10,7 +10,7 @@ from ..blender.user_error import UserError
 from ..pose import ik_source, pose_source
 from ..preview import switch
 from ..scene import saved_state
-from . import display, tick
+from . import display_armature, tick
 
 _BY_SOURCE = f"{tick.FUNCTION}(self, depsgraph, frame)"  # `frame` makes it depend on time
 _BY_ARMATURE = "0.0"
@@ -19,17 +19,17 @@ _PLAYED = {"SHAPE_KEYS", "MESH_CACHE"}  # targets of bakes that play the pose so
 _known: dict[str, tuple] = {}  # name of an armature: the states for which its driver was made
 
 
-def fit(own: bpy.types.Object, meshes: tuple | None = None) -> None:
+def build(display: bpy.types.Object, meshes: tuple | None = None) -> None:
     """Make the driver depend on what the pose that is shown depends on.
 
     `meshes`: the mesh objects of the model; without, as before.
     """
     playhead.keep_values(bpy.context.scene)
     if meshes is None:
-        meshes = tuple(_meshes(own))
-    root, armature = own.pose.bones[display.ROOT], own.parent
-    root.driver_remove(display.DRIVEN)
-    driver = root.driver_add(display.DRIVEN).driver
+        meshes = tuple(_meshes(display))
+    root, armature = display.pose.bones[display_armature.ROOT], display.parent
+    root.driver_remove(display_armature.DRIVEN)
+    driver = root.driver_add(display_armature.DRIVEN).driver
     driver.type, driver.use_self = "SCRIPTED", True
     _add_transform(driver, "armature", armature)
     for number, obj in enumerate(meshes):
@@ -38,31 +38,33 @@ def fit(own: bpy.types.Object, meshes: tuple | None = None) -> None:
     driver.expression = _BY_ARMATURE
     if settings is not None:
         driver.expression = _BY_SOURCE
-        _add_property(driver, "bones", "ARMATURE", own.data, "show_axes")
+        _add_property(driver, "bones", "ARMATURE", display.data, "show_axes")
         if isinstance(settings, ik_source.Settings):
             _wait_for_armature(driver, armature, settings, meshes)
-    tick.forget(own)
-    _known[own.name] = _state(own, settings), _kind(own)
-    own.update_tag()
+    tick.forget(display)
+    _known[display.name] = _state(display, settings), _quick_state(display)
+    display.update_tag()
 
 
-def is_fit(own: bpy.types.Object) -> bool:
-    known = _known.get(own.name)
-    return known is not None and known[0] == _state(own, _shown(own.parent, tuple(_meshes(own))))
+def is_current(display: bpy.types.Object) -> bool:
+    known = _known.get(display.name)
+    return known is not None and known[0] == _state(
+        display, _shown(display.parent, tuple(_meshes(display)))
+    )
 
 
-def is_fit_in_time(own: bpy.types.Object) -> bool:
-    """As `is_fit` on another frame, on which the driver reads the settings in any case."""
-    known = _known.get(own.name)
-    return known is not None and known[1] == _kind(own)
+def is_current_on_frame(display: bpy.types.Object) -> bool:
+    """As `is_current` on another frame, on which the driver reads the settings in any case."""
+    known = _known.get(display.name)
+    return known is not None and known[1] == _quick_state(display)
 
 
 def forget() -> None:
     _known.clear()
 
 
-def curve_of(own: bpy.types.Object) -> bpy.types.FCurve | None:
-    animation = own.animation_data
+def curve_of(display: bpy.types.Object) -> bpy.types.FCurve | None:
+    animation = display.animation_data
     return animation.drivers.find(tick.PATH) if animation else None
 
 
@@ -83,23 +85,23 @@ def _is_played(obj: bpy.types.Object) -> bool:
         return False
 
 
-def _state(own: bpy.types.Object, settings: pose_source.Settings | None) -> tuple:
-    return own.parent.name, display.followed(own), settings
+def _state(display: bpy.types.Object, settings: pose_source.Settings | None) -> tuple:
+    return display.parent.name, display_armature.followed(display), settings
 
 
-def _kind(own: bpy.types.Object) -> tuple:
+def _quick_state(display: bpy.types.Object) -> tuple:
     """What the variables of the driver depend on, quickly."""
     parts = [
         (obj.name, saved_state.exists(obj, saved_state.BAKE), switch.is_live(obj))
-        for obj in _meshes(own)
+        for obj in _meshes(display)
         if obj is not None
     ]
-    settings = own.parent.mmdskin
-    return own.parent.name, settings.source, settings.model_path, parts
+    settings = display.parent.mmdskin
+    return display.parent.name, settings.source, settings.model_path, parts
 
 
-def _meshes(own: bpy.types.Object) -> list[Any]:
-    curve = curve_of(own)
+def _meshes(display: bpy.types.Object) -> list[Any]:
+    curve = curve_of(display)
     variables: Any = curve.driver.variables if curve else {}
     found: list[Any] = []
     while (name := f"{_MESH}{len(found)}") in variables:

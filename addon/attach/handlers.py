@@ -6,63 +6,65 @@ from bpy.app.handlers import persistent
 
 from ..blender import registration
 from ..preview.handlers import ONLY_WHERE_LIVE
-from . import display, driver, tick
+from . import display_armature, driver, tick
 
 
 @persistent
 def revive(*_: object) -> None:
     """Make the drivers of a loaded file work: they look up their function when compiled."""
-    found = display.every()
+    found = display_armature.all_displays()
     if found or not ONLY_WHERE_LIVE:
         tick.install()
     else:
         tick.uninstall()
-    for own in found:
-        curve = driver.curve_of(own)
-        if curve is not None and not own.library:
+    for display in found:
+        curve = driver.curve_of(display)
+        if curve is not None and not display.library:
             curve.driver.expression = curve.driver.expression
-            own.update_tag()
+            display.update_tag()
 
 
 @persistent
-def _welcome(*_: object) -> None:
+def _install_if_needed(*_: object) -> None:
     """Before an evaluation: a display armature may come from another file."""
-    if not tick.is_installed() and display.every():
+    if not tick.is_installed() and display_armature.all_displays():
         tick.install()
 
 
 @persistent
-def _follow(*_: object) -> None:
+def _update_drivers(*_: object) -> None:
     """Another pose may be shown, or bones were renamed."""
-    for own in _editable():
-        if not driver.is_fit(own):
-            display.rename(own)
-            _fit(own)
+    for display in _editable():
+        if not driver.is_current(display):
+            display_armature.rename(display)
+            _build_driver(display)
 
 
 @persistent
-def _follow_in_time(*_: object) -> None:
-    for own in _editable():
-        if not driver.is_fit_in_time(own):
-            _fit(own)
+def _update_drivers_on_frame(*_: object) -> None:
+    for display in _editable():
+        if not driver.is_current_on_frame(display):
+            _build_driver(display)
 
 
 def _editable() -> list[bpy.types.Object]:
     """All display armatures that can be changed; those without a model are removed."""
     found = []
-    for own in display.every():
-        if own.library or own.override_library:
+    for display in display_armature.all_displays():
+        if display.library or display.override_library:
             continue
-        if own.parent is None or not any(own.parent.name in s.objects for s in bpy.data.scenes):
-            display.remove(own)
+        if display.parent is None or not any(
+            display.parent.name in s.objects for s in bpy.data.scenes
+        ):
+            display_armature.remove(display)
         else:
-            found.append(own)
+            found.append(display)
     return found
 
 
-def _fit(own: bpy.types.Object) -> None:
+def _build_driver(display: bpy.types.Object) -> None:
     tick.install()
-    driver.fit(own)
+    driver.build(display)
 
 
 @persistent
@@ -76,11 +78,15 @@ _HANDLERS = [
     ("load_post", revive),
     ("undo_post", _forget),
     ("redo_post", _forget),
-    ("depsgraph_update_post", _follow),
-    *((name, _welcome) for name in ("depsgraph_update_pre", "frame_change_pre") if ONLY_WHERE_LIVE),
+    ("depsgraph_update_post", _update_drivers),
+    *(
+        (name, _install_if_needed)
+        for name in ("depsgraph_update_pre", "frame_change_pre")
+        if ONLY_WHERE_LIVE
+    ),
 ]
 if bpy.app.background:  # where a script may render before anything is updated
-    _HANDLERS += [("render_init", _follow), ("frame_change_post", _follow_in_time)]
+    _HANDLERS += [("render_init", _update_drivers), ("frame_change_post", _update_drivers_on_frame)]
 _register, _unregister = registration.handlers(_HANDLERS, once_enabled=revive)
 
 
@@ -93,6 +99,6 @@ def register() -> None:
 def unregister() -> None:
     _unregister()
     if tick.uninstall():
-        for own in display.every():
-            own.update_tag()
+        for display in display_armature.all_displays():
+            display.update_tag()
     _forget()

@@ -13,7 +13,7 @@ from ..blender.user_error import UserError, cancelled
 from ..operators.editing import editing
 from ..operators.model_operator import SwitchOperator, switch_action
 from ..scene import scene_model
-from . import display, driver, tick
+from . import display_armature, driver, tick
 
 
 class _Attaching:
@@ -60,17 +60,17 @@ class MMDSKIN_OT_attach(_Attaching, bpy.types.Operator):
             objects = _chosen(context, model)
             with editing(objects, lambda obj: _check(obj, model.armature)) as edit:
                 tick.install()
-                own, is_new = display.ensure(context, model.armature, [bone])
-                edit.on_failure(_take_back, context, own.name)
-                if is_new or driver.curve_of(own) is None:
-                    driver.fit(own, model.meshes)
+                display, is_new = display_armature.ensure(context, model.armature, [bone])
+                edit.on_failure(_remove_if_unused, context, display.name)
+                if is_new or driver.curve_of(display) is None:
+                    driver.build(display, model.meshes)
                 else:
-                    driver.fit(own)
+                    driver.build(display)
                 for obj in objects:
-                    constraint = display.attach(context, obj, own, bone)
+                    constraint = display_armature.attach(context, obj, display, bone)
                     edit.on_failure(obj.constraints.remove, constraint)
                 if not objects:
-                    _attach_empty(context, own, bone)
+                    _attach_empty(context, display, bone)
         except UserError as error:
             return cancelled(self, error)
         text = tr_count(
@@ -95,7 +95,7 @@ class MMDSKIN_OT_attach(_Attaching, bpy.types.Operator):
 
 def _chosen(context: bpy.types.Context, model: scene_model.SceneModel) -> list[bpy.types.Object]:
     """The selected objects that are not the model's own."""
-    return [obj for obj in context.selected_objects if not display.is_own(obj, model)]
+    return [obj for obj in context.selected_objects if not display_armature.is_own(obj, model)]
 
 
 def _followers(objects: list[bpy.types.Object]) -> str:
@@ -126,15 +126,17 @@ class MMDSKIN_OT_detach(_Attaching, bpy.types.Operator):
         named: Any = bpy.data.objects.get(self.object)
         objects = [named] if named is not None else context.selected_objects
         try:
-            with editing([o for o in objects if display.constraints_of(o)], _check_local) as edit:
+            with editing(
+                [o for o in objects if display_armature.constraints_of(o)], _check_local
+            ) as edit:
                 followed: dict[bpy.types.Object, None] = {}
                 for obj, _ in edit.checked:
-                    for constraint in display.constraints_of(obj):
+                    for constraint in display_armature.constraints_of(obj):
                         followed[constraint.target] = None
                         obj.constraints.remove(constraint)
-                for own in followed:
-                    if not own.library and not own.override_library:
-                        display.drop_unused(context, own)
+                for display in followed:
+                    if not display.library and not display.override_library:
+                        display_armature.drop_unused(context, display)
         except UserError as error:
             return cancelled(self, error)
         if not edit.checked:
@@ -158,7 +160,7 @@ class MMDSKIN_OT_show_pose(SwitchOperator, bpy.types.Operator):
         try:
             with editing(self.models(context), lambda model: None) as edit:
                 for model, _ in edit.checked:
-                    was = display.is_shown(display.find(model.armature))
+                    was = display_armature.is_shown(display_armature.find(model.armature))
                     on = self.turns_on(was)
                     if on != was:
                         edit.on_failure(_hide if on else _show, context, model)
@@ -171,20 +173,20 @@ class MMDSKIN_OT_show_pose(SwitchOperator, bpy.types.Operator):
 def _show(context: bpy.types.Context, model: scene_model.SceneModel) -> None:
     tick.install()
     bones = [bone.name for bone in model.armature.data.bones]
-    own, is_new = display.ensure(context, model.armature, bones)
-    display.show(own, True)
-    driver.fit(own, model.meshes if is_new else None)
+    display, is_new = display_armature.ensure(context, model.armature, bones)
+    display_armature.show(display, True)
+    driver.build(display, model.meshes if is_new else None)
 
 
 def _hide(context: bpy.types.Context, model: scene_model.SceneModel) -> None:
-    own = display.find(model.armature)
-    if own is None:
+    display = display_armature.find(model.armature)
+    if display is None:
         return
-    display.show(own, False)
-    display.drop_unused(context, own)
-    own = display.find(model.armature)
-    if own is not None:
-        driver.fit(own)
+    display_armature.show(display, False)
+    display_armature.drop_unused(context, display)
+    display = display_armature.find(model.armature)
+    if display is not None:
+        driver.build(display)
 
 
 def _active_bone(armature: bpy.types.Object) -> str:
@@ -210,21 +212,23 @@ def _check_local(obj: bpy.types.Object) -> None:
         )
 
 
-def _attach_empty(context: bpy.types.Context, own: bpy.types.Object, bone: str) -> None:
+def _attach_empty(context: bpy.types.Context, display: bpy.types.Object, bone: str) -> None:
     """Attach a new empty at the bone as it is shown, in the collections of the display."""
     empty = bpy.data.objects.new(bone, None)
-    for collection in own.users_collection:
+    for collection in display.users_collection:
         collection.objects.link(empty)
-    empty.empty_display_size = max(own.parent.data.bones[bone].length, 1e-3)
-    display.attach(context, empty, own, bone)  # before: what nothing depends on is not evaluated
-    location, rotation, _ = display.place_of(context, own, bone).decompose()
+    empty.empty_display_size = max(display.parent.data.bones[bone].length, 1e-3)
+    display_armature.attach(
+        context, empty, display, bone
+    )  # before: what nothing depends on is not evaluated
+    location, rotation, _ = display_armature.place_of(context, display, bone).decompose()
     empty.matrix_basis = Matrix.LocRotScale(location, rotation, None)
 
 
-def _take_back(context: bpy.types.Context, name: str) -> None:
-    own: Any = bpy.data.objects.get(name)
-    if own is not None:
-        display.drop_unused(context, own)
+def _remove_if_unused(context: bpy.types.Context, name: str) -> None:
+    display: Any = bpy.data.objects.get(name)
+    if display is not None:
+        display_armature.drop_unused(context, display)
 
 
 register, unregister = registration.functions(

@@ -9,11 +9,11 @@ import numpy as np
 from ..blender import blender_versions, details, evaluated_bones, playhead
 from ..physics import playback
 from ..pose import ik_source, pose_source
-from . import display
+from . import display_armature
 
 FUNCTION = "mmdskin_attach"
 KEYS = "key"  # how names of driver variables for shape keys begin
-PATH = f'pose.bones["{display.ROOT}"].{display.DRIVEN}'
+PATH = f'pose.bones["{display_armature.ROOT}"].{display_armature.DRIVEN}'
 
 _WRITABLE, _COPIES = "writable", "copies"  # among the notes of the display armature's Bones
 _STILL = np.eye(4, dtype=np.float32)[None]
@@ -57,12 +57,12 @@ def uninstall() -> bool:
     return was
 
 
-def forget(own: bpy.types.Object | None = None) -> None:
+def forget(display: bpy.types.Object | None = None) -> None:
     """Discard what was read of a display armature, or of all."""
-    if own is None:
+    if display is None:
         _ready.clear()
     else:
-        _ready.pop(blender_versions.identity(own), None)
+        _ready.pop(blender_versions.identity(display), None)
 
 
 def tick(root: bpy.types.PoseBone, depsgraph: bpy.types.Depsgraph, frame: float) -> float:
@@ -71,45 +71,45 @@ def tick(root: bpy.types.PoseBone, depsgraph: bpy.types.Depsgraph, frame: float)
     Returns whether it did: if not, the bones copy those of the armature.
     """
     if playhead.is_unseen(depsgraph):
-        return getattr(root, display.DRIVEN)
-    own: Any = root.id_data
+        return getattr(root, display_armature.DRIVEN)
+    display: Any = root.id_data
     posed = False
-    if own.is_evaluated and _is_writable(own, bones := evaluated_bones.of(own)):
+    if display.is_evaluated and _is_writable(display, bones := evaluated_bones.of(display)):
         try:
-            posed = _pose(own, bones, depsgraph, frame)
+            posed = _pose(display, bones, depsgraph, frame)
         except Exception as error:
-            details.log(error, f"Display armature '{own.name}'")
+            details.log(error, f"Display armature '{display.name}'")
         copies = not posed
         if bones.notes.get(_COPIES) != copies:
-            _copy_transforms(own, copies)
+            _copy_transforms(display, copies)
             bones.notes[_COPIES] = copies
     return float(posed)
 
 
-def _is_writable(own: bpy.types.Object, bones: evaluated_bones.Bones) -> bool:
+def _is_writable(display: bpy.types.Object, bones: evaluated_bones.Bones) -> bool:
     """Blender silently ignores writes to linked data."""
     if _WRITABLE not in bones.notes:
-        original = own.original
+        original = display.original
         bones.notes[_WRITABLE] = not (original.library or original.override_library)
     return bones.notes[_WRITABLE]
 
 
 def _pose(
-    own: bpy.types.Object,
+    display: bpy.types.Object,
     bones: evaluated_bones.Bones,
     depsgraph: bpy.types.Depsgraph,
     frame: float,
 ) -> bool:
-    armature = own.parent
+    armature = display.parent
     if armature is None or armature.pose is None:  # its library is missing
         return False
     of_model = evaluated_bones.of(armature)
     settings = pose_source.settings_of(armature, depsgraph.scene, None, of_model)
     if settings is None:
         return False
-    ready = _prepared(own, bones, playback.shared(armature, settings, bones=of_model))
-    shown = pose_source.shown(ready.opened, armature, _key_values(ready, own), frame)
-    own.pose.bones.foreach_set("matrix_basis", _basis(ready, shown).ravel())
+    ready = _prepared(display, bones, playback.shared(armature, settings, bones=of_model))
+    shown = pose_source.shown(ready.opened, armature, _key_values(ready, display), frame)
+    display.pose.bones.foreach_set("matrix_basis", _basis(ready, shown).ravel())
     return True
 
 
@@ -132,13 +132,13 @@ def _basis(ready: _Ready, shown: np.ndarray) -> np.ndarray:
     return basis
 
 
-def _copy_transforms(own: bpy.types.Object, on: bool) -> None:
+def _copy_transforms(display: bpy.types.Object, on: bool) -> None:
     """Let the evaluated bones copy those of the armature, or not.
 
     By `foreach_set`, which tags nothing for an update. Blender resets it in each new copy.
     """
-    for bone in own.pose.bones:
-        constraint: Any = bone.constraints.get(display.CONSTRAINT)
+    for bone in display.pose.bones:
+        constraint: Any = bone.constraints.get(display_armature.CONSTRAINT)
         if constraint is not None:
             if constraint.mute != on:  # all are alike
                 return
@@ -146,10 +146,10 @@ def _copy_transforms(own: bpy.types.Object, on: bool) -> None:
             bone.constraints.foreach_set("mute", muted)
 
 
-def _key_values(ready: _Ready, own: bpy.types.Object) -> dict[str, float]:
+def _key_values(ready: _Ready, display: bpy.types.Object) -> dict[str, float]:
     """Values of the shape keys that move bones."""
     values: dict[str, float] = {}
-    for variable in variables(own) if ready.keys else ():
+    for variable in variables(display) if ready.keys else ():
         if variable.name.startswith(KEYS):
             blocks = variable.targets[0].id.key_blocks
             for name in ready.keys & set(blocks.keys()):
@@ -157,22 +157,22 @@ def _key_values(ready: _Ready, own: bpy.types.Object) -> dict[str, float]:
     return values
 
 
-def variables(own: bpy.types.Object) -> Any:
+def variables(display: bpy.types.Object) -> Any:
     """The variables of the driver."""
-    return own.animation_data.drivers.find(PATH).driver.variables
+    return display.animation_data.drivers.find(PATH).driver.variables
 
 
 def _prepared(
-    own: bpy.types.Object, bones: evaluated_bones.Bones, opened: pose_source.Opened
+    display: bpy.types.Object, bones: evaluated_bones.Bones, opened: pose_source.Opened
 ) -> _Ready:
-    number = blender_versions.identity(own)
+    number = blender_versions.identity(display)
     ready = _ready.get(number)
     if ready is not None and ready.opened is opened and ready.bones is bones:
         return ready
-    followed = display.followed(own)
+    followed = display_armature.followed(display)
     places = {name: place for place, name in enumerate(bones.names)}
     followers = np.array([places[name] for name in followed], np.intp)
-    above = [own.pose.bones[name].parent.name for name in followed]
+    above = [display.pose.bones[name].parent.name for name in followed]
     rests = bones.rests[followers].transpose(0, 2, 1).astype(np.float64)
     placement = opened.placement
     sources = placement.numbers([*followed.values(), *(followed.get(name, "") for name in above)])

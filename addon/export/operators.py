@@ -12,7 +12,7 @@ from ..blender.translations import tr
 from ..blender.user_error import UserError, cancelled
 from ..operators.model_operator import ModelOperator
 from ..scene import scene_model
-from . import content, formats, stage, written
+from . import content, formats, prepared_scene, safe_write
 
 
 class MMDSKIN_OT_export(ModelOperator, bpy.types.Operator):
@@ -88,8 +88,8 @@ class MMDSKIN_OT_export(ModelOperator, bpy.types.Operator):
             path = self._path()
             form, shown = self._format(), self._shown(context)
             form.check(shown)
-            with stage.set_for(context, shown):
-                written.write(path, lambda target: form.export(target, shown), form.size(shown))
+            with prepared_scene.prepared(context, shown):
+                safe_write.write(path, lambda target: form.export(target, shown), form.size(shown))
         except UserError as error:
             return cancelled(self, error)
         for obj, names in content.left_out(shown) if form.keys else ():

@@ -10,7 +10,7 @@ import numpy as np
 from ..blender import native
 from ..blender.user_error import UserError
 from ..scene import scene_model
-from . import original_morphs, originals, properties, retimed, vmd_records
+from . import file_tracks, original_morphs, originals, properties, vmd_records
 from .fit import Fitted, with_tracks
 from .original_tracks import OriginalKeys
 from .samples import Samples
@@ -40,12 +40,12 @@ class AsKeyed:
         self._properties: mmdskin.PropertyTrack | None = None
         if found is not None and found.motion is not None:
             morphs = found.motion.motion.morphs
-            if originals.values_kept(found, model) and retimed.is_whole(
+            if originals.values_kept(found, model) and file_tracks.are_on_frames(
                 found.motion, morphs, timing
             ):
-                self._file_morphs = retimed.within(found.motion, morphs, timing)
+                self._file_morphs = file_tracks.in_range(found.motion, morphs, timing)
             if not animates_visibility and originals.switches_kept(found, model.armature):
-                self._properties = retimed.property_keys(found.motion, timing)
+                self._properties = file_tracks.property_keys(found.motion, timing)
 
     @property
     def needs_frames(self) -> bool:
@@ -64,9 +64,9 @@ class AsKeyed:
         return self._options.switches or self._options.visibility
 
     @property
-    def off(self) -> int:
+    def off_frames(self) -> int:
         """How many keys are between the frames of the file."""
-        return self._found.off if self._found is not None else 0
+        return self._found.off_frames if self._found is not None else 0
 
     def fit(self, samples: Samples | None) -> Fitted:
         bones = self._bone_tracks(samples)
@@ -138,7 +138,7 @@ class AsKeyed:
                 rotations[known] = bone.track.rotations[keys.of_file[known]]
                 curves[kept] = bone.track.interpolation[keys.of_file[kept]]
             physics = bone.physics
-            if self._options.physics == "KEYS" and retimed.is_simulated(self._pmx, number):
+            if self._options.physics == "KEYS" and file_tracks.is_simulated(self._pmx, number):
                 physics = np.zeros(count, bool)
             name = self._pmx.bones[number].name
             found[name] = native.load().BoneTrack(
@@ -190,7 +190,7 @@ class AsKeyed:
         if whole is None:
             return []
         others = [track for track in whole.motion.bones if track.name not in self._scene_bones]
-        return retimed.within(whole, others, self._timing)
+        return file_tracks.in_range(whole, others, self._timing)
 
     def _morph_tracks(self, fitted: Any) -> list[Any]:
         if self._file_morphs is not None:
@@ -199,7 +199,10 @@ class AsKeyed:
         whole = self._found.motion if self._found is not None else None
         known = {morph.name for morph in self._pmx.morphs}
         others = [t for t in whole.motion.morphs if t.name not in known] if whole else []
-        return [*tracks.values(), *(retimed.within(whole, others, self._timing) if whole else ())]
+        return [
+            *tracks.values(),
+            *(file_tracks.in_range(whole, others, self._timing) if whole else ()),
+        ]
 
 
 def _merged(

@@ -56,7 +56,11 @@ def find(camera: bpy.types.Object, timing: Timing, scale: float) -> Keyed | None
         times = (file.start + file.motion.camera.frames / file.speed).astype(np.float32)
     wanted = [expected.get(channel) for channel in channels]
     keys = original_tracks.match(points, wanted, times, timing)
-    if keys.off or not len(keys.numbers) or ((keys.of_file < 0).any() and _is_cut(keys, points)):
+    if (
+        keys.off_frames
+        or not len(keys.numbers)
+        or ((keys.of_file < 0).any() and _is_cut(keys, points))
+    ):
         return None
     values = _Values(owners, channels, curves, points, keys.times)
     known = file.motion.camera if file is not None else None

@@ -72,11 +72,11 @@ class ModelExport:
             lines.append(text)
         if cut:
             lines.append(tr("Names cut to 15 bytes: {names}", names=names.listed(cut)))
-        if self._as_keyed is not None and self._as_keyed.off:
+        if self._as_keyed is not None and self._as_keyed.off_frames:
             text = tr_count(
                 "1 keyframe is between MMD's frames: its bone has other keys there",
                 "{count} keyframes are between MMD's frames: their bones have other keys there",
-                count=self._as_keyed.off,
+                count=self._as_keyed.off_frames,
             )
             lines.append(text)
         return Result(self.path, fitted.motion, fitted.worst, fitted.notes, tuple(lines), finish)

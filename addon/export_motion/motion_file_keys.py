@@ -11,7 +11,7 @@ import numpy as np
 from ..blender import native
 from ..blender.user_error import UserError
 from ..pose import motion_source
-from . import properties, retimed
+from . import file_tracks, properties
 from .fit import Fitted
 from .samples import Samples, local_values
 from .timing import Timing
@@ -38,8 +38,8 @@ class MotionFileKeys:
         """`samples` are of the scene's visibility, if it is animated."""
         file, timing = self._file, self._timing
         own = [*file.motion.bones, *(file.motion.morphs if self._options.morphs else ())]
-        whole = [track for track in own if retimed.is_whole(file, [track], timing)]
-        kept = {_key(track): track for track in retimed.within(file, whole, timing)}
+        whole = [track for track in own if file_tracks.are_on_frames(file, [track], timing)]
+        kept = {_key(track): track for track in file_tracks.in_range(file, whole, timing)}
         switches = self._switches(samples)
         missing = {_key(t) for t in own if not self._is_complete(t, kept.get(_key(t)))}
         worst, notes = 0.0, ()
@@ -95,7 +95,7 @@ class MotionFileKeys:
         """A bone's track, with its physics off if simulated bones shall have keys."""
         pmx = self._file.rig.pmx
         number = next((i for i, bone in enumerate(pmx.bones) if bone.name == track.name), -1)
-        if self._options.physics != "KEYS" or not retimed.is_simulated(pmx, number):
+        if self._options.physics != "KEYS" or not file_tracks.is_simulated(pmx, number):
             return track
         return track._replace(physics=np.zeros(len(track.frames), bool))
 
@@ -104,7 +104,7 @@ class MotionFileKeys:
         options, pmx = self._options, self._file.rig.pmx
         if not (options.switches or options.visibility):
             return None
-        track = retimed.property_keys(self._file, self._timing)
+        track = file_tracks.property_keys(self._file, self._timing)
         if samples is not None:
             numbers = self._timing.numbers
             on = np.ones((len(numbers), len(pmx.bones)), bool)

@@ -11,7 +11,7 @@ from bpy_extras.io_utils import ExportHelper
 from ..blender import native, registration
 from ..blender.translations import tr
 from ..blender.user_error import UserError
-from ..import_motion import moved_model, record
+from ..import_motion import animated_model, record
 from ..operators import modal_job, properties
 from ..operators.importing import scale_property
 from ..operators.options_dialog import OptionsDialog
@@ -247,7 +247,7 @@ class MMDSKIN_OT_export_motion(
 
     def _models(self, context: bpy.types.Context) -> list[scene_model.SceneModel]:
         if self.content == "MODEL":
-            return [moved_model.active_model(context)]
+            return [animated_model.active_model(context)]
         found: dict[bpy.types.Object, scene_model.SceneModel] = {}
         for obj in context.selected_objects:
             try:
@@ -274,7 +274,7 @@ class MMDSKIN_OT_export_motion(
 def suggested_path(context: bpy.types.Context, ending: str) -> str:
     """A path for the file browser: the model's name, next to the .blend."""
     try:
-        name = moved_model.active_model(context).name
+        name = animated_model.active_model(context).name
     except UserError:
         name = "untitled"
     folder = os.path.dirname(bpy.data.filepath)

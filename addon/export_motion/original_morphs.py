@@ -72,7 +72,7 @@ def _track(name: str, curve: bpy.types.FCurve, timing: Timing) -> Any:
     points = fcurves.points(curve)
     linear = fcurves.INTERPOLATION["LINEAR"]
     numbers = timing.numbers_of(points.places[:, 0])
-    straight = (points.interpolation[:-1] == linear).all() or _rests(points)
+    straight = (points.interpolation[:-1] == linear).all() or _is_constant(points)
     if numbers is None or not straight or not originals.is_plain(curve):
         return None
     if (np.diff(numbers) <= 0).any():
@@ -80,7 +80,7 @@ def _track(name: str, curve: bpy.types.FCurve, timing: Timing) -> Any:
     return clipped(_made(name, [0] * len(numbers), points.places[:, 1]), numbers, timing)
 
 
-def _rests(points: fcurves.Points) -> bool:
+def _is_constant(points: fcurves.Points) -> bool:
     values = points.places[0, 1], points.left[:, 1], points.right[:, 1]
     return all(
         (np.asarray(column) == values[0]).all() for column in (points.places[:, 1], *values[1:])

@@ -23,12 +23,12 @@ class OriginalKeys(NamedTuple):
     of_file: np.ndarray  # (K,) index of the key in the file's track, -1 for others
     known: np.ndarray  # (K,) bool: the values are those of the file
     kept: np.ndarray  # (K,) bool: so is the segment that leads here
-    off: int  # keys of the scene between frames of the file, which cannot stay
+    off_frames: int  # keys of the scene between frames of the file, which cannot stay
 
     @property
     def complete(self) -> bool:
         """Whether nothing differs from the file."""
-        return bool(self.known.all() and self.kept.all() and not self.off)
+        return bool(self.known.all() and self.kept.all() and not self.off_frames)
 
 
 def match(
@@ -54,7 +54,7 @@ def match(
     numbers = np.rint(exact).astype(np.int64)
     whole = np.abs(exact - numbers) < 1e-3
     stays = whole & (is_in_scene | (is_in_file & around))
-    off = int((~whole & is_in_scene).sum())
+    off_frames = int((~whole & is_in_scene).sum())
     # A segment over keys that were dropped is no longer the file's.
     dropped_before = np.cumsum(~stays)
     chosen = np.flatnonzero(stays)
@@ -66,7 +66,7 @@ def match(
         of_file[chosen],
         (known & is_in_file)[chosen],
         (kept & is_in_file)[chosen] & ~(breaks & (np.arange(len(chosen)) > 0)),
-        off,
+        off_frames,
     )
     return _clipped(_widened(found, exact[~whole & is_in_scene], timing), timing)
 
@@ -143,7 +143,7 @@ def _widened(keys: OriginalKeys, off: np.ndarray, timing: Timing) -> OriginalKey
     numbers, times, of_file, known, kept = (np.concatenate(c) for c in zip(*parts, strict=True))
     if begins:
         kept[1:2] = False  # it leads from the new key
-    return OriginalKeys(numbers, times, of_file, known, kept, keys.off)
+    return OriginalKeys(numbers, times, of_file, known, kept, keys.off_frames)
 
 
 def _clipped(keys: OriginalKeys, timing: Timing) -> OriginalKeys:
@@ -163,7 +163,7 @@ def _clipped(keys: OriginalKeys, timing: Timing) -> OriginalKeys:
     if after and (not len(numbers) or numbers[-1] < last) and last > first:
         parts.append(_cut(last, timing))
     numbers, times, of_file, known, kept = (np.concatenate(c) for c in zip(*parts, strict=True))
-    return OriginalKeys(numbers, times, of_file, known, kept, keys.off)
+    return OriginalKeys(numbers, times, of_file, known, kept, keys.off_frames)
 
 
 def _cut(number: int, timing: Timing) -> tuple[np.ndarray, ...]:

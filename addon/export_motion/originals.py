@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 
 from ..blender import actions, fcurves, native
-from ..import_motion import kept_files, layers, original_keys, record
+from ..import_motion import kept_files, merge, original_keys, record
 from ..pose import motion_source
 from ..scene import mmd_tools, rig_constraints, scene_model
 from ..scene.names import PHYSICS
@@ -43,8 +43,8 @@ class Originals(NamedTuple):
     expected: dict[actions.Block, original_keys.Curves]
 
     @property
-    def off(self) -> int:
-        return sum(bone.keys.off for bone in self.bones.values())
+    def off_frames(self) -> int:
+        return sum(bone.keys.off_frames for bone in self.bones.values())
 
 
 def find(
@@ -61,7 +61,7 @@ def find(
     files = _files(armature)
     motions = [opened.with_motion(file.motion, "", file.start, file.speed) for file in files]
     expected = original_keys.curves_of(model, motions) if motions else {}
-    whole = layers.joined(motions) if motions else None
+    whole = merge.merged(motions) if motions else None
     bones, sampled = _bones(armature, opened, whole, curves, expected.get(armature, {}), timing)
     return Originals(bones, sampled, whole, files, curves, expected)
 

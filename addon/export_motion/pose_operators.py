@@ -14,7 +14,7 @@ from bpy_extras.io_utils import ExportHelper
 from ..blender import native, playhead, registration
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError, cancelled
-from ..import_motion import moved_model
+from ..import_motion import animated_model
 from ..operators import properties
 from ..operators.options_dialog import OptionsDialog
 from ..pose import motion_source, pose_source
@@ -87,7 +87,7 @@ class MMDSKIN_OT_export_pose(_Model, OptionsDialog, ExportHelper, bpy.types.Oper
 
     def _pose(self, context: bpy.types.Context) -> "tuple[mmdskin.Motion, mmdskin.Model]":
         """A motion of one frame, and the model file."""
-        model, scene = moved_model.active_model(context), context.scene
+        model, scene = animated_model.active_model(context), context.scene
         options = SimpleNamespace(
             bones=self.bones,
             morphs=self.morphs,

@@ -68,7 +68,7 @@ def _records(data: bytes | bytearray) -> np.ndarray:
 
 
 def _merged(files: Iterable[Kept], timing: Timing) -> dict[bytes, dict[int, np.ndarray]]:
-    """{name: {frame of the exported file: record}}, merged as `layers.joined` does."""
+    """{name: {frame of the exported file: record}}, merged as `merge.merged` does."""
     found: dict[bytes, dict[int, np.ndarray]] = {}
     for file in files:
         records = _records(file.data)

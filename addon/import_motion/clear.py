@@ -11,7 +11,7 @@ from ..blender.user_error import UserError, cancelled
 from ..operators.editing import editing
 from ..operators.model_operator import ModelOperator
 from ..scene import saved_state, scene_model
-from . import camera, light, moved_model, record
+from . import animated_model, camera, light, record
 
 
 class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
@@ -32,12 +32,12 @@ class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
             return super().models(context)
         if _camera_of(context) or _is_light(context):
             return []
-        return [moved_model.active_model(context)]
+        return [animated_model.active_model(context)]
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         scene = context.scene
         try:
-            with editing(self.models(context), moved_model.check_clearing) as edit:
+            with editing(self.models(context), animated_model.check_clearing) as edit:
                 models = [model for model, _ in edit.checked]
                 cameras = self._cameras(context, models)
                 sun = self._light(context, models)

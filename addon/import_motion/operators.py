@@ -20,10 +20,10 @@ from ..preview import switch
 from ..scene import light as scene_light
 from ..scene import model_file, scene_model
 from . import (
+    animated_model,
     camera,
     kept_files,
     light,
-    moved_model,
     original_keys,
     poses,
     record,
@@ -233,7 +233,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
             raise UserError(
                 "'{file}' has no camera keyframes", file=os.path.basename(self.filepath)
             )
-        return moved_model.active_model(context)
+        return animated_model.active_model(context)
 
     def _move(self, job: MotionImport, source: motion_source.Motion) -> None:
         if self.mode != "FILE" and source.motion.morphs:

@@ -10,7 +10,7 @@ from ..blender import actions, fcurves
 from ..blender.translations import tr, tr_count
 from ..pose import motion_source
 from ..scene import scene_model
-from . import kept_files, keyframes, layers, moved_model, record, tracks
+from . import animated_model, kept_files, keyframes, merge, record, tracks
 from .motion_import import MotionImport
 
 Curves = dict[tuple[str, int], fcurves.Points]  # by path and index
@@ -19,7 +19,7 @@ Curves = dict[tuple[str, int], fcurves.Points]  # by path and index
 def write(job: MotionImport, newest: motion_source.Motion) -> None:
     """Key the model."""
     model, replace = job.model, job.options.replace
-    moved_model.check_not_tweaked(model)
+    animated_model.check_not_tweaked(model)
     earlier, rekeys_all = job.earlier(newest)
     played = [*earlier, newest] if rekeys_all else [newest]
     bones = [tracks.bone_tracks(model.armature, one) for one in played]
@@ -28,7 +28,7 @@ def write(job: MotionImport, newest: motion_source.Motion) -> None:
         job.clear()
     muted = 0
     with record.recording(model.armature) as noted:
-        noted.note_files(layers.needed([*earlier, newest]), record.ORIGINAL)
+        noted.note_files(merge.contributing([*earlier, newest]), record.ORIGINAL)
         if replace:
             keyframes.drop_bones(noted, newest.rig.bones)
         for one, of_one in zip(played, bones, strict=True):

@@ -16,7 +16,7 @@ from ..physics import simulation
 from ..pose import ik_source
 from ..pose.motion_source import Motion
 from ..scene import rig_constraints, scene_model
-from . import channels, keyframes, layers, moved_model, record, tracks
+from . import animated_model, channels, keyframes, merge, record, tracks
 from .motion_import import MotionImport
 
 
@@ -34,7 +34,7 @@ def write(job: MotionImport, source: Motion) -> None:
     armature = model.armature
     keyed = [block for block in record.blocks(model) if keyframes.is_keyed(block)]
     if keyed:
-        moved_model.check_not_tweaked(model)
+        animated_model.check_not_tweaked(model)
     options.mode = _form(job, armature in keyed)
     at = keyframes.At(playhead.time(job.scene), options.mode == record.SOLVED)
     source = source.with_motion(source.motion, source.path, at.frame, source.speed)
@@ -97,7 +97,7 @@ def _solved(
     `simulated(whole, newest, frame)` returns the whole motion, with physics from a frame on if enabled.
     """
     armature = model.armature
-    whole = layers.joined([*earlier, source])
+    whole = merge.merged([*earlier, source])
     frame = round(float(whole.motion_frames(source.start)[0]))
     frames = whole.scene_frames([frame])
     moving = simulated(whole, source, frame)
@@ -105,7 +105,7 @@ def _solved(
     keys, sliders = _values(model, whole, frames)
     others, keys_before, sliders_before = None, {}, {}
     if earlier:
-        was = layers.joined(earlier)
+        was = merge.merged(earlier)
         others = channels.bone_channels(armature, was, frames)
         keys_before, sliders_before = _values(model, was, frames)
     moved = channels.moved_bones(bones, others, source)

@@ -10,7 +10,7 @@ import numpy as np
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
 from ..pose import motion_source
-from . import channels, keyframes, layers, moved_model, record
+from . import animated_model, channels, keyframes, merge, record
 from .motion_import import MotionImport
 
 _MOST = 100_000  # frames, almost an hour; a single far-out key would use up all memory
@@ -19,9 +19,9 @@ _MOST = 100_000  # frames, almost an hour; a single far-out key would use up all
 def write(job: MotionImport, newest: motion_source.Motion) -> None:
     """Key the model."""
     model, options = job.model, job.options
-    moved_model.check_not_tweaked(model)
+    animated_model.check_not_tweaked(model)
     earlier, rekeys_all = job.earlier(newest)
-    source = layers.joined([*earlier, newest])
+    source = merge.merged([*earlier, newest])
     frames = _frames(
         options.step, source if rekeys_all else newest, source, [] if rekeys_all else earlier
     )
@@ -34,7 +34,7 @@ def write(job: MotionImport, newest: motion_source.Motion) -> None:
         job.clear()
     muted = 0
     with record.recording(model.armature) as noted:
-        noted.note_files(layers.needed([*earlier, newest]), record.SOLVED)
+        noted.note_files(merge.contributing([*earlier, newest]), record.SOLVED)
         if options.replace:
             keyframes.drop_bones(noted, resting)
         muted += keyframes.reset_to_rest(noted, resting, options.physics)
@@ -67,7 +67,7 @@ def _frames(
     """The scene frames to key: from the motion's first change to the end of all motions."""
     first, last = newest.scene_range[0], source.scene_range[1]
     first, last = math.ceil(first), max(math.floor(last), math.ceil(first))
-    changed = layers.changed_from(layers.joined(earlier), newest) if earlier else math.inf
+    changed = merge.changed_from(merge.merged(earlier), newest) if earlier else math.inf
     start = math.floor(min(changed, first))
     parts = [range(start, first, step), range(first, last, step)]
     count = sum(map(len, parts)) + 1
@@ -94,7 +94,7 @@ def _moved(
     always stay at rest and need no keyframes.
     """
     model = job.model
-    was = layers.joined(earlier) if earlier else None
+    was = merge.merged(earlier) if earlier else None
     bones, resting = [], []
     if newest.moves_bones:
         bones = channels.bone_channels(model.armature, source, frames)

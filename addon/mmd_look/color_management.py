@@ -5,7 +5,7 @@ from typing import Any
 
 import bpy
 
-_AS_THEY_ARE: dict[str, Any] = {
+_UNCHANGED_COLORS: dict[str, Any] = {
     "view_transform": "Standard",
     "look": "None",
     "exposure": 0.0,
@@ -16,9 +16,9 @@ _AS_THEY_ARE: dict[str, Any] = {
 
 def changes_colors(scene: bpy.types.Scene) -> bool:
     settings = scene.view_settings
-    return any(getattr(settings, name) != value for name, value in _AS_THEY_ARE.items())
+    return any(getattr(settings, name) != value for name, value in _UNCHANGED_COLORS.items())
 
 
-def show_as_they_are(scene: bpy.types.Scene) -> None:
-    for name, value in _AS_THEY_ARE.items():
+def use_standard_colors(scene: bpy.types.Scene) -> None:
+    for name, value in _UNCHANGED_COLORS.items():
         setattr(scene.view_settings, name, value)

@@ -53,10 +53,10 @@ def remove(follower: bpy.types.Object) -> None:
 
 def find(obj: bpy.types.Object, kind: str) -> bpy.types.Object | None:
     """The follower of a kind of a mesh object, or None."""
-    return next((one for one in every(kind) if source_of(one) == obj), None)
+    return next((one for one in all_followers(kind) if source_of(one) == obj), None)
 
 
-def every(kind: str = "") -> Iterator[bpy.types.Object]:
+def all_followers(kind: str = "") -> Iterator[bpy.types.Object]:
     """All followers, or those of a kind."""
     for obj in bpy.data.objects:
         if obj.type == "VOLUME" and obj.get(_MARK) in ((kind,) if kind else (EDGES, GROUND)):

@@ -11,7 +11,7 @@ from . import edge_nodes, edges, followers, ground
 @persistent
 def _follow(scene: bpy.types.Scene, *_: object) -> None:
     edge_nodes.follow_camera(scene)
-    for follower in [one for one in followers.every() if _is_orphan(one)]:
+    for follower in [one for one in followers.all_followers() if _is_orphan(one)]:
         source = followers.source_of(follower)
         followers.remove(follower)
         if source is not None:

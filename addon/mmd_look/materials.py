@@ -27,7 +27,7 @@ _PLACE = (-700, -600)
 
 @dataclass
 class LookState(saved_state.SavedState):
-    """What `take_off` restores on a material."""
+    """What `disable` restores on a material."""
 
     PROPERTY: ClassVar[str] = saved_state.LOOK
 
@@ -40,7 +40,7 @@ def is_on(material: bpy.types.Material | None) -> bool:
     return material is not None and bool(_ours(material))
 
 
-def put_on(
+def enable(
     material: bpy.types.Material, values: MaterialValues, folder: textures.TextureFolder
 ) -> None:
     """Add the look to a material that does not have it."""
@@ -69,7 +69,7 @@ def has_self_shadow(material: bpy.types.Material) -> bool:
     return is_on(material) and _SHADOW in _by_name(material)
 
 
-def put_self_shadow_on(material: bpy.types.Material, values: MaterialValues) -> None:
+def enable_self_shadow(material: bpy.types.Material, values: MaterialValues) -> None:
     """Let a material with the look have self-shadow in EEVEE."""
     tree, ours = material.node_tree, _by_name(material)
     look = ours[_SHADING]
@@ -90,8 +90,8 @@ def put_self_shadow_on(material: bpy.types.Material, values: MaterialValues) -> 
     state.write(material)
 
 
-def take_self_shadow_off(material: bpy.types.Material) -> None:
-    """The inverse of `put_self_shadow_on`."""
+def disable_self_shadow(material: bpy.types.Material) -> None:
+    """The inverse of `enable_self_shadow`."""
     tree, ours, state = material.node_tree, _by_name(material), LookState.read(material)
     for name in (_SHADOW, _SHADOW_TOON, _SHADOW_PLACE):
         if name in ours:
@@ -105,15 +105,15 @@ def take_self_shadow_off(material: bpy.types.Material) -> None:
     state.write(material)
 
 
-def take_off(material: bpy.types.Material) -> None:
+def disable(material: bpy.types.Material) -> None:
     """Remove the look from a material."""
     if has_self_shadow(material):
-        take_self_shadow_off(material)
+        disable_self_shadow(material)
     tree, state = material.node_tree, LookState.read(material)
     ours = _ours(material)
     used = [node.image for node in ours if node.type == "TEX_IMAGE" and node.image]
     for node in ours:
-        _undrive(tree, node)
+        _remove_drivers(tree, node)
         tree.nodes.remove(node)
     data = tree.animation_data
     if not state.animated and data and not (data.action or data.drivers or data.nla_tracks):
@@ -239,7 +239,7 @@ def _add_driver(
     driver.expression = expression
 
 
-def _undrive(tree: Any, node: Any) -> None:
+def _remove_drivers(tree: Any, node: Any) -> None:
     """Remove the drivers of a node."""
     data = tree.animation_data
     start = f'nodes["{bpy.utils.escape_identifier(node.name)}"]'

@@ -64,7 +64,7 @@ class MMDSKIN_OT_standard_colors(bpy.types.Operator):
         return True
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        color_management.show_as_they_are(context.scene)
+        color_management.use_standard_colors(context.scene)
         return {"FINISHED"}
 
 

@@ -44,7 +44,7 @@ def enable(
     for material in _materials(model.meshes):
         values = material_values.read(material)
         if values is not None and not materials.is_on(material):
-            materials.put_on(material, values, folder)
+            materials.enable(material, values, folder)
     for obj in model.meshes:
         edges.add(scene, obj)
     light.ensure(scene)
@@ -55,9 +55,9 @@ def disable(model: scene_model.SceneModel) -> None:
     playhead.keep_values(bpy.context.scene)
     for material in _materials(model.meshes):
         if materials.is_on(material):
-            materials.take_off(material)
+            materials.disable(material)
     # Also of copies of the model, which have the same materials.
-    sources = {source for one in followers.every() if (source := followers.source_of(one))}
+    sources = {source for one in followers.all_followers() if (source := followers.source_of(one))}
     dark = [obj for obj in sources if not any(map(materials.is_on, _materials([obj])))]
     for obj in dict.fromkeys([*model.meshes, *dark]):
         edges.remove(obj)
@@ -103,9 +103,9 @@ def show_self_shadow(armature: bpy.types.Object, on: bool) -> None:
             continue
         values = material_values.read(material)
         if on and values is not None and not materials.has_self_shadow(material):
-            materials.put_self_shadow_on(material, values)
+            materials.enable_self_shadow(material, values)
         elif not on and materials.has_self_shadow(material):
-            materials.take_self_shadow_off(material)
+            materials.disable_self_shadow(material)
     shading.drop_unused()
 
 
@@ -117,7 +117,7 @@ def _followers(armature: bpy.types.Object, kind: str) -> list[bpy.types.Object]:
     """The followers of the meshes that an armature object deforms."""
     return [
         one
-        for one in followers.every(kind)
+        for one in followers.all_followers(kind)
         if (obj := followers.source_of(one)) and scene_model.armature_modifiers(obj, armature)
     ]
 

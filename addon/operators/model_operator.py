@@ -54,13 +54,13 @@ class ModelOperator:
     def models_to_clean(self, context: bpy.types.Context) -> list[scene_model.SceneModel]:
         """As `models`, and the meshes whose armature was removed."""
         objects = context.view_layer.objects if self.all_models else [context.active_object]
-        stranded = scene_model.stranded(objects)
+        without_armature = scene_model.models_without_armature(objects)
         try:
-            return [*self.models(context), *stranded]
+            return [*self.models(context), *without_armature]
         except UserError:
-            if not stranded:
+            if not without_armature:
                 raise
-            return stranded
+            return without_armature
 
 
 def switch_action(description: str) -> Any:

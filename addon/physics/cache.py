@@ -20,7 +20,7 @@ from ..blender.user_error import UserError
 from ..pose import motion_source, quaternions
 from ..pose.motion_source import Motion
 from ..scene import setting_paths
-from . import made_of
+from . import fingerprint
 
 if TYPE_CHECKING:
     import mmdskin
@@ -30,21 +30,21 @@ ENDING = "_physics.npz"
 
 
 @dataclasses.dataclass
-class Shown:
-    """The physics of an armature object in the preview."""
+class PlaybackState:
+    """Whether MMD Skinning plays the simulation of an armature object."""
 
-    said: object = ""  # the sentence why it is not played
+    problem: object = ""  # the sentence why it is not played
     name: str = ""  # of the armature, at its evaluation
     mixing: str | None = None  # how its actions are blended, if the simulation is of keyframes
     changes: int = 0  # incremented when keys may have changed
     grouped: bool = False  # whether it depends on the keys of other models
 
     @property
-    def trouble(self) -> str:
-        return str(self.said)
+    def problem_text(self) -> str:
+        return str(self.problem)
 
 
-shown: dict[int, Shown] = {}  # by `identity` of the armature object
+states: dict[int, PlaybackState] = {}  # by `identity` of the armature object
 
 
 class PoseInputs(NamedTuple):
@@ -59,21 +59,21 @@ class PoseInputs(NamedTuple):
 class Cache(NamedTuple):
     """Simulated bones in the file's space, from frame `first` on."""
 
-    made_of: str  # digest of its inputs, as text
+    fingerprint: str  # of its inputs
     first: float
     rate: float  # samples per frame
     bones: np.ndarray  # (K,) bone indices
     pivots: np.ndarray  # (K, 3) float32: the pivot of each bone, at rest
     points: np.ndarray  # (F, K, 3) float32: the position of the pivot
     turns: np.ndarray  # (F, K, 4) float32 w x y z
-    inputs: PoseInputs | None = None  # None for a motion, which is part of `made_of`
+    inputs: PoseInputs | None = None  # None for a motion, which is part of the fingerprint
 
     @property
     def last(self) -> float:
         return self.first + (len(self.points) - 1) / self.rate
 
 
-def played(
+def with_cached_physics(
     motion: Motion,
     armature: bpy.types.Object,
     settings: motion_source.Settings,
@@ -81,17 +81,17 @@ def played(
 ) -> Motion:
     """The motion with the physics of its cache; unchanged if no cache matches.
 
-    `Shown` reports why; with `strict`, a UserError does.
+    `PlaybackState` reports why; with `strict`, a UserError does.
     """
-    of_armature = shown_of(armature)
+    of_armature = state_of(armature)
     if settings.physics is None:
-        of_armature.said = ""
+        of_armature.problem = ""
         return motion
     if settings.physics.group:
         grouped = _Grouped(motion, armature, settings, strict)
         return motion.with_poses(grouped.posed, grouped.changes)
-    cache, trouble = _matching(motion, armature, settings)
-    of_armature.said = trouble
+    cache, problem = _matching(motion, armature, settings)
+    of_armature.problem = problem
     return motion if cache is None else motion.with_poses(functools.partial(_posed, motion, cache))
 
 
@@ -99,10 +99,10 @@ def _matching(
     motion: Motion, armature: bpy.types.Object, settings: motion_source.Settings
 ) -> tuple[Cache | None, object]:
     """The cache of an armature object if it is one of this motion, or the reason why there is none."""
-    cache, trouble = read_for(armature)
+    cache, problem = read_for(armature)
     if cache is None:
-        return None, trouble
-    if cache.made_of == made_of.of_motion(motion, settings) and fits(cache, motion.rig.pmx):
+        return None, problem
+    if cache.fingerprint == fingerprint.of_motion(motion, settings) and fits(cache, motion.rig.pmx):
         return cache, ""
     return None, changed()
 
@@ -119,36 +119,36 @@ class _Grouped:
     ) -> None:
         self._motion, self._armature = motion, armature.original
         self._settings, self._strict = settings, strict
-        # The Shown, its number of changes, and the cache at that time.
-        self._known: tuple[Shown, int, Cache | None] | None = None
-        shown = shown_of(self._armature)
-        shown.name, shown.grouped = self._armature.name, True
+        # The state, its number of changes, and the cache at that time.
+        self._known: tuple[PlaybackState, int, Cache | None] | None = None
+        state = state_of(self._armature)
+        state.name, state.grouped = self._armature.name, True
 
     def changes(self) -> int:
-        return shown_of(self._armature).changes
+        return state_of(self._armature).changes
 
     def posed(self, frames: np.ndarray) -> np.ndarray:
         """As `Motion.posed`."""
-        shown = shown_of(self._armature)
-        if self._known is None or self._known[0] is not shown or self._known[1] != shown.changes:
-            changes = shown.changes
+        state = state_of(self._armature)
+        if self._known is None or self._known[0] is not state or self._known[1] != state.changes:
+            changes = state.changes
             try:
-                cache, trouble = _matching(self._motion, self._armature, self._settings)
+                cache, problem = _matching(self._motion, self._armature, self._settings)
             except UserError as error:
-                cache, trouble = None, error
-            if trouble and self._strict:
+                cache, problem = None, error
+            if problem and self._strict:
                 raise UserError(
                     "The physics of '{name}' cannot be baked: {reason}",
                     name=self._armature.name,
-                    reason=trouble,
+                    reason=problem,
                 )
-            shown.said, self._known = trouble, (shown, changes, cache)
+            state.problem, self._known = problem, (state, changes, cache)
         found = self._known[2]
         return self._motion.posed(frames) if found is None else _posed(self._motion, found, frames)
 
 
-def shown_of(armature: bpy.types.Object) -> Shown:
-    return shown.setdefault(blender_versions.identity(armature), Shown())
+def state_of(armature: bpy.types.Object) -> PlaybackState:
+    return states.setdefault(blender_versions.identity(armature), PlaybackState())
 
 
 def read_for(armature: bpy.types.Object) -> tuple[Cache | None, object]:
@@ -178,7 +178,7 @@ def changed() -> Sentence:
     return Sentence("The files or settings have changed since the simulation: simulate again")
 
 
-def places(
+def pivot_transforms(
     pmx: "mmdskin.Model", bones: np.ndarray, matrices: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Pivots, points and turns, as in Cache, from the bones' matrices (F, K, 4, 4)."""
@@ -197,7 +197,7 @@ def _pivots(pmx: "mmdskin.Model", bones: np.ndarray) -> np.ndarray:
     drivers = {body.bone: body for body in pmx.rigid_bodies if body.mode != "follow_bone"}
     moved, known = set(bones.tolist()), dict[int, tuple]()
 
-    def hangs(number: int) -> bool:
+    def follows_parent(number: int) -> bool:
         bone = pmx.bones[number]
         return number not in drivers and bone.parent in moved and not bone.append
 
@@ -208,7 +208,7 @@ def _pivots(pmx: "mmdskin.Model", bones: np.ndarray) -> np.ndarray:
 
     for number in bones.tolist():
         path = [number]
-        while path[-1] not in known and hangs(path[-1]):
+        while path[-1] not in known and follows_parent(path[-1]):
             path.append(pmx.bones[path[-1]].parent)
         pivot = known[path[-1]] if path[-1] in known else own(path[-1])
         known.update(dict.fromkeys(path, pivot))
@@ -222,6 +222,7 @@ def write(first: str, own: str, cache: Cache) -> str:
     path = own if replaces else first
     fields = cache._asdict()
     inputs = fields.pop("inputs")
+    fields["made_of"] = fields.pop("fingerprint")  # as in files of 0.1
     fields |= inputs._asdict() if inputs else {}
     new = None
     try:

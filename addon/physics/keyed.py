@@ -16,7 +16,7 @@ from ..blender import actions, blender_versions, registration
 from ..blender.translations import Sentence
 from ..blender.user_error import UserError
 from ..pose.ik_source import Local, Solver
-from . import cache, key_inputs, made_of
+from . import cache, fingerprint, key_inputs
 
 _NEAR = 1e-4  # tolerance, in file units and for quaternions
 _ON_PLACE = 1e-3  # fraction of a sample
@@ -25,10 +25,10 @@ _ON_PLACE = 1e-3  # fraction of a sample
 def with_physics(solver: Solver, armature: bpy.types.Object, strict: bool = False) -> Solver:
     """The solver with the physics of the armature's cache, if enabled in its settings.
 
-    `cache.Shown` reports why it cannot be played; with `strict`, a UserError does.
+    `cache.PlaybackState` reports why it cannot be played; with `strict`, a UserError does.
     """
     if solver.settings.physics is None:
-        cache.shown_of(armature).said = ""
+        cache.state_of(armature).problem = ""
         return solver
     return solver.with_finish(_Playing(solver, armature, strict))
 
@@ -41,51 +41,54 @@ class _Playing:
         self._name = armature.name
         self._cache, self._missing = cache.read_for(armature)
         self._inputs = key_inputs.Inputs(solver, key_inputs.moved_bones(solver.rig.pmx))
-        # The Shown, its number of changes, and the trouble at that time.
-        self._known: tuple[cache.Shown, int, object] | None = None
+        # The state, its number of changes, and the problem at that time.
+        self._known: tuple[cache.PlaybackState, int, object] | None = None
         if not strict:
-            shown = cache.shown_of(armature)
-            shown.name, shown.mixing = armature.name, _mixing(self._armature)
-            shown.grouped = bool(solver.settings.physics and solver.settings.physics.group)
+            state = cache.state_of(armature)
+            state.name, state.mixing = armature.name, _mixing(self._armature)
+            state.grouped = bool(solver.settings.physics and solver.settings.physics.group)
 
     def __call__(self, matrices: np.ndarray, local: Local, frame: float) -> None:
-        trouble = self._changed() or self._differs(local, frame)
-        if trouble and self._strict:
+        problem = self._changed() or self._differs(local, frame)
+        if problem and self._strict:
             raise UserError(
                 "The physics of '{name}' cannot be baked: {reason}",
                 name=self._name,
-                reason=trouble,
+                reason=problem,
             )
-        if trouble:
-            cache.shown_of(self._armature).said = trouble
+        if problem:
+            cache.state_of(self._armature).problem = problem
             return
-        cache.shown_of(self._armature).said = ""
+        cache.state_of(self._armature).problem = ""
         if len(self._cache.bones):
             matrices[self._cache.bones] = cache.matrices_at(self._cache, np.array([frame]))[0]
 
     @property
     def changes(self) -> int:
-        return cache.shown_of(self._armature).changes
+        return cache.state_of(self._armature).changes
 
     def _changed(self) -> object:
-        """The trouble of the cache at any frame, checked again when keys have changed."""
-        shown = cache.shown_of(self._armature)
-        number = shown.changes
-        if self._known is None or self._known[0] is not shown or self._known[1] != number:
-            self._known = shown, number, self._trouble()
+        """The problem of the cache at any frame, checked again when keys have changed."""
+        state = cache.state_of(self._armature)
+        number = state.changes
+        if self._known is None or self._known[0] is not state or self._known[1] != number:
+            self._known = state, number, self._problem()
         return self._known[2]
 
-    def _trouble(self) -> object:
+    def _problem(self) -> object:
         found = self._cache
         if found is None:
             return self._missing
         try:
-            wanted = made_of.of_keys(self._solver, self._armature, self._inputs)
+            wanted = fingerprint.of_keys(self._solver, self._armature, self._inputs)
         except UserError as error:  # of another model of the group
             return error
-        if found.made_of.rpartition(" ")[0] != wanted.rpartition(" ")[0] or found.inputs is None:
+        if (
+            found.fingerprint.rpartition(" ")[0] != wanted.rpartition(" ")[0]
+            or found.inputs is None
+        ):
             return cache.changed()
-        if found.made_of != wanted:
+        if found.fingerprint != wanted:
             return Sentence("The keyframes have changed since the simulation: simulate again")
         return ""
 
@@ -159,46 +162,46 @@ def _mixing(armature: bpy.types.Object) -> str:
     return actions.mixing(armature.animation_data) if armature.animation_data else ""
 
 
-def _armature(number: int, shown: cache.Shown) -> bpy.types.Object:
+def _armature(number: int, state: cache.PlaybackState) -> bpy.types.Object:
     """The armature object of a Shown, or None."""
-    armature: bpy.types.Object | None = bpy.data.objects.get(shown.name)
+    armature: bpy.types.Object | None = bpy.data.objects.get(state.name)
     if armature is None or blender_versions.identity(armature) != number:  # renamed or removed
         found = (obj for obj in bpy.data.objects if obj.type == "ARMATURE")
         armature = next((obj for obj in found if blender_versions.identity(obj) == number), None)
     return armature
 
 
-def _mixes_differently(number: int, shown: cache.Shown) -> bool:
-    armature = _armature(number, shown) if shown.mixing is not None else None
-    return armature is not None and _mixing(armature) != shown.mixing
+def _mixes_differently(number: int, state: cache.PlaybackState) -> bool:
+    armature = _armature(number, state) if state.mixing is not None else None
+    return armature is not None and _mixing(armature) != state.mixing
 
 
-def _keyed() -> dict:
-    """The Shown that depend on keyframes, by `identity`."""
+def _states_with_keys() -> dict:
+    """The states that depend on keyframes, by `identity`."""
     return {
         number: one
-        for number, one in list(cache.shown.items())
+        for number, one in list(cache.states.items())
         if one.mixing is not None or one.grouped
     }
 
 
 @persistent
-def _look(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+def _check_after_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     """After an update: check again whether simulations match the keyframes."""
-    watched = _keyed()
+    watched = _states_with_keys()
     if not watched:
         return
     changed = set()
     keyed = any(isinstance(update.id, bpy.types.Action) for update in depsgraph.updates)
-    for number, shown in watched.items():
-        armature = _armature(number, shown)
+    for number, state in watched.items():
+        armature = _armature(number, state)
         if armature is None:
-            cache.shown.pop(number, None)
+            cache.states.pop(number, None)
             continue
-        before, shown.name = shown.mixing, armature.name
+        before, state.name = state.mixing, armature.name
         if before is not None:
-            shown.mixing = _mixing(armature)
-        if keyed or shown.mixing != before:
+            state.mixing = _mixing(armature)
+        if keyed or state.mixing != before:
             changed.add(armature)
     if changed:
         _note_change()
@@ -207,9 +210,9 @@ def _look(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
 
 
 @persistent
-def _look_first(*_: object) -> None:
+def _check_before_frame(*_: object) -> None:
     """Before another frame is evaluated: note changes of keyframes that no update has shown yet."""
-    watched = _keyed()
+    watched = _states_with_keys()
     if not watched or threading.current_thread() is not threading.main_thread():
         return
     keyed = bpy.context.view_layer.depsgraph.id_type_updated("ACTION")
@@ -218,25 +221,25 @@ def _look_first(*_: object) -> None:
 
 
 def _note_change() -> None:
-    for shown in list(cache.shown.values()):
-        shown.changes += 1
+    for state in list(cache.states.values()):
+        state.changes += 1
 
 
 @persistent
 def _after_undo(*_: object) -> None:
     _note_change()
-    for shown in list(cache.shown.values()):
-        shown.mixing = None
+    for state in list(cache.states.values()):
+        state.mixing = None
 
 
 @persistent
 def _forget(*_: object) -> None:
-    cache.shown.clear()
+    cache.states.clear()
 
 
 _HANDLERS = (
-    ("depsgraph_update_post", _look),
-    ("frame_change_pre", _look_first),
+    ("depsgraph_update_post", _check_after_update),
+    ("frame_change_pre", _check_before_frame),
     ("undo_post", _after_undo),
     ("redo_post", _after_undo),
     ("load_post", _forget),

@@ -29,7 +29,7 @@ def load(armature: bpy.types.Object, settings: pose_source.Settings) -> pose_sou
     bones, opened = evaluated_bones.of(armature), pose_source.load(armature, settings)
     if isinstance(opened, motion_source.Motion):
         assert isinstance(settings, motion_source.Settings)
-        opened = cache.played(opened, armature, settings)
+        opened = cache.with_cached_physics(opened, armature, settings)
     else:
         opened = keyed.with_physics(opened, armature)
     return _kept(armature, settings, bones, opened)

@@ -19,7 +19,7 @@ from ..blender.translations import name_of
 from ..blender.user_error import UserError
 from ..pose.ik_source import Local, Solver
 from ..pose.motion_source import Motion
-from . import cache, group, key_inputs, keyed, made_of
+from . import cache, fingerprint, group, key_inputs, keyed
 from .group import Member
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class MotionRun:
         self._context, self._members = context, members
         motions: list[Any] = [member.opened for member in members]
         self._bones = [key_inputs.moved_bones(motion.rig.pmx) for motion in motions]
-        self._made_of = [made_of.of_motion(m.opened, m.settings) for m in members]  # type: ignore[arg-type]
+        self._fingerprints = [fingerprint.of_motion(m.opened, m.settings) for m in members]  # type: ignore[arg-type]
         self._offsets = [(motions[0].start - motion.start) * motion.speed for motion in motions]
         starts, ends = [], []
         for member, motion, offset in zip(members, motions, self._offsets, strict=True):
@@ -85,8 +85,10 @@ class MotionRun:
         for number, member in enumerate(self._members):
             matrices = np.concatenate([block[number] for block in self._blocks])
             bones, first = self._bones[number], self._first + self._offsets[number]
-            places = cache.places(member.opened.rig.pmx, bones, matrices)
-            found.append(cache.Cache(self._made_of[number], first, cache.RATE, bones, *places))
+            transforms = cache.pivot_transforms(member.opened.rig.pmx, bones, matrices)
+            found.append(
+                cache.Cache(self._fingerprints[number], first, cache.RATE, bones, *transforms)
+            )
         return found
 
 
@@ -177,9 +179,9 @@ class _Part:
         self._inputs: key_inputs.Inputs | None = None
         if isinstance(opened, Solver):
             self._inputs = key_inputs.Inputs(opened, self._bones)
-            self._made_of = made_of.of_keys(opened, member.model.armature, self._inputs)
+            self._fingerprint = fingerprint.of_keys(opened, member.model.armature, self._inputs)
         else:
-            self._made_of = made_of.of_motion(opened, member.settings)  # type: ignore[arg-type]
+            self._fingerprint = fingerprint.of_motion(opened, member.settings)  # type: ignore[arg-type]
         self._places: list[np.ndarray] = []
         self._locals: list[np.ndarray] = []
         self._values: list[np.ndarray] = []
@@ -199,11 +201,13 @@ class _Part:
             self._values.append(self._inputs.values(local))
 
     def result(self, first: float, rate: float) -> cache.Cache:
-        places = cache.places(self._member.opened.rig.pmx, self._bones, np.array(self._places))
+        transforms = cache.pivot_transforms(
+            self._member.opened.rig.pmx, self._bones, np.array(self._places)
+        )
         inputs = None
         if self._inputs is not None:
             inputs = keyed.pose_inputs(np.array(self._locals), np.array(self._values))
-        return cache.Cache(self._made_of, first, rate, self._bones, *places, inputs=inputs)
+        return cache.Cache(self._fingerprint, first, rate, self._bones, *transforms, inputs=inputs)
 
 
 def _simulation(members: Sequence[Member], start: float, offsets: Sequence[float]) -> Any:

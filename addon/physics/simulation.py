@@ -29,7 +29,7 @@ def with_physics(motion: Motion, settings: physics_settings.Settings | None) -> 
 def baked(motion: Motion, armature: bpy.types.Object, settings: motion_source.Settings) -> Motion:
     """The motion as MMD Skinning shows it; of models that are simulated together, their file's."""
     if settings.physics is not None and settings.physics.group:
-        return cache.played(motion, armature, settings, strict=True)
+        return cache.with_cached_physics(motion, armature, settings, strict=True)
     return with_physics(motion, settings.physics)
 
 

@@ -45,11 +45,11 @@ def rows_of(armature: bpy.types.Object, now: tuple[float, ...], timing: Timing) 
         return None
     still = [0.0 if axis in found else value for axis, value in enumerate(now)]
     shapes = b"".join(fcurves.shape(curve) for curve in found.values())
-    made_of = (tuple(still), timing, hashlib.sha256(shapes).digest())
+    key = (tuple(still), timing, hashlib.sha256(shapes).digest())
     identity = blender_versions.identity(armature)
     known = _known.get(identity)
-    if known is None or known[0] != made_of:
-        known = _known[identity] = made_of, _sampled(found, still, timing)
+    if known is None or known[0] != key:
+        known = _known[identity] = key, _sampled(found, still, timing)
     return known[1]
 
 

@@ -50,7 +50,7 @@ def check(model: scene_model.SceneModel) -> None:
 
 def root_with_names(model: scene_model.SceneModel) -> bpy.types.Object:
     """The root of a model from our importer, which stores its names."""
-    root = scene_model.bearer(model.armature, mmd_tools.NAME)
+    root = scene_model.ancestor_with(model.armature, mmd_tools.NAME)
     if root is not None:
         return root
     if any(map(mmd_tools.is_root, scene_model.ancestors(model.armature))):
@@ -67,7 +67,7 @@ def root_with_names(model: scene_model.SceneModel) -> bpy.types.Object:
 
 def rename(model: scene_model.SceneModel, english: bool) -> Renamed:
     """Rename a checked model; on an error, nothing is changed."""
-    root = scene_model.bearer(model.armature, mmd_tools.NAME)
+    root = scene_model.ancestor_with(model.armature, mmd_tools.NAME)
     renamed = Renamed(model, {}, {}, {}, root.get(names.LANGUAGE))
     with contextlib.ExitStack() as undo:
         undo.callback(restore, renamed)
@@ -84,7 +84,7 @@ def rename(model: scene_model.SceneModel, english: bool) -> Renamed:
 
 def without_english(model: scene_model.SceneModel) -> int:
     """The number of bones, morphs and materials that keep their Japanese name."""
-    root = scene_model.bearer(model.armature, mmd_tools.NAME)
+    root = scene_model.ancestor_with(model.armature, mmd_tools.NAME)
     slots = (slot.material for obj in model.meshes for slot in obj.material_slots)
     items: list[tuple[str, names.Named]] = [
         (english_names.BONES, _named(bone))
@@ -106,7 +106,7 @@ def without_english(model: scene_model.SceneModel) -> int:
 def restore(renamed: Renamed) -> None:
     """Undo `rename`."""
     model = renamed.model
-    root = scene_model.bearer(model.armature, mmd_tools.NAME)
+    root = scene_model.ancestor_with(model.armature, mmd_tools.NAME)
     _rename_bones(model, renamed.bones)
     _rename_keys(model, root, renamed.keys)
     for material, name in renamed.materials.items():

@@ -101,5 +101,5 @@ def language(english: bool) -> str:
 
 def language_of(armature: bpy.types.Object) -> str:
     """The language of a model's names, an item of LANGUAGES."""
-    root = scene_model.bearer(armature, LANGUAGE)
+    root = scene_model.ancestor_with(armature, LANGUAGE)
     return root[LANGUAGE] if root is not None else "JAPANESE"

@@ -14,7 +14,7 @@ DISPLAY = "mmdskin_display"  # custom property of armatures that only show the p
 
 class SceneModel(NamedTuple):
     name: str
-    armature: bpy.types.Object | None  # None only for models from `stranded`
+    armature: bpy.types.Object | None  # None only for models from `models_without_armature`
     meshes: tuple  # the mesh objects that the armature deforms
 
 
@@ -42,7 +42,7 @@ def model_of(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer) -> S
     return model
 
 
-def stranded(objects: Iterable[bpy.types.Object | None]) -> list[SceneModel]:
+def models_without_armature(objects: Iterable[bpy.types.Object | None]) -> list[SceneModel]:
     """Mesh objects with the add-on's data whose armature was removed, each as a model.
 
     The armature of these SceneModels is None.
@@ -99,7 +99,7 @@ def instanced(obj: bpy.types.Object | None) -> list[SceneModel]:
     ]
 
 
-def bearer(obj: bpy.types.Object, name: str) -> bpy.types.Object | None:
+def ancestor_with(obj: bpy.types.Object, name: str) -> bpy.types.Object | None:
     """The object or its nearest ancestor that has a custom property."""
     return next((above for above in ancestors(obj) if name in above), None)
 

@@ -39,7 +39,7 @@ class Slider(NamedTuple):
 def by_panel(model: scene_model.SceneModel) -> dict[str, list[Slider]]:
     """The sliders of each of MMD's panels, in the file's order."""
     found: dict[str, list[Slider]] = {panel: [] for panel in PANELS.values()}
-    root = scene_model.bearer(model.armature, mmd_tools.MORPHS)
+    root = scene_model.ancestor_with(model.armature, mmd_tools.MORPHS)
     english = language_of(model.armature) == "ENGLISH"
     blocks = [obj.data.shape_keys.key_blocks for obj in model.meshes if obj.data.shape_keys]
     for morph in stored.groups(root, mmd_tools.MORPHS):
@@ -76,5 +76,5 @@ def path(name: str) -> str:
 
 def names(armature: bpy.types.Object) -> tuple[str, ...]:
     """The custom property of each morph of the file, "" for none; () if none were stored."""
-    root = scene_model.bearer(armature, mmd_tools.MORPHS)
+    root = scene_model.ancestor_with(armature, mmd_tools.MORPHS)
     return tuple(stored.text(morph, SLIDER) for morph in stored.groups(root, mmd_tools.MORPHS))

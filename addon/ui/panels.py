@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import bpy
 import numpy as np
 
-from ..attach import display
+from ..attach import display_armature
 from ..attach.operators import MMDSKIN_OT_attach, MMDSKIN_OT_detach, MMDSKIN_OT_show_pose
 from ..bake import memory, operators, record
 from ..blender import native, registration, translations
@@ -29,7 +29,7 @@ from ..preview.operators import MMDSKIN_OT_preview
 from ..preview.override import MMDSKIN_OT_make_override, is_linked
 from ..rename.operators import MMDSKIN_OT_switch_names
 from ..scene import mesh_source, saved_state, scene_model, sliders
-from . import shown, status, wrapping
+from . import shown_model, status, wrapping
 
 _BACKENDS = {"gl": "OpenGL", "cpu": "CPU"}
 _WIDE = 300  # pixels of a sidebar in which all values fit beside their names
@@ -51,7 +51,7 @@ class _Shown:
         self.model: scene_model.SceneModel | None = None
         self.error: UserError | None = None
         try:
-            self.model = shown.model_of(context.active_object, context.view_layer)
+            self.model = shown_model.model_of(context.active_object, context.view_layer)
         except UserError as error:
             self.error = error
 
@@ -122,15 +122,15 @@ def _without_model(
         layout.operator(MMDSKIN_OT_make_override.bl_idname, icon="LIBRARY_DATA_OVERRIDE")
     if instanced:
         return
-    stranded = scene_model.stranded([context.active_object])
-    if not stranded:
+    without_armature = scene_model.models_without_armature([context.active_object])
+    if not without_armature:
         row = layout.row()
         row.scale_y = 1.3
         row.operator("mmdskin.import_model", icon="IMPORT")
     _wrapped(layout, str(error), context.region.width)
-    if context.active_object is not None and display.constraints_of(context.active_object):
+    if context.active_object is not None and display_armature.constraints_of(context.active_object):
         layout.operator(MMDSKIN_OT_detach.bl_idname, icon="X")
-    for obj in (obj for model in stranded for obj in model.meshes):
+    for obj in (obj for model in without_armature for obj in model.meshes):
         if saved_state.PREVIEW in obj:
             operator = layout.operator(MMDSKIN_OT_preview.bl_idname, icon="HIDE_OFF", depress=True)
             operator.action = "DISABLE"
@@ -222,12 +222,12 @@ class MMDSKIN_PT_attach(_Below, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, model = self.layout, _shown(context).model
-        own = display.find(model.armature)
-        on = display.is_shown(own)
+        display = display_armature.find(model.armature)
+        on = display_armature.is_shown(display)
         _button(layout, MMDSKIN_OT_show_pose, model, "OUTLINER_OB_ARMATURE", depress=on)
         layout.operator(MMDSKIN_OT_attach.bl_idname, icon="CONSTRAINT_BONE")
         column = layout.column(align=True)
-        for obj, constraint in display.attachments(own) if own is not None else ():
+        for obj, constraint in display_armature.attachments(display) if display is not None else ():
             row = column.row()
             row.label(
                 text=f"{obj.name}: {constraint.subtarget}", icon="OBJECT_DATA", translate=False
@@ -384,7 +384,7 @@ def _pose_source(
         _button(layout, MMDSKIN_OT_simulate, model, "PHYSICS")
         trouble = MMDSKIN_OT_simulate.unavailable(model)
         if not trouble and any(switch.is_live(obj) for obj in model.meshes):
-            trouble = cache.shown_of(armature).trouble
+            trouble = cache.state_of(armature).problem_text
         if trouble:
             _wrapped(layout, trouble, width)
     if settings.source == ik_source.SOURCE and ik_source.has_muted_ik(armature):

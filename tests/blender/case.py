@@ -57,9 +57,9 @@ def live_errors():
 
 def physics_troubles():
     """The reasons why the preview shows no physics, for objects in the file."""
-    shown_of = sys.modules["addon_package"].physics.cache.shown_of
+    state_of = sys.modules["addon_package"].physics.cache.state_of
     armatures = [obj for obj in bpy.data.objects if obj.type == "ARMATURE"]
-    return [shown_of(obj).trouble for obj in armatures if shown_of(obj).trouble]
+    return [state_of(obj).problem_text for obj in armatures if state_of(obj).problem_text]
 
 
 class Case(unittest.TestCase):

@@ -295,4 +295,4 @@ class BigScene(case.Case):
 
     def shown(self):
         addon = sys.modules["addon_package"]
-        return addon.ui.shown.model_of(self.scene.armature, bpy.context.view_layer)
+        return addon.ui.shown_model.model_of(self.scene.armature, bpy.context.view_layer)

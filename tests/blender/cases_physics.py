@@ -251,8 +251,8 @@ class Imports(Hair, ClearCase):
             "hair.vmd", motion_file.write_vmd(keys._replace(bones=[*keys.bones, switch]))
         )
         arms = self.write("arms.vmd", motion_file.write_vmd(dance(self.scene.pmx, ["左腕"])))
-        layers = addon().import_motion.layers
-        joined = layers.joined([self.open(motion=first), self.open(motion=arms, start=3)])
+        merge = addon().import_motion.merge
+        joined = merge.merged([self.open(motion=first), self.open(motion=arms, start=3)])
         tracks = {track.name: track for track in joined.motion.bones}
         self.assertEqual(list(tracks[HAIR[1]].physics), [True, False, True])
         self.assertTrue(tracks["左腕"].physics.all())
@@ -302,7 +302,7 @@ class Simulates(Hair, MotionCase):
         bpy.context.scene.frame_set(12)
         self.assert_close(scene.evaluated_positions(self.mesh), self.of_file((12,))[0])
         self.assertEqual(case.live_errors(), [])
-        self.assertIn(words, addon().physics.cache.shown_of(self.armature).trouble)
+        self.assertIn(words, addon().physics.cache.state_of(self.armature).problem_text)
 
     def test_the_preview_shows_it_at_any_frame(self):
         self.assert_plain("Not simulated yet")

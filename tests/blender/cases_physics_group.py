@@ -101,8 +101,8 @@ class Group(Keyed):
         bpy.context.scene.frame_set(frame)
         for mesh in (self.mesh, self.other_mesh):
             scene.evaluated_positions(mesh)
-        shown_of = addon().physics.cache.shown_of
-        return [shown_of(armature).trouble for armature in self.armatures]
+        state_of = addon().physics.cache.state_of
+        return [state_of(armature).problem_text for armature in self.armatures]
 
     def assert_outdated(self):
         for trouble in self.troubles():

@@ -100,7 +100,7 @@ class Live(Keyed):
 
     @property
     def trouble(self):
-        return addon().physics.cache.shown_of(self.armature).trouble
+        return addon().physics.cache.state_of(self.armature).problem_text
 
     def assert_told(self, words):
         self.shown(11)

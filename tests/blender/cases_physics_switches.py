@@ -34,7 +34,7 @@ class Switched(Keyed):
         curves["髪"].keyframe_points[1].co.x += 1
         curves["髪"].update()
         self.shown(11)
-        told = addon().physics.cache.shown_of(self.armature).trouble
+        told = addon().physics.cache.state_of(self.armature).problem_text
         self.assertIn("keyframes have changed", told)
 
     def test_a_switch_without_keys_is_reported(self):
@@ -43,7 +43,7 @@ class Switched(Keyed):
         self.bone("髪")["mmd_physics"] = True
         self.armature.update_tag()
         bpy.context.view_layer.update()
-        told = addon().physics.cache.shown_of(self.armature).trouble
+        told = addon().physics.cache.state_of(self.armature).problem_text
         self.assertIn("This pose was not", told)
 
     def test_go_with_clear_motion(self):
@@ -110,5 +110,5 @@ class Pushed(Keyed):
         self.armature["風"] = 0.9
         self.armature.update_tag()
         bpy.context.view_layer.update()
-        told = addon().physics.cache.shown_of(self.armature).trouble
+        told = addon().physics.cache.state_of(self.armature).problem_text
         self.assertIn("This pose was not", told)

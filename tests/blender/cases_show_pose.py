@@ -239,19 +239,19 @@ class ShowPose(Attached):
             failing = [addon().blender.user_error.UserError("no room")]
 
             def fails(*arguments, failing=failing):
-                driver.fit(*arguments)
+                driver.build(*arguments)
                 if failing:
                     raise failing.pop()
 
-            display = addon().attach.display.find(self.armature)
+            display = addon().attach.display_armature.find(self.armature)
             before = display.pose.bones.keys(), display.visible_get()
             with (
                 self.subTest(action),
-                mock.patch.object(operators, "driver", mock.Mock(wraps=driver, fit=fails)),
+                mock.patch.object(operators, "driver", mock.Mock(wraps=driver, build=fails)),
                 self.assertRaisesRegex(RuntimeError, "no room"),
             ):
                 self.show(action)
-            display = addon().attach.display.find(self.armature)
+            display = addon().attach.display_armature.find(self.armature)
             self.assertEqual((display.pose.bones.keys(), display.visible_get()), before)
             self.show("ENABLE")
 

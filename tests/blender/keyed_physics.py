@@ -154,4 +154,4 @@ class Keyed(imported.Case):
 
     def assert_plain(self, words, frame=11):
         self.assert_close(self.shown(frame), self.expected(frame, physics=False), BAR)
-        self.assertIn(words, addon().physics.cache.shown_of(self.armature).trouble)
+        self.assertIn(words, addon().physics.cache.state_of(self.armature).problem_text)

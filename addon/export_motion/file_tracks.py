@@ -9,7 +9,7 @@ from . import original_morphs
 from .timing import Timing
 
 
-def within(whole: Any, tracks: Any, timing: Timing) -> list[Any]:
+def in_range(whole: Any, tracks: Any, timing: Timing) -> list[Any]:
     """Tracks of a file with the frames of the export, and only the keys within its range."""
     found = []
     for track in tracks:
@@ -41,7 +41,7 @@ def property_keys(whole: Any, timing: Timing) -> Any:
     )
 
 
-def is_whole(whole: Any, tracks: Any, timing: Timing) -> bool:
+def are_on_frames(whole: Any, tracks: Any, timing: Timing) -> bool:
     """Whether all keys are on frames of the export."""
     times = [whole.scene_frames(track.frames) for track in tracks]
     return not times or timing.numbers_of(np.concatenate(times)) is not None

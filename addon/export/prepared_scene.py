@@ -13,18 +13,18 @@ from .content import Content
 
 
 @contextlib.contextmanager
-def set_for(context: bpy.types.Context, shown: Content) -> Iterator[None]:
+def prepared(context: bpy.types.Context, content: Content) -> Iterator[None]:
     """In the block, the objects of a Content are selected and the scene has its frame range."""
     layer, scene = context.view_layer, context.scene
     objects = [obj for obj in layer.objects if obj]
-    for obj in shown.objects:
+    for obj in content.objects:
         if obj not in objects:
             raise _is_hidden(obj)
     selected = [obj for obj in objects if obj.select_get()]
     modes = [(obj, obj.mode) for obj in objects if obj.mode != "OBJECT"]
     active = layer.objects.active
-    hidden = [(obj, obj.hide_get(), obj.hide_viewport, obj.hide_select) for obj in shown.objects]
-    blocks = [block for obj in shown.objects for block in (obj, _keys(obj)) if block]
+    hidden = [(obj, obj.hide_get(), obj.hide_viewport, obj.hide_select) for obj in content.objects]
+    blocks = [block for obj in content.objects for block in (obj, _keys(obj)) if block]
     held = [(block, *actions.assigned(block)) for block in blocks]
     place = scene.frame_current, scene.frame_subframe
     values = playhead.Values()
@@ -35,15 +35,15 @@ def set_for(context: bpy.types.Context, shown: Content) -> Iterator[None]:
             _set_mode(layer, obj, "OBJECT")
         for obj in objects:
             obj.select_set(False)
-        for obj in shown.objects:
+        for obj in content.objects:
             obj.hide_viewport = obj.hide_select = False
             obj.hide_set(False)
             obj.select_set(True)
             if not obj.select_get():
                 raise _is_hidden(obj)
-        layer.objects.active = shown.objects[0]
+        layer.objects.active = content.objects[0]
         # The glTF exporter of 3.4 exports the frames of every action in the file, even of other models.
-        with _ranges([scene, *bpy.data.actions] if shown.moves else [], shown.frames):
+        with _ranges([scene, *bpy.data.actions] if content.moves else [], content.frames):
             yield
     finally:
         if action is not None:

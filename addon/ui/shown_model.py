@@ -38,7 +38,7 @@ def model_of(
     """As `scene_model.model_of`."""
     global _found
     key = _key(active, view_layer)
-    if _found is None or _found.key != key or not _holds(_found, active):
+    if _found is None or _found.key != key or not _is_still_valid(_found, active):
         try:
             _found = _Found(key, scene_model.model_of(active, view_layer), None)
         except UserError as error:
@@ -54,7 +54,7 @@ def _key(active: bpy.types.Object | None, view_layer: bpy.types.ViewLayer) -> tu
     return number, view_layer.as_pointer(), len(view_layer.objects)
 
 
-def _holds(found: _Found, active: bpy.types.Object | None) -> bool:
+def _is_still_valid(found: _Found, active: bpy.types.Object | None) -> bool:
     """Whether the objects still form that model."""
     if found.model is None:
         return True
@@ -77,7 +77,7 @@ def _forget(*_: object) -> None:
 
 
 @persistent
-def _notice(_: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+def _forget_after_change(_: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     """Look again after a change of any object that is not of the model."""
     if _found is None:
         return
@@ -91,7 +91,7 @@ def _notice(_: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
 
 
 _HANDLERS = (
-    ("depsgraph_update_post", _notice),
+    ("depsgraph_update_post", _forget_after_change),
     *((name, _forget) for name in ("load_pre", "undo_pre", "undo_post", "redo_pre", "redo_post")),
 )
 register, unregister = registration.handlers(_HANDLERS, afterwards=_forget)

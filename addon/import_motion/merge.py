@@ -25,7 +25,7 @@ _SAME_TIME = 1e-6  # frames of the scene
 _LAST = 2**32 - 1  # last frame that a motion can store
 
 
-def joined(motions: Sequence[motion_source.Motion]) -> motion_source.Motion:
+def merged(motions: Sequence[motion_source.Motion]) -> motion_source.Motion:
     """The motions of one armature, oldest first, merged into one in scene time."""
     if len(motions) == 1:
         return motions[0]
@@ -45,12 +45,12 @@ def joined(motions: Sequence[motion_source.Motion]) -> motion_source.Motion:
 
         for track in motion.motion.bones:
             columns = (track.translations, track.rotations, track.interpolation, _physics(track))
-            _lay(bones, track.name, times(track.frames), columns)
+            _merge_keys(bones, track.name, times(track.frames), columns)
         for morph in motion.motion.morphs:
-            _lay(morphs, morph.name, times(morph.frames), (morph.weights,))
+            _merge_keys(morphs, morph.name, times(morph.frames), (morph.weights,))
         keys = motion.motion.properties
         for number, name in enumerate(keys.ik_names if len(keys.frames) else ()):
-            _lay(switches, name, times(keys.frames), (keys.ik_enabled[:, number],))
+            _merge_keys(switches, name, times(keys.frames), (keys.ik_enabled[:, number],))
     whole = native.load().Motion.from_tracks(
         bones=[(name, frames, *columns) for name, (frames, columns) in bones.items()],
         morphs=[(name, frames, *columns) for name, (frames, columns) in morphs.items()],
@@ -60,7 +60,7 @@ def joined(motions: Sequence[motion_source.Motion]) -> motion_source.Motion:
     return newest.with_motion(whole, newest.path, start, ticks)
 
 
-def needed(motions: Sequence[motion_source.Motion]) -> list[motion_source.Motion]:
+def contributing(motions: Sequence[motion_source.Motion]) -> list[motion_source.Motion]:
     """The motions that still contribute: a later one may replace all tracks of an earlier one."""
     found: list[motion_source.Motion] = []
     begun: dict[tuple, float] = {}
@@ -91,7 +91,7 @@ def changed_from(earlier: motion_source.Motion, newest: motion_source.Motion) ->
         before = frames[frames < first - _SAME_TIME]
         if len(before):
             found.append(before[-1])
-        elif not _rests(track):
+        elif not _starts_at_rest(track):
             found.append(earlier.scene_range[0])
     switches = newest.motion.properties
     if not len(earlier.motion.properties.frames) and not switches.ik_enabled[:1].all():
@@ -99,7 +99,7 @@ def changed_from(earlier: motion_source.Motion, newest: motion_source.Motion) ->
     return min(found, default=math.inf)
 
 
-def _rests(track: Any) -> bool:
+def _starts_at_rest(track: Any) -> bool:
     """Whether the first key of a bone or morph equals its default."""
     if hasattr(track, "weights"):
         return track.weights[0] == 0
@@ -119,7 +119,9 @@ def _starts(motion: motion_source.Motion) -> dict[tuple[str, str], float]:
     }
 
 
-def _lay(tracks: _Tracks, name: str, frames: np.ndarray, columns: Sequence[np.ndarray]) -> None:
+def _merge_keys(
+    tracks: _Tracks, name: str, frames: np.ndarray, columns: Sequence[np.ndarray]
+) -> None:
     """Replace the keys of a track from the first frame of the new keys on."""
     if not len(frames):
         return

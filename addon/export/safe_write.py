@@ -35,7 +35,7 @@ def write(path: str, export: Callable[[str], set[str]], size: int = 0) -> None:
         try:
             done = export(target)
         except RuntimeError as error:
-            done, reason = set(), _last_words(error)
+            done, reason = set(), _last_line(error)
         if done != {"FINISHED"} or not is_whole(target):
             raise _not_written(path, reason)
         for source, place in _files(target, path):
@@ -146,7 +146,7 @@ def _not_written(path: str, reason: str) -> UserError:
     )
 
 
-def _last_words(error: Exception) -> str:
+def _last_line(error: Exception) -> str:
     """The last line of an exporter's error: exporters in Python report a traceback and a location."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     said = [line for line in lines if not line.startswith("Location:")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The inputs of a simulation as text, by which a file shows whether it is outdated."""
+"""A fingerprint of the inputs of a simulation, as text, by which an outdated file is recognized."""
 
 import functools
 import hashlib

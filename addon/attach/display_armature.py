@@ -26,7 +26,7 @@ def find(armature: bpy.types.Object) -> bpy.types.Object | None:
     return next((one for one in found if not (one.library or one.override_library)), None)
 
 
-def every() -> list[bpy.types.Object]:
+def all_displays() -> list[bpy.types.Object]:
     """The display armatures of all models."""
     marked = {data for data in bpy.data.armatures if MARK in data}
     if not marked:
@@ -170,28 +170,28 @@ def _add_bones(
     sources: list[str],
 ) -> None:
     """Add bones at the rest positions of the model's."""
-    own = followed(display)
+    followed_bones = followed(display)
     with _edited(context, display) as bones:
         for source in sources:
             of_model = armature.data.bones[source]
             bone = bones.new(source)
-            own[bone.name] = source
+            followed_bones[bone.name] = source
             bone.head, bone.tail = of_model.head_local, of_model.tail_local
             matrix: Any = of_model.matrix_local
             bone.align_roll(matrix.col[2].xyz)
-        _set_parents(bones, own, display)
+        _set_parents(bones, followed_bones, display)
     wanted = set(sources)
-    for name, source in own.items():
+    for name, source in followed_bones.items():
         if source in wanted:
             _copy_transforms(display, name, armature, source)
             hidden = blender_versions.is_bone_hidden(armature.pose.bones[source])
             blender_versions.hide_bone(display.pose.bones[name], hidden)
 
 
-def _set_parents(bones: Any, own: dict[str, str], display: bpy.types.Object) -> None:
+def _set_parents(bones: Any, followed_bones: dict[str, str], display: bpy.types.Object) -> None:
     """Give edit bones the hierarchy of the model's bones that they follow."""
-    follower = {source: name for name, source in own.items()}
-    for name, source in own.items():
+    follower = {source: name for name, source in followed_bones.items()}
+    for name, source in followed_bones.items():
         of_model = display.parent.data.bones.get(source)
         above = of_model.parent if of_model is not None else None
         while above is not None and above.name not in follower:
