@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The shadow on the ground in the look of MMD. It comes first and nothing is behind it: each pixel
    gets its color once without a stencil. */
+#include "gl/gl_ground_shadow.h"
+
 #include "core/base/error.h"
-#include "gl/gl_look.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,8 +25,8 @@ static bool find_projection(const mmd_gl_renderer *r, projection *out)
     if (effects->ground_shadow == MMD_GROUND_SHADOW_OFF || fabs(height) < MIN_LIGHT_Y)
         return false;
     bool lit = effects->ground_shadow == MMD_GROUND_SHADOW_LIGHT;
-    const float *color = lit ? mmd_gl_look_light_color(r) : effects->ground_color;
-    mmd_gl_look_to_view(r, r->view.to_light, to_light);
+    const float *color = lit ? mmd_gl_renderer_light_color(r) : effects->ground_color;
+    mmd_gl_renderer_to_view(r, r->view.to_light, to_light);
     for (int i = 0; i < 3; i++) {
         out->ground[i] = (float)r->view.rotation[i][1];
         out->light[i] = (float)(-to_light[i] / height);
@@ -127,7 +128,7 @@ bool mmd_gl_ground_shadow_draw(const mmd_gl_renderer *r, mmd_error *err)
         return true;
     if (!r->context->software || (r->skin && r->skin->on_device)) {
         begin(r, MMD_GL_PASS_GROUND_SHADOW, &shadow);
-        mmd_gl_look_draw_flagged(r, MMD_MATERIAL_GROUND_SHADOW, false);
+        mmd_gl_renderer_draw_flagged(r, MMD_MATERIAL_GROUND_SHADOW, false);
         return true;
     }
     if (!make_coverage(r, err))

@@ -2,7 +2,8 @@
 /* Draws a frame in the look of MMD: docs/look.md has its rules and where they are from. */
 #include "gl/gl_look.h"
 
-#include "core/math/vec3.h"
+#include "gl/gl_ground_shadow.h"
+#include "gl/gl_shadow_map.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,48 +13,11 @@ static double clamp01(double x)
     return fmin(fmax(x, 0), 1);
 }
 
-const float *mmd_gl_look_light_color(const mmd_gl_renderer *r)
-{
-    const mmd_render_effects *effects = &r->resources.job->effects;
-    return effects->light_colors + (effects->light_color_frames > 1 ? 3 * r->frame : 0);
-}
-
 static void bind_texture(GLenum unit, GLuint texture)
 {
     glActiveTexture(GL_TEXTURE0 + unit);
     mmd_gl1.BindTexture(GL_TEXTURE_2D, texture);
 }
-
-void mmd_gl_look_to_view(const mmd_gl_renderer *r, const double v[3], double out[3])
-{
-    for (int i = 0; i < 3; i++)
-        out[i] = mmd_vec3_dot(r->view.rotation[i], v);
-}
-
-void mmd_gl_look_draw_flagged(const mmd_gl_renderer *r, uint8_t flag, bool culled)
-{
-    const mmd_render_job *job = r->resources.job;
-    size_t first = 0, count = 0;
-    bool cull = false;
-    for (size_t i = 0; i <= job->material_count; i++) {
-        const mmd_render_material *material = i < job->material_count ? &job->materials[i] : NULL;
-        bool drawn = material && mmd_gl_look_is_drawn(material) && (material->flags & flag);
-        bool culls = drawn && culled && !(material->flags & MMD_MATERIAL_DOUBLE_SIDED);
-        if (count && (!drawn || culls != cull)) {
-            cull ? mmd_gl1.Enable(GL_CULL_FACE) : mmd_gl1.Disable(GL_CULL_FACE);
-            mmd_gl_renderer_draw(first, count);
-            first += count;
-            count = 0;
-        }
-        cull = culls;
-        if (drawn)
-            count += material->triangle_count;
-        else if (material)
-            first += material->triangle_count;
-    }
-}
-
-/* Surfaces and edges */
 
 static GLuint toon_texture(const mmd_gl_renderer *r, const mmd_render_material *material)
 {
@@ -111,7 +75,7 @@ static void set_material(const mmd_gl_renderer *r, const mmd_gl_render_program *
                          size_t index)
 {
     const mmd_render_material *material = &r->resources.job->materials[index];
-    const float *light = mmd_gl_look_light_color(r);
+    const float *light = mmd_gl_renderer_light_color(r);
     float diffuse[3], specular[3];
     for (int i = 0; i < 3; i++) {
         diffuse[i] = (float)clamp01((double)material->ambient[i] +
@@ -141,7 +105,7 @@ static void set_lights(const mmd_gl_renderer *r, const mmd_gl_render_program *pr
                        const mmd_gl_shadow_view *shadow)
 {
     double to_light[3];
-    mmd_gl_look_to_view(r, r->view.to_light, to_light);
+    mmd_gl_renderer_to_view(r, r->view.to_light, to_light);
     glUniform3f(program->to_light, (float)to_light[0], (float)to_light[1], (float)to_light[2]);
     if (shadow) {
         glUniformMatrix4fv(program->shadow_matrix, 1, GL_TRUE, shadow->receiver);
@@ -160,7 +124,7 @@ static bool draw_surfaces(const mmd_gl_renderer *r, const mmd_gl_shadow_view *sh
     size_t first = 0;
     for (size_t i = 0; i < job->material_count; first += job->materials[i++].triangle_count) {
         const mmd_render_material *material = &job->materials[i];
-        if (!mmd_gl_look_is_drawn(material))
+        if (!mmd_gl_renderer_is_visible(material))
             continue;
         mmd_gl_look_variant variant = variant_of(r, material, shadow);
         const mmd_gl_render_program *program = mmd_gl_look_program_get(r->context, &variant, err);
@@ -199,7 +163,7 @@ static void draw_edges(const mmd_gl_renderer *r)
     for (size_t i = 0; i < job->material_count; i++) {
         const mmd_render_material *material = &job->materials[i];
         const float *color = material->edge_color;
-        if (mmd_gl_look_is_drawn(material) && (material->flags & MMD_MATERIAL_EDGE) &&
+        if (mmd_gl_renderer_is_visible(material) && (material->flags & MMD_MATERIAL_EDGE) &&
             material->edge_size > 0 && color[3] > 0) {
             glUniform4f(program->edge_color, mmd_gl_clamp01(color[0]), mmd_gl_clamp01(color[1]),
                         mmd_gl_clamp01(color[2]), mmd_gl_clamp01(color[3]));

@@ -4,9 +4,11 @@
 #include "gl/gl_render.h"
 
 #include "core/base/error.h"
+#include "gl/gl_ground_shadow.h"
 #include "gl/gl_look.h"
 #include "gl/gl_render_output.h"
 #include "gl/gl_renderer.h"
+#include "gl/gl_shadow_map.h"
 #include "gl/gl_thread.h"
 
 #include <math.h>

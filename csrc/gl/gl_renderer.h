@@ -2,26 +2,11 @@
 #ifndef MMD_GL_RENDERER_H
 #define MMD_GL_RENDERER_H
 
-#include "core/render/coverage.h"
-#include "core/render/depth_map.h"
 #include "gl/gl_render_resources.h"
 #include "gl/gl_render_skin.h"
-#include "gl/gl_small_triangles.h"
 
-/* Memory and names of gl_ground_shadow.c; NULL and 0 until they are needed. */
-typedef struct mmd_gl_ground_shadow {
-    mmd_coverage coverage;            /* of the samples of the image */
-    mmd_gl_small_triangles triangles; /* (V,2): where the shadows of vertices are, in samples */
-    GLuint texture;
-} mmd_gl_ground_shadow;
-
-/* The same of gl_shadow_map.c. */
-typedef struct mmd_gl_shadow_map {
-    mmd_depth_map map;
-    uint16_t *pixels;                 /* a band of it as the texture's numbers */
-    mmd_gl_small_triangles triangles; /* (V,4): vertices in the map, and their depths */
-    mmd_depth_map_span *spans;        /* of each band: where the texture has something */
-} mmd_gl_shadow_map;
+struct mmd_gl_ground_shadow;
+struct mmd_gl_shadow_map;
 
 /* The state of a render job while a frame is drawn, and what the looks have in common. */
 typedef struct mmd_gl_renderer {
@@ -29,8 +14,8 @@ typedef struct mmd_gl_renderer {
     const mmd_gl_render_programs *programs;
     mmd_gl_render_resources resources;
     mmd_gl_render_skin *skin; /* NULL: the job has positions */
-    mmd_gl_ground_shadow *ground;
-    mmd_gl_shadow_map *shadow_map;
+    struct mmd_gl_ground_shadow *ground;
+    struct mmd_gl_shadow_map *shadow_map;
     size_t frame;
     float *view_positions; /* (V,4) of the current frame, unless it is skinned on the device */
     mmd_render_view view;
@@ -48,6 +33,22 @@ void mmd_gl_renderer_begin(const mmd_gl_renderer *renderer, const mmd_gl_render_
 
 /* Draws `count` triangles of the mesh. */
 void mmd_gl_renderer_draw(size_t first, size_t count);
+
+/* Draws the visible materials that have a flag, with or without the back faces of single-sided
+   ones; consecutive ones at once, as most of a draw's cost for software renderers is its start. */
+void mmd_gl_renderer_draw_flagged(const mmd_gl_renderer *renderer, uint8_t flag, bool culled);
+
+/* MMD draws nothing of a material whose alpha is 0. */
+static inline bool mmd_gl_renderer_is_visible(const mmd_render_material *material)
+{
+    return material->diffuse[3] > 0;
+}
+
+/* The color of the light in the current frame. */
+const float *mmd_gl_renderer_light_color(const mmd_gl_renderer *renderer);
+
+/* Rotates a direction to view space. */
+void mmd_gl_renderer_to_view(const mmd_gl_renderer *renderer, const double v[3], double out[3]);
 
 /* The width of an edge of size 1 at distance 1. */
 double mmd_gl_renderer_edge_unit(const mmd_gl_renderer *renderer);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The depth map of the light in the look of MMD, for shadows of surfaces on each other. */
+#include "gl/gl_shadow_map.h"
+
 #include "core/base/error.h"
 #include "core/math/float4.h"
 #include "core/math/vec3.h"
 #include "core/render/raster.h"
-#include "gl/gl_look.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -76,7 +77,7 @@ static void find_bounds(const mmd_gl_renderer *r, double axes[3][3], bounds *cas
         const int32_t *end = corner + 3 * material->triangle_count;
         bool casts = material->flags & MMD_MATERIAL_CASTS_SELF_SHADOW;
         bool receives = material->flags & MMD_MATERIAL_RECEIVES_SELF_SHADOW;
-        bool drawn = mmd_gl_look_is_drawn(material) && (casts || receives);
+        bool drawn = mmd_gl_renderer_is_visible(material) && (casts || receives);
         for (; drawn && corner < end; corner += 3) {
             const float *corners[3];
             for (int c = 0; c < 3; c++)
@@ -97,7 +98,7 @@ bool mmd_gl_shadow_map_fit(const mmd_gl_renderer *r, mmd_gl_shadow_view *out)
 {
     double to_light[3], axes[3][3];
     bounds casting, receiving;
-    mmd_gl_look_to_view(r, r->view.to_light, to_light);
+    mmd_gl_renderer_to_view(r, r->view.to_light, to_light);
     for (int i = 0; i < 3; i++)
         axes[2][i] = -to_light[i];
     mmd_vec3_perpendicular(axes[2], axes[0]);
@@ -156,7 +157,7 @@ static void draw_all(const mmd_gl_renderer *r, const mmd_gl_shadow_view *view)
     begin(r, view);
     glClearBufferfv(GL_DEPTH, 0, &farthest);
     mmd_gl1.CullFace(GL_FRONT); /* as it counts in the map, which is not upside down as the image */
-    mmd_gl_look_draw_flagged(r, MMD_MATERIAL_CASTS_SELF_SHADOW, true);
+    mmd_gl_renderer_draw_flagged(r, MMD_MATERIAL_CASTS_SELF_SHADOW, true);
 }
 
 /* For software renderers: gl_small_triangles.h. */

@@ -2,7 +2,7 @@
 #include "gl/gl_small_triangles.h"
 
 #include "core/base/error.h"
-#include "gl/gl_look.h"
+#include "gl/gl_renderer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ void mmd_gl_small_triangles_draw(const mmd_gl_renderer *r, mmd_gl_small_triangle
     for (size_t i = 0; i < job->material_count; i++) {
         const mmd_render_material *material = &job->materials[i];
         const int32_t *end = corner + 3 * material->triangle_count;
-        bool drawn = mmd_gl_look_is_drawn(material) && (material->flags & flag);
+        bool drawn = mmd_gl_renderer_is_visible(material) && (material->flags & flag);
         for (; drawn && corner < end; corner += 3) {
             const float *at[3];
             for (int k = 0; k < 3; k++)
