@@ -17,7 +17,7 @@ _Color = tuple[float, float, float, float]
 _Target = str | os.PathLike[str] | os.PathLike[bytes] | BinaryIO
 _Source = str | bytes | bytearray | memoryview | os.PathLike[str] | os.PathLike[bytes] | BinaryIO
 _Floats = NDArray[np.float32]
-_World = Literal["mmd", "blender", "gltf", "opengl", "smpl"]
+_Coordinates = Literal["mmd", "blender", "gltf", "opengl", "smpl"]
 _Method = Literal[
     "mmd",
     "linear",
@@ -864,16 +864,20 @@ def convert(
     values: Skinned[_Normals, _Tangents],
     kind: None = None,
     *,
-    to: _World = "mmd",
-    source: _World = "mmd",
+    to: _Coordinates = "mmd",
+    source: _Coordinates = "mmd",
 ) -> Skinned[_Normals, _Tangents]: ...
 @overload
 def convert(
-    values: Pose[_Weights], kind: None = None, *, to: _World = "mmd", source: _World = "mmd"
+    values: Pose[_Weights],
+    kind: None = None,
+    *,
+    to: _Coordinates = "mmd",
+    source: _Coordinates = "mmd",
 ) -> Pose[_Weights]: ...
 @overload
 def convert(
-    values: Camera, kind: None = None, *, to: _World = "mmd", source: _World = "mmd"
+    values: Camera, kind: None = None, *, to: _Coordinates = "mmd", source: _Coordinates = "mmd"
 ) -> Camera: ...
 @overload
 def convert(
@@ -882,8 +886,8 @@ def convert(
         "positions", "normals", "tangents", "triangles", "uvs", "quaternions", "matrices"
     ],
     *,
-    to: _World = "mmd",
-    source: _World = "mmd",
+    to: _Coordinates = "mmd",
+    source: _Coordinates = "mmd",
 ) -> NDArray[Any]: ...
 def toons() -> NDArray[np.uint8]: ...
 def backends() -> tuple[Backend, ...]: ...

@@ -18,7 +18,7 @@ from mmdskin.command_input import physics_setting
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_WORLDS = ("mmd", "blender", "gltf", "opengl", "smpl")
+_COORDINATES = ("mmd", "blender", "gltf", "opengl", "smpl")
 _METHODS = (
     "mmd",
     "linear",
@@ -130,7 +130,7 @@ def _skin(command: argparse.ArgumentParser) -> None:
         metavar="A:B",
         help="from A to B - 1, or A:B:STEP, a Python slice; default: all from 0 on",
     )
-    add("--to", choices=_WORLDS, default="mmd", help="the coordinates; default: mmd")
+    add("--to", choices=_COORDINATES, default="mmd", help="the coordinates; default: mmd")
     add("--no-normals", action="store_true", help="an .npz without normals")
     add(
         "--method",

@@ -16,27 +16,27 @@ if TYPE_CHECKING:
 
     _Array = NDArray[Any]
 
-UNITS_PER_METRE = 12.5  # a character of 20 units is 1.6 m tall
+UNITS_PER_METER = 12.5  # a character of 20 units is 1.6 m tall
 
 
-class _World(NamedTuple):
+class _CoordinateSystem(NamedTuple):
     """How a program's axes, units and layouts differ from MMD's. Its axes come from MMD's by one
     reflection, which is its own inverse."""
 
     axes: tuple[int, int, int] = (0, 1, 2)  # which of MMD's axes each axis is
     signs: tuple[int, int, int] = (1, 1, 1)
     mirrored: bool = True  # right-handed: triangles are counter-clockwise, rotations turn back
-    units: float = UNITS_PER_METRE  # MMD's per unit
+    units: float = UNITS_PER_METER  # MMD's per unit
     v_up: bool = False
     w_first: bool = False  # quaternions w x y z
 
 
-_WORLDS = {
-    "mmd": _World(mirrored=False, units=1),
-    "blender": _World((0, 2, 1), v_up=True, w_first=True),
-    "gltf": _World(signs=(1, 1, -1)),
-    "opengl": _World(signs=(1, 1, -1), units=1, v_up=True),
-    "smpl": _World(signs=(1, 1, -1), v_up=True),
+_SYSTEMS = {
+    "mmd": _CoordinateSystem(mirrored=False, units=1),
+    "blender": _CoordinateSystem((0, 2, 1), v_up=True, w_first=True),
+    "gltf": _CoordinateSystem(signs=(1, 1, -1)),
+    "opengl": _CoordinateSystem(signs=(1, 1, -1), units=1, v_up=True),
+    "smpl": _CoordinateSystem(signs=(1, 1, -1), v_up=True),
 }
 
 
@@ -45,69 +45,71 @@ def _reals(values: ArrayLike) -> _Array:
     return array if array.dtype.kind == "f" else array.astype(np.float64)
 
 
-def _reflect(array: _Array, world: _World) -> _Array:
-    reflected: _Array = array[..., world.axes] * np.asarray(world.signs, array.dtype)
+def _reflect(array: _Array, system: _CoordinateSystem) -> _Array:
+    reflected: _Array = array[..., system.axes] * np.asarray(system.signs, array.dtype)
     return reflected
 
 
-def _scale(array: _Array, world: _World, back: bool) -> _Array:
+def _scale(array: _Array, system: _CoordinateSystem, back: bool) -> _Array:
     """Lengths in the other unit: in double, so that the way back ends at the same float32."""
-    if world.units == 1:
+    if system.units == 1:
         return array
     if back:
-        return np.multiply(array, world.units, dtype=np.float64).astype(np.float32)
-    return np.divide(array, world.units, dtype=np.float64)
+        return np.multiply(array, system.units, dtype=np.float64).astype(np.float32)
+    return np.divide(array, system.units, dtype=np.float64)
 
 
-def _positions(values: ArrayLike, world: _World, back: bool) -> _Array:
-    return _scale(_reflect(_reals(values), world), world, back)
+def _positions(values: ArrayLike, system: _CoordinateSystem, back: bool) -> _Array:
+    return _scale(_reflect(_reals(values), system), system, back)
 
 
-def _normals(values: ArrayLike, world: _World, back: bool) -> _Array:
-    return _reflect(_reals(values), world)
+def _normals(values: ArrayLike, system: _CoordinateSystem, back: bool) -> _Array:
+    return _reflect(_reals(values), system)
 
 
-def _tangents(values: ArrayLike, world: _World, back: bool) -> _Array:
+def _tangents(values: ArrayLike, system: _CoordinateSystem, back: bool) -> _Array:
     """w stays: MMD's points along v, downwards in the image, the others' upwards; and a reflection
     turns the cross product."""
     array = _reals(values)
-    return np.concatenate([_reflect(array[..., :3], world), array[..., 3:]], -1)
+    return np.concatenate([_reflect(array[..., :3], system), array[..., 3:]], -1)
 
 
-def _triangles(values: ArrayLike, world: _World, back: bool) -> _Array:
+def _triangles(values: ArrayLike, system: _CoordinateSystem, back: bool) -> _Array:
     array = np.asarray(values)
-    return array[..., [0, 2, 1]] if world.mirrored else array.copy()
+    return array[..., [0, 2, 1]] if system.mirrored else array.copy()
 
 
-def _uvs(values: ArrayLike, world: _World, back: bool) -> _Array:
+def _uvs(values: ArrayLike, system: _CoordinateSystem, back: bool) -> _Array:
     array = _reals(values)
-    if not world.v_up:
+    if not system.v_up:
         return array.copy()
     out = array.astype(np.float64)  # as lengths: see _scale
     out[..., 1] = 1 - out[..., 1]
     return out.astype(np.float32) if back else out
 
 
-def _quaternions(values: ArrayLike, world: _World, back: bool) -> _Array:
+def _quaternions(values: ArrayLike, system: _CoordinateSystem, back: bool) -> _Array:
     array = _reals(values)
-    if back and world.w_first:
+    if back and system.w_first:
         array = array[..., [1, 2, 3, 0]]
-    axis = _reflect(array[..., :3], world) * array.dtype.type(-1 if world.mirrored else 1)
+    axis = _reflect(array[..., :3], system) * array.dtype.type(-1 if system.mirrored else 1)
     array = np.concatenate([axis, array[..., 3:]], -1)
-    return array if back or not world.w_first else array[..., [3, 0, 1, 2]]
+    return array if back or not system.w_first else array[..., [3, 0, 1, 2]]
 
 
-def _matrices(values: ArrayLike, world: _World, back: bool) -> _Array:
+def _matrices(values: ArrayLike, system: _CoordinateSystem, back: bool) -> _Array:
     array = _reals(values)
-    signs = np.asarray(world.signs, array.dtype)
-    axes = np.asarray(world.axes)
-    out = array.copy() if world.units == 1 or back else array.astype(np.float64)
+    signs = np.asarray(system.signs, array.dtype)
+    axes = np.asarray(system.axes)
+    out = array.copy() if system.units == 1 or back else array.astype(np.float64)
     out[..., :3, :3] = array[..., axes[:, None], axes] * signs[:, None] * signs
-    out[..., :3, 3] = _positions(array[..., :3, 3], world, back)
-    return out.astype(np.float32) if back and world.units != 1 else out
+    out[..., :3, 3] = _positions(array[..., :3, 3], system, back)
+    return out.astype(np.float32) if back and system.units != 1 else out
 
 
-_KINDS: dict[str, tuple[Callable[[Any, _World, bool], _Array], list[tuple[int, ...]]]] = {
+_KINDS: dict[
+    str, tuple[Callable[[Any, _CoordinateSystem, bool], _Array], list[tuple[int, ...]]]
+] = {
     # name: function, lengths of the last axes
     "positions": (_positions, [(3,)]),
     "normals": (_normals, [(3,)]),
@@ -119,13 +121,13 @@ _KINDS: dict[str, tuple[Callable[[Any, _World, bool], _Array], list[tuple[int, .
 }
 
 
-def _one_way(values: Any, kind: str, world: _World, back: bool) -> _Array:
+def _convert_array(values: Any, kind: str, system: _CoordinateSystem, back: bool) -> _Array:
     function, shapes = _KINDS[kind]
     shape = np.shape(values)
     if not any(shape[-len(last) :] == last for last in shapes):
         wanted = " or ".join(f"(…, {', '.join(map(str, last))})" for last in shapes)
         raise ValueError(f"{kind}: shape {shape}, expected {wanted}")
-    return function(values, world, back)
+    return function(values, system, back)
 
 
 def _record(record: Any, kinds: dict[str, str], source: str, to: str) -> Any:
@@ -138,7 +140,7 @@ def _record(record: Any, kinds: dict[str, str], source: str, to: str) -> Any:
 
 
 def convert(values: Any, kind: str | None = None, *, to: str = "mmd", source: str = "mmd") -> Any:
-    """Values in the coordinates of another program, or from these to MMD's.
+    """Converts values to the coordinates of another program, or back to MMD's.
 
         mesh = mmdskin.convert(out.positions, "positions", to="blender")
         pose = mmdskin.convert(pose, to="gltf")
@@ -152,12 +154,12 @@ def convert(values: Any, kind: str | None = None, *, to: str = "mmd", source: st
 
     Returns new arrays. Numbers that are not only reordered, which are positions and matrices in
     meters, and uvs, are float64, and back in MMD's coordinates float32: values come back exactly.
-    Other arrays keep their type. Raises
-    ValueError for names that are unknown, for an array without kind, and for wrong shapes.
+    Other arrays keep their type. Raises ValueError for names that are unknown, for an array without
+    kind, and for wrong shapes.
     """
-    for name, world in (("to", to), ("source", source)):
-        if world not in _WORLDS:
-            raise ValueError(f'{name}: unknown "{world}", expected one of {", ".join(_WORLDS)}')
+    for name, system in (("to", to), ("source", source)):
+        if system not in _SYSTEMS:
+            raise ValueError(f'{name}: unknown "{system}", expected one of {", ".join(_SYSTEMS)}')
     records: dict[type[Any], dict[str, str]] = {
         mmdskin.Skinned: {"positions": "positions", "normals": "normals", "tangents": "tangents"},
         mmdskin.Pose: {"bone_matrices": "matrices"},
@@ -172,5 +174,5 @@ def convert(values: Any, kind: str | None = None, *, to: str = "mmd", source: st
         found = "an array needs one of" if kind is None else f'unknown "{kind}", expected one of'
         raise ValueError(f"kind: {found} {', '.join(_KINDS)}")
     if source != "mmd":
-        values = _one_way(values, kind, _WORLDS[source], back=True)
-    return _one_way(values, kind, _WORLDS[to], back=False)
+        values = _convert_array(values, kind, _SYSTEMS[source], back=True)
+    return _convert_array(values, kind, _SYSTEMS[to], back=False)

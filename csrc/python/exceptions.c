@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Bytes of names that are no characters, which the core has as surrogates, become U+FFFD: three
+/* Bytes of names that are not characters, which the core has as surrogates, become U+FFFD: three
    bytes each. */
 PyObject *mmd_py_exceptions_str(const char *text)
 {

@@ -459,10 +459,9 @@ static PyGetSetDef model_members[] = {
 
 static const char model_doc[] =
     "An MMD model, as load_model() and Model.from_arrays() return it: immutable, picklable (as\n"
-    "the bytes of the file) and safe to share between threads. Coordinates are those of the file: "
-    "left-handed, +Y up,\n"
-    "about 12.5 units per meter. Arrays are read-only views, not copies; a view keeps the data\n"
-    "alive. Models of equal files are equal.\n\n"
+    "the bytes of the file) and safe to share between threads. Coordinates are those of the\n"
+    "file: left-handed, +Y up, about 12.5 units per meter. Arrays are read-only views, not\n"
+    "copies; a view keeps the data alive. Models of equal files are equal.\n\n"
     "VTK ignores that an array is read-only, and DLPack before version 1 cannot say so: give them\n"
     "a copy, as by numpy_to_vtk(model.positions, deep=True) and model.positions.copy().";
 

@@ -193,7 +193,7 @@ const char mmd_py_motion_save_doc[] =
     "frame: of a VPD: the frame whose pose it gets, a number; None: the first.\n"
     "model: of a VPD: the Model whose bones and morphs it gets, in their order, and its name;\n"
     "    None: all of the motion.\n\n"
-    "Bytes of names that are no characters are written as they were read. The motion's own name\n"
+    "Bytes of names that are not characters are written as they were read. The motion's own name\n"
     "is cut at 20 bytes, as MMD does.\n\n"
     "Raises ValueError for names, names that are equal once cut, and view angles that are not\n"
     "whole degrees, before anything is written; OSError for a file that cannot be written. A path\n"

@@ -50,7 +50,7 @@ const char mmd_py_motion_load_doc[] =
     "source: a path (str or os.PathLike), a file opened with mode \"rb\", or the contents of a\n"
     "    file (bytes-like).\n"
     "Keys are sorted by frame; of equal frames the last in the file is kept. Rotations are\n"
-    "normalized. Bytes of names that are no characters, as in names that MMD has cut, become\n"
+    "normalized. Bytes of names that are not characters, as in names that MMD has cut, become\n"
     "surrogates, as by Python's \"surrogateescape\".\n\n"
     "Raises FormatError if the contents cannot be read, OSError if the file cannot be opened,\n"
     "and TypeError for any other source.";

@@ -23,7 +23,7 @@ typedef struct location {
     size_t kept;   /* bytes of the name that the new file's name starts with */
 } location;
 
-static bool separates(char c)
+static bool is_separator(char c)
 {
 #ifdef _WIN32
     return c == '/' || c == '\\' || c == ':';
@@ -32,11 +32,11 @@ static bool separates(char c)
 #endif
 }
 
-static location locate(const char *path)
+static location split_path(const char *path)
 {
     location at = {path, strlen(path), 0};
     size_t size = at.folder;
-    while (at.folder && !separates(path[at.folder - 1]))
+    while (at.folder && !is_separator(path[at.folder - 1]))
         at.folder--;
     const char *name = path + at.folder;
     at.kept = size - at.folder;
@@ -62,26 +62,26 @@ static bool is_new_file(const location *at, const char *name)
 
 #ifdef MMD_TEST_FAULTS
 static long fail_after = -1;
-static void (*call_there)(void);
+static void (*call_at_step)(void);
 
 void mmd_file_fail_after(long count, void (*call)(void))
 {
     fail_after = count;
-    call_there = call;
+    call_at_step = call;
 }
 
 /* True if this step has to fail. */
-static bool fails(void)
+static bool must_fail(void)
 {
     if (fail_after < 0 || fail_after-- > 0)
         return false;
-    if (call_there)
-        call_there();
+    if (call_at_step)
+        call_at_step();
     errno = ENOSPC;
-    return !call_there;
+    return !call_at_step;
 }
 #else
-static bool fails(void)
+static bool must_fail(void)
 {
     return false;
 }
@@ -115,7 +115,7 @@ static int errno_of(DWORD error)
 }
 
 /* NULL with errno. */
-static wchar_t *wide(mmd_arena *arena, const char *path)
+static wchar_t *to_utf16(mmd_arena *arena, const char *path)
 {
     int size = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, -1, NULL, 0);
     wchar_t *result = size ? mmd_arena_alloc(arena, (size_t)size, sizeof *result) : NULL;
@@ -128,9 +128,9 @@ static wchar_t *wide(mmd_arena *arena, const char *path)
 /* The lock is that nobody else may open or delete the file. */
 static int create(mmd_arena *arena, const char *path)
 {
-    wchar_t *name = wide(arena, path);
+    wchar_t *name = to_utf16(arena, path);
     int fd = -1;
-    if (name && !fails())
+    if (name && !must_fail())
         errno = _wsopen_s(&fd, name, _O_CREAT | _O_EXCL | _O_WRONLY | _O_BINARY | _O_NOINHERIT,
                           _SH_DENYRW, _S_IREAD | _S_IWRITE);
     return fd;
@@ -155,7 +155,7 @@ static bool close_file(int fd)
 
 static bool replace(mmd_arena *arena, const char *from, const char *to)
 {
-    wchar_t *old = wide(arena, from), *new = old ? wide(arena, to) : NULL;
+    wchar_t *old = to_utf16(arena, from), *new = old ? to_utf16(arena, to) : NULL;
     if (!new)
         return false;
     if (MoveFileExW(old, new, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH))
@@ -166,7 +166,7 @@ static bool replace(mmd_arena *arena, const char *from, const char *to)
 
 static void delete_file(mmd_arena *arena, const char *path)
 {
-    wchar_t *name = wide(arena, path);
+    wchar_t *name = to_utf16(arena, path);
     if (name)
         DeleteFileW(name);
 }
@@ -188,7 +188,7 @@ static void remove_leftovers(mmd_arena *arena, const location *at)
     if (!pattern)
         return;
     sprintf(pattern, "%.*s.*%s", (int)(at->folder + at->kept), at->path, ENDING);
-    wchar_t *wanted = wide(arena, pattern);
+    wchar_t *wanted = to_utf16(arena, pattern);
     WIN32_FIND_DATAW found;
     HANDLE search = wanted ? FindFirstFileW(wanted, &found) : INVALID_HANDLE_VALUE;
     if (search == INVALID_HANDLE_VALUE)
@@ -258,7 +258,7 @@ static void unlock(int lock)
 static int create(mmd_arena *arena, const char *path)
 {
     (void)arena;
-    int fd = fails() ? -1 : open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+    int fd = must_fail() ? -1 : open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
     if (fd < 0)
         return -1;
     struct stat status;
@@ -412,7 +412,7 @@ static bool write_all(int fd, const char *bytes, size_t size)
 {
     while (size) {
         size_t written, chunk = size < CHUNK ? size : CHUNK;
-        if (fails() || !write_chunk(fd, bytes, chunk, &written))
+        if (must_fail() || !write_chunk(fd, bytes, chunk, &written))
             return false;
         bytes += written;
         size -= written;
@@ -421,11 +421,11 @@ static bool write_all(int fd, const char *bytes, size_t size)
 }
 
 /* Writes, closes the file in any case, and returns 0 or an errno. */
-static int fill(int fd, const void *bytes, size_t size, bool flushed)
+static int write_and_close(int fd, const void *bytes, size_t size, bool flushed)
 {
-    bool done = write_all(fd, bytes, size) && (!flushed || (!fails() && flush(fd)));
+    bool done = write_all(fd, bytes, size) && (!flushed || (!must_fail() && flush(fd)));
     int failed = done ? 0 : errno ? errno : EIO;
-    if ((!close_file(fd) || fails()) && !failed)
+    if ((!close_file(fd) || must_fail()) && !failed)
         failed = errno;
     return failed;
 }
@@ -447,7 +447,7 @@ static int create_beside(mmd_arena *arena, const location *at, char *out)
 
 static int write_beside(mmd_arena *arena, const char *path, const void *bytes, size_t size)
 {
-    location at = locate(path);
+    location at = split_path(path);
     char *beside = mmd_arena_alloc(arena, at.folder + at.kept + ROOM, 1);
     if (!beside)
         return ENOMEM;
@@ -457,8 +457,8 @@ static int write_beside(mmd_arena *arena, const char *path, const void *bytes, s
         return errno;
     keep_permissions(fd, path);
     int lock = keep_locked(fd); /* else it is a leftover from close to rename */
-    int failed = fill(fd, bytes, size, true);
-    if (!failed && (fails() || !replace(arena, beside, path)))
+    int failed = write_and_close(fd, bytes, size, true);
+    if (!failed && (must_fail() || !replace(arena, beside, path)))
         failed = errno;
     if (failed)
         delete_file(arena, beside);
@@ -475,7 +475,7 @@ int mmd_file_write(const char *path, const void *bytes, size_t size)
     int failed = resolve(&arena, &path, &direct);
     if (!failed && direct) {
         int fd = open_directly(path);
-        failed = fd < 0 ? errno : fill(fd, bytes, size, false);
+        failed = fd < 0 ? errno : write_and_close(fd, bytes, size, false);
     } else if (!failed)
         failed = write_beside(&arena, path, bytes, size);
     mmd_arena_free(&arena);

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool check(size_t size, size_t capacity, uint32_t missing, mmd_motion_names_fault *fault)
+static bool check_size(size_t size, size_t capacity, uint32_t missing,
+                       mmd_motion_names_fault *fault)
 {
     if (missing)
         snprintf(fault->text, sizeof fault->text, "contains U+%04X, which cp932 cannot encode",
@@ -23,7 +24,7 @@ bool mmd_motion_names_fits(const uint16_t *encoding, mmd_text name, size_t capac
 {
     uint32_t missing;
     size_t size = mmd_text_encode_cp932(encoding, name, NULL, 0, &missing);
-    return check(size, capacity, missing, fault);
+    return check_size(size, capacity, missing, fault);
 }
 
 bool mmd_motion_names_encode(const uint16_t *encoding, mmd_text name, size_t capacity,
@@ -32,10 +33,10 @@ bool mmd_motion_names_encode(const uint16_t *encoding, mmd_text name, size_t cap
     uint32_t missing;
     memset(field, 0, capacity);
     size_t size = mmd_text_encode_cp932(encoding, name, field, capacity, &missing);
-    return check(size, capacity, missing, fault);
+    return check_size(size, capacity, missing, fault);
 }
 
-/* One kind of names: which fit is checked, and what does nothing is left out. */
+/* Names of one kind, checked whether they fit; what has no effect is left out. */
 typedef struct name_check {
     const uint16_t *encoding;
     size_t capacity;
@@ -43,22 +44,22 @@ typedef struct name_check {
     void *arg;
 } name_check;
 
-/* Whether the item `kind[index]` stays. */
-static bool stays(const name_check *names, const char *kind, size_t index, mmd_text name,
-                  bool does_nothing)
+/* Whether the item `kind[index]` is kept. */
+static bool is_kept(const name_check *names, const char *kind, size_t index, mmd_text name,
+                    bool has_no_effect)
 {
     char path[48];
     mmd_motion_names_fault fault;
     if (mmd_motion_names_fits(names->encoding, name, names->capacity, &fault))
         return true;
     snprintf(path, sizeof path, "%s[%zu]", kind, index);
-    if (does_nothing || !names->report)
+    if (has_no_effect || !names->report)
         return false;
     names->report(names->arg, path, name, &fault);
     return true;
 }
 
-static bool bone_rests(const mmd_bone_track *track)
+static bool is_bone_at_rest(const mmd_bone_track *track)
 {
     for (size_t k = 0; k < track->key_count; k++) {
         const float *t = track->translations + 3 * k, *q = track->rotations + 4 * k;
@@ -69,7 +70,7 @@ static bool bone_rests(const mmd_bone_track *track)
     return true;
 }
 
-static bool morph_rests(const mmd_morph_track *track)
+static bool is_morph_at_zero(const mmd_morph_track *track)
 {
     for (size_t k = 0; k < track->key_count; k++)
         if (track->weights[k] != 0)
@@ -91,7 +92,7 @@ static bool fit_bones(mmd_arena *arena, const name_check *names, mmd_motion *tra
     mmd_bone_track *bones = mmd_arena_alloc(arena, count, sizeof *bones);
     for (size_t i = 0; bones && i < count; i++) {
         const mmd_bone_track *track = &tracks->bone_tracks[i];
-        if (stays(names, "bones", i, track->name, bone_rests(track)))
+        if (is_kept(names, "bones", i, track->name, is_bone_at_rest(track)))
             bones[kept++] = *track;
     }
     tracks->bone_tracks = bones;
@@ -105,7 +106,7 @@ static bool fit_morphs(mmd_arena *arena, const name_check *names, mmd_motion *tr
     mmd_morph_track *morphs = mmd_arena_alloc(arena, count, sizeof *morphs);
     for (size_t i = 0; morphs && i < count; i++) {
         const mmd_morph_track *track = &tracks->morph_tracks[i];
-        if (stays(names, "morphs", i, track->name, morph_rests(track)))
+        if (is_kept(names, "morphs", i, track->name, is_morph_at_zero(track)))
             morphs[kept++] = *track;
     }
     tracks->morph_tracks = morphs;
@@ -124,7 +125,7 @@ static bool fit_switches(mmd_arena *arena, const name_check *names, mmd_motion *
     if (!to->ik_names || !to->ik_enabled || !kept)
         return false;
     for (size_t i = 0; i < from.ik_count; i++)
-        if (stays(names, "properties.ik_names", i, from.ik_names[i], is_always_on(&from, i)))
+        if (is_kept(names, "properties.ik_names", i, from.ik_names[i], is_always_on(&from, i)))
             kept[to->ik_count++] = i;
     for (size_t i = 0; i < to->ik_count; i++) {
         to->ik_names[i] = from.ik_names[kept[i]];

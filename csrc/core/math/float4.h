@@ -25,7 +25,7 @@ static inline void mmd_float4_store(mmd_float4 v, float *to)
     memcpy(to, &v, sizeof v);
 }
 
-static inline mmd_float4 mmd_float4_of(float x)
+static inline mmd_float4 mmd_float4_splat(float x)
 {
     return (mmd_float4){x, x, x, x};
 }

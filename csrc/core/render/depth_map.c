@@ -79,7 +79,7 @@ typedef struct crossings {
 
 static crossings crossings_of(const planes *p, int columns)
 {
-    const mmd_float4 none = {0}, last = mmd_float4_of((float)columns - 1);
+    const mmd_float4 none = {0}, last = mmd_float4_splat((float)columns - 1);
     mmd_float4 at = -p->at_origin / p->x, per_row = -p->y / p->x;
     mmd_float4_bits enters = p->x > 0, leaves = p->x < 0;
     return (crossings){.enter = mmd_float4_select(enters, at, none),
@@ -95,13 +95,13 @@ static void find_columns(const crossings *c, float down, mmd_float4_bits *first,
                          mmd_float4_bits *end)
 {
     const float margin = 1.0f / 16;
-    mmd_float4 rows = lanes + down, enter = {0}, leave = mmd_float4_of(c->columns - 1);
+    mmd_float4 rows = lanes + down, enter = {0}, leave = mmd_float4_splat(c->columns - 1);
     for (int side = 0; side < 3; side++) {
         enter = mmd_float4_max(enter, c->enter[side] + rows * c->enter_per_row[side]);
         leave = mmd_float4_min(leave, c->leave[side] + rows * c->leave_per_row[side]);
     }
-    enter = mmd_float4_min(enter, mmd_float4_of(c->columns));
-    leave = mmd_float4_max(leave, mmd_float4_of(-1));
+    enter = mmd_float4_min(enter, mmd_float4_splat(c->columns));
+    leave = mmd_float4_max(leave, mmd_float4_splat(-1));
     *first = __builtin_convertvector(enter + (1 - margin), mmd_float4_bits);
     *end = __builtin_convertvector(leave + (1 + margin), mmd_float4_bits);
 }
@@ -109,7 +109,7 @@ static void find_columns(const crossings *c, float down, mmd_float4_bits *first,
 /* `row` is the one of the map, from the triangle's first column on. */
 static void add_row(float *row, const planes *p, float down, int first, int end)
 {
-    const mmd_float4 low = mmd_float4_of(p->nearest), high = mmd_float4_of(p->farthest);
+    const mmd_float4 low = mmd_float4_splat(p->nearest), high = mmd_float4_splat(p->farthest);
     mmd_float4 start = p->at_origin + down * p->y + (float)first * p->x;
     mmd_float4 ab = start[0] + p->along[0], bc = start[1] + p->along[1],
                ca = start[2] + p->along[2], depth = start[3] + p->along[3];
