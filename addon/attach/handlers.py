@@ -10,7 +10,7 @@ from . import display_armature, driver, tick
 
 
 @persistent
-def revive(*_: object) -> None:
+def recompile_drivers(*_: object) -> None:
     """Make the drivers of a loaded file work: they look up their function when compiled."""
     found = display_armature.all_displays()
     if found or not ONLY_WHERE_LIVE:
@@ -75,7 +75,7 @@ def _forget(*_: object) -> None:
 
 _HANDLERS = [
     ("load_pre", _forget),
-    ("load_post", revive),
+    ("load_post", recompile_drivers),
     ("undo_post", _forget),
     ("redo_post", _forget),
     ("depsgraph_update_post", _update_drivers),
@@ -87,7 +87,7 @@ _HANDLERS = [
 ]
 if bpy.app.background:  # where a script may render before anything is updated
     _HANDLERS += [("render_init", _update_drivers), ("frame_change_post", _update_drivers_on_frame)]
-_register, _unregister = registration.handlers(_HANDLERS, once_enabled=revive)
+_register, _unregister = registration.handlers(_HANDLERS, once_enabled=recompile_drivers)
 
 
 def register() -> None:

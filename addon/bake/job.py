@@ -82,7 +82,7 @@ class Job(modal_job.Job):
                 target.start()
             parts = [target.part for target in targets]
             with (
-                sliders.brought_back(
+                sliders.temporarily_restored(
                     [(part.obj, part.state.sliders) for part in parts if part.state]
                 ),
                 _Frames(self._context, options, groups) as frames,

@@ -94,17 +94,17 @@ def give_actions_back(obj: bpy.types.Object, noted: PutAside) -> None:
 
 
 @contextlib.contextmanager
-def brought_back(sliders: Iterable[tuple[bpy.types.Object, PutAside]]) -> Iterator[None]:
+def temporarily_restored(sliders: Iterable[tuple[bpy.types.Object, PutAside]]) -> Iterator[None]:
     """In the block, sliders of meshes that are already baked move as if they were not."""
-    before = [(obj, _standing(obj)) for obj, _ in sliders]
+    before = [(obj, _saved_sliders(obj)) for obj, _ in sliders]
     try:
         for obj, noted in sliders:
             bring_back(obj, noted)
         yield
     finally:
-        for obj, standing in before:
+        for obj, saved in before:
             with contextlib.suppress(ReferenceError):  # it was removed in the meantime
-                _stand(obj, *standing)
+                _set_sliders(obj, *saved)
 
 
 def _set_range(key: bpy.types.ShapeKey, least: float, most: float) -> None:
@@ -112,19 +112,21 @@ def _set_range(key: bpy.types.ShapeKey, least: float, most: float) -> None:
     key.slider_min, key.slider_max, key.slider_min = least, most, least
 
 
-def _standing(obj: bpy.types.Object) -> tuple[dict[str, tuple[float, float, float]], list[bool]]:
-    """What `_stand` needs: the sliders by name, and which of their curves and drivers are muted."""
+def _saved_sliders(
+    obj: bpy.types.Object,
+) -> tuple[dict[str, tuple[float, float, float]], list[bool]]:
+    """The sliders by name, and which of their curves and drivers are muted; for `_set_sliders`."""
     keys = obj.data.shape_keys
     blocks = keys.key_blocks if keys else ()
     sliders = {key.name: (key.slider_min, key.slider_max, key.value) for key in blocks}
-    return sliders, [curve.mute for curve in _movers(keys)]
+    return sliders, [curve.mute for curve in _curves_and_drivers(keys)]
 
 
-def _stand(
+def _set_sliders(
     obj: bpy.types.Object, sliders: dict[str, tuple[float, float, float]], mutes: list[bool]
 ) -> None:
     keys = obj.data.shape_keys
-    for curve, mute in zip(_movers(keys), mutes, strict=False):
+    for curve, mute in zip(_curves_and_drivers(keys), mutes, strict=False):
         curve.mute = mute
     for key in keys.key_blocks if keys else ():
         if key.name in sliders:
@@ -133,7 +135,7 @@ def _stand(
             key.value = value
 
 
-def _movers(keys: bpy.types.Key) -> list[bpy.types.FCurve]:
+def _curves_and_drivers(keys: bpy.types.Key) -> list[bpy.types.FCurve]:
     """Every curve and driver of a slider."""
     paths = {actions.value_path(key.name) for key in keys.key_blocks} if keys else ()
     return [*_curves(keys, paths), *_drivers(keys, paths)] if paths else []

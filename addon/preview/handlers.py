@@ -15,7 +15,7 @@ ONLY_WHERE_LIVE = getattr(bpy.app, "module", False) and bpy.app.version < (5, 0)
 
 
 @persistent
-def revive(*_: object) -> None:
+def recompile_drivers(*_: object) -> None:
     """Make the drivers of a loaded file work: they look up their function when compiled."""
     nodes.rebuild_damaged()
     meshes = switch.live_meshes()
@@ -30,14 +30,14 @@ def revive(*_: object) -> None:
 
 
 @persistent
-def _welcome(*_: object) -> None:
+def _install_if_needed(*_: object) -> None:
     """Before an evaluation: a live mesh may come from another file."""
     if not tick.is_installed() and switch.live_meshes():
         tick.install()
 
 
 @persistent
-def _catch_up(*_: object) -> None:
+def _extend_drivers(*_: object) -> None:
     """New bones and keys of a live mesh: its driver must depend on them too."""
     outgrown = tick.take_outgrown()
     for obj in bpy.data.objects if outgrown else ():
@@ -48,7 +48,7 @@ def _catch_up(*_: object) -> None:
 
 
 @persistent
-def _show_again(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+def _evaluate_blank_meshes(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     """Some operators, such as Texture Paint Mode, let Blender copy a mesh without its drivers."""
     if playhead.is_unseen(depsgraph):
         return
@@ -65,15 +65,19 @@ def _forget(*_: object) -> None:
 
 _HANDLERS = (
     ("load_pre", _forget),
-    ("load_post", revive),
+    ("load_post", recompile_drivers),
     ("undo_post", _forget),
     ("redo_post", _forget),
-    ("depsgraph_update_post", _show_again),
+    ("depsgraph_update_post", _evaluate_blank_meshes),
     # With a window, frames also change on the render thread, where editing is not allowed.
-    ("frame_change_post" if bpy.app.background else "depsgraph_update_post", _catch_up),
-    *((name, _welcome) for name in ("depsgraph_update_pre", "frame_change_pre") if ONLY_WHERE_LIVE),
+    ("frame_change_post" if bpy.app.background else "depsgraph_update_post", _extend_drivers),
+    *(
+        (name, _install_if_needed)
+        for name in ("depsgraph_update_pre", "frame_change_pre")
+        if ONLY_WHERE_LIVE
+    ),
 )
-_register, _unregister = registration.handlers(_HANDLERS, once_enabled=revive)
+_register, _unregister = registration.handlers(_HANDLERS, once_enabled=recompile_drivers)
 
 
 def register() -> None:
