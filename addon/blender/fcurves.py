@@ -208,8 +208,8 @@ def insert(curve: bpy.types.FCurve, frame: float, value: float, shown: float, al
         write(curve, np.array([frame - 1, frame, frame + 1]), np.array([shown, value, shown]))
         return
     places = _member(curve, "co")
-    rests = (places[:, 1] == places[0, 1]).all() and places[0, 0] < frame < places[-1, 0]
-    around = [frame - 1, frame + 1] if alone or rests else []
+    is_constant = (places[:, 1] == places[0, 1]).all() and places[0, 0] < frame < places[-1, 0]
+    around = [frame - 1, frame + 1] if alone or is_constant else []
     for at, kept in [(at, curve.evaluate(at)) for at in around]:
         points.insert(at, kept)
     points.insert(frame, value)

@@ -90,8 +90,8 @@ def _curves(owners: dict[str, Any], channels: list[_Channel]) -> Any:
             elif path in {"location", "rotation_euler", "scale"}:
                 return None
     plain = all(originals.is_plain(curve) for curve in found.values())
-    rests = not any(len(block.constraints) for block in (owners["target"], owners["camera"]))
-    return found if plain and rests and found else None
+    is_free = not any(len(block.constraints) for block in (owners["target"], owners["camera"]))
+    return found if plain and is_free and found else None
 
 
 def _points(curve: bpy.types.FCurve | None) -> fcurves.Points | None:
@@ -153,8 +153,8 @@ class _Values:
         handles = np.array([points.right[at], points.left[at + 1]], np.float64)
         x = _END * (handles[:, 0] - times[0]) / (times[1] - times[0])
         if abs(end - start) < 1e-6:
-            rests = np.abs(handles[:, 1] - start).max() < 1e-5
-            return _LINE if rests else None
+            is_flat = np.abs(handles[:, 1] - start).max() < 1e-5
+            return _LINE if is_flat else None
         y = _END * (handles[:, 1] - start) / (end - start)
         found = np.array([x, y]).T.ravel()
         whole = np.rint(found)

@@ -73,9 +73,9 @@ def _numbers(channel: Channel, points: fcurves.Points, timing: Timing) -> list[i
     if numbers is None or (np.diff(numbers) <= 0).any():
         return None
     holds = points.interpolation[:-1, 0] == fcurves.INTERPOLATION["CONSTANT"]
-    rests = _lines(points, np.zeros(len(numbers) - 1))
+    flat = _lines(points, np.zeros(len(numbers) - 1))
     if channel.steps:
-        return numbers.tolist() if (holds | rests).all() else None
+        return numbers.tolist() if (holds | flat).all() else None
     slopes = np.diff(points.places[:, 1]) / np.diff(points.places[:, 0])
     linear = points.interpolation[:-1, 0] == fcurves.INTERPOLATION["LINEAR"]
     if not (holds | linear | _lines(points, slopes)).all():

@@ -60,9 +60,9 @@ def write_bones(
             curves = known.ensure(paths[bone.name][channel], values.shape[1], bone.name)
             if channel == "rotation_quaternion":
                 values = _turned(values, curves, frames[0])
-            still = (values == values[0]).all(axis=0)
-            for curve, column, rests in zip(curves, values.T, still, strict=True):
-                _write(curve, frames, column, rests)
+            constant = (values == values[0]).all(axis=0)
+            for curve, column, is_constant in zip(curves, values.T, constant, strict=True):
+                _write(curve, frames, column, is_constant)
     return muted
 
 
@@ -235,7 +235,7 @@ def reset_to_rest(record: Record, names: Iterable[str], simulated: bool) -> int:
     bases = np.empty(16 * len(bones), np.float32)
     bones.foreach_get("matrix_basis", bases)
     at_rest = (bases.reshape(-1, 16) == np.eye(4).ravel()).all(axis=1)
-    posed = {name for name, rests in zip(bones.keys(), at_rest, strict=True) if not rests}
+    posed = {name for name, is_at_rest in zip(bones.keys(), at_rest, strict=True) if not is_at_rest}
     for name in posed.intersection(names):
         record.note_bone(bones[name])
         bones[name].matrix_basis = Matrix()
@@ -449,9 +449,11 @@ def _write_with_handles(channels: list[_Keys], handles: Callable) -> None:
             fcurves.write(curve, keys.frames, column, fcurves.Handles(left, right))
 
 
-def _write(curve: bpy.types.FCurve, frames: np.ndarray, values: np.ndarray, rests: bool) -> None:
-    """Write linear keyframes; only both ends if the value `rests`."""
-    if rests:
+def _write(
+    curve: bpy.types.FCurve, frames: np.ndarray, values: np.ndarray, is_constant: bool
+) -> None:
+    """Write linear keyframes; only both ends if they are constant."""
+    if is_constant:
         frames, values = _ends(frames), _ends(values)
     fcurves.write(curve, frames, values)
 
