@@ -96,7 +96,11 @@ static void what_only_c_can_pass_is_refused(void)
     check_refused(&(mmd_model){.bone_count = 20000000}, "20000000 bones, limit 10000000");
     mmd_bone bone = {.parent = -1, .flags = MMD_BONE_IK};
     check_refused(&(mmd_model){.bone_count = 1, .bones = &bone},
-                  "bone 0: flag of IK without IK, or IK without it");
+                  "bone 0: has the IK flag, but no IK");
+    mmd_ik ik = {0};
+    bone = (mmd_bone){.parent = -1, .ik = &ik};
+    check_refused(&(mmd_model){.bone_count = 1, .bones = &bone},
+                  "bone 0: has IK, but not the IK flag");
     mmd_rigid_body body = {.bone = -1, .shape = MMD_BODY_SHAPE_COUNT};
     check_refused(&(mmd_model){.rigid_body_count = 1, .rigid_bodies = &body},
                   "rigid body 0: shape 3 of 3");

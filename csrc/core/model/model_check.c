@@ -190,7 +190,9 @@ static bool check_bone(const checker *c)
     size_t count = c->model->bone_count;
     uint16_t append = MMD_BONE_APPEND_ROTATION | MMD_BONE_APPEND_TRANSLATION, flags = bone->flags;
     if (!(flags & MMD_BONE_IK) != !bone->ik)
-        return mmd_fail(c->err, MMD_E_ARGUMENT, "bone %zu: flag of IK without IK, or IK without it",
+        return mmd_fail(c->err, MMD_E_ARGUMENT,
+                        bone->ik ? "bone %zu: has IK, but not the IK flag"
+                                 : "bone %zu: has the IK flag, but no IK",
                         c->item);
     bool tail = flags & MMD_BONE_TAIL_IS_BONE
                     ? check_index(c, "tail bone", bone->tail_bone, count)
