@@ -5,7 +5,7 @@ from typing import Any
 
 import bpy
 
-from ..blender import playhead
+from ..blender import drivers, playhead
 from ..blender.user_error import UserError
 from ..pose import ik_source, pose_source
 from ..preview import switch
@@ -31,14 +31,14 @@ def build(display: bpy.types.Object, meshes: tuple | None = None) -> None:
     root.driver_remove(display_armature.DRIVEN)
     driver = root.driver_add(display_armature.DRIVEN).driver
     driver.type, driver.use_self = "SCRIPTED", True
-    _add_transform(driver, "armature", armature)
+    drivers.add_transform(driver, "armature", armature)
     for number, obj in enumerate(meshes):
-        _add_transform(driver, f"{_MESH}{number}", obj)
+        drivers.add_transform(driver, f"{_MESH}{number}", obj)
     settings = _shown(armature, meshes)
     driver.expression = _BY_ARMATURE
     if settings is not None:
         driver.expression = _BY_SOURCE
-        _add_property(driver, "bones", "ARMATURE", display.data, "show_axes")
+        drivers.add_property(driver, "bones", "ARMATURE", display.data, "show_axes")
         if isinstance(settings, ik_source.Settings):
             _wait_for_armature(driver, armature, settings, meshes)
     tick.forget(display)
@@ -120,27 +120,8 @@ def _wait_for_armature(
     except UserError:  # which the panel shows
         return
     for number, name in enumerate(awaited):
-        _add_transform(driver, f"b{number}", armature, name)
+        drivers.add_transform(driver, f"b{number}", armature, name)
     for number, obj in enumerate(meshes):
         if obj.data.shape_keys:
             name = f"{tick.KEYS}{number}"
-            _add_property(driver, name, "KEY", obj.data.shape_keys, "eval_time")
-
-
-def _add_transform(
-    driver: bpy.types.Driver, name: str, target: bpy.types.Object, bone: str = ""
-) -> None:
-    variable = driver.variables.new()
-    variable.name, variable.type = name, "TRANSFORMS"
-    place = variable.targets[0]
-    place.id, place.bone_target = target, bone
-    place.transform_type, place.transform_space = "LOC_X", "WORLD_SPACE"
-
-
-def _add_property(
-    driver: bpy.types.Driver, name: str, kind: Any, target: bpy.types.ID, path: str
-) -> None:
-    variable = driver.variables.new()
-    variable.name, variable.type = name, "SINGLE_PROP"
-    place: Any = variable.targets[0]
-    place.id_type, place.id, place.data_path = kind, target, path
+            drivers.add_property(driver, name, "KEY", obj.data.shape_keys, "eval_time")

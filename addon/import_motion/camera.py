@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import bpy
 import numpy as np
 
-from ..blender import actions, fcurves
+from ..blender import actions, drivers, fcurves
 from ..operators import importing
 from ..operators.editing import Edit
 from ..scene import saved_state
@@ -163,11 +163,8 @@ def _drive(
     """Drive a property by others, with an expression that needs no Python."""
     driver = data.driver_add(path).driver
     for name, (block, source) in variables.items():
-        variable = driver.variables.new()
-        variable.name = name
-        variable.targets[0].id_type = "CAMERA" if isinstance(block, bpy.types.Camera) else "OBJECT"
-        variable.targets[0].id = block
-        variable.targets[0].data_path = source
+        kind = "CAMERA" if isinstance(block, bpy.types.Camera) else "OBJECT"
+        drivers.add_property(driver, name, kind, block, source)
     driver.expression = expression
 
 

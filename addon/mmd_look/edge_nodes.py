@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import bpy
 
-from ..blender import blender_versions
+from ..blender import blender_versions, drivers
 from ..blender.node_builder import GEOMETRY, INTEGER, OBJECT, NodeBuilder, Value, enabled
 from ..scene import mmd_tools
 from . import edge_materials, followers
@@ -190,9 +190,7 @@ def _size(builder: NodeBuilder, driven: Driven) -> Value:
         node = builder.node("ShaderNodeValue")
         node.name = node.label = f"{_DRIVEN}{number}"
         driver = node.outputs[0].driver_add("default_value").driver
-        variable = driver.variables.new()
-        variable.name, target = "x", variable.targets[0]
-        target.id_type, target.id, target.data_path = "MATERIAL", material, path
+        drivers.add_property(driver, "x", "MATERIAL", material, path)
         driver.expression = "max(x,0)-1"
         here = builder.number("COMPARE", slot, float(number), 0.5)
         factor = builder.number("MULTIPLY_ADD", here, node.outputs[0], factor)

@@ -8,7 +8,7 @@ from typing import Any
 
 import bpy
 
-from ..blender import blender_versions
+from ..blender import blender_versions, drivers
 from ..blender.node_builder import GEOMETRY, OBJECT, NodeBuilder, Value
 from ..scene import light
 from . import followers, shading
@@ -100,9 +100,7 @@ def _light(builder: NodeBuilder, sun: bpy.types.Object | None) -> bpy.types.Node
         if sun is None:
             continue
         driver = socket.driver_add("default_value").driver
-        variable = driver.variables.new()
-        variable.name, target = "x", variable.targets[0]
-        target.id, target.data_path = sun, f"location[{index}]"
+        drivers.add_property(driver, "x", "OBJECT", sun, f"location[{index}]")
         driver.expression = f"x/{light.LENGTHS}"
     return node.outputs[0]
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import bpy
 
-from ..blender import blender_versions
+from ..blender import blender_versions, drivers
 from ..scene import material_values, saved_state, textures
 from ..scene.material_values import MaterialValues, Number
 from . import images, shading
@@ -232,10 +232,7 @@ def _add_driver(
 ) -> None:
     driver = socket.driver_add("default_value", index).driver
     for name, path in paths.items():
-        variable = driver.variables.new()
-        variable.name = name
-        target = variable.targets[0]
-        target.id_type, target.id, target.data_path = "MATERIAL", material, path
+        drivers.add_property(driver, name, "MATERIAL", material, path)
     driver.expression = expression
 
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import bpy
 import numpy as np
 
-from ..blender import native, playhead
+from ..blender import drivers, native, playhead
 from ..blender.translations import tr
 from ..blender.user_error import UserError
 from ..pose import deformation, ik_source, motion_source, pose_source, skinner
@@ -337,31 +337,18 @@ def _drive(
     mesh.driver_remove(tick.PROPERTY)
     driver = mesh.driver_add(tick.PROPERTY).driver
     driver.type, driver.use_self = "SCRIPTED", True
-    _add_transform(driver, "armature", armature)
-    _add_transform(driver, "object", obj)
+    drivers.add_transform(driver, "armature", armature)
+    drivers.add_transform(driver, "object", obj)
     if not isinstance(opened, motion_source.Motion):
         awaited = opened.waits_for if opened else ()
         for number, name in enumerate(dict.fromkeys((*bones, *awaited))):
-            _add_transform(driver, f"b{number}", armature, name)
+            drivers.add_transform(driver, f"b{number}", armature, name)
     if mesh.shape_keys:
-        variable = driver.variables.new()
-        variable.name, variable.type = "key", "SINGLE_PROP"
-        target = variable.targets[0]
         # The only property that depends on the animation and the drivers of every key.
-        target.id_type, target.id, target.data_path = "KEY", mesh.shape_keys, "eval_time"
+        drivers.add_property(driver, "key", "KEY", mesh.shape_keys, "eval_time")
     # Plain names only: Blender allows such a call even if scripts of the file may not run.
     driver.expression = _expression(pose_source.settings_of(armature, bpy.context.scene))
     mesh.update_tag()
-
-
-def _add_transform(
-    driver: bpy.types.Driver, name: str, target: bpy.types.Object, bone: str = ""
-) -> None:
-    variable = driver.variables.new()
-    variable.name, variable.type = name, "TRANSFORMS"
-    place = variable.targets[0]
-    place.id, place.bone_target = target, bone
-    place.transform_type, place.transform_space = "LOC_X", "WORLD_SPACE"
 
 
 def _prepare(obj: bpy.types.Object, armature: bpy.types.Object) -> None:

@@ -16,6 +16,8 @@ from typing import Any
 import bpy
 from mathutils import Vector
 
+from ..blender import drivers
+
 # Custom properties of the scene.
 DIRECTION, COLOR, ENERGY = "mmd_light_direction", "mmd_light_color", "mmd_light_energy"
 SHADOW_MODE, SHADOW_DISTANCE = "mmd_shadow_mode", "mmd_shadow_distance"  # of the Sun
@@ -175,8 +177,6 @@ def _drive(
 ) -> None:
     """Let a custom property of the scene follow a property of a datablock."""
     driver = scene.driver_add(f'["{name}"]', index).driver
-    variable = driver.variables.new()
-    variable.name, target = "x", variable.targets[0]
-    target.id_type, target.id = kind, block  # type: ignore[assignment]
-    target.data_path = source if index < 0 else f"{source}[{index}]"
+    path = source if index < 0 else f"{source}[{index}]"
+    drivers.add_property(driver, "x", kind, block, path)
     driver.expression = expression

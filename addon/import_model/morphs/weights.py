@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import bpy
 
-from ...blender import actions
+from ...blender import actions, drivers
 from ...blender.translations import tr
 from ...scene import sliders
 from ..options import Report
@@ -83,8 +83,5 @@ def drive(
     driver = owner.driver_add(path, index).driver
     driver.type = "SCRIPTED"
     for name, (kind, block, data_path) in places.items():
-        variable = driver.variables.new()
-        variable.name, variable.type = name, "SINGLE_PROP"
-        target = variable.targets[0]
-        target.id_type, target.id, target.data_path = kind, block, data_path
+        drivers.add_property(driver, name, kind, block, data_path)
     driver.expression = expression

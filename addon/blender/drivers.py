@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Variables of drivers: what an expression reads, and what its driver therefore depends on."""
+
+from typing import Any
+
+import bpy
+
+
+def add_property(
+    driver: bpy.types.Driver, name: str, kind: str, block: bpy.types.ID, path: str
+) -> None:
+    """A property of a datablock. `kind`: the type of the datablock, such as "OBJECT"."""
+    variable = driver.variables.new()
+    variable.name, variable.type = name, "SINGLE_PROP"
+    target: Any = variable.targets[0]
+    target.id_type, target.id, target.data_path = kind, block, path
+
+
+def add_transform(
+    driver: bpy.types.Driver, name: str, obj: bpy.types.Object, bone: str = ""
+) -> None:
+    """The location of an object or bone: the driver depends on all of its transform."""
+    variable = driver.variables.new()
+    variable.name, variable.type = name, "TRANSFORMS"
+    target = variable.targets[0]
+    target.id, target.bone_target = obj, bone
+    target.transform_type, target.transform_space = "LOC_X", "WORLD_SPACE"
