@@ -11,6 +11,7 @@ then the cases of one Blender that use such models. Nothing may fail, and few te
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -41,7 +42,16 @@ def run_pytest(arguments, **environment):
     report = BUILD / "pytest.xml"
     report.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", f"--junitxml={report}", *arguments]
+    temporary = tempfile.mkdtemp(prefix="mmd")  # short, as Ray's sockets are in it
+    environment["TMPDIR"] = temporary
     status = subprocess.run(command, env=os.environ | environment).returncode
+    if status:
+        print(f"{temporary} keeps the files of failed tests")
+    else:
+        left = [name for name in os.listdir(temporary) if not name.startswith("pytest-of-")]
+        if left:
+            print(f"tests have left behind: {', '.join(sorted(left))}")
+        shutil.rmtree(temporary, ignore_errors=True)
     if not report.exists():
         print(f"pytest ended with status {status} and no report")
         return Counter(failed=1)
