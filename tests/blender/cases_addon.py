@@ -49,8 +49,8 @@ class Registration(case.Case):
             "import sys, bpy, addon_utils;"
             f"addon_utils.enable({self.addon.__name__!r});"
             "print('LOADED', 'mmdskin' in sys.modules, hasattr(bpy.types, 'MMDSKIN_PT_skin'));"
-            f"addon_utils.disable({self.addon.__name__!r}); sys.stdout.flush();"
-            "import os; os._exit(0)"
+            # With the extension enabled: disabling it removes the module of this profile, which is ours.
+            "sys.stdout.flush(); import os; os._exit(0)"
         )
         if bpy.app.binary_path:
             command = [bpy.app.binary_path, "--background", "--python-expr", code]

@@ -6,9 +6,9 @@ blender -b --factory-startup -P run.py -- --zip mmdskin.zip --report out.json [-
 
 import argparse
 import json
+import os
 import pathlib
 import sys
-import time
 import traceback
 import unittest
 
@@ -27,14 +27,16 @@ class _Result(unittest.TextTestResult):
 
     def startTest(self, test):
         super().startTest(test)
-        self.seconds[test.id()] = -time.monotonic()
-        self._handlers = handlers()
+        self.seconds[test.id()] = -processor_time()
+        self._handlers, self._files = handlers(), module_files()
 
     def stopTest(self, test):
         super().stopTest(test)
-        self.seconds[test.id()] += time.monotonic()
+        self.seconds[test.id()] += processor_time()
         if handlers() != self._handlers:  # later tests would fail
             self._note(test, "failed", "handlers are not as they were before this test")
+        if any(not file.exists() for file in self._files):
+            self._note(test, "failed", "files of the native module are gone after this test")
 
     def _note(self, test, outcome, text=""):
         """One outcome per test: a failure of any subtest counts, then a skip."""
@@ -65,6 +67,11 @@ class _Result(unittest.TextTestResult):
         self._note(test, "skipped", reason)
 
 
+def processor_time():
+    """Seconds of this process and of those that it has waited for."""
+    return sum(os.times()[:4])
+
+
 def handlers():
     """Event and name of every handler."""
     kinds = {event: getattr(bpy.app.handlers, event) for event in dir(bpy.app.handlers)}
@@ -74,6 +81,12 @@ def handlers():
         for event, kind in found
         for handler in kind
     }
+
+
+def module_files():
+    """Where the native module was loaded from."""
+    file = getattr(sys.modules.get("mmdskin"), "__file__", None)
+    return [*pathlib.Path(file).parent.glob("*")] if file else []
 
 
 def main(arguments):
