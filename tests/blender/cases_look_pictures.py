@@ -292,7 +292,7 @@ class TranslucentEdge(imported.Case):
         self.assert_only_around()
 
     def test_eevee(self):
-        use_eevee(self, samples=64)
+        use_eevee(self, samples=16)
         self.assert_only_around()
 
     def assert_only_around(self):
