@@ -29,7 +29,7 @@ FILE_BAKE_BARS = {
     "armature to mesh cache": ("wall", 2.0),
     "armature to shape keys": ("wall", 2.0),
 }
-# Over plain. Blender's nodes take most of it: 3.4 copies the mesh for them.
+# Over plain. Blender's own nodes, which show the positions, take 0.15 ms of it in 4.5, 0.7 in 3.4.
 LIVE_BARS = {"3.4": 1.0, "4.2": 0.7, "4.5": 0.6, "5.0": 0.5, "5.2": 0.8}
 ATTACH_BARS = {"MOTION": ("motion file", 0.3), "IK": ("MMD's IK", 0.3)}  # of processor time
 
