@@ -39,6 +39,8 @@ def build(display: bpy.types.Object, meshes: tuple | None = None) -> None:
     if settings is not None:
         driver.expression = _BY_SOURCE
         drivers.add_property(driver, "bones", "ARMATURE", display.data, "show_axes")
+        if any(obj is not None and switch.is_live(obj) and not _is_played(obj) for obj in meshes):
+            drivers.add_property(driver, tick.REST, "ARMATURE", armature.data, "pose_position")
         if isinstance(settings, ik_source.Settings):
             _wait_for_armature(driver, armature, settings, meshes)
     tick.forget(display)

@@ -13,6 +13,7 @@ from . import display_armature
 
 FUNCTION = "mmdskin_attach"
 KEYS = "key"  # how names of driver variables for shape keys begin
+REST = "rest"  # the driver variable for the armature's Rest Position
 PATH = f'pose.bones["{display_armature.ROOT}"].{display_armature.DRIVEN}'
 
 _WRITABLE, _COPIES = "writable", "copies"  # among the notes of the display armature's Bones
@@ -105,12 +106,17 @@ def _pose(
         return False
     of_model = evaluated_bones.of(armature)
     settings = pose_source.settings_of(armature, depsgraph.scene, None, of_model)
-    if settings is None:
+    if settings is None or (pose_source.is_at_rest(armature) and _waits_for_rest(display)):
         return False
     ready = _prepared(display, bones, playback.shared(armature, settings, bones=of_model))
     shown = pose_source.shown(ready.opened, armature, _key_values(ready, display), frame)
     display.pose.bones.foreach_set("matrix_basis", _basis(ready, shown).ravel())
     return True
+
+
+def _waits_for_rest(display: bpy.types.Object) -> bool:
+    """Whether the mesh shows the armature's Rest Position: not if it plays a bake."""
+    return REST in display.animation_data.drivers.find(PATH).driver.variables
 
 
 def _basis(ready: _Ready, shown: np.ndarray) -> np.ndarray:

@@ -116,6 +116,11 @@ def shown(
     return opened.shown(frame)
 
 
+def is_at_rest(armature: bpy.types.Object) -> bool:
+    """Whether its Rest Position is shown, whatever its pose source."""
+    return armature.data.pose_position == "REST"
+
+
 def matrices(armature: bpy.types.Object, obj: bpy.types.Object, numbers: np.ndarray) -> np.ndarray:
     """(B, 4, 4) float32 from rest to pose of pose bones, in the space of the mesh object.
 

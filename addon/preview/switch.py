@@ -339,7 +339,9 @@ def _drive(
     driver.type, driver.use_self = "SCRIPTED", True
     drivers.add_transform(driver, "armature", armature)
     drivers.add_transform(driver, "object", obj)
-    if not isinstance(opened, motion_source.Motion):
+    if isinstance(opened, motion_source.Motion):
+        drivers.add_property(driver, "rest", "ARMATURE", armature.data, "pose_position")
+    else:
         awaited = opened.waits_for if opened else ()
         for number, name in enumerate(dict.fromkeys((*bones, *awaited))):
             drivers.add_transform(driver, f"b{number}", armature, name)

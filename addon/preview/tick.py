@@ -186,6 +186,8 @@ def _show(
     settings = pose_source.settings_of(armature, depsgraph.scene, overrides, bones)
     if not by_motion and isinstance(settings, motion_source.Settings):
         settings = None
+    if pose_source.is_at_rest(armature):
+        settings = None
     chosen = deformation.method_of(armature)
     ready = _prepared(mesh, live, armature, obj, bones, attribute, chosen, settings)
     if ready.skinner.vertex_count != len(attribute.data):
@@ -310,6 +312,8 @@ def _input(
         values = skinner.mixed_values(mesh.shape_keys.key_blocks, ready.order)
     else:
         values = np.zeros(0, np.float32)
+    if pose_source.is_at_rest(armature):  # drivers of motion files do not wait for its bones
+        return np.tile(np.eye(4, dtype=np.float32), (len(ready.numbers), 1, 1)), values
     if opened is None:
         return pose_source.matrices(armature, obj, ready.numbers), values
     sliders = dict(zip(keys, values, strict=True))

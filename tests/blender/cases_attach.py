@@ -107,6 +107,31 @@ def place(obj):
     return obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world
 
 
+class InRestPosition(Attached):
+    def assert_rests(self):
+        """The armature's Rest Position, without a change of the frame, and back."""
+        prop = self.prop(BONES[0])
+        danced, at = scene.evaluated_positions(self.mesh), np.array(place(prop))
+        rest = scene.in_blender(self.scene.pmx.positions)
+        self.assertGreater(np.abs(danced - rest).max(), 0.1)
+        self.armature.data.pose_position = "REST"
+        self.assert_close(scene.evaluated_positions(self.mesh), rest, BAR)
+        self.assert_close(np.array(place(prop))[:3, 3], np.array(self.vertex(BONES[0])), BAR)
+        self.armature.data.pose_position = "POSE"
+        self.assert_close(scene.evaluated_positions(self.mesh), danced, BAR)
+        self.assert_close(np.array(place(prop)), at, BAR)
+
+    def test_of_a_motion_file(self):
+        self.play_motion()
+        self.assert_rests()
+
+    def test_of_mmds_ik(self):
+        self.settings.source = "IK"
+        self.settings.preview = True
+        self.armature.pose.bones[BONES[0]].rotation_quaternion = 0.8, 0.6, 0, 0
+        self.assert_rests()
+
+
 class Follows(Attached):
     def test_a_motion_file(self):
         self.play_motion()
