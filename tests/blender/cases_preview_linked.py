@@ -314,7 +314,9 @@ class Overrides(Linked):
             bpy.context.scene.collection.objects.unlink(obj)
         scene.select(self.instance(own))
         before = fingerprint.of_file()
-        with self.assertRaisesRegex(RuntimeError, "cannot make an override of 'model': append it"):
+        with self.assertRaisesRegex(
+            RuntimeError, "cannot make a library override of 'model': append"
+        ):
             bpy.ops.mmdskin.make_override()
         self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
 
