@@ -61,15 +61,23 @@ void mmd_body_set_dynamic(mmd_body *body, const mmd_rigid_body *source, bool dyn
     mmd_body_update_basis(body);
 }
 
+/* a . diag(weights) b */
+static inline double weighted_dot(const double a[3], const double weights[3], const double b[3])
+{
+    return a[0] * weights[0] * b[0] + a[1] * weights[1] * b[1] + a[2] * weights[2] * b[2];
+}
+
 void mmd_body_update_basis(mmd_body *body)
 {
-    mmd_mat3_from_unit_quat(body->state.rotation, body->basis);
-    double(*m)[3] = body->basis, *inverse = body->inverse_inertia_local;
-    for (int i = 0; i < 3; i++)
-        for (int k = i; k < 3; k++)
-            body->inverse_inertia_world[i][k] = body->inverse_inertia_world[k][i] =
-                m[i][0] * inverse[0] * m[k][0] + m[i][1] * inverse[1] * m[k][1] +
-                m[i][2] * inverse[2] * m[k][2];
+    double(*m)[3] = body->basis, *weights = body->inverse_inertia_local;
+    double(*inverse)[3] = body->inverse_inertia_world;
+    mmd_mat3_from_unit_quat(body->state.rotation, m);
+    inverse[0][0] = weighted_dot(m[0], weights, m[0]);
+    inverse[1][1] = weighted_dot(m[1], weights, m[1]);
+    inverse[2][2] = weighted_dot(m[2], weights, m[2]);
+    inverse[0][1] = inverse[1][0] = weighted_dot(m[0], weights, m[1]);
+    inverse[0][2] = inverse[2][0] = weighted_dot(m[0], weights, m[2]);
+    inverse[1][2] = inverse[2][1] = weighted_dot(m[1], weights, m[2]);
 }
 
 void mmd_body_stop(mmd_body *body)

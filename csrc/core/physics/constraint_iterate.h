@@ -41,7 +41,6 @@ INLINE void visit(mmd_constraint_block *block, const mmd_constraint_links *links
 {
     double(*first)[2] = deltas[links->bodies[0]].axes;
     double(*second)[2] = deltas[links->bodies[1]].axes;
-    double contacts[2][2] = {{0}};
     lanes velocity[3][REGISTERS], along[REGISTERS], added = {0};
     for (int r = 0; r < REGISTERS; r++) {
         for (int i = 0; i < 3; i++)
@@ -52,9 +51,10 @@ INLINE void visit(mmd_constraint_block *block, const mmd_constraint_links *links
     }
     if (two_sided)
         lanes_add_sides(along);
-    for (int half = 0; half < 2 && friction; half++)
-        contacts[half][0] = contacts[half][1] =
-            base[links->contacts[half] / 2].impulse.of[links->contacts[half] % 2][0];
+    /* both lanes have it; read as it was stored, as the CPU forwards no store to a load of more */
+    const double *contacts[2];
+    for (int half = 0; half < 2; half++)
+        contacts[half] = base[links->contacts[half] / 2].impulse.of[links->contacts[half] % 2];
     for (int r = 0; r < REGISTERS; r++) {
         if (r == 0 || !two_sided) /* else it is the same again */
             added = change_impulse(block, along[r] + lanes_swap(along[r]), friction,
