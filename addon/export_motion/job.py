@@ -42,9 +42,9 @@ class Job(modal_job.Job):
     """Closing it early writes nothing. Afterwards `results` has one for each export."""
 
     def __init__(
-        self, context: bpy.types.Context, exports: Sequence[Export], timing: Timing, cut: bool
+        self, context: bpy.types.Context, exports: Sequence[Export], timing: Timing, names: str
     ) -> None:
-        self._context, self._exports, self._timing, self._cut = context, exports, timing, cut
+        self._context, self._exports, self._timing, self._names = context, exports, timing, names
         self.results: list[Result] = []
         self._scene_frames: PoseFrames | None = None
         reads = any(export.needs_frames for export in exports)
@@ -64,8 +64,7 @@ class Job(modal_job.Job):
         files.write([(result.path, self._saved(result)) for result in self.results])
 
     def _saved(self, result: Result) -> bytes:
-        names = "cut" if self._cut else "error"
-        saved = files.saved(result.path, result.motion, names=names)
+        saved = files.saved(result.path, result.motion, names=self._names)
         return result.finish(saved) if result.finish is not None else saved
 
     def _read(self, exports: Sequence[Export]) -> Generator[modal_job.Progress, None, None]:

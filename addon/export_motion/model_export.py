@@ -62,7 +62,7 @@ class ModelExport:
             assert samples is not None
             pmx = self._sampler.rig.pmx
             fitted, finish = fit.run(pmx, samples, self._timing, self._form, self._options), None
-        cut = names.check(fitted.motion, self._options.names == "CUT")
+        unknown = names.check(fitted.motion, self._options.names)
         lines = []
         if fitted.offs:
             text = tr(
@@ -70,8 +70,15 @@ class ModelExport:
                 names=names.listed(fitted.offs),
             )
             lines.append(text)
-        if cut:
-            lines.append(tr("Names cut to 15 bytes: {names}", names=names.listed(cut)))
+        if unknown:
+            if self._options.names == "OMIT":
+                text = tr(
+                    "Left out because MMD cannot find their names: {names}",
+                    names=names.listed(unknown),
+                )
+            else:
+                text = tr("Names cut to 15 bytes: {names}", names=names.listed(unknown))
+            lines.append(text)
         if self._as_keyed is not None and self._as_keyed.off_frames:
             text = tr_count(
                 "1 keyframe is between MMD's frames: its bone has other keys there",

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     import mmdskin
 
 _MOST = 15  # bytes
+OF_SAVE = {"STOP": "error", "OMIT": "omit", "CUT": "cut"}  # Long Names as `names` of `Motion.save`
 
 
-def check(motion: "mmdskin.Motion", cut: bool) -> list[str]:
-    """The names of tracks that MMD will not find, if they may be cut; else UserError with all of them.
+def check(motion: "mmdskin.Motion", long_names: str) -> list[str]:
+    """The names of tracks that MMD will not find; UserError with all of them if it is to stop there.
 
     `Motion.save` leaves out those of tracks at rest.
     """
@@ -24,10 +25,10 @@ def check(motion: "mmdskin.Motion", cut: bool) -> list[str]:
         *(track.name for track in motion.morphs if np.any(track.weights)),
     ]
     found = [name for name in dict.fromkeys(moving) if not _fits(name)]
-    if found and not cut:
+    if found and long_names == "STOP":
         raise UserError(
             "MMD cannot find bones and morphs whose names are longer than 15 bytes or not in"
-            " cp932: {names}. Rename them in PMX Editor, or set Long Names to Cut",
+            " cp932: {names}. Rename them in PMX Editor, or set Long Names to Leave Out",
             names=", ".join(f"'{name}'" for name in found),
         )
     return found

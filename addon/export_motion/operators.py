@@ -16,7 +16,7 @@ from ..operators import modal_job, properties
 from ..operators.importing import scale_property
 from ..operators.options_dialog import OptionsDialog
 from ..scene import scene_model
-from . import files, report, samples, scene_export
+from . import files, names, report, samples, scene_export
 from .job import Export, Job
 from .model_export import ModelExport
 from .timing import Timing, timing_of
@@ -167,6 +167,7 @@ class MMDSKIN_OT_export_motion(
         description="Names of animated bones and morphs that a motion file cannot store",
         items=[
             ("STOP", "Stop", "Write nothing and list them"),
+            ("OMIT", "Leave Out", "Leave out their keys, which MMD ignores, and list them"),
             ("CUT", "Cut", "Cut them to 15 bytes as MMD does, and list them"),
         ],
         default="STOP",
@@ -229,7 +230,7 @@ class MMDSKIN_OT_export_motion(
         path = files.checked(self.filepath, self.filename_ext)
         native.load()
         exports, timing = self._exports(context, path)
-        return Job(context, exports, timing, self.names == "CUT")
+        return Job(context, exports, timing, names.OF_SAVE[self.names])
 
     def _exports(self, context: bpy.types.Context, path: str) -> tuple[list[Export], Timing]:
         if self.content == "CAMERA":

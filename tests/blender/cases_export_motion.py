@@ -195,7 +195,8 @@ class Solved(ExportCase):
 
 
 class Refused(ExportCase):
-    def test_a_name_that_is_too_long_is_listed_or_cut(self):
+    def give_a_long_name(self):
+        """To a bone that then moves."""
         long = "とても長い名前のボーン"
         self.scene.pmx.bones[1].name = long
         with open(self.model_path, "wb") as file:
@@ -203,11 +204,23 @@ class Refused(ExportCase):
         bone = self.armature.pose.bones["腕.L"]
         bone[addon().scene.mmd_tools.NAME] = long
         self.animate()
+        return long
+
+    def test_a_name_that_is_too_long_is_listed_or_cut(self):
+        long = self.give_a_long_name()
         self.assert_refused(f"'{long}'")
         self.assertFalse(os.path.exists(self.out))
         motion = self.exported(names="CUT")
         cut = motion.bones[0].name.encode("cp932", "surrogateescape")
         self.assertEqual(cut, long.encode("cp932")[:15])
+        self.assertEqual(bpy.data.texts["MMD Motion Export"].as_string().count(long), 1)
+
+    def test_bones_whose_names_are_too_long_are_left_out(self):
+        long = self.give_a_long_name()
+        self.animate(self.armature.pose.bones[0].name)
+        names = {key.name for key in self.exported(names="OMIT").bones}
+        self.assertIn(self.scene.pmx.bones[0].name, names)
+        self.assertEqual([name for name in names if long.startswith(name[:5])], [])
         self.assertEqual(bpy.data.texts["MMD Motion Export"].as_string().count(long), 1)
 
     def test_an_empty_range(self):

@@ -49,7 +49,8 @@ check-arm: build/arm/ready build/wheels/linux-arm64.ready ## Test the ARM wheel 
 		tests/formats/test_model.py tests/module/test_import.py tests/module/test_pickle.py \
 		--ignore-glob='tests/skin/test_gl*.py' --ignore=tests/pose/test_dances.py \
 		--ignore=tests/pose/test_growth.py \
-		-k "not less_than_20_ms and not thirty_thousand_bones and not hostile_solvers and not is_kept"
+		-k "not less_than_20_ms and not thirty_thousand_bones and not hostile_solvers and not is_kept \
+		and not kept_data and not data_kept"
 
 build/arm/ready: tests/platforms/arm.sh build/packages-check .venv/ready
 	bash tests/platforms/arm.sh setup
