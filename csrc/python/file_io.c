@@ -154,13 +154,27 @@ bool mmd_py_file_io_check_name(PyObject *target, const char *item, const char *f
     return second_ends >= 0 && other == 0;
 }
 
-/* How many of the bytes that were offered a call of write() has taken: all of them unless it
-   returns a smaller number. -1 with an exception. */
-static Py_ssize_t count_written(PyObject *answer, Py_ssize_t offered)
+/* Whether a file is one without a buffer. -1 with an exception. */
+static int is_raw(PyObject *file)
 {
-    if (PyBool_Check(answer) || !PyIndex_Check(answer))
-        return offered;
-    Py_ssize_t count = PyNumber_AsSsize_t(answer, NULL);
+    PyObject *io = PyImport_ImportModule("io");
+    PyObject *type = io ? PyObject_GetAttrString(io, "RawIOBase") : NULL;
+    int raw = type ? PyObject_IsInstance(file, type) : -1;
+    Py_XDECREF(type);
+    Py_XDECREF(io);
+    return raw;
+}
+
+/* How many of the bytes that were offered a call of write() has taken: all of them unless it
+   returns a smaller number, or None where that means that it would have to wait. -1 with an
+   exception. */
+static Py_ssize_t count_written(PyObject *file, PyObject *answer, Py_ssize_t offered)
+{
+    int waits = answer == Py_None ? is_raw(file) : 0;
+    bool counts = PyIndex_Check(answer) && !PyBool_Check(answer);
+    if (waits < 0 || (!waits && !counts))
+        return waits < 0 ? -1 : offered;
+    Py_ssize_t count = counts ? PyNumber_AsSsize_t(answer, NULL) : 0;
     if (count >= offered || PyErr_Occurred())
         return PyErr_Occurred() ? -1 : offered;
     if (count > 0)
@@ -177,7 +191,7 @@ static bool write_to_file(PyObject *file, PyObject *bytes)
     PyObject *rest = Py_NewRef(bytes);
     while (rest) {
         PyObject *answer = PyObject_CallMethod(file, "write", "O", rest);
-        Py_ssize_t count = answer ? count_written(answer, left) : -1;
+        Py_ssize_t count = answer ? count_written(file, answer, left) : -1;
         Py_XDECREF(answer);
         Py_CLEAR(rest);
         if (count < 0 || count == left)

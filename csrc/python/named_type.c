@@ -33,16 +33,15 @@ static PyObject *build_index(PyObject *self)
 /* The first record of a name, borrowed; NULL without one, or with an exception. */
 static PyObject *find(PyObject *self, PyObject *name)
 {
-    if (!*index_slot(self)) {
-        PyObject *index = build_index(self);
-        if (!index)
-            return NULL;
-        if (*index_slot(self)) /* by another thread meanwhile */
-            Py_DECREF(index);
-        else
-            *index_slot(self) = index;
-    }
-    return PyDict_GetItemWithError(*index_slot(self), name);
+    PyObject *index = Py_XNewRef(*index_slot(self));
+    if (!index && !(index = build_index(self)))
+        return NULL;
+    /* Unless another thread has meanwhile, or nothing would free it any more. */
+    if (!*index_slot(self) && !PyObject_GC_IsFinalized(self))
+        *index_slot(self) = Py_NewRef(index);
+    PyObject *record = PyDict_GetItemWithError(index, name);
+    Py_DECREF(index);
+    return record;
 }
 
 static PyObject *subscript(PyObject *self, PyObject *key)
@@ -102,14 +101,10 @@ static int named_traverse(PyObject *self, visitproc visit, void *arg)
     return of_tuple(self, visit, arg);
 }
 
-static void named_dealloc(PyObject *self)
+/* Not a destructor: Python's own for heap types unwinds tuples within tuples without recursion. */
+static void named_finalize(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
-    PyObject_GC_UnTrack(self);
     Py_CLEAR(*index_slot(self));
-    destructor of_tuple = (destructor)PyType_GetSlot(&PyTuple_Type, Py_tp_dealloc);
-    of_tuple(self);
-    Py_DECREF(type);
 }
 
 static PyMethodDef named_methods[] = {{"get", get, METH_VARARGS,
@@ -127,10 +122,10 @@ static const char named_doc[] =
     "one. Names must match exactly.";
 
 static PyType_Slot named_slots[] = {
-    {Py_tp_doc, (void *)named_doc}, {Py_tp_traverse, named_traverse},
-    {Py_tp_dealloc, named_dealloc}, {Py_mp_subscript, subscript},
-    {Py_sq_contains, contains},     {Py_tp_methods, named_methods},
-    {Py_tp_getset, named_members},  {0, NULL}};
+    {Py_tp_doc, (void *)named_doc},   {Py_tp_traverse, named_traverse},
+    {Py_tp_finalize, named_finalize}, {Py_mp_subscript, subscript},
+    {Py_sq_contains, contains},       {Py_tp_methods, named_methods},
+    {Py_tp_getset, named_members},    {0, NULL}};
 
 static PyType_Spec named_spec = {.name = "mmdskin.Named",
                                  .itemsize = sizeof(PyObject *),

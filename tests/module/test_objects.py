@@ -104,6 +104,33 @@ def test_lookups_leave_no_cycle_of_references_behind():
     assert gone() is None
 
 
+def test_lookups_while_a_cycle_is_freed_leave_nothing_behind():
+    found = []
+
+    class Record:
+        name = "a"
+
+        def __del__(self):
+            found.append(self.among["a"].name)
+
+    first = Record()
+    first.among = mmdskin.Named([first])
+    first.last = Record()  # is finalized after `among`
+    first.last.among = first.among
+    del first
+    gc.collect()
+    assert found == ["a", "a"]
+    assert not any(type(one) is Record for one in gc.get_objects())
+
+
+def test_tuples_of_records_within_each_other_are_freed_at_any_depth():
+    """As tuples are; by recursion it would take more than the stack."""
+    records = mmdskin.Named()
+    for _ in range(300_000):
+        records = mmdskin.Named([records])
+    del records
+
+
 def test_records_are_a_tuple_in_all_else(motion):
     bones = motion.bones
     assert isinstance(bones, tuple) and bones == tuple(bones)
@@ -226,9 +253,10 @@ def test_a_file_that_takes_a_part_gets_the_rest(motion):
     assert file.contents == whole.getvalue()
 
 
-def test_a_file_that_takes_nothing_is_an_error(motion):
+@pytest.mark.parametrize("answer", [0, None])  # None: a pipe that does not block is full
+def test_a_file_that_takes_nothing_is_an_error(motion, answer):
     with pytest.raises(OSError, match="path: the file has taken 0 of [1-9][0-9]* bytes"):
-        motion.save(RawFile(lambda size: 0))
+        motion.save(RawFile(lambda size: answer))
 
 
 @pytest.mark.parametrize("answer", [None, True, "done", 10**30])
