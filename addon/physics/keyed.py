@@ -163,7 +163,7 @@ def _mixing(armature: bpy.types.Object) -> str:
 
 
 def _armature(number: int, state: cache.PlaybackState) -> bpy.types.Object:
-    """The armature object of a Shown, or None."""
+    """The armature object of a state, None if it was removed."""
     armature: bpy.types.Object | None = bpy.data.objects.get(state.name)
     if armature is None or blender_versions.identity(armature) != number:  # renamed or removed
         found = (obj for obj in bpy.data.objects if obj.type == "ARMATURE")

@@ -340,7 +340,7 @@ def _drive(
     drivers.add_transform(driver, "armature", armature)
     drivers.add_transform(driver, "object", obj)
     if isinstance(opened, motion_source.Motion):
-        drivers.add_property(driver, "rest", "ARMATURE", armature.data, "pose_position")
+        drivers.add_property(driver, tick.REST, "ARMATURE", armature.data, "pose_position")
     else:
         awaited = opened.waits_for if opened else ()
         for number, name in enumerate(dict.fromkeys((*bones, *awaited))):

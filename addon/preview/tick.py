@@ -19,6 +19,7 @@ from . import bypass, nodes
 FUNCTION = "mmdskin_tick"
 IN_TIME = f"{FUNCTION}_in_time"
 PROPERTY = "mmdskin_live"  # of the mesh: the driven property
+REST = "rest"  # the driver variable for the armature's Rest Position
 
 _COPIES = 4  # of one mesh: viewport, render, and some for view layers and scenes
 # Replaces zero, which would leave a vertex at the origin to the Armature modifier.
@@ -185,8 +186,6 @@ def _show(
         overrides["physics"] = False
     settings = pose_source.settings_of(armature, depsgraph.scene, overrides, bones)
     if not by_motion and isinstance(settings, motion_source.Settings):
-        settings = None
-    if pose_source.is_at_rest(armature):
         settings = None
     chosen = deformation.method_of(armature)
     ready = _prepared(mesh, live, armature, obj, bones, attribute, chosen, settings)
@@ -369,17 +368,22 @@ def _prepared(
     ready = _Ready(
         reader, bones, key_names, numbers, order, buffers, memory, rest, settings, opened, normals
     )
-    waits = isinstance(opened, motion_source.Motion) or _waits_for(
-        mesh, (*reader.bones, *(opened.waits_for if opened else ()))
-    )
-    if not waits:
+    if not _waits_for(mesh, reader.bones, opened):
         live.outgrown = True
     bounded.remember(copies, address, ready, _COPIES)
     _leave_to_armature(mesh)
     return ready
 
 
-def _waits_for(mesh: bpy.types.Mesh, bones: tuple[str, ...]) -> bool:
+def _waits_for(
+    mesh: bpy.types.Mesh, bones: tuple[str, ...], opened: pose_source.Opened | None
+) -> bool:
+    """Whether the driver depends on all that the mesh does: with new bones or keys, it may not, nor
+    in files of 0.1."""
     variables = _variables(mesh)
+    if mesh.shape_keys is not None and "key" not in variables:
+        return False
+    if isinstance(opened, motion_source.Motion):
+        return REST in variables
     listed = {variable.targets[0].bone_target for variable in variables}
-    return listed.issuperset(bones) and (mesh.shape_keys is None or "key" in variables)
+    return listed.issuperset((*bones, *(opened.waits_for if opened else ())))

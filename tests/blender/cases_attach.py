@@ -131,6 +131,44 @@ class InRestPosition(Attached):
         self.armature.pose.bones[BONES[0]].rotation_quaternion = 0.8, 0.6, 0, 0
         self.assert_rests()
 
+    def test_bakes_do_not_look_at_it(self):
+        self.play_motion()
+        for source in ("MOTION", "IK"):
+            self.settings.source = source
+            self.armature.pose.bones[BONES[0]].rotation_quaternion = 0.8, 0.6, 0, 0
+            self.armature.data.pose_position = "POSE"
+            bpy.context.scene.frame_set(3)
+            danced = scene.evaluated_positions(self.mesh)
+            self.armature.data.pose_position = "REST"
+            rest = scene.evaluated_positions(self.mesh)
+            self.assertGreater(np.abs(danced - rest).max(), 0.1)
+            scene.select(self.mesh)
+            frames = {"range": "CUSTOM", "frame_start": 3, "frame_end": 4}
+            self.assertEqual(bpy.ops.mmdskin.bake(target="SHAPE_KEYS", **frames), {"FINISHED"})
+            self.assert_close(scene.evaluated_positions(self.mesh), danced, BAR)
+            self.assertEqual(bpy.ops.mmdskin.clear_bake(), {"FINISHED"})
+
+    def test_drivers_are_not_built_again_and_again(self):
+        """With a window, each of them would cause another evaluation."""
+        self.play_motion()
+        self.armature.data.pose_position = "REST"
+        bpy.context.view_layer.update()
+        with mock.patch.object(addon().preview.switch, "wait_for") as built:
+            for frame in (1, 2):
+                bpy.context.scene.frame_set(frame)
+        built.assert_not_called()
+
+    def test_of_a_motion_file_in_a_file_of_an_earlier_version(self):
+        """Whose drivers do not wait for it, until the first frame."""
+        self.play_motion()
+        driver = addon().preview.switch.driver_of(self.mesh.data).driver
+        driver.variables.remove(driver.variables["rest"])
+        self.open_again()
+        self.armature, self.settings = self.mesh.find_armature(), self.mesh.find_armature().mmdskin
+        bpy.context.scene.frame_set(1)
+        bpy.context.view_layer.update()
+        self.assert_rests()
+
 
 class Follows(Attached):
     def test_a_motion_file(self):
