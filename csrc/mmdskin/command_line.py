@@ -32,14 +32,14 @@ _INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command; returns 0, 1 after an error, 130 after Ctrl-C. Wrong usage exits with 2."""
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # names need not be in the terminal's encoding
             stream.reconfigure(errors="backslashreplace")
     try:
         options = _parser().parse_args(arguments)
         status: int = options.run(options)
-        if sys.stdout:  # None if it is closed
-            sys.stdout.flush()
+        sys.stdout.flush()
         return status
     except KeyboardInterrupt:
         return _INTERRUPTED
@@ -56,6 +56,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail("not enough memory")
     except (ValueError, mmdskin.BackendError) as error:
         return _fail(str(error))
+
+
+def _open_closed_streams() -> None:
+    """Else what is written to stderr would go to stdout, or into a file that gets its number."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
 
 
 def _fail(text: str, status: int = 1) -> int:

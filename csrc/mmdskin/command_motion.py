@@ -47,6 +47,7 @@ def with_physics(
         if bone.ik and (links | {bone.ik.target}) & moved:
             off.append(bone.name)
             moved |= links
+    off = [name for name in dict.fromkeys(off) if name]  # a switch is for all IK of its name
     translations, rotations = model.locals_of(pose)
     # A key moves the first bone of its name; MMD simulates the others.
     named = [i for i in sorted(moved) if (name := model.bones[i].name) and model.bone(name) == i]

@@ -243,6 +243,19 @@ def test_simulate_leaves_bones_that_no_key_can_name_to_mmd(capsys, chain):
     assert set(mmdskin.load_motion("out.vmd").bones.names) == {"root", "link1"}
 
 
+@pytest.mark.parametrize("name", ["hair IK", ""])
+def test_simulate_switches_off_ik_of_equal_names_once(capsys, chain, name):
+    file = visible_chain()
+    for link in (2, 3):
+        reach = pmx.IK(5, 10, 1.0, [pmx.IKLink(link)])
+        file.bones.append(pmx.Bone(name, position=(3, 17, 0), parent=0, flags=0x3E, ik=reach))
+    file.bones.insert(5, pmx.Bone("tip", parent=4))
+    (chain / "chain.pmx").write_bytes(pmx.write(file))
+    assert said(capsys, "simulate", "chain.pmx", "swing.vmd", "-o", "out.vmd") == (0, "", [])
+    properties = mmdskin.load_motion("out.vmd").properties
+    assert properties.ik_names == ((name,) if name else ()) and not properties.ik_enabled.any()
+
+
 def test_convert_writes_what_its_ending_says(capsys, chain):
     def convert(*words):
         assert said(capsys, "convert", *words) == (0, "", [])
@@ -397,10 +410,13 @@ def test_paths_in_any_encoding_are_written(chain):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell")
-def test_a_closed_output_is_no_error(chain):
-    command = f"{shlex.quote(sys.executable)} -m mmdskin convert swing.vmd a.vmd >&-"
-    result = subprocess.run(command, shell=True, cwd=chain, capture_output=True, text=True)
-    assert (result.returncode, result.stderr) == (0, "") and (chain / "a.vmd").exists()
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_closed_output_is_no_error(chain, closed):
+    command = (
+        f"{shlex.quote(sys.executable)} -m mmdskin skin chain.pmx swing.vmd -o a.npy --progress"
+    )
+    result = subprocess.run(f"{command} {closed}", shell=True, cwd=chain, capture_output=True)
+    assert (result.returncode, result.stdout) == (0, b"") and (chain / "a.npy").exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell")
