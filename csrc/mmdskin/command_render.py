@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     _Numbers = NDArray[np.floating[Any]]
 
-SAMPLES_AT_ONCE = 1 << 23  # of a batch; more make render() upload the textures again
+SAMPLES_AT_ONCE = 1 << 23  # of a batch; more make render() read the textures again
 PICTURES_AT_ONCE = 16
 FRAMED = 100  # frames that a camera for all pictures is fitted to
 FOV, MARGIN = 30, 1.05

@@ -166,6 +166,7 @@ def run_cases(version, selected, addon_zip, folder, display=None):
     with log.open("wb") as output:
         subprocess.run(
             command,
+            cwd=ROOT,  # not the folder of another test, which may be gone by now
             env=addon_profile.environment(folder) | ({"DISPLAY": display} if display else {}),
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -18,7 +18,7 @@
 
 enum {
     BEST_PAIRS = 4,
-    NEIGHBOURHOOD = 24, /* curves of more frames do without stage 4 */
+    NEIGHBORHOOD = 24, /* curves of more frames do without stage 4 */
 };
 
 /* Violations of the tube, as a fraction of the whole progress. Above twice grid_violation on the
@@ -265,7 +265,7 @@ bool mmd_curve_fit(mmd_curve_fit_scratch *scratch, size_t n, const double *lower
         if (try_pair(&s, &pair, TRY_VIOLATION, 8) || refine(&s, &pair))
             return true;
         closest = fmin(closest, pair.violation);
-        if (n > NEIGHBOURHOOD || few)
+        if (n > NEIGHBORHOOD || few)
             continue;
         if (pair.violation < CLOSE_VIOLATION && search_neighborhood(&s, &pair))
             return true;

@@ -17,7 +17,7 @@
 
 /* Limits against hostile files, far above any real model. Solvers beyond them do nothing. */
 enum {
-    MAX_LOOPS = 1024,         /* MMD honours at least 720: docs/mmd-behavior.md#ik-loop-bound */
+    MAX_LOOPS = 1024,         /* MMD honors at least 720: docs/mmd-behavior.md#ik-loop-bound */
     MAX_UPDATES = 1 << 25,    /* of bones in a frame, by all solvers */
     MAX_REFRESH = 1 << 18,    /* bones in the refresh sets of all solvers, */
     MAX_REFRESH_PER_BONE = 64 /* plus this many for each bone of the model */
