@@ -218,9 +218,8 @@ def _attach_empty(context: bpy.types.Context, display: bpy.types.Object, bone: s
     for collection in display.users_collection:
         collection.objects.link(empty)
     empty.empty_display_size = max(display.parent.data.bones[bone].length, 1e-3)
-    display_armature.attach(
-        context, empty, display, bone
-    )  # before: what nothing depends on is not evaluated
+    # Before it is placed: what nothing depends on is not evaluated.
+    display_armature.attach(context, empty, display, bone)
     location, rotation, _ = display_armature.place_of(context, display, bone).decompose()
     empty.matrix_basis = Matrix.LocRotScale(location, rotation, None)
 

@@ -20,7 +20,7 @@ from .timing import Timing
 class MotionFileKeys:
     """As `as_keyed.AsKeyed`."""
 
-    off = 0  # keys between the frames of the file
+    off_frames = 0  # keys between the frames of the file
 
     def __init__(
         self,

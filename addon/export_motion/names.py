@@ -16,15 +16,17 @@ OF_SAVE = {"STOP": "error", "OMIT": "omit", "CUT": "cut"}  # Long Names as `name
 
 
 def check(motion: "mmdskin.Motion", long_names: str) -> list[str]:
-    """The names of tracks that MMD will not find; UserError with all of them if it is to stop there.
+    """The names of keys that MMD will not find; UserError with all of them if it is to stop there.
 
-    `Motion.save` leaves out those of tracks at rest.
+    `Motion.save` leaves out keys without an effect: of bones and morphs at rest and IK that stays on.
     """
-    moving = [
-        *(track.name for track in motion.bones if _moves(track)),
+    switches = motion.properties
+    acting = [
+        *(track.name for track in motion.bones if _acts(track)),
         *(track.name for track in motion.morphs if np.any(track.weights)),
+        *(switches.ik_names[number] for number in np.flatnonzero(~switches.ik_enabled.all(axis=0))),
     ]
-    found = [name for name in dict.fromkeys(moving) if not _fits(name)]
+    found = [name for name in dict.fromkeys(acting) if not _fits(name)]
     if found and long_names == "STOP":
         raise UserError(
             "MMD cannot find bones and morphs whose names are longer than 15 bytes or not in"
@@ -34,8 +36,10 @@ def check(motion: "mmdskin.Motion", long_names: str) -> list[str]:
     return found
 
 
-def _moves(track: "mmdskin.BoneTrack") -> bool:
-    return bool(np.any(track.translations) or np.any(track.rotations[:, :3]))
+def _acts(track: "mmdskin.BoneTrack") -> bool:
+    """Whether a bone moves, or its physics is switched off."""
+    moves = np.any(track.translations) or np.any(track.rotations[:, :3])
+    return bool(moves or not np.all(track.physics))
 
 
 def _fits(name: str) -> bool:

@@ -4,6 +4,7 @@
 The file is read by `motion_file` and posed by the native module, whose poses other tests judge.
 """
 
+import io
 import os
 import sys
 import types
@@ -222,6 +223,30 @@ class Refused(ExportCase):
         self.assertIn(self.scene.pmx.bones[0].name, names)
         self.assertEqual([name for name in names if long.startswith(name[:5])], [])
         self.assertEqual(bpy.data.texts["MMD Motion Export"].as_string().count(long), 1)
+
+    def test_each_key_with_an_effect_and_a_name_that_is_too_long_is_listed(self):
+        """Where `Motion.save` refuses the name: also if it is of IK or physics that is off."""
+        mmdskin, check = addon().blender.native.load(), addon().export_motion.names.check
+        still, short = ([0], [[0, 0, 0]], [[0, 0, 0, 1]], None), "とても長い名前"  # 14 bytes
+        for name in (short, short + "先"):
+            for effect, tracks in (
+                (False, {"bones": [(name, *still, [True])]}),
+                (True, {"bones": [(name, *still, [False])]}),
+                (False, {"morphs": [(name, [0], [0])]}),
+                (True, {"morphs": [(name, [0], [0.5])]}),
+                (False, {"properties": ([0], [True], [name], [[True]])}),
+                (True, {"properties": ([0, 9], [True] * 2, [name], [[True], [False]])}),
+            ):
+                motion = mmdskin.Motion.from_tracks(**tracks)
+                listed = [name] if effect and name != short else []
+                self.assertEqual(check(motion, "OMIT"), listed)
+                if listed:
+                    with self.assertRaisesRegex(addon().blender.user_error.UserError, name):
+                        check(motion, "STOP")
+                    with self.assertRaisesRegex(ValueError, name):
+                        motion.save(io.BytesIO())
+                else:
+                    motion.save(io.BytesIO())
 
     def test_an_empty_range(self):
         self.animate()
