@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The motion of one model."""
 
-from typing import Any
+from typing import Any, Protocol
 
 import bpy
 
@@ -14,8 +14,26 @@ from . import fit, names
 from .as_keyed import AsKeyed
 from .motion_file_keys import MotionFileKeys
 from .report import Result
-from .samples import AS_KEYED, AUTO, SOLVED_BOTH, Sampler
+from .samples import AS_KEYED, AUTO, SOLVED_BOTH, Sampler, Samples
 from .timing import Timing
+
+
+class _Keyed(Protocol):
+    """The keys of the scene or of a motion file, which are written as they are where possible."""
+
+    @property
+    def needs_frames(self) -> bool:
+        """Whether the scene has to be read frame by frame."""
+
+    @property
+    def off_frames(self) -> int:
+        """How many keys are between the frames of the file."""
+
+    def fit(self, samples: Samples | None) -> fit.Fitted:
+        """`samples` are of the scene, if it has to be read."""
+
+    def restored(self, saved: bytes) -> bytes:
+        """A saved motion with the bytes of the files in unchanged keys."""
 
 
 class ModelExport:
@@ -33,7 +51,7 @@ class ModelExport:
         self._timing, self._options = timing, options
         self._form = form_of(model, scene, options)
         self._sampler = Sampler(model, scene, self._form != AS_KEYED, options)
-        self._as_keyed: AsKeyed | MotionFileKeys | None = None
+        self._as_keyed: _Keyed | None = None
         if self._form == AS_KEYED:
             animates = self._sampler.animates_visibility
             settings = pose_source.settings_of(model.armature, scene)
