@@ -49,10 +49,8 @@ def build(display: bpy.types.Object, meshes: tuple | None = None) -> None:
 
 
 def is_current(display: bpy.types.Object) -> bool:
-    known = _known.get(display.name)
-    return known is not None and known[0] == _state(
-        display, _shown(display.parent, tuple(_meshes(display)))
-    )
+    settings = _shown(display.parent, tuple(_meshes(display)))
+    return _known.get(display.name) == (_state(display, settings), _quick_state(display))
 
 
 def is_current_on_frame(display: bpy.types.Object) -> bool:

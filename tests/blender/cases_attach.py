@@ -148,6 +148,23 @@ class InRestPosition(Attached):
             self.assert_close(scene.evaluated_positions(self.mesh), danced, BAR)
             self.assertEqual(bpy.ops.mmdskin.clear_bake(), {"FINISHED"})
 
+    def test_a_prop_follows_a_bake_and_then_the_live_mesh(self):
+        self.play_motion()
+        prop = self.prop(BONES[0])
+        scene.select(self.mesh)
+        frames = {"range": "CUSTOM", "frame_start": 3, "frame_end": 4}
+        self.assertEqual(bpy.ops.mmdskin.bake(target="SHAPE_KEYS", **frames), {"FINISHED"})
+        bpy.context.scene.frame_set(3)
+        self.armature.data.pose_position = "REST"
+        for danced in (True, False):
+            bpy.context.view_layer.update()
+            rest = scene.in_blender(self.scene.pmx.positions)
+            moved = np.abs(scene.evaluated_positions(self.mesh) - rest).max()
+            self.assertEqual(moved > 0.1, danced)
+            self.assert_close(np.array(place(prop))[:3, 3], np.array(self.vertex(BONES[0])), BAR)
+            if danced:
+                self.assertEqual(bpy.ops.mmdskin.clear_bake(), {"FINISHED"})
+
     def test_drivers_are_not_built_again_and_again(self):
         """With a window, each of them would cause another evaluation."""
         self.play_motion()

@@ -69,7 +69,7 @@ class Files(Live):
 
 
 class Registration(Live):
-    def test_disabling_shows_the_armature_modifier_and_enabling_the_true_shape(self):
+    def test_disabling_shows_the_armature_modifier_enabling_the_true_shape(self):
         addon = sys.modules["addon_package"]
         for _ in range(2):
             addon.preview.unregister()
