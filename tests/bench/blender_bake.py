@@ -3,8 +3,8 @@
 
 blender -b --factory-startup -P blender_bake.py -- --zip mmdskin.zip [MODEL MOTION]
 
-Processor time of a model that is built for the purpose; or the time that passes, and processor time,
-of a model's file with a motion.
+Processor time of a model that is built for the purpose; or the time that passes for a model's file
+with a motion.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ FRAMES, ROUNDS = 1000, 3
 
 
 def measured(folder):
-    """{row: ms per frame}; `scene` is the time that Blender itself takes to show the frames.
+    """{row: ms per frame, or a ratio}; `scene` is the time that Blender itself takes to show the frames.
 
     What a bake takes once, about 0.1 s, is part of it: 0.1 ms per frame of 1,000.
     """
@@ -60,13 +60,14 @@ def measured(folder):
             bpy.context.scene.frame_set(1)
     found = {name: min(values) for name, values in times.items()}
     for target in ("PC2", "keys"):
-        found[f"scene to {target}, over the scene"] = found[f"scene to {target}"] - found["scene"]
+        relative = found[f"scene to {target}"] / found["scene"]
+        found[f"scene to {target}, relative to the scene"] = relative
     return {name: round(value, 2) for name, value in found.items()}
 
 
 def measured_of_file(options, folder):
-    """{row: {"wall": ms per frame, "processor": ms per frame}} of a published model, in all: with
-    Blender's own time to show the frames, and with what a bake takes once.
+    """{row: ms per frame} of a published model, time that passes: with Blender's own to show the
+    frames, and with what a bake takes once.
     """
     import bpy
     import scene
@@ -86,20 +87,15 @@ def measured_of_file(options, folder):
         for pose in poses
         for target in targets
     }
-    times = {name: ([], []) for name in rows}
+    times = {name: [] for name in rows}
     for _ in range(ROUNDS):
         for name, row in rows.items():
-            clocks = time.perf_counter, time.process_time
-            start = [clock() for clock in clocks]
+            start = time.perf_counter()
             bpy.ops.mmdskin.bake(range="CUSTOM", frame_start=1, frame_end=FRAMES, **row)
-            for clock, begun, found in zip(clocks, start, times[name], strict=True):
-                found.append(1000 * (clock() - begun) / FRAMES)
+            times[name].append(1000 * (time.perf_counter() - start) / FRAMES)
             bpy.ops.mmdskin.clear_bake()
             bpy.context.scene.frame_set(1)
-    return {
-        name: {"wall": round(min(wall), 2), "processor": round(min(processor), 2)}
-        for name, (wall, processor) in times.items()
-    }
+    return {name: round(min(values), 2) for name, values in times.items()}
 
 
 def dance(pmx):
