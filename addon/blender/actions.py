@@ -16,6 +16,9 @@ Block = (
     bpy.types.Object | bpy.types.Key | bpy.types.Mesh | bpy.types.Camera | bpy.types.Light
 )  # what the add-on animates
 
+_TRANSFORMS = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
+# Of a pose bone. The rotation mode comes first: setting it changes the others.
+BONE_CHANNELS = ("rotation_mode", *_TRANSFORMS)
 _LAYERED = bpy.app.version >= (4, 4)
 _STRIP = (  # members of an NLA strip
     "frame_start",
@@ -44,8 +47,7 @@ def value_path(name: str) -> str:
 def bone_paths(name: str) -> dict[str, str]:
     """Data paths of a pose bone's channels, from the armature object."""
     path = f'pose.bones["{bpy.utils.escape_identifier(name)}"]'
-    channels = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
-    return {channel: f"{path}.{channel}" for channel in channels}
+    return {channel: f"{path}.{channel}" for channel in _TRANSFORMS}
 
 
 def property_path(bone: str, name: str) -> str:

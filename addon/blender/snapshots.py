@@ -11,6 +11,7 @@ from typing import Any
 import bpy
 import numpy as np
 
+from . import actions
 from .animation_snapshots import ActionSnapshot, ActionSnapshots, AnimationSnapshot
 from .blender_versions import identity, key_positions, move_modifier
 
@@ -25,14 +26,6 @@ _KINDS = (  # of datablocks that operators create
     "node_groups",
     "volumes",
     "lights",
-)
-_CHANNELS = (  # of a pose bone; the rotation mode comes first: setting it changes the others
-    "rotation_mode",
-    "location",
-    "rotation_quaternion",
-    "rotation_euler",
-    "rotation_axis_angle",
-    "scale",
 )
 _KEY = (  # members of a shape key; the value comes last: others limit it
     "interpolation",
@@ -258,7 +251,7 @@ class _Bone:
     """The channels, properties and constraints of a pose bone."""
 
     def __init__(self, bone: bpy.types.PoseBone, used: ActionSnapshots) -> None:
-        self._name, self._values = bone.name, _values(bone, _CHANNELS)
+        self._name, self._values = bone.name, _values(bone, actions.BONE_CHANNELS)
         self._properties = _Properties(bone, used)
         self._constraints = [
             (constraint.name, _values(constraint, ("mute", "influence")))

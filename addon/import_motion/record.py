@@ -37,7 +37,7 @@ class MotionState(saved_state.SavedState):
     files: list = field(default_factory=list)
     form: str = SOLVED  # of the keyframes
     slots: list = field(default_factory=list)  # arguments of `actions.assign`
-    bones: dict[str, list] = field(default_factory=dict)  # name: channels, as in _CHANNELS
+    bones: dict[str, list] = field(default_factory=dict)  # name: channels, as in BONE_CHANNELS
     keys: dict[str, list] = field(default_factory=dict)  # name: members, as in _MEMBERS
     values: dict[str, list] = field(default_factory=dict)  # property of the datablock: its value
     # custom property of the datablock: value
@@ -60,15 +60,6 @@ class MotionState(saved_state.SavedState):
         self.form = _FORMS_OF_0_1.get(self.form, self.form)
 
 
-# The rotation mode comes first: setting it changes the others.
-_CHANNELS = (
-    "rotation_mode",
-    "location",
-    "rotation_quaternion",
-    "rotation_euler",
-    "rotation_axis_angle",
-    "scale",
-)
 _MEMBERS = ("value", "slider_min", "slider_max")
 
 
@@ -127,7 +118,7 @@ class Record:
 
     def note_bone(self, bone: bpy.types.PoseBone) -> None:
         if bone.name not in self.state.bones:
-            self.state.bones[bone.name] = [_plain(bone, name) for name in _CHANNELS]
+            self.state.bones[bone.name] = [_plain(bone, name) for name in actions.BONE_CHANNELS]
 
     def note_key(self, key: bpy.types.ShapeKey) -> None:
         self.state.keys.setdefault(key.name, [_plain(key, name) for name in _MEMBERS])
@@ -203,7 +194,7 @@ class Record:
             if curve:
                 curve.mute = False
         for name, values in state.bones.items():
-            _put(block.pose.bones.get(name), _CHANNELS, values)
+            _put(block.pose.bones.get(name), actions.BONE_CHANNELS, values)
         for name, values in state.keys.items():
             # Set the value last: the other two are its limits.
             _put(block.key_blocks.get(name), _MEMBERS[::-1], values[::-1])
