@@ -53,6 +53,9 @@ def rows():
         for row, (unit, bar) in BAKE_BARS.items():
             yield f"Blender 4.5, bake 1,000 frames, {row}", found[row], unit, "<=", bar
         if MODEL.exists():
+            found = in_blender(command, "blender_preview.py", zips[-1], MODEL, MOTION)
+            name = f"Blender {version}, live over plain, {MODEL.name}"
+            yield name, found["over plain ms"], "ms", "<=", 0.5
             found = in_blender(command, "blender_bake.py", zips[-1], MODEL, MOTION)
             for row, bar in FILE_BAKE_BARS.items():
                 name = f"Blender 4.5, bake 1,000 frames of {MODEL.name}, {row}"
