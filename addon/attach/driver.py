@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The driver of a display armature: what it waits for, and whether the model shows its pose source."""
 
+import contextlib
 from typing import Any
 
 import bpy
@@ -38,6 +39,9 @@ def build(display: bpy.types.Object, meshes: tuple | None = None) -> None:
     driver.expression = _BY_ARMATURE
     if settings is not None:
         driver.expression = _BY_SOURCE
+        with contextlib.suppress(UserError):  # which the panel shows
+            for number, other in enumerate(pose_source.others_of(settings, armature)):
+                drivers.add_transform(driver, f"other{number}", other)
         drivers.add_property(driver, "bones", "ARMATURE", display.data, "show_axes")
         if any(obj is not None and switch.is_live(obj) and not _is_played(obj) for obj in meshes):
             drivers.add_property(driver, tick.REST, "ARMATURE", armature.data, "pose_position")

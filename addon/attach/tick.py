@@ -105,7 +105,7 @@ def _pose(
     if armature is None or armature.pose is None:  # its library is missing
         return False
     of_model = evaluated_bones.of(armature)
-    settings = pose_source.settings_of(armature, depsgraph.scene, None, of_model)
+    settings = pose_source.settings_of(armature, depsgraph.scene, None, of_model, depsgraph)
     if settings is None or (pose_source.is_at_rest(armature) and _waits_for_rest(display)):
         return False
     ready = _prepared(display, bones, playback.shared(armature, settings, bones=of_model))

@@ -20,19 +20,20 @@ def settings_of(
     scene: bpy.types.Scene,
     overrides: dict | None = None,
     bones: evaluated_bones.Bones | None = None,
+    depsgraph: bpy.types.Depsgraph | None = None,
 ) -> Settings | None:
     """The Settings of a model, None if the pose source is the armature.
 
-    `overrides`: properties by name that replace the model's own. `bones`: those of an evaluated
-    armature, if they are known.
+    `overrides`: properties by name that replace the model's own. During an evaluation, `depsgraph`,
+    and `bones`: those of the evaluated armature, if they are known.
     """
     if bones is None and not armature.is_evaluated:
-        return _read_settings(armature, scene, overrides)
+        return _read_settings(armature, scene, overrides, depsgraph)
     # No animation changes them, so they are read once for each copy.
     notes, render = (bones or evaluated_bones.of(armature)).notes, scene.render
     key = ("settings", render.fps, render.fps_base, *(overrides or {}).items())
     if key not in notes:
-        settings = _read_settings(armature, scene, overrides)
+        settings = _read_settings(armature, scene, overrides, depsgraph)
         if settings is not None and settings.physics is not None:
             return settings  # which also depend on keyframes and on other models
         notes[key] = settings
@@ -40,13 +41,21 @@ def settings_of(
 
 
 def _read_settings(
-    armature: bpy.types.Object, scene: bpy.types.Scene, overrides: dict | None
+    armature: bpy.types.Object,
+    scene: bpy.types.Scene,
+    overrides: dict | None,
+    depsgraph: bpy.types.Depsgraph | None,
 ) -> Settings | None:
     settings = _settings_of(armature, scene, overrides)
-    return settings and with_group(armature, scene, settings)
+    return settings and _with_group(armature, scene, settings, depsgraph)
 
 
-def with_group(armature: bpy.types.Object, scene: bpy.types.Scene, settings: Settings) -> Settings:
+def _with_group(
+    armature: bpy.types.Object,
+    scene: bpy.types.Scene,
+    settings: Settings,
+    depsgraph: bpy.types.Depsgraph | None,
+) -> Settings:
     """Settings with the group of models that a model is simulated with, if there is one."""
     physics, name = settings.physics, armature.mmdskin.physics_group
     if physics is None or not name:
@@ -55,7 +64,7 @@ def with_group(armature: bpy.types.Object, scene: bpy.types.Scene, settings: Set
     members = [
         physics_settings.Member(
             obj.name_full,
-            tuple(round(number, 5) + 0.0 for row in obj.matrix_world for number in row),
+            _world(obj, depsgraph),
             settings if obj == own else _settings_of(obj, scene),
         )
         for obj in members_of(name, own, scene)
@@ -65,6 +74,16 @@ def with_group(armature: bpy.types.Object, scene: bpy.types.Scene, settings: Set
     group = tuple(sorted(members, key=lambda member: member.name))
     physics = physics._replace(group=group)
     return cast(Settings, settings._replace(physics=physics))
+
+
+def _world(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None) -> tuple[float, ...]:
+    """The world matrix of an object, row by row.
+
+    Blender sets an original's only after an evaluation: in a file that was just loaded, it is wrong.
+    """
+    if depsgraph is not None:
+        obj = obj.evaluated_get(depsgraph)
+    return tuple(round(number, 5) + 0.0 for row in obj.matrix_world for number in row)
 
 
 def members_of(
@@ -78,6 +97,13 @@ def members_of(
         and obj.mmdskin.physics_group == name
         and (obj == armature or physics_settings.is_simulated(obj.mmdskin))
     ]
+
+
+def others_of(settings: Settings | None, armature: bpy.types.Object) -> list[bpy.types.Object]:
+    """The armature objects that an armature object is simulated together with."""
+    physics = settings.physics if settings else None
+    own = armature.original.name_full
+    return [armature_of(one) for one in (physics.group if physics else ()) if one.name != own]
 
 
 def armature_of(member: physics_settings.Member) -> bpy.types.Object:

@@ -17,7 +17,7 @@ import numpy as np
 from ..blender import drivers, native, playhead
 from ..blender.translations import tr
 from ..blender.user_error import UserError
-from ..pose import deformation, ik_source, motion_source, pose_source, skinner
+from ..pose import deformation, motion_source, pose_source, skinner
 from ..scene import mesh_source, mmd_tools, saved_state, scene_model
 from . import nodes, tick
 
@@ -134,6 +134,7 @@ class Prepared(NamedTuple):
     """What `enable` needs of a model that can be live."""
 
     bones: dict[bpy.types.Object, tuple[str, ...]]  # of each mesh that gets a driver
+    settings: pose_source.Settings | None
     opened: pose_source.Opened | None
     overrides: list[bpy.types.Object]  # meshes that are only shown
 
@@ -143,7 +144,7 @@ def prepare(model: scene_model.SceneModel) -> Prepared:
     if any(_is_override(obj) for obj in model.meshes):
         if any(map(_is_baked, model.meshes)):
             raise UserError("'{name}' is baked: clear the bake first", name=model.name)
-        return Prepared({}, None, _live_overrides(model))
+        return Prepared({}, None, None, _live_overrides(model))
     for obj in model.meshes:
         skinner.check_editable(obj)
         if _is_baked(obj):
@@ -164,12 +165,12 @@ def prepare(model: scene_model.SceneModel) -> Prepared:
         )
     settings = pose_source.settings_of(model.armature, bpy.context.scene)
     opened = pose_source.load(model.armature, settings) if settings else None
-    return Prepared({obj: names for obj, names in bones.items() if names}, opened, [])
+    return Prepared({obj: names for obj, names in bones.items() if names}, settings, opened, [])
 
 
 def enable(model: scene_model.SceneModel, prepared: Prepared | None = None) -> None:
     """Turn the preview of a model on, or apply changed settings; on an error, nothing is changed."""
-    bones, opened, overrides = prepared or prepare(model)
+    bones, settings, opened, overrides = prepared or prepare(model)
     for obj in overrides:
         nodes.show(obj, True)
     if bones:
@@ -179,7 +180,7 @@ def enable(model: scene_model.SceneModel, prepared: Prepared | None = None) -> N
         for obj, names in bones.items():
             if not is_live(obj):
                 undo.callback(_disable, obj)
-            _enable(obj, model.armature, names, opened)
+            _enable(obj, model.armature, names, settings, opened)
         undo.pop_all()
     tick.live_of(model.armature).said = ""
 
@@ -236,7 +237,7 @@ def wait_for(obj: bpy.types.Object) -> None:
     _fit_normals(obj, armature)
     settings = pose_source.settings_of(armature, bpy.context.scene)
     opened = pose_source.load(armature, settings) if settings else None
-    _drive(obj, armature, mesh_source.deforming_bones(obj, armature), opened)
+    _drive(obj, armature, mesh_source.deforming_bones(obj, armature), settings, opened)
 
 
 def driver_of(mesh: bpy.types.ID) -> bpy.types.FCurve | None:
@@ -266,7 +267,7 @@ def _follows(obj: bpy.types.Object, armature: bpy.types.Object) -> bool:
     return wanted == shown or (wanted, shown) == (_BY_POSE, _IN_TIME)
 
 
-def _expression(settings: ik_source.Settings | motion_source.Settings | None) -> str:
+def _expression(settings: pose_source.Settings | None) -> str:
     if isinstance(settings, motion_source.Settings):
         return _BY_MOTION
     return _IN_TIME if settings and settings.physics else _BY_POSE
@@ -318,21 +319,23 @@ def _enable(
     obj: bpy.types.Object,
     armature: bpy.types.Object,
     bones: tuple[str, ...],
-    opened: ik_source.Solver | motion_source.Motion | None,
+    settings: pose_source.Settings | None,
+    opened: pose_source.Opened | None,
 ) -> None:
     if not is_live(obj):
         _prepare(obj, armature)
     _fit_normals(obj, armature)
-    _drive(obj, armature, bones, opened)
+    _drive(obj, armature, bones, settings, opened)
 
 
 def _drive(
     obj: bpy.types.Object,
     armature: bpy.types.Object,
     bones: tuple[str, ...],
-    opened: ik_source.Solver | motion_source.Motion | None,
+    settings: pose_source.Settings | None,
+    opened: pose_source.Opened | None,
 ) -> None:
-    """`opened` is the pose source from `pose_source.load`, or None."""
+    """`opened` is the pose source of the settings from `pose_source.load`, or None."""
     mesh = obj.data
     mesh.driver_remove(tick.PROPERTY)
     driver = mesh.driver_add(tick.PROPERTY).driver
@@ -345,11 +348,13 @@ def _drive(
         awaited = opened.waits_for if opened else ()
         for number, name in enumerate(dict.fromkeys((*bones, *awaited))):
             drivers.add_transform(driver, f"b{number}", armature, name)
+    for number, other in enumerate(pose_source.others_of(settings, armature)):
+        drivers.add_transform(driver, f"other{number}", other)  # its place counts
     if mesh.shape_keys:
         # The only property that depends on the animation and the drivers of every key.
         drivers.add_property(driver, "key", "KEY", mesh.shape_keys, "eval_time")
     # Plain names only: Blender allows such a call even if scripts of the file may not run.
-    driver.expression = _expression(pose_source.settings_of(armature, bpy.context.scene))
+    driver.expression = _expression(settings)
     mesh.update_tag()
 
 

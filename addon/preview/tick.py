@@ -184,7 +184,7 @@ def _show(
     overrides: dict[str, Any] = {"source": motion_source.SOURCE} if by_motion else {}
     if frame is None:
         overrides["physics"] = False
-    settings = pose_source.settings_of(armature, depsgraph.scene, overrides, bones)
+    settings = pose_source.settings_of(armature, depsgraph.scene, overrides, bones, depsgraph)
     if not by_motion and isinstance(settings, motion_source.Settings):
         settings = None
     chosen = deformation.method_of(armature)
@@ -368,7 +368,8 @@ def _prepared(
     ready = _Ready(
         reader, bones, key_names, numbers, order, buffers, memory, rest, settings, opened, normals
     )
-    if not _waits_for(mesh, reader.bones, opened):
+    others = pose_source.others_of(settings, armature)
+    if not _waits_for(mesh, reader.bones, opened, others):
         live.outgrown = True
     bounded.remember(copies, address, ready, _COPIES)
     _leave_to_armature(mesh)
@@ -376,12 +377,18 @@ def _prepared(
 
 
 def _waits_for(
-    mesh: bpy.types.Mesh, bones: tuple[str, ...], opened: pose_source.Opened | None
+    mesh: bpy.types.Mesh,
+    bones: tuple[str, ...],
+    opened: pose_source.Opened | None,
+    others: list[bpy.types.Object],
 ) -> bool:
     """Whether the driver depends on all that the mesh does: with new bones or keys, it may not, nor
     in files of 0.1."""
     variables = _variables(mesh)
     if mesh.shape_keys is not None and "key" not in variables:
+        return False
+    ids = [variable.targets[0].id for variable in variables]
+    if not {one.original for one in ids if one is not None}.issuperset(others):
         return False
     if isinstance(opened, motion_source.Motion):
         return REST in variables

@@ -196,6 +196,40 @@ class Together(Group):
         self.assert_close(shown, self.both(11)[0], NEAR)
 
 
+class Reopened(Group):
+    def test_shows_the_simulation_before_the_frame_changes(self):
+        """Where the models are is known only after they were evaluated."""
+        self.simulate()
+        bpy.context.scene.frame_set(11)
+        expected = self.both(11)
+        for source in ("MOTION", "IK"):
+            with self.subTest(source):
+                for armature in self.armatures:
+                    armature.mmdskin.source = source
+                self.simulate()
+                bpy.ops.wm.save_mainfile()
+                names = [obj.name for obj in (*self.armatures, self.mesh, self.other_mesh)]
+                bpy.ops.wm.open_mainfile(filepath=self.blend)
+                found = [bpy.data.objects[name] for name in names]
+                self.armatures, meshes = tuple(found[:2]), found[2:]
+                self.assertEqual(case.physics_troubles(), [])
+                for mesh, positions in zip(meshes, expected, strict=True):
+                    self.assert_close(scene.evaluated_positions(mesh), positions, NEAR)
+                self.mesh, self.other_mesh = meshes
+                scene.select(self.mesh)
+
+    def test_a_move_of_the_other_model_shows_at_once(self):
+        self.simulate()
+        bpy.context.scene.frame_set(11)
+        expected = scene.evaluated_positions(self.mesh)
+        self.put((-0.088, 0.042, 0.032))
+        scene.evaluated_positions(self.mesh)
+        self.assertRegex(" ".join(case.physics_troubles()), "have changed since the simulation")
+        self.put(self.place)
+        self.assert_close(scene.evaluated_positions(self.mesh), expected, 0)
+        self.assertEqual(case.physics_troubles(), [])
+
+
 class Elsewhere(Group):
     def test_a_linked_model_is_refused(self):
         """Blender would not save where its simulation is."""
