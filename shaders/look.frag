@@ -8,20 +8,13 @@ void main()
 {
 }
 
-#elif PASS == GROUND_SHADOW || PASS == GROUND_COVERAGE
+#elif PASS == GROUND_SHADOW
 
 uniform vec4 ground_color;
-#if PASS == GROUND_COVERAGE
-uniform sampler2D covered; // not zero where the shadow is
-#endif
 layout(location = 0) out vec4 out_color; // premultiplied
 
 void main()
 {
-#if PASS == GROUND_COVERAGE
-    if (texelFetch(covered, ivec2(gl_FragCoord.xy), 0).r == 0.0)
-        discard;
-#endif
     out_color = vec4(ground_color.rgb * ground_color.a, ground_color.a);
 }
 

@@ -180,11 +180,9 @@ bool mmd_gl_look_draw(const mmd_gl_renderer *r, mmd_error *err)
     const mmd_gl_shadow_view *shadow = NULL;
     if (mmd_gl_render_targets_has_shadow_map(r->resources.job) && mmd_gl_shadow_map_fit(r, &view)) {
         shadow = &view;
-        if (!mmd_gl_shadow_map_draw(r, shadow, err))
-            return false;
+        mmd_gl_shadow_map_draw(r, shadow);
     }
-    if (!mmd_gl_ground_shadow_draw(r, err))
-        return false;
+    mmd_gl_ground_shadow_draw(r);
     mmd_gl_renderer_begin(r, &r->programs->passes[MMD_GL_PASS_EDGE],
                           &r->resources.targets->samples);
     bind_texture(MMD_GL_SHADOW_UNIT, r->resources.targets->shadow.texture);

@@ -4,11 +4,9 @@
 #include "gl/gl_render.h"
 
 #include "core/base/error.h"
-#include "gl/gl_ground_shadow.h"
 #include "gl/gl_look.h"
 #include "gl/gl_render_output.h"
 #include "gl/gl_renderer.h"
-#include "gl/gl_shadow_map.h"
 #include "gl/gl_thread.h"
 
 #include <math.h>
@@ -274,13 +272,9 @@ static bool render(mmd_gl_context *context, void *arg, mmd_error *err)
     const render_request *request = arg;
     const mmd_render_job *job = request->job;
     mmd_gl_render_skin skin = {0};
-    mmd_gl_ground_shadow ground = {0};
-    mmd_gl_shadow_map shadow_map = {0};
     mmd_gl_renderer r = {.context = context,
                          .programs = mmd_gl_render_programs_get(context, err),
                          .resources = {.context = context, .job = job},
-                         .ground = &ground,
-                         .shadow_map = &shadow_map,
                          .skin = request->skin && job->vertex_count ? &skin : NULL};
     if (!r.programs)
         return false;
@@ -294,8 +288,6 @@ static bool render(mmd_gl_context *context, void *arg, mmd_error *err)
         ok = draw_frame(&r, f, err);
     ok = mmd_gl_render_output_finish(&r, ok, err);
     free(r.view_positions);
-    mmd_gl_ground_shadow_free(context, &ground);
-    mmd_gl_shadow_map_free(context, &shadow_map);
     if (mmd_gl_context_hangs(context)) /* leaves the objects, which the device may still use */
         return false;
     mmd_gl_render_resources_free(&r.resources, ok);

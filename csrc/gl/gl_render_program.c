@@ -28,7 +28,6 @@ static void find_uniforms(mmd_gl_render_program *program)
     glUseProgram(program->name);
     glUniform1i(program->diffuse_texture, MMD_GL_TEXTURE_UNIT);
     glUniform1i(program->color_samples, MMD_GL_TEXTURE_UNIT);
-    glUniform1i(program->covered, MMD_GL_TEXTURE_UNIT);
     glUniform1i(program->triangles, MMD_GL_TRIANGLES_UNIT);
     glUniform1i(program->view_positions, MMD_GL_POSITIONS_UNIT);
     glUniform1i(program->sphere_texture, MMD_GL_SPHERE_UNIT);
@@ -77,8 +76,6 @@ static stage_sources sources_of(mmd_gl_render_pass pass)
         return (stage_sources){mmd_shader_resolve_vert, mmd_shader_resolve_frag};
     case MMD_GL_PASS_VIEW:
         return (stage_sources){mmd_shader_view_vert, NULL};
-    case MMD_GL_PASS_GROUND_COVERAGE:
-        return (stage_sources){mmd_shader_resolve_vert, mmd_shader_look_frag};
     case MMD_GL_PASS_LOOK:
     case MMD_GL_PASS_GROUND_SHADOW:
     case MMD_GL_PASS_SHADOW_MAP:

@@ -10,16 +10,15 @@
 /* COLOR: the surfaces. EDGE: the outlines, as inverted hulls behind the surfaces. GBUFFER: depth,
    normal and triangle of each pixel. RESOLVE: the mean of a pixel's samples over the background.
    For the look of MMD: LOOK: the surfaces. GROUND_SHADOW: what they cast on the ground.
-   GROUND_COVERAGE: its color where a texture is not zero. SHADOW_MAP: depths as the light sees
-   them. RESOLVE_SRGB: as RESOLVE, but of numbers that are not linear. VIEW draws nothing: it takes
-   skinned positions to view space. The shaders get these as macros. */
+   SHADOW_MAP: depths as the light sees them. RESOLVE_SRGB: as RESOLVE, but of numbers that are not
+   linear. VIEW draws nothing: it takes skinned positions to view space. The shaders get these as
+   macros. */
 #define MMD_GL_RENDER_PASSES(X)                                                                    \
     X(COLOR)                                                                                       \
     X(EDGE)                                                                                        \
     X(GBUFFER)                                                                                     \
     X(RESOLVE)                                                                                     \
     X(GROUND_SHADOW)                                                                               \
-    X(GROUND_COVERAGE)                                                                             \
     X(SHADOW_MAP)                                                                                  \
     X(RESOLVE_SRGB)                                                                                \
     X(VIEW)                                                                                        \
@@ -57,7 +56,6 @@ typedef enum mmd_gl_render_attribute {
     X(background)                                                                                  \
     X(camera)                                                                                      \
     X(color_samples)                                                                               \
-    X(covered)                                                                                     \
     X(depth_scale)                                                                                 \
     X(diffuse)                                                                                     \
     X(diffuse_texture)                                                                             \

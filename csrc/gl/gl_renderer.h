@@ -5,17 +5,12 @@
 #include "gl/gl_render_resources.h"
 #include "gl/gl_render_skin.h"
 
-struct mmd_gl_ground_shadow;
-struct mmd_gl_shadow_map;
-
 /* The state of a render job while a frame is drawn, and what the looks have in common. */
 typedef struct mmd_gl_renderer {
     mmd_gl_context *context;
     const mmd_gl_render_programs *programs;
     mmd_gl_render_resources resources;
     mmd_gl_render_skin *skin; /* NULL: the job has positions */
-    struct mmd_gl_ground_shadow *ground;
-    struct mmd_gl_shadow_map *shadow_map;
     size_t frame;
     float *view_positions; /* (V,4) of the current frame, unless it is skinned on the device */
     mmd_render_view view;
@@ -35,7 +30,7 @@ void mmd_gl_renderer_begin(const mmd_gl_renderer *renderer, const mmd_gl_render_
 void mmd_gl_renderer_draw(size_t first, size_t count);
 
 /* Draws the visible materials that have a flag, with or without the back faces of single-sided
-   ones; consecutive ones at once, as most of a draw's cost for software renderers is its start. */
+   ones; consecutive ones at once. */
 void mmd_gl_renderer_draw_flagged(const mmd_gl_renderer *renderer, uint8_t flag, bool culled);
 
 /* MMD draws nothing of a material whose alpha is 0. */

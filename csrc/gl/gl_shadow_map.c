@@ -2,13 +2,10 @@
 /* The depth map of the light in the look of MMD, for shadows of surfaces on each other. */
 #include "gl/gl_shadow_map.h"
 
-#include "core/base/error.h"
 #include "core/math/float4.h"
 #include "core/math/vec3.h"
-#include "core/render/raster.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The depth map's bias against shadows of a surface on itself, and its empty border, in pixels. */
@@ -138,122 +135,14 @@ bool mmd_gl_shadow_map_fit(const mmd_gl_renderer *r, mmd_gl_shadow_view *out)
 
 /* Single-sided surfaces cast shadows where the light sees their front: closed ones are the same
    from both sides, and half the triangles are enough. */
-static bool is_culled(const mmd_render_material *material)
+void mmd_gl_shadow_map_draw(const mmd_gl_renderer *r, const mmd_gl_shadow_view *view)
 {
-    return !(material->flags & MMD_MATERIAL_DOUBLE_SIDED);
-}
-
-static void begin(const mmd_gl_renderer *r, const mmd_gl_shadow_view *view)
-{
+    static const GLfloat farthest = 1;
     const mmd_gl_render_program *program = &r->programs->passes[MMD_GL_PASS_SHADOW_MAP];
     mmd_gl_renderer_begin(r, program, &r->resources.targets->shadow);
     glUniformMatrix4fv(program->shadow_matrix, 1, GL_TRUE, view->caster);
     mmd_gl1.Enable(GL_DEPTH_TEST);
-}
-
-static void draw_all(const mmd_gl_renderer *r, const mmd_gl_shadow_view *view)
-{
-    static const GLfloat farthest = 1;
-    begin(r, view);
     glClearBufferfv(GL_DEPTH, 0, &farthest);
     mmd_gl1.CullFace(GL_FRONT); /* as it counts in the map, which is not upside down as the image */
     mmd_gl_renderer_draw_flagged(r, MMD_MATERIAL_CASTS_SELF_SHADOW, true);
-}
-
-/* For software renderers: gl_small_triangles.h. */
-
-static void mark_all(mmd_gl_shadow_map *own)
-{
-    for (size_t band = 0; band < own->map.height / MMD_DEPTH_MAP_BAND; band++)
-        own->spans[band] = (mmd_depth_map_span){0, (int)own->map.width};
-}
-
-static bool make_map(const mmd_gl_renderer *r, mmd_error *err)
-{
-    mmd_gl_shadow_map *own = r->shadow_map;
-    if (own->map.depths)
-        return true;
-    size_t size = (size_t)r->resources.targets->shadow.width, bands = size / MMD_DEPTH_MAP_BAND;
-    own->pixels = malloc(MMD_DEPTH_MAP_BAND * size * sizeof *own->pixels);
-    own->spans = malloc(bands * sizeof *own->spans);
-    if (!mmd_depth_map_init(&own->map, size, size) || !own->pixels || !own->spans)
-        return mmd_fail_memory(err);
-    mark_all(own); /* the texture may have anything */
-    return mmd_gl_small_triangles_init(r, 4, &own->triangles, err);
-}
-
-/* As look.vert. */
-static void project(const mmd_gl_renderer *r, const mmd_gl_shadow_view *view)
-{
-    float size = (float)r->shadow_map->map.width, *corners = r->shadow_map->triangles.corners;
-    mmd_float4 columns[4];
-    for (int i = 0; i < 4; i++)
-        columns[i] =
-            (mmd_float4){view->caster[i] * size, view->caster[4 + i] * size, view->caster[8 + i]};
-    for (size_t v = 0; v < r->resources.job->vertex_count; v++)
-        mmd_float4_store(transform(columns, r->view_positions + 4 * v) + columns[3],
-                         corners + 4 * v);
-}
-
-static bool draw_small(void *image, const mmd_render_material *material, const float *a,
-                       const float *b, const float *c)
-{
-    return (is_culled(material) && mmd_raster_area(a, b, c) > 0) ||
-           mmd_depth_map_add(image, a, b, c);
-}
-
-/* Uploads the columns of each band that have triangles, or of which the texture still has older
-   ones. */
-static void upload(const mmd_gl_renderer *r)
-{
-    mmd_gl_shadow_map *own = r->shadow_map;
-    glActiveTexture(GL_TEXTURE0 + MMD_GL_SHADOW_UNIT);
-    mmd_gl1.BindTexture(GL_TEXTURE_2D, r->resources.targets->shadow.texture);
-    mmd_gl1.PixelStorei(GL_UNPACK_ALIGNMENT, sizeof *own->pixels);
-    for (size_t band = 0; band < own->map.height / MMD_DEPTH_MAP_BAND; band++) {
-        mmd_depth_map_span drawn = own->map.spans[band],
-                           columns = mmd_depth_map_join(drawn, own->spans[band]);
-        own->spans[band] = drawn;
-        if (columns.first >= columns.end)
-            continue;
-        mmd_depth_map_take(&own->map, band, columns, own->pixels);
-        mmd_gl1.TexSubImage2D(GL_TEXTURE_2D, 0, columns.first, (GLint)band * MMD_DEPTH_MAP_BAND,
-                              columns.end - columns.first, MMD_DEPTH_MAP_BAND, GL_DEPTH_COMPONENT,
-                              GL_UNSIGNED_SHORT, own->pixels);
-    }
-    mmd_gl1.PixelStorei(GL_UNPACK_ALIGNMENT, 4);
-}
-
-static void draw_large(const mmd_gl_renderer *r, const mmd_gl_shadow_view *view)
-{
-    mmd_gl_shadow_map *own = r->shadow_map;
-    begin(r, view);
-    mmd_gl_small_triangles_draw_large(r, &own->triangles);
-    mark_all(own); /* they may be anywhere */
-}
-
-bool mmd_gl_shadow_map_draw(const mmd_gl_renderer *r, const mmd_gl_shadow_view *view,
-                            mmd_error *err)
-{
-    if (!r->context->software) {
-        draw_all(r, view);
-        return true;
-    }
-    if (!make_map(r, err))
-        return false;
-    project(r, view);
-    mmd_gl_small_triangles_draw(r, &r->shadow_map->triangles, MMD_MATERIAL_CASTS_SELF_SHADOW,
-                                draw_small, &r->shadow_map->map);
-    upload(r);
-    if (r->shadow_map->triangles.large_size)
-        draw_large(r, view);
-    return true;
-}
-
-void mmd_gl_shadow_map_free(mmd_gl_context *context, mmd_gl_shadow_map *own)
-{
-    mmd_depth_map_free(&own->map);
-    free(own->pixels);
-    free(own->spans);
-    mmd_gl_small_triangles_free(context, &own->triangles);
 }

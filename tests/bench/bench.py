@@ -206,8 +206,8 @@ def render_rows(model, motion):
     for what, beside, most in (
         ("MMD's look", "image", 1.25),
         ("MMD's look, edges", "image, edges", 1.25),
-        ("MMD's look, ground shadow", "MMD's look", 1.1),
-        ("MMD's look, self-shadow", "MMD's look", 1.8),
+        ("MMD's look, ground shadow", "image", 1.5),
+        ("MMD's look, self-shadow", "MMD's look", 2.2),
     ):
         yield f"  {what} against {beside}", seconds[what] / seconds[beside], "x", "<=", most
 

@@ -100,8 +100,6 @@ float test_random_float(uint32_t *state, float low, float high)
 int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, 0); /* keeps what was printed when a sanitizer aborts */
-    coverage_tests();
-    depth_map_tests();
     error_tests();
     arena_tests();
     bytes_tests();

@@ -41,8 +41,6 @@ void *test_exact(const void *data, size_t size);
 uint32_t test_random(uint32_t *state);
 float test_random_float(uint32_t *state, float low, float high);
 
-void coverage_tests(void);
-void depth_map_tests(void);
 void error_tests(void);
 void arena_tests(void);
 void bytes_tests(void);

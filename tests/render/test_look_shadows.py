@@ -70,7 +70,6 @@ def test_a_level_light_casts_no_shadow_on_the_ground(light):
 
 
 def test_surfaces_of_all_sizes_cast_one_shadow_on_the_ground():
-    """Small triangles and large ones are drawn differently, and meet without gaps."""
     box_skinned = boxes(((0, 3, 0), (1.5, 1, 1.5)))[1]
     ball_skinned = ball(48, 1.2, (2, 4, 0))[1]
     positions = np.concatenate([box_skinned.positions, ball_skinned.positions])

@@ -3,7 +3,6 @@
 #define MMD_FLOAT4_H
 
 #include <stdint.h>
-#include <string.h>
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -12,23 +11,6 @@
 /* Four floats in one register. */
 typedef float mmd_float4 __attribute__((vector_size(16)));
 typedef int32_t mmd_float4_bits __attribute__((vector_size(16)));
-
-static inline mmd_float4 mmd_float4_load(const float *from)
-{
-    mmd_float4 v;
-    memcpy(&v, from, sizeof v);
-    return v;
-}
-
-static inline void mmd_float4_store(mmd_float4 v, float *to)
-{
-    memcpy(to, &v, sizeof v);
-}
-
-static inline mmd_float4 mmd_float4_splat(float x)
-{
-    return (mmd_float4){x, x, x, x};
-}
 
 /* In each lane a number of `yes` if that lane's bits of the mask are set, else of `no`. */
 static inline mmd_float4 mmd_float4_select(mmd_float4_bits mask, mmd_float4 yes, mmd_float4 no)
