@@ -2,7 +2,7 @@
 """Files that are written whole or not at all, by the module."""
 
 import importlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import native
 
@@ -12,6 +12,15 @@ if TYPE_CHECKING:
 
 def create(path: str) -> "NewFile":
     """A file that is to become `path`; raises OSError, and UserError without the module."""
-    native.load()
-    new: NewFile = importlib.import_module("mmdskin.new_file").NewFile(path)
+    new: NewFile = _module().NewFile(path)
     return new
+
+
+def check_replaceable(path: str) -> None:
+    """Raises the OSError of writing to a path, before any work; UserError without the module."""
+    _module().check_replaceable(path)
+
+
+def _module() -> Any:
+    native.load()
+    return importlib.import_module("mmdskin.new_file")

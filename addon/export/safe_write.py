@@ -4,7 +4,6 @@
 Exporters may end without an error on a full disk. So the file itself must say that it is whole.
 """
 
-import errno
 import json
 import os
 import shutil
@@ -28,7 +27,7 @@ def write(path: str, export: Callable[[str], set[str]], size: int = 0) -> None:
     if the disk has no room for `size` bytes."""
     new, reason = None, tr("Blender's exporter failed")
     try:
-        _check_replaceable(path)
+        new_file.check_replaceable(path)
         _check_room(path, size)
         new = new_file.create(path)
         target = _target(new)
@@ -104,12 +103,16 @@ _CHECKS = {
 
 def _target(new: "NewFile") -> str:
     """Where to export: in the same folder, as files may hold paths that are relative to it. glTF's
-    separate files have their final names, which refer to each other, in a folder of their own."""
+    separate files have their final names, which refer to each other, in a folder of their own.
+    Nobody else may read them before they get the permissions of the files that they replace."""
     ending = os.path.splitext(new.path)[1]
     if ending.lower() != ".gltf":
-        return new.beside + ending
+        target = new.beside + ending
+        if os.path.exists(new.path):
+            os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        return target
     folder = f"{new.beside}.files"
-    os.mkdir(folder)
+    os.mkdir(folder, 0o700)
     return os.path.join(folder, os.path.basename(new.path))
 
 
@@ -120,16 +123,6 @@ def _files(target: str, path: str) -> list[tuple[str, str]]:
     others = [name for name in beside if name != os.path.basename(target)]
     pairs = [(os.path.join(folder, n), os.path.join(os.path.dirname(path), n)) for n in others]
     return [*pairs, (target, path)]
-
-
-def _check_replaceable(path: str) -> None:
-    code = 0
-    if os.path.isdir(path):
-        code = errno.EACCES if os.name == "nt" else errno.EISDIR
-    elif os.path.exists(path) and not os.access(path, os.W_OK):
-        code = errno.EACCES
-    if code:
-        raise OSError(code, os.strerror(code))
 
 
 def _check_room(path: str, size: int) -> None:

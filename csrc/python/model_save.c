@@ -23,13 +23,12 @@ PyObject *mmd_py_model_write(mmd_py_state *state, const mmd_model *model)
 
 PyObject *mmd_py_model_save(PyObject *self, PyObject *path)
 {
-    bool unused;
-    PyObject *bytes = mmd_py_file_io_check_name(path, "model", ".pmx", NULL, &unused)
-                          ? mmd_py_model_write(mmd_py_state_of(self), mmd_py_model_data(self))
-                          : NULL;
-    bool written = bytes && mmd_py_file_io_write(path, bytes);
-    Py_XDECREF(bytes);
-    return written ? Py_NewRef(Py_None) : NULL;
+    PyObject *ending =
+        mmd_py_object_call(MMD_PY_FILE_IO, "check_name", "(Oss)", path, "model", ".pmx");
+    PyObject *bytes =
+        ending ? mmd_py_model_write(mmd_py_state_of(self), mmd_py_model_data(self)) : NULL;
+    Py_XDECREF(ending);
+    return bytes ? mmd_py_object_call(MMD_PY_FILE_IO, "write", "(ON)", path, bytes) : NULL;
 }
 
 const char mmd_py_model_save_doc[] =

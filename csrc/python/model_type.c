@@ -78,7 +78,7 @@ const char mmd_py_model_load_doc[] =
     "Loads a PMX 2.0, PMX 2.1 or PMD file, detected by content. PMD is converted to PMX's\n"
     "structure.\n\n"
     "source: a path (str or os.PathLike), a file opened with mode \"rb\", or the contents of a\n"
-    "    file (bytes-like).\n"
+    "    file (bytes-like). A pipe or a device may give up to 1 GiB.\n"
     "Invalid data is cleaned: indices out of range become -1, numbers that are not finite\n"
     "become 0, triangles and morph offsets that refer to missing elements are dropped.\n\n"
     "Raises FormatError if the contents cannot be read, OSError if the file cannot be opened,\n"
@@ -183,7 +183,7 @@ PyObject *mmd_py_model_new(mmd_py_state *state, mmd_model *model)
 
 PyObject *mmd_py_model_load(PyObject *module, PyObject *source)
 {
-    PyObject *bytes = mmd_py_file_io_read(source);
+    PyObject *bytes = mmd_py_object_call(MMD_PY_FILE_IO, "read", "(O)", source);
     if (!bytes)
         return NULL;
     PyObject *model = load(mmd_py_state_of_module(module), bytes);
@@ -261,7 +261,7 @@ static Py_hash_t model_hash(PyObject *self)
 static PyObject *model_html(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return mmd_py_object_html(self, "model_html");
+    return mmd_py_object_call(MMD_PY_NOTEBOOK, "model_html", "(O)", self);
 }
 
 static PyObject *model_reduce(PyObject *self, PyObject *unused)

@@ -47,12 +47,19 @@ void mmd_py_object_free(PyObject *self)
     Py_DECREF(type);
 }
 
-PyObject *mmd_py_object_html(PyObject *self, const char *function)
+PyObject *mmd_py_object_call(const char *module, const char *function, const char *format, ...)
 {
-    PyObject *notebook = PyImport_ImportModule("mmdskin.notebook");
-    PyObject *html = notebook ? PyObject_CallMethod(notebook, function, "O", self) : NULL;
-    Py_XDECREF(notebook);
-    return html;
+    va_list items;
+    va_start(items, format);
+    PyObject *arguments = Py_VaBuildValue(format, items);
+    va_end(items);
+    PyObject *imported = arguments ? PyImport_ImportModule(module) : NULL;
+    PyObject *called = imported ? PyObject_GetAttrString(imported, function) : NULL;
+    PyObject *result = called ? PyObject_Call(called, arguments, NULL) : NULL;
+    Py_XDECREF(called);
+    Py_XDECREF(imported);
+    Py_XDECREF(arguments);
+    return result;
 }
 
 static const char backends_doc[] =

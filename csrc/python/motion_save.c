@@ -143,9 +143,12 @@ static bool parse(save_call *call, PyObject *args, PyObject *kwargs)
                                      &call->names, &call->frame, &call->model) ||
         (call->names && !mmd_py_argument_word(call->names, "names", treatments, 3, &treatment)))
         return false;
-    bool is_vpd;
-    if (!mmd_py_file_io_check_name(call->path, "motion", ".vmd", ".vpd", &is_vpd))
+    PyObject *ending = mmd_py_object_call(MMD_PY_FILE_IO, "check_name", "(Osss)", call->path,
+                                          "motion", ".vmd", ".vpd");
+    if (!ending)
         return false;
+    bool is_vpd = PyUnicode_CompareWithASCIIString(ending, ".vpd") == 0;
+    Py_DECREF(ending);
     bool has_pose = call->frame != Py_None || call->model != Py_None;
     call->cut_names = treatment == 1;
     call->omit_names = treatment == 2;
@@ -170,9 +173,7 @@ PyObject *mmd_py_motion_save(PyObject *self, PyObject *args, PyObject *kwargs)
             bytes = write_vpd(&call, &pose);
     }
     mmd_arena_free(&call.arena);
-    bool written = bytes && mmd_py_file_io_write(call.path, bytes);
-    Py_XDECREF(bytes);
-    return written ? Py_NewRef(Py_None) : NULL;
+    return bytes ? mmd_py_object_call(MMD_PY_FILE_IO, "write", "(ON)", call.path, bytes) : NULL;
 }
 
 const char mmd_py_motion_save_doc[] =

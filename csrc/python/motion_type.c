@@ -48,7 +48,7 @@ const char mmd_py_motion_load_doc[] =
     "load_motion($module, source, /)\n--\n\n"
     "Loads a VMD motion, or a VPD pose as a motion with one frame, 0. Detected by content.\n\n"
     "source: a path (str or os.PathLike), a file opened with mode \"rb\", or the contents of a\n"
-    "    file (bytes-like).\n"
+    "    file (bytes-like). A pipe or a device may give up to 1 GiB.\n"
     "Keys are sorted by frame; of equal frames the last in the file is kept. Rotations are\n"
     "normalized. Bytes of names that are not characters, as in names that MMD has cut, become\n"
     "surrogates, as by Python's \"surrogateescape\".\n\n"
@@ -88,7 +88,7 @@ static PyObject *load(mmd_py_state *state, PyObject *bytes)
 
 PyObject *mmd_py_motion_load(PyObject *module, PyObject *source)
 {
-    PyObject *bytes = mmd_py_file_io_read(source);
+    PyObject *bytes = mmd_py_object_call(MMD_PY_FILE_IO, "read", "(O)", source);
     if (!bytes)
         return NULL;
     PyObject *motion = load(mmd_py_state_of_module(module), bytes);
@@ -155,7 +155,7 @@ static Py_hash_t motion_hash(PyObject *self)
 static PyObject *motion_html(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return mmd_py_object_html(self, "motion_html");
+    return mmd_py_object_call(MMD_PY_NOTEBOOK, "motion_html", "(O)", self);
 }
 
 static PyObject *motion_reduce(PyObject *self, PyObject *unused)

@@ -22,19 +22,11 @@ PyType_Spec *mmd_py_named_get_spec(void);
 PyObject *mmd_py_object_new(PyTypeObject *type);
 void mmd_py_object_free(PyObject *self);
 
-/* Reads a path, an open file or a bytes-like object to bytes. */
-PyObject *mmd_py_file_io_read(PyObject *source);
-
-/* HTML for notebooks, by a function of the package's module `notebook`. */
-PyObject *mmd_py_object_html(PyObject *self, const char *function);
-
-/* Whether an item may be written to a path or file of this name: false with ValueError if it ends
-   as another format's does. The item's own formats are `first` and, unless NULL, `second`. */
-bool mmd_py_file_io_check_name(PyObject *target, const char *item, const char *first,
-                               const char *second, bool *is_second);
-
-/* Writes bytes to a path, whole or not at all, or to an object with a write method. */
-bool mmd_py_file_io_write(PyObject *target, PyObject *bytes);
+/* Calls a function of one of the package's modules in Python, with a tuple that the format makes:
+   "(Os)". */
+PyObject *mmd_py_object_call(const char *module, const char *function, const char *format, ...);
+#define MMD_PY_FILE_IO "mmdskin.file_io"
+#define MMD_PY_NOTEBOOK "mmdskin.notebook"
 
 /* Model */
 

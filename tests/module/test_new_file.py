@@ -4,7 +4,9 @@ The old file or the new one is there, whole, and nothing else once somebody has 
 
 import errno
 import os
+import struct
 import sys
+import tempfile
 import time
 from unittest import mock
 
@@ -224,3 +226,166 @@ def test_long_names(tmp_path):
     path = tmp_path / ("踊" * 80 + ".pc2")
     write(path, False)
     assert list(tmp_path.iterdir()) == [path]
+
+
+# Owners and modes
+
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="owners and modes of POSIX")
+root = pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may act as several users"
+)
+
+
+def mode(path):
+    return os.stat(path).st_mode & 0o7777
+
+
+@posix
+def test_the_replacement_of_a_private_file_is_private_all_the_time(tmp_path):
+    path = tmp_path / "a.vmd"
+    path.write_bytes(OLD)
+    path.chmod(0o600)
+    new = new_file.NewFile(str(path))
+    assert mode(new.beside) == 0o600
+    new.finish()
+    new.replace()
+    assert mode(path) == 0o600
+
+
+@posix
+def test_a_new_file_has_the_mode_of_any_new_file(tmp_path):
+    (tmp_path / "other").touch()
+    write(tmp_path / "a.vmd", True)
+    write(tmp_path / "b.vmd", False)
+    assert mode(tmp_path / "a.vmd") == mode(tmp_path / "b.vmd") == mode(tmp_path / "other")
+
+
+@posix
+def test_a_file_beside_a_private_one_is_private(tmp_path):
+    """A cache that gets the next number."""
+    path = tmp_path / "a.pc2"
+    path.write_bytes(OLD)
+    path.chmod(0o640)
+    new = new_file.NewFile(str(path))
+    new.finish()
+    new.place(str(tmp_path / "a.2.pc2"))
+    assert mode(tmp_path / "a.2.pc2") == 0o640
+
+
+@posix
+@pytest.mark.parametrize(
+    ("old", "refused", "expected"),
+    [
+        (0o4755, (), 0o755),  # as when somebody writes to it
+        (0o2770, (), 0o770),
+        (0o664, ("owner",), 0o664),
+        (0o466, ("owner",), 0o444),  # who owned it is one of the others now
+        (0o664, ("group",), 0o644),  # its members are others now, who could only read
+        (0o660, ("owner", "group"), 0o600),
+        (0o606, ("group",), 0o600),
+    ],
+)
+def test_nobody_may_more_than_before(tmp_path, monkeypatch, old, refused, expected):
+    path = tmp_path / "a.vmd"
+    path.write_bytes(OLD)
+    path.chmod(old)
+
+    def fchown(_file, user, _group):
+        if ("group" if user == -1 else "owner") in refused:
+            raise PermissionError
+
+    monkeypatch.setattr(os, "fchown", fchown)
+    monkeypatch.setattr(os, "access", lambda *_arguments: True)
+    write(path, True)
+    assert mode(path) == expected
+
+
+def as_user(user, groups, path):
+    """Writes to the path in a process of this user."""
+    child = os.fork()
+    if not child:
+        os.setgroups(groups)
+        os.setgid(user)
+        os.setuid(user)
+        write(path, True)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@posix
+@root
+@pytest.mark.parametrize(
+    ("groups", "old", "group", "expected"),
+    [
+        ([2000], 0o660, 2000, 0o660),  # a member of the file's group
+        ([], 0o646, 1001, 0o644),  # somebody else
+    ],
+)
+def test_another_user_saves(groups, old, group, expected):
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # one that other users can enter
+        os.chmod(folder, 0o777)
+        path = os.path.join(folder, "a.vmd")
+        with open(path, "wb") as file:
+            file.write(OLD)
+        os.chown(path, 1000, 2000)
+        os.chmod(path, old)
+        as_user(1001, groups, path)
+        found = os.stat(path)
+        assert (found.st_uid, found.st_gid, mode(path)) == (1001, group, expected)
+
+
+@posix
+@root
+def test_root_makes_no_file_setuid_root(tmp_path):
+    path = tmp_path / "a.vmd"
+    path.write_bytes(OLD)
+    os.chown(path, 1000, 1000)
+    path.chmod(0o4755)
+    write(path, True)
+    assert (path.stat().st_uid, path.stat().st_gid, mode(path)) == (1000, 1000, 0o755)
+
+
+def access_list(*entries):
+    """As Linux stores it: version 2, then (tag, permissions, id) of each."""
+    undefined = 0xFFFFFFFF
+    packed = [struct.pack("<HHI", *(*entry, undefined)[:3]) for entry in entries]
+    return struct.pack("<I", 2) + b"".join(packed)
+
+
+ACCESS = "system.posix_acl_access"
+OWNER, USER, GROUP, MASK, OTHER = 1, 2, 4, 16, 32
+BOB = access_list((OWNER, 6), (USER, 6, 1234), (GROUP, 0), (MASK, 6), (OTHER, 0))
+
+
+def listed(path, name, entries):
+    try:
+        os.setxattr(path, name, entries)
+    except (AttributeError, OSError):
+        pytest.skip("this file system has no lists of access")
+
+
+def test_a_list_of_access_is_kept(tmp_path):
+    path = tmp_path / "a.vmd"
+    path.write_bytes(OLD)
+    listed(path, ACCESS, BOB)
+    write(path, True)
+    assert os.getxattr(path, ACCESS) == BOB and mode(path) == 0o660
+
+
+def test_without_the_list_of_access_only_the_owner_may_read(tmp_path, monkeypatch):
+    path = tmp_path / "a.vmd"
+    path.write_bytes(OLD)
+    listed(path, ACCESS, BOB)
+    monkeypatch.setattr(os, "setxattr", mock.Mock(side_effect=OSError))
+    write(path, True)
+    assert mode(path) == 0o600 and ACCESS not in os.listxattr(path)
+
+
+def test_a_list_of_the_folder_allows_nobody_to_read_a_private_file(tmp_path):
+    path = tmp_path / "a.vmd"
+    path.write_bytes(OLD)
+    path.chmod(0o640)
+    listed(tmp_path, "system.posix_acl_default", BOB)
+    write(path, True)
+    assert mode(path) == 0o640 and ACCESS not in os.listxattr(path)
