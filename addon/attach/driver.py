@@ -45,6 +45,7 @@ def build(display: bpy.types.Object, meshes: tuple | None = None) -> None:
         drivers.add_property(driver, "bones", "ARMATURE", display.data, "show_axes")
         if any(obj is not None and switch.is_live(obj) and not _is_played(obj) for obj in meshes):
             drivers.add_property(driver, tick.REST, "ARMATURE", armature.data, "pose_position")
+            drivers.add_transform(driver, "edited", armature, armature.pose.bones[0].name)
         if isinstance(settings, ik_source.Settings):
             _wait_for_armature(driver, armature, settings, meshes)
     tick.forget(display)

@@ -106,8 +106,12 @@ def _pose(
         return False
     of_model = evaluated_bones.of(armature)
     settings = pose_source.settings_of(armature, depsgraph.scene, None, of_model, depsgraph)
-    if settings is None or (pose_source.is_at_rest(armature) and _waits_for_rest(display)):
+    if settings is None:
         return False
+    if pose_source.is_at_rest(armature) and _waits_for_rest(display):
+        still = _STILL.repeat(len(bones.names), 0)
+        display.pose.bones.foreach_set("matrix_basis", still.ravel())
+        return True
     ready = _prepared(display, bones, playback.shared(armature, settings, bones=of_model))
     shown = pose_source.shown(ready.opened, armature, _key_values(ready, display), frame)
     display.pose.bones.foreach_set("matrix_basis", _basis(ready, shown).ravel())

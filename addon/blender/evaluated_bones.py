@@ -23,8 +23,15 @@ _MOST = 256  # copies
 class Bones:
     names: list[str]  # of the pose bones
     rests: np.ndarray  # (B, 4, 4) float32 `matrix_local`, column by column as Blender stores them
+    deforming: np.ndarray  # (B,) whether they deform meshes
     # What was found out about the armature object, which stays as it is until it is copied again.
     notes: dict[Any, Any] = field(default_factory=dict)
+
+    def deform_as(self, other: "Bones") -> bool:
+        """Whether bones of the same names deform meshes."""
+        return self is other or (
+            self.names == other.names and np.array_equal(self.deforming, other.deforming)
+        )
 
 
 _read: dict[int, Bones] = {}  # by address of the evaluated armature object
@@ -56,4 +63,6 @@ def _bones(armature: bpy.types.Object) -> Bones:
     of_data: Any = armature.data.bones
     flat = np.empty(16 * len(of_data), np.float32)
     of_data.foreach_get("matrix_local", flat)
-    return Bones(armature.pose.bones.keys(), flat.reshape(-1, 4, 4))
+    deforming = np.empty(len(of_data), bool)
+    of_data.foreach_get("use_deform", deforming)
+    return Bones(armature.pose.bones.keys(), flat.reshape(-1, 4, 4), deforming)

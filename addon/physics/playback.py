@@ -7,10 +7,11 @@ A mesh and the objects on its bones share one, so that each pose is solved once 
 from typing import NamedTuple
 
 import bpy
+import numpy as np
 from bpy.app.handlers import persistent
 
 from ..blender import blender_versions, evaluated_bones, registration
-from ..pose import ik_source, motion_source, pose_source
+from ..pose import motion_source, pose_source
 from . import cache, keyed
 
 
@@ -56,9 +57,7 @@ def shared(
     bones = bones or evaluated_bones.of(armature)
     if newest.bones is bones:
         return newest.opened
-    if newest.bones.names == bones.names and (
-        not isinstance(newest.opened, ik_source.Solver) or newest.opened.fits(armature)
-    ):
+    if newest.bones.names == bones.names and np.array_equal(newest.bones.rests, bones.rests):
         return _kept(armature, settings, bones, newest.opened)
     return load(armature, settings)
 

@@ -142,11 +142,6 @@ class Solver:
         """Names of the bones whose channels are read."""
         return self._names
 
-    def fits(self, armature: bpy.types.Object) -> bool:
-        """Whether the armature's rest pose is unchanged."""
-        rests = evaluated_bones.of(armature).rests
-        return rests is self._rests or np.array_equal(rests, self._rests)
-
     @property
     def keys(self) -> Sequence[str]:
         """The shape key of each morph of the file, "" for none; () if unknown."""

@@ -143,8 +143,8 @@ def shown(
 
 
 def is_at_rest(armature: bpy.types.Object) -> bool:
-    """Whether its Rest Position is shown, whatever its pose source."""
-    return armature.data.pose_position == "REST"
+    """Whether its rest is shown, whatever its pose source: Rest Position is on, or its bones are edited."""
+    return armature.data.pose_position == "REST" or armature.data.is_editmode
 
 
 def matrices(armature: bpy.types.Object, obj: bpy.types.Object, numbers: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..blender import blender_versions, native
 from ..blender.user_error import UserError
-from ..scene import mesh_source, mmd_tools, rest_bones, scene_model
+from ..scene import mesh_source, mmd_tools, names, rest_bones, scene_model
 from . import pose_source
 from .deformation import Deformation
 
@@ -295,18 +295,30 @@ def shared_mesh(obj: bpy.types.Object, users: int) -> UserError:
     )
 
 
-def check_modifiers(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
-    """UserError if a modifier above the Armature modifier moves vertices."""
-    first = scene_model.armature_modifiers(obj, armature)[0]
+def check_modifiers(
+    obj: bpy.types.Object, armature: bpy.types.Object, last: bpy.types.Modifier | None = None
+) -> None:
+    """UserError if a modifier moves vertices before those of the armature, or before `last`, do."""
     for modifier in obj.modifiers:
-        if modifier == first:
+        if modifier == last:
             return
-        if modifier.type not in HARMLESS and (modifier.show_viewport or modifier.show_render):
+        if modifier.type == "ARMATURE" and modifier.object == armature:
+            if last is None:
+                return
+        elif moves(modifier):
+            deforming = last or scene_model.armature_modifiers(obj, armature)[0]
             raise UserError(
-                "Modifier '{modifier}' of '{name}' is above the Armature modifier: move it below",
+                "Modifier '{modifier}' of '{name}' is above '{deforming}': move it below",
                 modifier=modifier.name,
                 name=obj.name,
+                deforming=deforming.name,
             )
+
+
+def moves(modifier: bpy.types.Modifier) -> bool:
+    """Whether a modifier may move vertices."""
+    still = modifier.type in HARMLESS or modifier.name.startswith(names.UV_MORPHS)
+    return not still and (modifier.show_viewport or modifier.show_render)
 
 
 def _segments(

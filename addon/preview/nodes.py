@@ -15,7 +15,7 @@ import bpy
 
 from ..blender import blender_versions
 from ..pose import skinner
-from ..scene import names, scene_model
+from ..scene import scene_model
 
 ATTRIBUTE = "mmdskin"
 NORMALS = "mmdskin_normal"
@@ -79,13 +79,7 @@ def set_kind(modifier: Any, kind: str | bool) -> None:
 def kind_with_normals(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> str:
     """The kind of nodes for normals that the modifiers after this one need."""
     later = list(obj.modifiers)[obj.modifiers.find(modifier.name) + 1 :]
-    return TURNING if any(_moves(one) for one in later) else FREE
-
-
-def _moves(modifier: bpy.types.Modifier) -> bool:
-    """Whether a modifier may move vertices."""
-    still = modifier.type in skinner.HARMLESS or modifier.name.startswith(names.UV_MORPHS)
-    return not still and (modifier.show_viewport or modifier.show_render)
+    return TURNING if any(map(skinner.moves, later)) else FREE
 
 
 def give_normals_right(obj: bpy.types.Object) -> bool:

@@ -149,7 +149,8 @@ def prepare(model: scene_model.SceneModel) -> Prepared:
         skinner.check_editable(obj)
         if _is_baked(obj):
             raise UserError("'{name}' is baked: clear the bake first", name=model.name)
-        skinner.check_modifiers(obj, model.armature)
+        last = scene_model.armature_modifiers(obj, model.armature)[-1]
+        skinner.check_modifiers(obj, model.armature, last)
         _check_attributes(obj)
     for obj in model.meshes:
         mesh_source.check_counts(obj)
@@ -344,6 +345,7 @@ def _drive(
     drivers.add_transform(driver, "object", obj)
     if isinstance(opened, motion_source.Motion):
         drivers.add_property(driver, tick.REST, "ARMATURE", armature.data, "pose_position")
+        drivers.add_transform(driver, tick.EDITED, armature, bones[0])
     else:
         awaited = opened.waits_for if opened else ()
         for number, name in enumerate(dict.fromkeys((*bones, *awaited))):

@@ -20,6 +20,7 @@ FUNCTION = "mmdskin_tick"
 IN_TIME = f"{FUNCTION}_in_time"
 PROPERTY = "mmdskin_live"  # of the mesh: the driven property
 REST = "rest"  # the driver variable for the armature's Rest Position
+EDITED = "edited"  # for edits of its bones: that of a bone
 
 _COPIES = 4  # of one mesh: viewport, render, and some for view layers and scenes
 # Replaces zero, which would leave a vertex at the origin to the Armature modifier.
@@ -177,6 +178,7 @@ def _show(
     if armature is None or obj is None:
         return False
     _check_users(mesh, armature, depsgraph)
+    skinner.check_modifiers(obj, armature, nodes.modifier_of(obj))
     # These store SDEF points; mmd_tools' export shows them one by one and reads the mesh.
     pinned = skinner.pinned_key(obj)
     if pinned in mmd_tools.NOT_MORPHS:
@@ -349,7 +351,7 @@ def _prepared(
     rest = rest_bones.signature(armature, obj) if chosen.uses_rest_bones else None
     normals = deformation.gives_normals(armature)
     same = ready and not fresh
-    same = same and (ready.bones is bones or ready.bones.names == bones.names)
+    same = same and ready.bones.deform_as(bones)
     state = key_names, settings, normals
     same = same and (ready.key_names, ready.settings, ready.normals) == state
     if same and (rest is None or np.array_equal(rest, ready.rest)):
@@ -391,6 +393,6 @@ def _waits_for(
     if not {one.original for one in ids if one is not None}.issuperset(others):
         return False
     if isinstance(opened, motion_source.Motion):
-        return REST in variables
+        return REST in variables and EDITED in variables
     listed = {variable.targets[0].bone_target for variable in variables}
     return listed.issuperset((*bones, *(opened.waits_for if opened else ())))
