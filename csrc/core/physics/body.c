@@ -193,6 +193,20 @@ void mmd_body_integrate_pose(mmd_body *body, double time_step)
     mmd_body_update_basis(body);
 }
 
+mmd_body_pose mmd_body_pose_of(const mmd_body *body)
+{
+    mmd_body_pose pose;
+    mmd_vec3_copy(body->state.position, pose.position);
+    memcpy(pose.rotation, body->state.rotation, sizeof pose.rotation);
+    return pose;
+}
+
+bool mmd_body_pose_is_valid(const mmd_body_pose *pose)
+{
+    const double *q = pose->rotation;
+    return in_range(pose->position) && fabs(mmd_vec3_dot(q, q) + q[3] * q[3] - 1) < 1e-6;
+}
+
 void mmd_body_pose_interpolate(const mmd_body_pose *current, const mmd_body_pose *previous,
                                double fraction, mmd_body_pose *pose)
 {

@@ -66,6 +66,11 @@ void mmd_body_integrate_velocity(mmd_body *body, const double gravity[3], double
    pose, stops and is marked as escaped. */
 void mmd_body_integrate_pose(mmd_body *body, double time_step);
 
+mmd_body_pose mmd_body_pose_of(const mmd_body *body);
+
+/* Whether the numbers of a pose from outside are in range. */
+bool mmd_body_pose_is_valid(const mmd_body_pose *pose);
+
 /* The pose a fraction of a step back in time: `current` at 0, `previous` at 1. Positions by linear
    interpolation, rotations by normalized linear interpolation along the shorter arc. */
 void mmd_body_pose_interpolate(const mmd_body_pose *current, const mmd_body_pose *previous,

@@ -37,13 +37,8 @@ void mmd_notes_add_dropped_pairs(mmd_notes *notes, size_t pairs, double frame)
         *note = (mmd_notes_entry){.count = pairs, .frame = frame};
 }
 
-bool mmd_notes_init(mmd_arena *arena, const mmd_model *model, mmd_notes *notes)
+static void note_model(const mmd_model *model, mmd_notes *notes)
 {
-    *notes = (mmd_notes){.model = model};
-    notes->noted =
-        mmd_arena_alloc(arena, model->rigid_body_count + model->joint_count, sizeof *notes->noted);
-    if (!notes->noted)
-        return false;
     for (size_t i = 0; i < model->rigid_body_count; i++)
         if (model->rigid_bodies[i].mode != MMD_FOLLOWS_BONE && model->rigid_bodies[i].mass == 0)
             mmd_notes_add_body(notes, MMD_NOTES_NO_MASS, i, 0);
@@ -54,13 +49,37 @@ bool mmd_notes_init(mmd_arena *arena, const mmd_model *model, mmd_notes *notes)
         else if (joint->kind > MMD_JOINT_6DOF)
             mmd_notes_add_joint(notes, MMD_NOTES_JOINT_KIND, i, 0, 0);
     }
-    return true;
+}
+
+size_t mmd_notes_init(void *memory, const mmd_model *model, mmd_notes *notes)
+{
+    size_t entries = MMD_NOTES_COUNT * sizeof *notes->notes;
+    size_t noted = (model->rigid_body_count + model->joint_count) * sizeof *notes->noted;
+    *notes = (mmd_notes){.model = model};
+    if (memory) {
+        notes->notes = memory;
+        notes->noted = (uint16_t *)(void *)((char *)memory + entries);
+        note_model(model, notes);
+    }
+    return entries + (noted + 7) / 8 * 8;
 }
 
 static bool is_of_joint(mmd_notes_kind kind)
 {
     return kind == MMD_NOTES_JOINT_KIND || kind == MMD_NOTES_NOT_CONNECTED ||
            kind == MMD_NOTES_STRETCH_LIMITED || kind == MMD_NOTES_STRETCHED;
+}
+
+bool mmd_notes_are_valid(const mmd_notes *notes)
+{
+    const mmd_model *model = notes->model;
+    for (mmd_notes_kind kind = 0; kind < MMD_NOTES_DROPPED_PAIRS; kind++) {
+        size_t parts = is_of_joint(kind) ? model->joint_count : model->rigid_body_count;
+        const mmd_notes_entry *note = &notes->notes[kind];
+        if (note->count > parts || (note->count > 0 && note->index >= parts))
+            return false;
+    }
+    return true;
 }
 
 static void write_predicate(mmd_notes_kind kind, const mmd_notes_entry *note, char *text,

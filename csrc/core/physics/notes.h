@@ -2,7 +2,7 @@
 #ifndef MMD_NOTES_H
 #define MMD_NOTES_H
 
-#include "core/base/arena.h"
+#include "mmdskin.h"
 
 /* What a user should know about a model's physics. Each kind is reported once, with the first body
    or joint (dropped pairs: the first frame) and the number of others; the order is that of
@@ -28,12 +28,16 @@ typedef struct mmd_notes_entry {
 
 typedef struct mmd_notes {
     const mmd_model *model;
-    mmd_notes_entry notes[MMD_NOTES_COUNT];
-    uint16_t *noted; /* of bodies, then joints: bits of kinds, so that each counts once */
+    mmd_notes_entry *notes; /* of each kind */
+    uint16_t *noted;        /* of bodies, then joints: bits of kinds, so that each counts once */
 } mmd_notes;
 
-/* Notes what the model alone shows. False if out of memory. */
-bool mmd_notes_init(mmd_arena *arena, const mmd_model *model, mmd_notes *notes);
+/* Notes what the model alone shows, in zeroed memory for as many bytes as this returns; NULL only
+   counts. */
+size_t mmd_notes_init(void *memory, const mmd_model *model, mmd_notes *notes);
+
+/* Whether its numbers, which may come from outside, name bodies and joints of the model. */
+bool mmd_notes_are_valid(const mmd_notes *notes);
 
 void mmd_notes_add_body(mmd_notes *notes, mmd_notes_kind kind, size_t body, double frame);
 void mmd_notes_add_joint(mmd_notes *notes, mmd_notes_kind kind, size_t joint, double frame,

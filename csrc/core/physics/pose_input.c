@@ -6,53 +6,45 @@
 #include "core/base/numbers.h"
 #include "core/math/quat.h"
 
-static bool values_init(mmd_arena *arena, const mmd_pose_input *input,
-                        mmd_pose_input_values *values)
+/* Sets the arrays of one pose to its memory. */
+static void values_init(const mmd_pose_input *input, char *memory, mmd_pose_input_values *values)
 {
     size_t bones = input->bone_count;
-    values->translations = mmd_arena_alloc(arena, 3 * bones, sizeof(float));
-    values->rotations = mmd_arena_alloc(arena, 4 * bones, sizeof(float));
-    values->morph_weights = mmd_arena_alloc(arena, input->morph_count, sizeof(float));
-    values->ik = mmd_arena_alloc(arena, bones, sizeof *values->ik);
-    values->physics = mmd_arena_alloc(arena, bones, sizeof *values->physics);
-    if (!values->translations || !values->rotations || !values->morph_weights || !values->ik ||
-        !values->physics)
-        return false;
-    memset(values->ik, 1, bones);
-    memset(values->physics, 1, bones);
+    values->translations = (float *)(void *)memory;
+    values->rotations = values->translations + 3 * bones;
+    values->morph_weights = values->rotations + 4 * bones;
+    values->ik = (uint8_t *)(values->morph_weights + input->morph_count);
+    values->physics = values->ik + bones;
+    memset(values->ik, 1, 2 * bones);
     for (size_t i = 0; i < bones; i++)
         values->rotations[4 * i + 3] = 1;
-    return true;
 }
 
-bool mmd_pose_input_init(mmd_arena *arena, size_t bone_count, size_t morph_count,
-                         mmd_pose_input *input)
+size_t mmd_pose_input_init(void *memory, size_t bone_count, size_t morph_count,
+                           mmd_pose_input *input)
 {
-    *input = (mmd_pose_input){.bone_count = bone_count, .morph_count = morph_count};
-    return values_init(arena, input, &input->start) && values_init(arena, input, &input->target) &&
-           values_init(arena, input, &input->current);
-}
-
-static void copy_floats(const float *from, size_t count, float *to)
-{
-    if (count)
-        memcpy(to, from, count * sizeof *to);
+    size_t size = (7 * bone_count + morph_count) * sizeof(float) + 2 * bone_count;
+    size = (size + 7) / 8 * 8;
+    *input =
+        (mmd_pose_input){.bone_count = bone_count, .morph_count = morph_count, .values_size = size};
+    if (memory) {
+        values_init(input, memory, &input->start);
+        values_init(input, (char *)memory + size, &input->target);
+        values_init(input, (char *)memory + 2 * size, &input->current);
+    }
+    return 3 * size;
 }
 
 static void copy_values(const mmd_pose_input *input, const mmd_pose_input_values *from,
                         mmd_pose_input_values *to)
 {
-    copy_floats(from->translations, 3 * input->bone_count, to->translations);
-    copy_floats(from->rotations, 4 * input->bone_count, to->rotations);
-    copy_floats(from->morph_weights, input->morph_count, to->morph_weights);
-    memcpy(to->ik, from->ik, input->bone_count);
-    memcpy(to->physics, from->physics, input->bone_count);
+    memcpy(to->translations, from->translations, input->values_size);
 }
 
 static void copy_or_zero(const float *from, size_t count, float *to)
 {
-    if (from)
-        copy_floats(from, count, to);
+    if (from && count)
+        memcpy(to, from, count * sizeof *to);
     else if (count)
         memset(to, 0, count * sizeof *to);
 }
@@ -109,46 +101,21 @@ void mmd_pose_input_interpolate(mmd_pose_input *input, double fraction)
     }
 }
 
-size_t mmd_pose_input_size(const mmd_pose_input *input)
+static bool is_valid(const mmd_pose_input *input, const mmd_pose_input_values *values)
 {
-    return 9 * input->bone_count + input->morph_count;
-}
-
-void mmd_pose_input_save(const mmd_pose_input *input, float *values)
-{
-    const mmd_pose_input_values *current = &input->current;
-    copy_floats(current->translations, 3 * input->bone_count, values);
-    copy_floats(current->rotations, 4 * input->bone_count, values + 3 * input->bone_count);
-    copy_floats(current->morph_weights, input->morph_count, values + 7 * input->bone_count);
-    float *switches = values + 7 * input->bone_count + input->morph_count;
-    for (size_t i = 0; i < input->bone_count; i++) {
-        switches[2 * i] = current->ik[i];
-        switches[2 * i + 1] = current->physics[i];
-    }
-}
-
-bool mmd_pose_input_can_load(const mmd_pose_input *input, const float *values)
-{
-    const float *rotations = values + 3 * input->bone_count;
-    if (mmd_numbers_first_not_finite(values, mmd_pose_input_size(input)) <
-        mmd_pose_input_size(input))
+    size_t numbers = 7 * input->bone_count + input->morph_count;
+    if (mmd_numbers_first_not_finite(values->translations, numbers) < numbers)
         return false;
-    for (size_t i = 0; i < 4 * input->bone_count; i += 4)
-        if (rotations[i] == 0 && rotations[i + 1] == 0 && rotations[i + 2] == 0 &&
-            rotations[i + 3] == 0)
+    for (size_t i = 0; i < input->bone_count; i++) {
+        const float *q = values->rotations + 4 * i;
+        if (q[0] == 0 && q[1] == 0 && q[2] == 0 && q[3] == 0)
             return false;
+    }
     return true;
 }
 
-void mmd_pose_input_load(mmd_pose_input *input, const float *values)
+bool mmd_pose_input_is_valid(const mmd_pose_input *input)
 {
-    mmd_pose_input_values *current = &input->current;
-    copy_floats(values, 3 * input->bone_count, current->translations);
-    copy_floats(values + 3 * input->bone_count, 4 * input->bone_count, current->rotations);
-    copy_floats(values + 7 * input->bone_count, input->morph_count, current->morph_weights);
-    const float *switches = values + 7 * input->bone_count + input->morph_count;
-    for (size_t i = 0; i < input->bone_count; i++) {
-        current->ik[i] = switches[2 * i] != 0;
-        current->physics[i] = switches[2 * i + 1] != 0;
-    }
+    return is_valid(input, &input->start) && is_valid(input, &input->target) &&
+           is_valid(input, &input->current);
 }

@@ -2,7 +2,7 @@
 #ifndef MMD_POSE_INPUT_H
 #define MMD_POSE_INPUT_H
 
-#include "core/base/arena.h"
+#include "mmdskin.h"
 
 /* Local values of one pose, as in a mmd_pose_job. */
 typedef struct mmd_pose_input_values {
@@ -14,13 +14,13 @@ typedef struct mmd_pose_input_values {
 /* What drives the bones of a simulation without a motion: interpolation from one pose of the caller
    to the next. */
 typedef struct mmd_pose_input {
-    size_t bone_count, morph_count;
+    size_t bone_count, morph_count, values_size; /* bytes of each of the three */
     mmd_pose_input_values start, target, current;
 } mmd_pose_input;
 
-/* At rest. False if out of memory. */
-bool mmd_pose_input_init(mmd_arena *arena, size_t bone_count, size_t morph_count,
-                         mmd_pose_input *input);
+/* At rest, in zeroed memory for as many bytes as this returns; NULL only counts. */
+size_t mmd_pose_input_init(void *memory, size_t bone_count, size_t morph_count,
+                           mmd_pose_input *input);
 
 /* Starts an interpolation from the current pose to the values of a checked job of one frame.
    `physics` (B,), NULL: 1 for all bones. */
@@ -31,10 +31,7 @@ void mmd_pose_input_set_target(mmd_pose_input *input, const mmd_pose_job *job,
    rotations. `ik` and `physics` change at 1. */
 void mmd_pose_input_interpolate(mmd_pose_input *input, double fraction);
 
-/* The current pose as so many floats, and from floats that can be loaded. */
-size_t mmd_pose_input_size(const mmd_pose_input *input);
-void mmd_pose_input_save(const mmd_pose_input *input, float *values);
-bool mmd_pose_input_can_load(const mmd_pose_input *input, const float *values);
-void mmd_pose_input_load(mmd_pose_input *input, const float *values);
+/* Whether its numbers, which may come from outside, are finite and its rotations not zero. */
+bool mmd_pose_input_is_valid(const mmd_pose_input *input);
 
 #endif

@@ -53,20 +53,13 @@ static bool allocate(mmd_simulation *simulation)
     mmd_arena *arena = &simulation->arena;
     size_t bodies = simulation->body_count;
     simulation->poses = mmd_arena_alloc(arena, bodies, sizeof *simulation->poses);
-    simulation->previous_poses = mmd_arena_alloc(arena, bodies, sizeof *simulation->poses);
-    simulation->interpolated_poses = mmd_arena_alloc(arena, bodies, sizeof *simulation->poses);
     simulation->rest_poses = mmd_arena_alloc(arena, bodies, sizeof *simulation->poses);
-    simulation->still_poses = mmd_arena_alloc(arena, bodies, sizeof *simulation->poses);
-    simulation->physics_off_in_world =
-        mmd_arena_alloc(arena, bodies, sizeof *simulation->physics_off_in_world);
     simulation->physics_off = mmd_arena_alloc(arena, bodies, sizeof *simulation->physics_off);
     simulation->islands = mmd_arena_alloc(arena, bodies, sizeof *simulation->islands);
     simulation->in_range = mmd_arena_alloc(arena, bodies, sizeof *simulation->in_range);
     simulation->restarting = mmd_arena_alloc(arena, bodies, sizeof *simulation->restarting);
-    return simulation->poses && simulation->previous_poses && simulation->interpolated_poses &&
-           simulation->rest_poses && simulation->still_poses && simulation->physics_off_in_world &&
-           simulation->physics_off && simulation->islands && simulation->in_range &&
-           simulation->restarting &&
+    return simulation->poses && simulation->rest_poses && simulation->physics_off &&
+           simulation->islands && simulation->in_range && simulation->restarting &&
            mmd_simulation_members_bind(arena, simulation->world, simulation->member_count,
                                        simulation->members);
 }
@@ -145,7 +138,9 @@ static bool build(mmd_simulation *simulation, const mmd_simulation_model *models
     if (!allocate(simulation))
         return mmd_fail_memory(err);
     find_islands(simulation);
-    return find_rest_poses(simulation, err);
+    if (!find_rest_poses(simulation, err))
+        return false;
+    return mmd_simulation_state_init(simulation) || mmd_fail_memory(err);
 }
 
 mmd_simulation *mmd_simulation_new(const mmd_simulation_model *models, size_t count, bool ik,
@@ -166,7 +161,6 @@ mmd_simulation *mmd_simulation_new(const mmd_simulation_model *models, size_t co
     simulation->time_step = 1 / settings->world.hz;
     simulation->ik = ik;
     simulation->start = settings->has_start ? settings->start : first_frame(models, count);
-    simulation->frame = simulation->start;
     if (build(simulation, models, err))
         return simulation;
     mmd_simulation_free(simulation);
@@ -213,19 +207,20 @@ bool mmd_simulation_check(const mmd_simulation *simulation, const double *frames
 /* Runs up to a step; false if it runs out of `steps`. */
 static bool run_to(mmd_simulation *simulation, double step, size_t *steps)
 {
-    while (simulation->step < step && *steps) {
+    while (simulation->state->step < step && *steps) {
         mmd_simulation_run_step(simulation);
         --*steps;
     }
-    return simulation->step >= step;
+    return simulation->state->step >= step;
 }
 
 bool mmd_simulation_seek(mmd_simulation *simulation, double frame, size_t *steps)
 {
-    if (simulation->uses_input) {
-        simulation->uses_input = simulation->started = false;
+    mmd_simulation_state *state = simulation->state;
+    if (state->uses_input) {
+        state->uses_input = state->started = false;
         mmd_simulation_run_forget_bones(simulation);
-        simulation->frame = simulation->start;
+        state->frame = simulation->start;
     }
     if (frame < simulation->start)
         return true;
@@ -235,9 +230,8 @@ bool mmd_simulation_seek(mmd_simulation *simulation, double frame, size_t *steps
         mmd_simulation_run_frame_of_step(simulation, target) == frame ? target : target - 1;
     const mmd_checkpoint *checkpoint = mmd_checkpoints_find(&simulation->checkpoints, first);
     bool can_continue =
-        simulation->started &&
-        (simulation->step <= first || (simulation->step == target && simulation->has_previous));
-    if (checkpoint && (!can_continue || simulation->step < checkpoint->step))
+        state->started && (state->step <= first || (state->step == target && state->has_previous));
+    if (checkpoint && (!can_continue || state->step < checkpoint->step))
         mmd_simulation_run_restore(simulation, checkpoint->step, checkpoint->world);
     else if (!can_continue)
         mmd_simulation_run_start(simulation);
@@ -265,6 +259,7 @@ static void interpolate(mmd_simulation *simulation, double fraction)
 bool mmd_simulation_set_targets(mmd_simulation *simulation, const mmd_simulation_target *targets,
                                 double seconds, mmd_error *err)
 {
+    mmd_simulation_state *state = simulation->state;
     if (!mmd_simulation_run_takes_input(simulation))
         return mmd_fail(err, MMD_E_ARGUMENT,
                         "a simulation of a motion takes no poses, only frames");
@@ -275,38 +270,39 @@ bool mmd_simulation_set_targets(mmd_simulation *simulation, const mmd_simulation
         if (!check_target(&simulation->members[m], &targets[m], err))
             return mmd_simulation_members_fail(m, simulation->member_count, err);
     /* A start that was interrupted while bodies settled is made again. */
-    bool is_start = !simulation->uses_input || !simulation->started || simulation->step < 0;
+    bool is_start = !state->uses_input || !state->started || state->step < 0;
     for (size_t m = 0; m < simulation->member_count; m++)
         if (targets[m].job)
             mmd_pose_input_set_target(&simulation->members[m].input, targets[m].job,
                                       targets[m].physics);
-    simulation->uses_input = true;
+    state->uses_input = true;
     if (is_start) {
         interpolate(simulation, 1);
-        simulation->frame = 0;
+        state->frame = 0;
         mmd_simulation_run_start(simulation);
-        simulation->input_start_step = simulation->input_end_step = 0;
-        simulation->input_end_frame = simulation->input_end_carried = 0;
+        state->input_start_step = state->input_end_step = 0;
+        state->input_end_frame = state->input_end_carried = 0;
         return true;
     }
-    double end = simulation->input_carried + seconds * simulation->settings.world.hz;
+    double end = state->input_carried + seconds * simulation->settings.world.hz;
     double count = floor(end + CARRIED_EPSILON);
-    simulation->input_start_step = simulation->step;
-    simulation->input_end_step = simulation->step + count;
-    simulation->input_start_frame = simulation->frame;
-    simulation->input_end_frame = simulation->frame + seconds * MMD_SIMULATION_FRAMES_PER_SECOND;
-    simulation->input_start_carried = simulation->input_carried;
-    simulation->input_end_carried = end - count > CARRIED_EPSILON ? end - count : 0;
+    state->input_start_step = state->step;
+    state->input_end_step = state->step + count;
+    state->input_start_frame = state->frame;
+    state->input_end_frame = state->frame + seconds * MMD_SIMULATION_FRAMES_PER_SECOND;
+    state->input_start_carried = state->input_carried;
+    state->input_end_carried = end - count > CARRIED_EPSILON ? end - count : 0;
     return true;
 }
 
 bool mmd_simulation_advance(mmd_simulation *simulation, size_t *steps)
 {
-    if (!run_to(simulation, simulation->input_end_step, steps))
+    mmd_simulation_state *state = simulation->state;
+    if (!run_to(simulation, state->input_end_step, steps))
         return false;
     interpolate(simulation, 1);
-    simulation->input_carried = simulation->input_end_carried;
-    simulation->frame = simulation->input_end_frame;
+    state->input_carried = state->input_end_carried;
+    state->frame = state->input_end_frame;
     return true;
 }
 
@@ -318,20 +314,20 @@ bool mmd_simulation_advance(mmd_simulation *simulation, size_t *steps)
 static void show_bodies(mmd_simulation *simulation, const mmd_simulation_member *member,
                         double frame)
 {
+    mmd_simulation_state *state = simulation->state;
     const mmd_body *bodies = mmd_world_bodies(simulation->world);
-    double frames_back = mmd_simulation_run_frame_of_step(simulation, simulation->step) - frame;
+    double frames_back = mmd_simulation_run_frame_of_step(simulation, state->step) - frame;
     double fraction =
         frames_back * simulation->settings.world.hz / MMD_SIMULATION_FRAMES_PER_SECOND;
-    double seconds = simulation->input_carried / simulation->settings.world.hz;
+    double seconds = state->input_carried / simulation->settings.world.hz;
     size_t end = member->first_body + member->body_count;
     for (size_t i = member->first_body; i < end; i++) {
-        mmd_body_pose *pose = &simulation->interpolated_poses[i];
-        if (!simulation->uses_input)
-            mmd_body_pose_interpolate(&simulation->poses[i], &simulation->previous_poses[i],
-                                      fraction, pose);
+        mmd_body_pose *pose = &simulation->poses[i], current = mmd_body_pose_of(&bodies[i]);
+        if (!state->uses_input)
+            mmd_body_pose_interpolate(&current, &simulation->previous_poses[i], fraction, pose);
         else
-            *pose = simulation->poses[i];
-        if (simulation->uses_input && seconds > 0)
+            *pose = current;
+        if (state->uses_input && seconds > 0)
             mmd_body_pose_extrapolate(&bodies[i].state, seconds, pose);
         mmd_simulation_member_take_back(member, pose);
     }
@@ -341,7 +337,7 @@ static void drive_bones(mmd_simulation *simulation, mmd_simulation_member *membe
                         size_t first)
 {
     mmd_simulation_run_read_switches(simulation, frame);
-    mmd_bone_bodies_drive(&member->bone_bodies, simulation->interpolated_poses + member->first_body,
+    mmd_bone_bodies_drive(&member->bone_bodies, simulation->poses + member->first_body,
                           simulation->physics_off + member->first_body,
                           mmd_poser_state(member->poser), first, member->rig->bone_count);
 }
@@ -365,7 +361,7 @@ static void pose(mmd_simulation *simulation, size_t model, double frame, bool wi
     size_t morphs = member->rig->morph_count;
     if (morphs)
         memcpy(morph_weights, member->morph_weights, morphs * sizeof *morph_weights);
-    simulation->frame = frame;
+    simulation->state->frame = frame;
 }
 
 void mmd_simulation_pose(mmd_simulation *simulation, size_t model, double frame, float *matrices,
@@ -378,19 +374,20 @@ void mmd_simulation_pose_target(mmd_simulation *simulation, size_t model, float 
                                 float *morph_weights)
 {
     simulation->members[model].bones_valid = false;
-    pose(simulation, model, simulation->frame, true, matrices, morph_weights);
+    pose(simulation, model, simulation->state->frame, true, matrices, morph_weights);
 }
 
 void mmd_simulation_reset(mmd_simulation *simulation)
 {
-    simulation->started = simulation->uses_input = false;
+    mmd_simulation_state *state = simulation->state;
+    state->started = state->uses_input = false;
     mmd_simulation_run_forget_bones(simulation);
-    simulation->frame = simulation->start;
+    state->frame = simulation->start;
 }
 
 double mmd_simulation_frame(const mmd_simulation *simulation)
 {
-    return simulation->frame;
+    return simulation->state->frame;
 }
 
 void mmd_simulation_strain(const mmd_simulation *simulation, double *strain)

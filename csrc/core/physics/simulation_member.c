@@ -48,10 +48,7 @@ static bool init_member(mmd_arena *arena, const mmd_simulation_model *model,
         return false;
     member->morph_weights = mmd_arena_alloc(arena, rig->morph_count, sizeof *member->morph_weights);
     member->saved_bones = mmd_arena_alloc(arena, rig->bone_count, sizeof *member->saved_bones);
-    return (member->morph_weights && member->saved_bones &&
-            mmd_pose_input_init(arena, rig->bone_count, rig->morph_count, &member->input) &&
-            mmd_notes_init(arena, rig->model, &member->notes)) ||
-           mmd_fail_memory(err);
+    return (member->morph_weights && member->saved_bones) || mmd_fail_memory(err);
 }
 
 bool mmd_simulation_members_init(mmd_arena *arena, const mmd_simulation_model *models, size_t count,

@@ -9,7 +9,7 @@
       the gravity of the frame.
    4. Bodies that became unstable restart at their bones, with their islands. The joint stretch
       limit moves bodies back that are too far from their joints.
-   5. The body poses are kept for posing, and at intervals the world as a checkpoint. Settling ends
+   5. At intervals the world is kept as a checkpoint. Settling ends
       early when all bodies are at rest. */
 #include "core/physics/simulation_run.h"
 
@@ -38,10 +38,8 @@ double mmd_simulation_run_frame_of_step(const mmd_simulation *simulation, double
 void mmd_simulation_run_copy_poses(const mmd_simulation *simulation, mmd_body_pose *poses)
 {
     const mmd_body *bodies = mmd_world_bodies(simulation->world);
-    for (size_t i = 0; i < simulation->body_count; i++) {
-        mmd_vec3_copy(bodies[i].state.position, poses[i].position);
-        memcpy(poses[i].rotation, bodies[i].state.rotation, sizeof poses[i].rotation);
-    }
+    for (size_t i = 0; i < simulation->body_count; i++)
+        poses[i] = mmd_body_pose_of(&bodies[i]);
 }
 
 /* Bones */
@@ -49,7 +47,7 @@ void mmd_simulation_run_copy_poses(const mmd_simulation *simulation, mmd_body_po
 /* Whether its bones are at poses of the caller. */
 static bool uses_input(const mmd_simulation *simulation, const mmd_simulation_member *member)
 {
-    return simulation->uses_input && !mmd_poser_binding(member->poser);
+    return simulation->state->uses_input && !mmd_poser_binding(member->poser);
 }
 
 bool mmd_simulation_run_takes_input(const mmd_simulation *simulation)
@@ -63,7 +61,7 @@ bool mmd_simulation_run_takes_input(const mmd_simulation *simulation)
 double mmd_simulation_run_member_frame(const mmd_simulation *simulation,
                                        const mmd_simulation_member *member, double frame)
 {
-    bool counts = simulation->uses_input && mmd_poser_binding(member->poser);
+    bool counts = simulation->state->uses_input && mmd_poser_binding(member->poser);
     return (counts ? simulation->start + frame : frame) + member->offset;
 }
 
@@ -122,7 +120,7 @@ static bool follow(const mmd_simulation_member *member, size_t body, mmd_body_po
 /* The poses that the bones of a member give to its bodies at a frame. Bodies that follow bones
    after physics need those evaluated too; afterwards the bones are again as before physics. */
 static void find_member_poses(mmd_simulation *simulation, mmd_simulation_member *member,
-                              double frame, mmd_body_pose *poses)
+                              double frame)
 {
     mmd_simulation_run_pose_bones(simulation, member, frame);
     mmd_pose_state *state = mmd_poser_state(member->poser);
@@ -136,7 +134,7 @@ static void find_member_poses(mmd_simulation *simulation, mmd_simulation_member 
     }
     bool *in_range = simulation->in_range + member->first_body;
     for (size_t i = 0; i < member->body_count; i++) {
-        in_range[i] = follow(member, i, &poses[member->first_body + i]);
+        in_range[i] = follow(member, i, &simulation->poses[member->first_body + i]);
         if (!in_range[i] && member->bone_bodies.bindings[i].bone >= 0)
             mmd_notes_add_body(&member->notes, MMD_NOTES_OUT_OF_RANGE, i, frame);
     }
@@ -145,10 +143,10 @@ static void find_member_poses(mmd_simulation *simulation, mmd_simulation_member 
 }
 
 /* The poses that the bones give to all bodies at a frame. */
-static void find_bone_poses(mmd_simulation *simulation, double frame, mmd_body_pose *poses)
+static void find_bone_poses(mmd_simulation *simulation, double frame)
 {
     for (size_t m = 0; m < simulation->member_count; m++)
-        find_member_poses(simulation, &simulation->members[m], frame, poses);
+        find_member_poses(simulation, &simulation->members[m], frame);
 }
 
 /* Bodies */
@@ -163,15 +161,15 @@ static void place_body(mmd_body *body, const mmd_body_pose *pose)
 
 /* Restarts the bodies from `first` to before `end`, of some islands, NULL: of all, at their bones
    and at rest. Bodies without a pose in range stay where they are. */
-static void restart_bodies(mmd_simulation *simulation, const mmd_body_pose *poses, size_t first,
-                           size_t end, const bool *islands)
+static void restart_bodies(mmd_simulation *simulation, size_t first, size_t end,
+                           const bool *islands)
 {
     mmd_body *bodies = mmd_world_bodies(simulation->world);
     for (size_t i = first; i < end; i++) {
         if (islands && !islands[simulation->islands[i]])
             continue;
         if (simulation->in_range[i])
-            place_body(&bodies[i], &poses[i]);
+            place_body(&bodies[i], &simulation->poses[i]);
         else
             mmd_body_stop(&bodies[i]);
         bodies[i].escaped = false;
@@ -196,6 +194,14 @@ void mmd_simulation_run_read_switches(mmd_simulation *simulation, double frame)
     }
 }
 
+void mmd_simulation_run_set_switch(mmd_simulation *simulation, size_t body, bool off)
+{
+    const mmd_simulation_member *member = mmd_simulation_members_of_body(simulation->members, body);
+    simulation->physics_off_in_world[body] = off;
+    mmd_body_set_dynamic(&mmd_world_bodies(simulation->world)[body],
+                         &member->rig->model->rigid_bodies[body - member->first_body], !off);
+}
+
 /* Bodies whose physics is switched off become kinematic. Those that are switched on again start at
    rest from where they are. */
 static void apply_switches(mmd_simulation *simulation, double frame)
@@ -203,21 +209,16 @@ static void apply_switches(mmd_simulation *simulation, double frame)
     mmd_body *bodies = mmd_world_bodies(simulation->world);
     mmd_simulation_run_read_switches(simulation, frame);
     for (size_t i = 0; i < simulation->body_count; i++) {
-        bool off = simulation->physics_off[i];
-        if (bodies[i].kinematic || simulation->physics_off_in_world[i] == off)
+        if (bodies[i].kinematic ||
+            simulation->physics_off_in_world[i] == simulation->physics_off[i])
             continue;
-        simulation->physics_off_in_world[i] = off;
-        const mmd_simulation_member *member =
-            mmd_simulation_members_of_body(simulation->members, i);
-        mmd_body_set_dynamic(&bodies[i], &member->rig->model->rigid_bodies[i - member->first_body],
-                             !off);
+        mmd_simulation_run_set_switch(simulation, i, simulation->physics_off[i]);
         mmd_body_stop(&bodies[i]);
     }
 }
 
 /* Whether every kinematic body of a model moves farther in this step than `teleport` allows. */
-static bool has_teleported(const mmd_simulation *simulation, const mmd_simulation_member *member,
-                           const mmd_body_pose *poses)
+static bool has_teleported(const mmd_simulation *simulation, const mmd_simulation_member *member)
 {
     const mmd_body *bodies = mmd_world_bodies(simulation->world);
     double limit =
@@ -228,7 +229,7 @@ static bool has_teleported(const mmd_simulation *simulation, const mmd_simulatio
         double displacement[3];
         if (!bodies[i].kinematic || !simulation->in_range[i])
             continue;
-        mmd_vec3_subtract(poses[i].position, bodies[i].state.position, displacement);
+        mmd_vec3_subtract(simulation->poses[i].position, bodies[i].state.position, displacement);
         if (mmd_vec3_length(displacement) <= limit)
             return false;
         any = true;
@@ -236,20 +237,21 @@ static bool has_teleported(const mmd_simulation *simulation, const mmd_simulatio
     return any;
 }
 
-static void restart_teleported(mmd_simulation *simulation, const mmd_body_pose *poses, double frame)
+static void restart_teleported(mmd_simulation *simulation, double frame)
 {
     for (size_t m = 0; m < simulation->member_count; m++) {
         mmd_simulation_member *member = &simulation->members[m];
-        if (!has_teleported(simulation, member, poses))
+        if (!has_teleported(simulation, member))
             continue;
         mmd_notes_add_body(&member->notes, MMD_NOTES_TELEPORTED, 0, frame);
-        restart_bodies(simulation, poses, member->first_body,
-                       member->first_body + member->body_count, NULL);
+        restart_bodies(simulation, member->first_body, member->first_body + member->body_count,
+                       NULL);
     }
 }
 
-static void move_kinematic_bodies(mmd_simulation *simulation, const mmd_body_pose *poses)
+static void move_kinematic_bodies(mmd_simulation *simulation)
 {
+    const mmd_body_pose *poses = simulation->poses;
     mmd_body *bodies = mmd_world_bodies(simulation->world);
     for (size_t i = 0; i < simulation->body_count; i++) {
         if (!bodies[i].kinematic && !simulation->physics_off_in_world[i])
@@ -320,7 +322,7 @@ static void apply_impulse_morphs(mmd_simulation *simulation, const mmd_simulatio
         }
 }
 
-static void restart_escaped(mmd_simulation *simulation, const mmd_body_pose *poses, double frame)
+static void restart_escaped(mmd_simulation *simulation, double frame)
 {
     const mmd_body *bodies = mmd_world_bodies(simulation->world);
     bool *restarting = simulation->restarting;
@@ -335,7 +337,7 @@ static void restart_escaped(mmd_simulation *simulation, const mmd_body_pose *pos
             }
         if (!any)
             continue;
-        restart_bodies(simulation, poses, first, end, restarting);
+        restart_bodies(simulation, first, end, restarting);
         memset(restarting + first, 0, member->body_count * sizeof *restarting);
     }
 }
@@ -383,67 +385,70 @@ static bool is_near(const mmd_body_pose *a, const mmd_body_pose *b)
    nothing. Otherwise remembers the poses that they have left. */
 static bool has_settled(mmd_simulation *simulation)
 {
-    for (size_t i = 0; i < simulation->body_count; i++)
-        if (!is_near(&simulation->poses[i], &simulation->still_poses[i])) {
+    mmd_simulation_state *state = simulation->state;
+    const mmd_body *bodies = mmd_world_bodies(simulation->world);
+    for (size_t i = 0; i < simulation->body_count; i++) {
+        mmd_body_pose pose = mmd_body_pose_of(&bodies[i]);
+        if (!is_near(&pose, &simulation->still_poses[i])) {
             mmd_simulation_run_copy_poses(simulation, simulation->still_poses);
-            simulation->still_step = simulation->step;
+            state->still_step = state->step;
             return false;
         }
-    return (simulation->step - simulation->still_step) * simulation->time_step >= REST_SECONDS;
+    }
+    return (state->step - state->still_step) * simulation->time_step >= REST_SECONDS;
 }
 
 /* Steps */
 
 void mmd_simulation_run_start(mmd_simulation *simulation)
 {
+    mmd_simulation_state *state = simulation->state;
     mmd_body *bodies = mmd_world_bodies(simulation->world);
     for (size_t i = 0; i < simulation->body_count; i++)
         place_body(&bodies[i], &simulation->rest_poses[i]);
-    double frame = simulation->uses_input ? 0 : simulation->start;
-    find_bone_poses(simulation, frame, simulation->interpolated_poses);
-    restart_bodies(simulation, simulation->interpolated_poses, 0, simulation->body_count, NULL);
+    double frame = state->uses_input ? 0 : simulation->start;
+    find_bone_poses(simulation, frame);
+    restart_bodies(simulation, 0, simulation->body_count, NULL);
     apply_switches(simulation, frame);
-    mmd_simulation_run_copy_poses(simulation, simulation->poses);
     mmd_simulation_run_copy_poses(simulation, simulation->still_poses);
-    simulation->step = simulation->still_step = -simulation->settings.settle;
-    simulation->input_carried = 0;
-    simulation->started = true;
-    simulation->has_previous = false;
+    state->step = state->still_step = -simulation->settings.settle;
+    state->input_carried = 0;
+    state->started = true;
+    state->has_previous = false;
 }
 
 /* Begins the next step and returns its frame. */
 static double next_frame(mmd_simulation *simulation)
 {
-    simulation->step++;
-    if (!simulation->uses_input)
-        return mmd_simulation_run_frame_of_step(simulation, simulation->step);
-    double made = simulation->step - simulation->input_start_step;
-    double length = simulation->input_end_step - simulation->input_start_step +
-                    simulation->input_end_carried - simulation->input_start_carried;
-    if (simulation->input_end_step > simulation->input_start_step) { /* else bodies settle */
-        double fraction = (made - simulation->input_start_carried) / length;
+    mmd_simulation_state *state = simulation->state;
+    state->step++;
+    if (!state->uses_input)
+        return mmd_simulation_run_frame_of_step(simulation, state->step);
+    double made = state->step - state->input_start_step;
+    double length = state->input_end_step - state->input_start_step + state->input_end_carried -
+                    state->input_start_carried;
+    if (state->input_end_step > state->input_start_step) { /* else bodies settle */
+        double fraction = (made - state->input_start_carried) / length;
         for (size_t m = 0; m < simulation->member_count; m++)
             mmd_pose_input_interpolate(&simulation->members[m].input, fraction);
-        simulation->frame =
-            simulation->input_start_frame +
-            fraction * (simulation->input_end_frame - simulation->input_start_frame);
+        state->frame = state->input_start_frame +
+                       fraction * (state->input_end_frame - state->input_start_frame);
         mmd_simulation_run_forget_bones(simulation);
     }
-    simulation->input_carried = 0;
-    return simulation->frame;
+    state->input_carried = 0;
+    return state->frame;
 }
 
 void mmd_simulation_run_step(mmd_simulation *simulation)
 {
-    mmd_body_pose *poses = simulation->previous_poses;
-    simulation->previous_poses = simulation->poses;
-    simulation->poses = poses;
-    simulation->has_previous = true;
+    mmd_simulation_state *state = simulation->state;
+    mmd_simulation_run_copy_poses(simulation, simulation->previous_poses);
+    state->has_previous = true;
     double frame = next_frame(simulation);
-    find_bone_poses(simulation, frame, poses);
+    find_bone_poses(simulation, frame);
     apply_switches(simulation, frame);
-    restart_teleported(simulation, poses, frame);
-    move_kinematic_bodies(simulation, poses);
+    restart_teleported(simulation, frame);
+    move_kinematic_bodies(simulation);
     for (size_t m = 0; m < simulation->member_count; m++)
         apply_impulse_morphs(simulation, &simulation->members[m]);
     double gravity[3];
@@ -451,25 +456,22 @@ void mmd_simulation_run_step(mmd_simulation *simulation)
                    gravity);
     mmd_world_set_gravity(simulation->world, gravity);
     mmd_world_advance(simulation->world);
-    restart_escaped(simulation, poses, frame);
+    restart_escaped(simulation, frame);
     limit_stretch(simulation, frame);
     mmd_notes_add_dropped_pairs(&simulation->members[0].notes,
                                 mmd_world_dropped_pairs(simulation->world), frame);
-    mmd_simulation_run_copy_poses(simulation, poses);
-    if (simulation->step < 0 && has_settled(simulation))
-        simulation->step = 0;
-    if (!simulation->uses_input)
-        mmd_checkpoints_update(&simulation->checkpoints, simulation->world, simulation->step);
+    if (state->step < 0 && has_settled(simulation))
+        state->step = 0;
+    if (!state->uses_input)
+        mmd_checkpoints_update(&simulation->checkpoints, simulation->world, state->step);
 }
 
 void mmd_simulation_run_restore(mmd_simulation *simulation, double step, const void *world)
 {
-    apply_switches(simulation, simulation->uses_input
-                                   ? simulation->frame
-                                   : mmd_simulation_run_frame_of_step(simulation, step));
+    mmd_simulation_state *state = simulation->state;
+    apply_switches(simulation, mmd_simulation_run_frame_of_step(simulation, step));
     mmd_world_restore(simulation->world, world);
-    mmd_simulation_run_copy_poses(simulation, simulation->poses);
-    simulation->step = step;
-    simulation->started = true;
-    simulation->has_previous = false;
+    state->step = step;
+    state->started = true;
+    state->has_previous = false;
 }

@@ -9,6 +9,25 @@
 
 enum { MMD_SIMULATION_FRAMES_PER_SECOND = 30 };
 
+/* All numbers that change while a simulation runs, except those of bodies, members and the world.
+   Steps count from the start; negative ones settle there. Without padding, so that equal states are
+   equal bytes. */
+typedef struct mmd_simulation_state {
+    uint64_t layout; /* of this version and system */
+    uint64_t started;
+    uint64_t has_previous; /* whether previous_poses are those of the step before */
+    double step, frame;
+    double still_step; /* while settling: since when no body has left still_poses */
+
+    /* Poses of the caller for models without a motion, interpolated during an interval. Steps are
+       1 / hz apart whatever its length: the rest of it is carried over to the next one. */
+    uint64_t uses_input;
+    double input_start_step, input_end_step; /* the last steps before the interval and in it */
+    double input_start_frame, input_end_frame;
+    double input_carried; /* steps from the last step to the present; 0 to 1 */
+    double input_start_carried, input_end_carried;
+} mmd_simulation_state;
+
 struct mmd_simulation {
     mmd_arena arena;
     size_t member_count, body_count;
@@ -18,30 +37,28 @@ struct mmd_simulation {
     bool ik;
     mmd_world *world;
     mmd_checkpoints checkpoints;
-    size_t *islands; /* bodies with the same index restart together */
+    size_t *islands;           /* bodies with the same index restart together */
+    mmd_body_pose *rest_poses; /* of all bodies */
+    double time_step;          /* seconds */
 
-    /* Steps count from the start; negative ones settle there. Body poses: of the last step, of the
-       one before (if has_previous), at the frame that is posed, and at rest. */
-    bool started, has_previous;
-    double step, frame;
-    double time_step; /* seconds */
-    mmd_body_pose *poses, *previous_poses, *interpolated_poses, *rest_poses;
-    mmd_body_pose *still_poses; /* those that no body has left since still_step, while settling */
-    double still_step;
-    bool *physics_off_in_world; /* bodies whose physics is off in the world at present */
-    bool *physics_off;          /* those at the frame that was read last */
+    /* What changes while it runs is in the world, and here in one block of state_size bytes, which
+       also holds the inputs and notes of the members: it is saved by copying it. Everything else
+       is set once, computed again from these, or scratch memory. */
+    mmd_simulation_state *state;
+    size_t state_size;
+    mmd_body_pose *previous_poses; /* of the bodies before the last step */
+    mmd_body_pose *still_poses;
+    uint8_t *physics_off_in_world; /* 1: bodies whose physics is off in the world at present */
 
-    /* Poses of the caller for models without a motion, interpolated during an interval. Steps are
-       1 / hz apart whatever its length: the rest of it is carried over to the next one. */
-    bool uses_input;
-    double input_start_step, input_end_step; /* the last steps before the interval and in it */
-    double input_start_frame, input_end_frame;
-    double input_carried; /* steps from the last step to the present; 0 to 1 */
-    double input_start_carried, input_end_carried;
-
-    bool *in_range;   /* whether the bone gives the body a pose in range */
-    bool *restarting; /* scratch memory, by island index; false between steps */
+    bool *physics_off;    /* scratch memory: those at a frame */
+    mmd_body_pose *poses; /* scratch memory: those that bones give to bodies, or that are shown */
+    bool *in_range;       /* whether the bone gives the body a pose in range */
+    bool *restarting;     /* scratch memory, by island index; false between steps */
+    void *backup;         /* scratch memory of the size of the block */
 };
+
+/* Allocates the block, at rest and before the start. False if out of memory. */
+bool mmd_simulation_state_init(mmd_simulation *simulation);
 
 /* The frame of a step of a run along a motion. */
 double mmd_simulation_run_frame_of_step(const mmd_simulation *simulation, double step);
@@ -69,6 +86,9 @@ void mmd_simulation_run_forget_bones(mmd_simulation *simulation);
 
 /* Sets physics_off from the keys of motions at a frame, or from the pose input. */
 void mmd_simulation_run_read_switches(mmd_simulation *simulation, double frame);
+
+/* Makes a body that is not of mode "follow_bone" kinematic, or dynamic again. */
+void mmd_simulation_run_set_switch(mmd_simulation *simulation, size_t body, bool off);
 
 /* The present poses of the bodies. */
 void mmd_simulation_run_copy_poses(const mmd_simulation *simulation, mmd_body_pose *poses);

@@ -1,85 +1,130 @@
 /* SPDX-License-Identifier: MIT */
-/* Saved states of a simulation, as for pickling. */
+/* What changes while a simulation runs, in one block of memory that is saved by copying it. */
 #include "core/base/error.h"
 #include "core/physics/simulation_run.h"
 
 #include <math.h>
 
-/* The bytes begin with this; the pose inputs and the world follow. */
-typedef struct saved {
-    uint64_t layout; /* of this system and version */
-    uint64_t started, uses_input;
-    double step, frame, carried;
-} saved;
+static const uint64_t state_layout = 0x100000000u * sizeof(mmd_simulation_state) + 6;
 
-static const uint64_t saved_layout = 0x100000000u * sizeof(saved) + 5;
-
-static size_t input_size(const mmd_simulation *simulation)
+/* Shares the memory among what needs it and returns the size of that; NULL only counts. */
+static size_t lay_out(mmd_simulation *simulation, char *memory)
 {
-    size_t size = 0;
-    for (size_t m = 0; m < simulation->member_count; m++)
-        size += mmd_pose_input_size(&simulation->members[m].input) * sizeof(float);
+    size_t poses = simulation->body_count * sizeof(mmd_body_pose);
+    size_t size = sizeof *simulation->state + 2 * poses + (simulation->body_count + 7) / 8 * 8;
+    if (memory) {
+        simulation->state = (void *)memory;
+        simulation->previous_poses = (void *)(memory + sizeof *simulation->state);
+        simulation->still_poses = simulation->previous_poses + simulation->body_count;
+        simulation->physics_off_in_world =
+            (uint8_t *)(simulation->still_poses + simulation->body_count);
+    }
+    for (size_t m = 0; m < simulation->member_count; m++) {
+        mmd_simulation_member *member = &simulation->members[m];
+        bool takes_input = !mmd_poser_binding(member->poser);
+        size += mmd_pose_input_init(memory ? memory + size : NULL,
+                                    takes_input ? member->rig->bone_count : 0,
+                                    takes_input ? member->rig->morph_count : 0, &member->input);
+        size += mmd_notes_init(memory ? memory + size : NULL, member->rig->model, &member->notes);
+    }
     return size;
 }
 
-size_t mmd_simulation_save(const mmd_simulation *simulation, void *bytes)
+bool mmd_simulation_state_init(mmd_simulation *simulation)
 {
-    const saved head = {saved_layout,     simulation->started, simulation->uses_input,
-                        simulation->step, simulation->frame,   simulation->input_carried};
-    char *out = bytes;
-    if (out) {
-        memcpy(out, &head, sizeof head);
-        float *values = (float *)(void *)(out + sizeof head);
-        for (size_t m = 0; m < simulation->member_count; m++) {
-            mmd_pose_input_save(&simulation->members[m].input, values);
-            values += mmd_pose_input_size(&simulation->members[m].input);
-        }
-    }
-    size_t size = sizeof head + input_size(simulation);
-    return size + mmd_world_save(simulation->world, out ? out + size : NULL);
-}
-
-static bool can_load_inputs(const mmd_simulation *simulation, const float *values)
-{
-    for (size_t m = 0; m < simulation->member_count; m++) {
-        if (!mmd_pose_input_can_load(&simulation->members[m].input, values))
-            return false;
-        values += mmd_pose_input_size(&simulation->members[m].input);
+    size_t poses = simulation->body_count * sizeof(mmd_body_pose);
+    simulation->state_size = lay_out(simulation, NULL);
+    char *memory = mmd_arena_alloc(&simulation->arena, simulation->state_size, 1);
+    simulation->backup = mmd_arena_alloc(&simulation->arena, simulation->state_size, 1);
+    if (!memory || !simulation->backup)
+        return false;
+    lay_out(simulation, memory);
+    simulation->state->layout = state_layout;
+    simulation->state->frame = simulation->start;
+    if (poses) {
+        memcpy(simulation->previous_poses, simulation->rest_poses, poses);
+        memcpy(simulation->still_poses, simulation->rest_poses, poses);
     }
     return true;
 }
 
-static void load_inputs(mmd_simulation *simulation, const float *values)
+/* The world follows the block. */
+size_t mmd_simulation_save(const mmd_simulation *simulation, void *bytes)
 {
-    for (size_t m = 0; m < simulation->member_count; m++) {
-        mmd_pose_input_load(&simulation->members[m].input, values);
-        values += mmd_pose_input_size(&simulation->members[m].input);
-    }
+    size_t size = simulation->state_size;
+    if (bytes)
+        memcpy(bytes, simulation->state, size);
+    return size + mmd_world_save(simulation->world, bytes ? (char *)bytes + size : NULL);
+}
+
+static bool is_step(const mmd_simulation *simulation, double step)
+{
+    return step >= -simulation->settings.settle && step <= 1e15 && step == floor(step);
+}
+
+static bool is_frame(double frame)
+{
+    return fabs(frame) <= 1e15;
+}
+
+static bool is_fraction(double number)
+{
+    return number >= 0 && number < 1;
+}
+
+/* Whether the present is in the interval or after it. */
+static bool is_valid_interval(const mmd_simulation *simulation)
+{
+    const mmd_simulation_state *state = simulation->state;
+    return mmd_simulation_run_takes_input(simulation) &&
+           is_step(simulation, state->input_start_step) &&
+           is_step(simulation, state->input_end_step) && is_frame(state->input_start_frame) &&
+           is_frame(state->input_end_frame) && is_fraction(state->input_start_carried) &&
+           is_fraction(state->input_end_carried) &&
+           (state->input_end_step <= state->input_start_step ||
+            state->input_start_step <= state->step);
+}
+
+/* Whether the block, which may come from outside, is one to continue from. */
+static bool is_valid(const mmd_simulation *simulation)
+{
+    const mmd_simulation_state *state = simulation->state;
+    if (!is_step(simulation, state->step) || !is_step(simulation, state->still_step) ||
+        !is_frame(state->frame) || !is_fraction(state->input_carried) ||
+        (state->uses_input && !is_valid_interval(simulation)))
+        return false;
+    for (size_t i = 0; i < simulation->body_count; i++)
+        if (!mmd_body_pose_is_valid(&simulation->previous_poses[i]) ||
+            !mmd_body_pose_is_valid(&simulation->still_poses[i]))
+            return false;
+    for (size_t m = 0; m < simulation->member_count; m++)
+        if (!mmd_pose_input_is_valid(&simulation->members[m].input) ||
+            !mmd_notes_are_valid(&simulation->members[m].notes))
+            return false;
+    return true;
 }
 
 bool mmd_simulation_load(mmd_simulation *simulation, const void *bytes, size_t size, mmd_error *err)
 {
-    saved head;
-    size_t world = sizeof head + input_size(simulation);
-    const char *in = bytes;
-    const float *inputs = (const float *)(const void *)(in + sizeof head);
-    if (size >= world)
-        memcpy(&head, in, sizeof head);
-    if (size < world || head.layout != saved_layout ||
-        !(head.step >= -simulation->settings.settle && head.step <= 1e15) ||
-        head.step != floor(head.step) || !isfinite(head.frame) ||
-        !(head.carried >= 0 && head.carried <= 1) ||
-        !mmd_world_can_restore(simulation->world, in + world, size - world) ||
-        !can_load_inputs(simulation, inputs))
+    size_t own = simulation->state_size;
+    const char *world = (const char *)bytes + own;
+    const mmd_body *bodies = mmd_world_bodies(simulation->world);
+    if (size >= sizeof state_layout && memcmp(bytes, &state_layout, sizeof state_layout) != 0)
+        return mmd_fail(err, MMD_E_ARGUMENT,
+                        "state: saved by another version of mmdskin or on another kind of system, "
+                        "simulate it again");
+    if (size < own || !mmd_world_can_restore(simulation->world, world, size - own))
         return mmd_fail(err, MMD_E_ARGUMENT, "state: not valid for this simulation");
-    load_inputs(simulation, inputs);
-    simulation->uses_input = head.uses_input && mmd_simulation_run_takes_input(simulation);
-    simulation->frame = head.frame;
-    mmd_simulation_run_restore(simulation, head.step, in + world);
-    simulation->started = head.started && head.step >= 0; /* settling is made again */
+    memcpy(simulation->backup, simulation->state, own);
+    memcpy(simulation->state, bytes, own);
+    if (!is_valid(simulation)) {
+        memcpy(simulation->state, simulation->backup, own);
+        return mmd_fail(err, MMD_E_ARGUMENT, "state: not valid for this simulation");
+    }
+    for (size_t i = 0; i < simulation->body_count; i++)
+        if (!bodies[i].kinematic)
+            mmd_simulation_run_set_switch(simulation, i, simulation->physics_off_in_world[i]);
+    mmd_world_restore(simulation->world, world);
     mmd_simulation_run_forget_bones(simulation);
-    simulation->input_start_step = simulation->input_end_step = head.step;
-    simulation->input_carried = simulation->input_end_carried = head.carried;
-    simulation->input_end_frame = head.frame;
     return true;
 }

@@ -357,11 +357,11 @@ void mmd_world_restore(mmd_world *world, const void *bytes)
 
 static bool is_valid_state(const mmd_body_state *state)
 {
-    const double *q = state->rotation;
-    bool valid = fabs(mmd_vec3_dot(q, q) + q[3] * q[3] - 1) < 1e-6;
+    const mmd_body body = {.state = *state};
+    const mmd_body_pose pose = mmd_body_pose_of(&body);
+    bool valid = mmd_body_pose_is_valid(&pose);
     for (int i = 0; i < 3; i++)
-        valid = valid && fabs(state->position[i]) <= MMD_BODY_LIMIT &&
-                fabs(state->velocity[i]) <= MMD_BODY_LIMIT &&
+        valid = valid && fabs(state->velocity[i]) <= MMD_BODY_LIMIT &&
                 fabs(state->angular_velocity[i]) <= MMD_BODY_LIMIT;
     return valid;
 }
