@@ -2,6 +2,8 @@
 /* Conversion between numpy arrays and memory of the core. */
 #include "python/array.h"
 
+#include "python/array_pool.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -91,16 +93,56 @@ PyObject *mmd_py_array_view(mmd_py_array_dtype dtype, const void *data, int rank
     return array;
 }
 
+/* The array of memory that PyDataMem_SetHandler() would give it. Making that NumPy's allocator and
+   the former one again takes objects, so that it may fail half-way, and other code's arrays be
+   ours.
+ */
+static PyObject *new_pooled(int rank, npy_intp *dims, int type, size_t size)
+{
+    static PyDataMem_Handler pool = {"mmdskin",
+                                     1,
+                                     {NULL, mmd_py_array_pool_malloc, mmd_py_array_pool_calloc,
+                                      mmd_py_array_pool_realloc, mmd_py_array_pool_free}};
+    void *data = mmd_py_array_pool_malloc(NULL, size);
+    if (!data)
+        return PyArray_SimpleNew(rank, dims, type); /* whose error says how large it is */
+    PyObject *handler = PyCapsule_New(&pool, "mem_handler", NULL), *array = NULL;
+    if (handler)
+        array = PyArray_New(&PyArray_Type, rank, dims, type, NULL, data, 0, NPY_ARRAY_CARRAY, NULL);
+    if (!array) {
+        Py_XDECREF(handler);
+        mmd_py_array_pool_free(NULL, data, size);
+        return NULL;
+    }
+    ((PyArrayObject_fields *)array)->mem_handler = handler;
+    PyArray_ENABLEFLAGS((PyArrayObject *)array, NPY_ARRAY_OWNDATA);
+    return array;
+}
+
+/* An allocator that the program has chosen is the one for all arrays. */
+static bool has_default_allocator(void)
+{
+    PyObject *handler = PyDataMem_GetHandler();
+    Py_XDECREF(handler);
+    return handler == PyDataMem_DefaultHandler;
+}
+
 bool mmd_py_array_new(mmd_py_array_dtype dtype, int rank, const size_t *shape, mmd_py_array *out)
 {
     npy_intp dims[MMD_PY_MAX_RANK];
-    for (int i = 0; i < rank; i++)
+    double bytes = dtype == MMD_PY_FLOAT64 ? 8 : dtype < MMD_PY_UINT8 ? 4 : 1;
+    for (int i = 0; i < rank; i++) {
         dims[i] = (npy_intp)shape[i];
-    PyArrayObject *array = (PyArrayObject *)PyArray_SimpleNew(rank, dims, numpy_types[dtype]);
+        bytes *= (double)shape[i];
+    }
+    bool large = bytes >= MMD_PY_ARRAY_POOL_LEAST && bytes < (double)PTRDIFF_MAX;
+    PyObject *array = large && has_default_allocator()
+                          ? new_pooled(rank, dims, numpy_types[dtype], (size_t)bytes)
+                          : PyArray_SimpleNew(rank, dims, numpy_types[dtype]);
     if (!array)
         return false;
-    set_bounds(array, out);
-    set_array(array, out);
+    set_bounds((PyArrayObject *)array, out);
+    set_array((PyArrayObject *)array, out);
     return true;
 }
 

@@ -41,7 +41,8 @@ bool mmd_py_array_is_bool_scalar(PyObject *value);
 PyObject *mmd_py_array_view(mmd_py_array_dtype dtype, const void *data, int rank,
                             const size_t *shape, PyObject *owner);
 
-/* A new array, uninitialized: of any dtype, or of float32. */
+/* A new array, uninitialized: of any dtype, or of float32. If it is large, its memory is that of
+   array_pool.h, unless the program has chosen another allocator by PyDataMem_SetHandler(). */
 bool mmd_py_array_new(mmd_py_array_dtype dtype, int rank, const size_t *shape, mmd_py_array *out);
 bool mmd_py_array_new_floats(int rank, const size_t *shape, mmd_py_array *out);
 

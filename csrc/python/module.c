@@ -19,6 +19,7 @@
 #include "core/skin/skin.h"
 #include "gl/gl_skin.h"
 #include "gl/gl_thread.h"
+#include "python/array_pool.h"
 #include "python/exceptions.h"
 #include "python/record.h"
 #include "python/types.h"
@@ -98,8 +99,8 @@ static PyObject *backends(PyObject *module, PyObject *unused)
 
 static const char shutdown_doc[] =
     "shutdown($module, /)\n--\n\n"
-    "Stops the OpenGL thread and frees its device memory. A later call starts it again. Called\n"
-    "automatically at exit.";
+    "Stops the OpenGL thread and frees its device memory, and the memory that is kept for new\n"
+    "results. Later calls start the thread and keep memory again. Called automatically at exit.";
 
 static PyObject *shutdown(PyObject *module, PyObject *unused)
 {
@@ -108,6 +109,7 @@ static PyObject *shutdown(PyObject *module, PyObject *unused)
     Py_BEGIN_ALLOW_THREADS
     mmd_gl_thread_shutdown();
     Py_END_ALLOW_THREADS
+    mmd_py_array_pool_empty();
     Py_RETURN_NONE;
 }
 

@@ -142,6 +142,8 @@ else:
     assert mmdskin.skin(mesh, matrix, backend="cpu").positions.tolist() == [[2, 2, 3]]
     many = mmdskin.skin(mesh, [matrix] * 5, backend="cpu", threads=3)
     assert many.positions.tolist() == [[[2, 2, 3]]] * 5
+    for _ in range(3):  # in memory that is kept for the next result
+        assert (mmdskin.skin(mesh, [matrix] * 20000).positions == [2, 2, 3]).all()
     try:
         mmdskin.load_model(b"")
     except mmdskin.FormatError as error:
