@@ -10,8 +10,8 @@ import bpy
 import numpy as np
 
 from ..blender import actions, fcurves, native
-from ..import_motion import kept_files, merge, original_keys, record
-from ..pose import motion_source
+from ..import_motion import kept_files, original_keys, record
+from ..pose import merge, motion_source
 from ..scene import mmd_tools, rig_constraints, scene_model
 from ..scene.names import PHYSICS
 from . import original_tracks

@@ -111,7 +111,7 @@ def _spans(block: Any) -> Iterable[tuple[float, float]]:
             yield min(first for first, _ in ranges), max(last for _, last in ranges)
     for strip in actions.strips(data):
         yield strip.frame_start, strip.frame_end
-    for _, start, _ in (
-        record.Record(block).state.files if saved_state.exists(block, saved_state.MOTION) else ()
-    ):
-        yield start, start
+    if saved_state.exists(block, saved_state.MOTION):
+        state = record.Record(block).state
+        for _, start, _ in state.files if state.form != record.FILE else ():
+            yield start, start

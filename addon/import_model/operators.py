@@ -5,9 +5,9 @@ import os
 from typing import Any
 
 import bpy
-from bpy.props import BoolProperty, CollectionProperty, EnumProperty, StringProperty
+from bpy.props import BoolProperty, EnumProperty, StringProperty
 
-from ..blender import input_files, registration
+from ..blender import registration
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
 from ..operators.importing import Importer, scale_property
@@ -30,10 +30,6 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
 
     filename_ext = ".pmx"
     filter_glob: StringProperty(default="*.pmx;*.pmd", options={"HIDDEN"})
-    files: CollectionProperty(
-        type=bpy.types.OperatorFileListElement, options={"HIDDEN", "SKIP_SAVE"}
-    )
-    directory: StringProperty(subtype="DIR_PATH", options={"HIDDEN", "SKIP_SAVE"})
     scale: scale_property(
         name="Scale",
         description="Size of one MMD unit; 0.08 gives a life-size model",
@@ -132,14 +128,6 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
 
     def _parts(self) -> frozenset[str]:
         return frozenset(self.types.union(*(_NEEDS.get(part, set()) for part in self.types)))
-
-    def _paths(self) -> list[str]:
-        files = [file.name for file in self.files if file.name]
-        if files:
-            input_files.choose(self.directory)
-            return [os.path.join(self.directory, name) for name in files]
-        input_files.choose(self.filepath)
-        return [bpy.path.abspath(self.filepath)] if self.filepath else []
 
 
 def _menu(self: bpy.types.Menu, context: bpy.types.Context) -> None:

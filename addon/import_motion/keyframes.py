@@ -17,7 +17,7 @@ from ..scene import mmd_tools, rig_constraints, sliders
 from ..scene.names import PHYSICS
 from . import bezier, physics_switches, tracks
 from .channels import Channels
-from .record import ORIGINAL, Record
+from .record import SOLVED, Record
 from .tracks import Switch, Track
 
 _SAME = 1e-6  # differences of values below this are ignored
@@ -295,7 +295,7 @@ def _free(record: Record, bones: Iterable[Track]) -> int:
 
     Not if there are solved keyframes, which constraints would solve again.
     """
-    if record.state.form == ORIGINAL or not record.state.files:
+    if record.state.form != SOLVED or not record.state.files:
         record.unmute_constraints()
     paths = set[str]()
     for track in bones:

@@ -12,7 +12,7 @@ from ..blender.user_error import UserError
 from ..operators import properties
 from ..operators.editing import Edit
 from ..physics import simulation
-from ..pose import gravity_keys, ik_source, motion_source, physics_settings
+from ..pose import earlier_motions, gravity_keys, ik_source, merge, motion_source, physics_settings
 from ..scene import model_file, scene_model
 from . import record
 
@@ -21,12 +21,22 @@ PHYSICS = [name for name in properties.physics_properties() if name != "physics_
 
 
 class MotionImport:
-    """`options` is the operator, which also reports; `edit` has saved the model."""
+    """`options` is the operator, which also reports; `edit` has saved the model.
+
+    `replace`: whether earlier motions are removed.
+    """
 
     def __init__(
-        self, options: Any, model: scene_model.SceneModel, scene: bpy.types.Scene, edit: Edit
+        self,
+        options: Any,
+        model: scene_model.SceneModel,
+        scene: bpy.types.Scene,
+        edit: Edit,
+        replace: bool,
     ) -> None:
         self.options, self.model, self.scene, self.edit = options, model, scene, edit
+        self.replace = replace
+        self._source = model.armature.mmdskin.source  # before the import
         self._lacks_files = False  # of earlier imports
 
     def simulated(
@@ -35,11 +45,7 @@ class MotionImport:
         """The motion with physics from a frame on, if the option is on."""
         if not self.options.physics:
             return source
-        if source.speed != newest.speed:
-            raise UserError(
-                "Cannot merge motions with physics at this frame rate: turn Replace on, or"
-                " set the frame rate to 30 fps"
-            )
+        merge.check_rate(source, newest)
         own = self.model.armature.mmdskin
         timing = gravity_keys.Timing(source.start, 1 / source.speed, self.scene.frame_end)
         settings = physics_settings.of_import(own, self.options, start, timing)
@@ -49,21 +55,40 @@ class MotionImport:
         return simulation.bones(source) if self.options.physics else set()
 
     def earlier(self, newest: motion_source.Motion) -> tuple[list[motion_source.Motion], bool]:
-        """The earlier motions to keep, and whether their keyframes have another form.
+        """The earlier motions to keep, and whether they have another form.
 
-        In that case, everything is keyed again.
+        In that case, everything is imported again.
         """
-        if self.options.replace:
+        if self.replace:
             return [], False
         state = record.Record(self.model.armature).state
-        found = self.imported(newest)
-        self._lacks_files = len(found) < len(state.files)
-        return found, bool(state.files) and state.form != self.options.mode
+        files = self._files(state)
+        found = self._opened(files, newest)
+        self._lacks_files = len(found) < len(files)
+        form = state.form if files is state.files else record.FILE
+        return found, bool(files) and form != self.options.mode
 
     def imported(self, newest: motion_source.Motion) -> list[motion_source.Motion]:
-        """The imported motions whose files still exist."""
+        """The motions of imported keyframes whose files still exist."""
+        state = record.Record(self.model.armature).state
+        return self._opened([] if state.form == record.FILE else state.files, newest)
+
+    def _files(self, state: record.MotionState) -> list:
+        """Path, start and speed of the motions that the model shows: keyframes, or those of the
+        settings, which the user may have chosen."""
+        is_keyed = state.files and state.form != record.FILE
+        settings = motion_source.settings_of(self.model.armature, self.scene)
+        if settings is None or (is_keyed and self.options.mode != record.FILE):
+            return state.files
+        if not settings.motion_path or settings.motion_path.lower().endswith(".vpd"):
+            return []
+        newest = earlier_motions.Earlier(settings.motion_path, settings.start)
+        speed = motion_source.speed(settings)
+        return [[path, start, speed] for path, start in (*settings.earlier, newest)]
+
+    def _opened(self, files: list, newest: motion_source.Motion) -> list[motion_source.Motion]:
         motions = []
-        for path, start, speed in record.Record(self.model.armature).state.files:
+        for path, start, speed in files:
             try:
                 motion = model_file.load_motion(path)
             except UserError as error:
@@ -101,6 +126,7 @@ class MotionImport:
         )
         if self.model.armature.mmdskin.source not in kept:
             noted.set_settings(source="ARMATURE")
+        if self._source not in kept:
             self.options.report(
                 {"INFO"}, tr("The Pose Source of '{name}' is now Armature", name=self.model.name)
             )

@@ -4,7 +4,7 @@ file as pose source. Also imports the camera and the light of a file.
 """
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
@@ -15,7 +15,7 @@ from ..blender.user_error import UserError, cancelled
 from ..operators import properties
 from ..operators.editing import Edit, editing
 from ..operators.importing import Importer, scale_property
-from ..pose import motion_source
+from ..pose import earlier_motions, merge, motion_source
 from ..preview import switch
 from ..scene import light as scene_light
 from ..scene import model_file, scene_model
@@ -33,6 +33,15 @@ from .motion_import import PHYSICS, MotionImport, last_frame
 
 if TYPE_CHECKING:
     import mmdskin
+
+
+class _File(NamedTuple):
+    path: str
+    motion: "mmdskin.Motion"
+    moves_model: bool
+    moves_camera: bool
+    lights: bool  # whether keyframes of the light or the self-shadow are imported
+
 
 # Options that do not apply to a file without frames.
 _OF_MOTIONS = {"frame_start", "step", "real_time", "replace", "extend_range", "scale"}
@@ -93,7 +102,11 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
                     " solve IK and append"
                 ),
             ),
-            ("FILE", "Motion File", "Read the motion file directly for MMD Skinning and bakes"),
+            (
+                record.FILE,
+                "Motion File",
+                "Read the motion file directly for MMD Skinning and bakes",
+            ),
         ],
         default=record.SOLVED,
     )
@@ -129,7 +142,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
             "mode": moves,
             "model_path": moves,
             "step": moves and self.mode == record.SOLVED,
-            "replace": moves and self.mode != "FILE",
+            "replace": moves,
             "scale": "CAMERA" in self.types,
         }.get(option, True)
 
@@ -144,60 +157,54 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         try:
             if not self.types:
                 raise UserError("Nothing to import: choose Model Motion, Camera or Light")
-            camera_keys, lit = self._camera_keys(), self._has_light()
+            files = [self._file(path) for path in self._paths()]
             models = []
-            if (camera_keys is None and not lit) or self._has_model_motion():
-                models.append(self._model(context))
-            with editing(models, lambda model: self._open(model.armature, context.scene)) as edit:
-                edit.on_failure(scene_light.disconnect_lost, context.scene)
-                sun = scene_light.of_scene(context.scene)
-                lights = [sun] if lit and sun is not None else []
+            moving = [file.path for file in files if file.moves_model]
+            if moving:
+                models.append(animated_model.active_model(context))
+            scene = context.scene
+            with editing(models, lambda model: self._open(model.armature, scene, moving)) as edit:
+                edit.on_failure(scene_light.disconnect_lost, scene)
+                sun = scene_light.of_scene(scene)
+                lights = [sun] if sun is not None and any(file.lights for file in files) else []
                 edit.save([*record.changed_objects(models), *lights], bpy.data.scenes)
                 record.forget_old_range()
-                for model, source in edit.checked:
-                    self._move(MotionImport(self, model, context.scene, edit), source)
-                if camera_keys is not None:
-                    self._add_camera(context, camera_keys, edit)
-                if lit:
-                    self._key_light(context)
+                for model, sources in edit.checked:
+                    for number, source in enumerate(sources):
+                        replace = self.replace and number == 0
+                        self._move(MotionImport(self, model, scene, edit, replace), source)
+                for file in files:
+                    if file.moves_camera:
+                        self._add_camera(context, file, edit)
+                    if file.lights:
+                        self._key_light(context, file)
             return {"FINISHED"}
         except UserError as error:
             return cancelled(self, error)
 
-    def _camera_keys(self) -> "mmdskin.CameraTrack | None":
-        """The camera's track, None if it is not to be imported."""
-        if "CAMERA" not in self.types or not self.filepath:
-            return None
-        track = self._file().camera
-        return track if len(track.frames) else None
+    def _file(self, path: str) -> _File:
+        """What to import of a file; UserError if that is nothing."""
+        motion = model_file.load_motion(path)
+        moves_camera = "CAMERA" in self.types and len(motion.camera.frames) > 0
+        lights = "LIGHT" in self.types and (
+            len(motion.light.frames) > 0 or len(motion.shadow.frames) > 0
+        )
+        moves_model = "MODEL" in self.types and bool(motion.bones or motion.morphs)
+        if not (moves_camera or lights or moves_model):
+            if "MODEL" not in self.types:
+                raise UserError("'{file}' has no camera keyframes", file=os.path.basename(path))
+            moves_model = True  # opening it tells why it cannot
+        return _File(path, motion, moves_model, moves_camera, lights)
 
-    def _has_light(self) -> bool:
-        """Whether to import keyframes of the light or the self-shadow."""
-        if "LIGHT" not in self.types or not self.filepath:
-            return False
-        motion = self._file()
-        return len(motion.light.frames) > 0 or len(motion.shadow.frames) > 0
-
-    def _has_model_motion(self) -> bool:
-        motion = self._file()
-        return "MODEL" in self.types and bool(motion.bones or motion.morphs)
-
-    def _file(self) -> "mmdskin.Motion":
-        input_files.choose(self.filepath)
-        return model_file.load_motion(bpy.path.abspath(self.filepath))
-
-    def _add_camera(
-        self, context: bpy.types.Context, track: "mmdskin.CameraTrack", edit: Edit
-    ) -> None:
-        scene = context.scene
-        speed = motion_source.speed(self._settings(scene))
+    def _add_camera(self, context: bpy.types.Context, file: _File, edit: Edit) -> None:
+        scene, track = context.scene, file.motion.camera
+        speed = motion_source.speed(self._settings(scene, file.path))
         frames = self.frame_start + track.frames / speed
         for name in camera.clear(edit, scene, camera.imported(scene)):
             self.report({"WARNING"}, tr("The camera '{name}' was edited and is kept", name=name))
-        path = os.path.abspath(bpy.path.abspath(self.filepath))
-        added = camera.add(context, path, track, frames, self.scale)
+        added = camera.add(context, file.path, track, frames, self.scale)
         action, _ = actions.assigned(added.parent)
-        kept_files.keep(action, [(path, self.frame_start, speed)])
+        kept_files.keep(action, [(file.path, self.frame_start, speed)])
         if self.extend_range:
             record.extend_range(scene, last_frame(scene, frames[-1]))
         self.report(
@@ -208,15 +215,14 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
             ),
         )
 
-    def _key_light(self, context: bpy.types.Context) -> None:
-        scene, motion = context.scene, self._file()
-        speed = motion_source.speed(self._settings(scene))
+    def _key_light(self, context: bpy.types.Context, file: _File) -> None:
+        scene, motion = context.scene, file.motion
+        speed = motion_source.speed(self._settings(scene, file.path))
         frames, shadow_frames = (
             self.frame_start + track.frames / speed for track in (motion.light, motion.shadow)
         )
-        path = os.path.abspath(bpy.path.abspath(self.filepath))
-        file = (path, self.frame_start, speed)
-        light.add(scene, motion.light, motion.shadow, frames, shadow_frames, file)
+        imported = (file.path, self.frame_start, speed)
+        light.add(scene, motion.light, motion.shadow, frames, shadow_frames, imported)
         if self.extend_range:
             last = max(0.0, *frames[-1:], *shadow_frames[-1:])
             record.extend_range(scene, last_frame(scene, last))
@@ -228,17 +234,10 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
             ),
         )
 
-    def _model(self, context: bpy.types.Context) -> scene_model.SceneModel:
-        if "MODEL" not in self.types:
-            raise UserError(
-                "'{file}' has no camera keyframes", file=os.path.basename(self.filepath)
-            )
-        return animated_model.active_model(context)
-
     def _move(self, job: MotionImport, source: motion_source.Motion) -> None:
-        if self.mode != "FILE" and source.motion.morphs:
+        if self.mode != record.FILE and source.motion.morphs:
             job.tell_linked()
-        if self.mode == "FILE":
+        if self.mode == record.FILE:
             self._set_source(job, source)
         elif source.is_pose:
             poses.write(job, source)
@@ -247,19 +246,31 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         else:
             solved_keys.write(job, source)
 
-    def _set_source(self, job: MotionImport, source: motion_source.Motion) -> None:
-        model = job.model
+    def _set_source(self, job: MotionImport, newest: motion_source.Motion) -> None:
+        """Animate the model by the file; a pose alone, a motion merged into earlier ones."""
+        model, source = job.model, newest
+        motions = [newest]
+        if not newest.is_pose:
+            earlier, converts = job.earlier(newest)
+            motions = merge.contributing([*earlier, newest])
+            source = merge.merged(motions)
+            if job.replace or converts:
+                job.clear()
         with record.recording(model.armature) as noted:
+            if not newest.is_pose:
+                noted.note_files(motions, record.FILE)
+            below = [earlier_motions.Earlier(one.path, one.start) for one in motions[:-1]]
             noted.set_settings(
-                model_path=source.rig.path,
-                motion_path=source.path,
+                model_path=newest.rig.path,
+                motion_path=newest.path,
                 motion_start=self.frame_start,
                 motion_real_time=self.real_time,
                 **{name: getattr(self, name) for name in PHYSICS},
-                source="MOTION",
+                source=motion_source.SOURCE,
+                motion_earlier=earlier_motions.written(below, newest.path),
             )
             job.extend(noted, source)
-        names = {"file": os.path.basename(source.path), "name": model.name}
+        names = {"file": os.path.basename(newest.path), "name": model.name}
         if switch.is_on(model.armature):
             self.report({"INFO"}, tr("'{file}' now animates '{name}'", **names))
         else:
@@ -271,29 +282,32 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
                 ),
             )
 
-    def _settings(self, scene: bpy.types.Scene) -> motion_source.Settings:
+    def _settings(self, scene: bpy.types.Scene, path: str) -> motion_source.Settings:
         input_files.choose(self.model_path)
         return motion_source.Settings(
             self.model_path,
-            self.filepath,
+            path,
             self.frame_start,
             self.real_time,
             scene.render.fps / scene.render.fps_base,
         )
 
-    def _open(self, armature: bpy.types.Object, scene: bpy.types.Scene) -> motion_source.Motion:
+    def _open(
+        self, armature: bpy.types.Object, scene: bpy.types.Scene, paths: list[str]
+    ) -> list[motion_source.Motion]:
         scene_model.check_editable(armature)
-        source = motion_source.load(armature, self._settings(scene))
-        if source.unmatched.bones:
+        found = [motion_source.load(armature, self._settings(scene, path)) for path in paths]
+        missing = dict.fromkeys(name for source in found for name in source.unmatched.bones)
+        if missing:
             self.report(
                 {"WARNING"},
                 tr_count(
                     "1 bone of the motion is missing in the model",
                     "{count} bones of the motion are missing in the model",
-                    count=len(source.unmatched.bones),
+                    count=len(missing),
                 ),
             )
-        return source
+        return found
 
 
 def _menu(self: bpy.types.Menu, context: bpy.types.Context) -> None:

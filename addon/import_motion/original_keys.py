@@ -8,9 +8,9 @@ import bpy
 
 from ..blender import actions, fcurves
 from ..blender.translations import tr, tr_count
-from ..pose import motion_source
+from ..pose import merge, motion_source
 from ..scene import scene_model
-from . import animated_model, kept_files, keyframes, merge, record, tracks
+from . import animated_model, kept_files, keyframes, record, tracks
 from .motion_import import MotionImport
 
 Curves = dict[tuple[str, int], fcurves.Points]  # by path and index
@@ -18,7 +18,7 @@ Curves = dict[tuple[str, int], fcurves.Points]  # by path and index
 
 def write(job: MotionImport, newest: motion_source.Motion) -> None:
     """Key the model."""
-    model, replace = job.model, job.options.replace
+    model, replace = job.model, job.replace
     animated_model.check_not_tweaked(model)
     earlier, rekeys_all = job.earlier(newest)
     played = [*earlier, newest] if rekeys_all else [newest]

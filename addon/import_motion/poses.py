@@ -13,10 +13,10 @@ import numpy as np
 from ..blender import playhead
 from ..blender.translations import tr_count
 from ..physics import simulation
-from ..pose import ik_source
+from ..pose import ik_source, merge
 from ..pose.motion_source import Motion
 from ..scene import rig_constraints, scene_model
-from . import animated_model, channels, keyframes, merge, record, tracks
+from . import animated_model, channels, keyframes, record, tracks
 from .motion_import import MotionImport
 
 
@@ -72,7 +72,7 @@ def _form(job: MotionImport, keyed: bool) -> str:
     """The form of the pose: that of the existing keys, or the one that the pose source shows."""
     armature = job.model.armature
     state = record.Record(armature).state
-    if state.files:
+    if state.files and state.form != record.FILE:
         return state.form
     by_constraints = keyed and any(rig_constraints.solving(armature))
     solves = armature.mmdskin.source == ik_source.SOURCE

@@ -23,8 +23,9 @@ from ..scene import saved_state, scene_model, setting_paths, sliders
 from ..scene.names import PHYSICS
 from ..scene.saved_state import MOTION, MOTION_BEFORE, MOTION_WRITTEN
 
-# Forms of keyframes, as the operator's modes are called: IK solved, or those of the file.
-SOLVED, ORIGINAL = "SOLVED", "ORIGINAL"
+# Forms of imported motions, as the operator's modes are called: keyframes with IK solved, or those of
+# the file, or none.
+SOLVED, ORIGINAL, FILE = "SOLVED", "ORIGINAL", "FILE"
 _WITH_HANDLES = "handles "  # begins a digest
 _FORMS_OF_0_1 = {"BAKED": SOLVED, "KEYS": ORIGINAL}
 
@@ -208,21 +209,26 @@ class Record:
             _put(self._constraint(name, constraint), ("influence",), (influence,))
         for name, value in state.physics.items():
             _put_property(block.pose.bones.get(name), PHYSICS, value)
-        for name, (before, since) in state.settings.items():
-            self._restore_setting(name, before, since)
+        self._restore_settings()
         if state.scene:
             _adopt_range(*state.scene)
         block.update_tag()
         return kept
 
-    def _restore_setting(self, name: str, before: Any, since: Any) -> None:
-        armature = self.armature
-        if not setting_paths.is_set_to(armature, name, since):
-            return  # the user has changed it
-        if name in self.state.relative:
-            setattr(armature.mmdskin, name, setting_paths.shown(armature, name, before))
-        elif not setting_paths.is_set_to(armature, name, before):
-            setattr(armature.mmdskin, name, before)
+    def _restore_settings(self) -> None:
+        """All that the user has not changed since; their own updates may change others."""
+        noted = self.state.settings.items()
+        found = [
+            (name, before)
+            for name, (before, since) in noted
+            if setting_paths.is_set_to(self.armature, name, since)
+        ]
+        for name, before in found:
+            if name in self.state.relative:
+                before = setting_paths.shown(self.armature, name, before)
+                setattr(self.armature.mmdskin, name, before)
+            elif not setting_paths.is_set_to(self.armature, name, before):
+                setattr(self.armature.mmdskin, name, before)
 
     def _constraint(self, bone: str, name: str) -> bpy.types.Constraint | None:
         owner = self.block.pose.bones.get(bone)

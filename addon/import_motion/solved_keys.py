@@ -9,8 +9,8 @@ import numpy as np
 
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
-from ..pose import motion_source
-from . import animated_model, channels, keyframes, merge, record
+from ..pose import merge, motion_source
+from . import animated_model, channels, keyframes, record
 from .motion_import import MotionImport
 
 _MOST = 100_000  # frames, almost an hour; a single far-out key would use up all memory
@@ -30,22 +30,22 @@ def write(job: MotionImport, newest: motion_source.Motion) -> None:
         bones, resting, keys = _moved(job, source, simulated, [], frames)
     else:
         bones, resting, keys = _moved(job, newest, simulated, earlier, frames)
-    if options.replace or rekeys_all:
+    if job.replace or rekeys_all:
         job.clear()
     muted = 0
     with record.recording(model.armature) as noted:
         noted.note_files(merge.contributing([*earlier, newest]), record.SOLVED)
-        if options.replace:
+        if job.replace:
             keyframes.drop_bones(noted, resting)
         muted += keyframes.reset_to_rest(noted, resting, options.physics)
         if bones:
-            muted += keyframes.write_bones(noted, bones, frames, options.replace, options.physics)
+            muted += keyframes.write_bones(noted, bones, frames, job.replace, options.physics)
         keyframes.write_sliders(noted, channels.slider_values(model.armature, source, frames))
         job.extend(noted, source)
         job.show_armature(noted, newest)
     for block, values in keys.items():
         with record.recording(block) as noted:
-            muted += keyframes.write_keys(noted, values, frames, options.replace)
+            muted += keyframes.write_keys(noted, values, frames, job.replace)
     options.report(
         {"INFO"},
         tr(
@@ -101,7 +101,7 @@ def _moved(
         others = channels.bone_channels(model.armature, was, frames) if was else None
         moved = channels.moved_bones(bones, others, newest) | job.by_bodies(source)
         keyed = keyframes.keyed_bones(model.armature)
-        stays = set() if job.options.replace else keyed - moved
+        stays = set() if job.replace else keyed - moved
         bones = [bone for bone in bones if bone.name not in stays]
         resting = [bone.name for bone in bones if not bone.moves and bone.name not in moved]
         bones = [bone for bone in bones if bone.moves or bone.name in moved]

@@ -5,19 +5,23 @@ import os
 from typing import Any
 
 import bpy
-from bpy.props import FloatProperty
+from bpy.props import CollectionProperty, FloatProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 
-from ..blender import ADDON, registration
+from ..blender import ADDON, input_files, registration
 from ..blender.blender_versions import HAS_FILE_HANDLERS
 from ..blender.translations import label
-from ..scene import mmd_tools
+from ..scene import mmd_tools, setting_paths
 from .options_dialog import OptionsDialog
 
 
 class Importer(OptionsDialog, ImportHelper):
-    """Base class of operators that import files."""
+    """Base class of operators that import files, one or more at once."""
 
+    files: CollectionProperty(
+        type=bpy.types.OperatorFileListElement, options={"HIDDEN", "SKIP_SAVE"}
+    )
+    directory: StringProperty(subtype="DIR_PATH", options={"HIDDEN", "SKIP_SAVE"})
     # The options whose defaults are in the add-on's preferences.
     preferred: tuple[str, ...] = ()
 
@@ -34,10 +38,17 @@ class Importer(OptionsDialog, ImportHelper):
         )
         return context.window_manager.invoke_props_dialog(self, width=400, **words)  # type: ignore[arg-type]
 
+    def _paths(self) -> list[str]:
+        """The absolute paths of the chosen files; [] for none."""
+        files = [file.name for file in self.files if file.name]
+        paths = [os.path.join(self.directory, name) for name in files] or [self.filepath]
+        for path in filter(None, paths):
+            input_files.choose(path)
+        return [setting_paths.resolved(path) for path in paths if path]
+
     def _title(self) -> str:
-        files = getattr(self, "files", ())
-        if len(files) > 1:
-            return label("Import {count} Files", count=len(files))
+        if len(self.files) > 1:
+            return label("Import {count} Files", count=len(self.files))
         return os.path.basename(self.filepath)
 
     def _prefer(self, context: bpy.types.Context) -> None:

@@ -21,7 +21,7 @@ def of_motion(motion: Motion, settings: motion_source.Settings) -> str:
     """The inputs of a motion's simulation."""
     physics = settings.physics
     assert physics is not None
-    return _text(*_files_of(motion), *physics.own, *_of_group(physics))
+    return _text(*_files_of(motion, settings), *physics.own, *_of_group(physics))
 
 
 def of_keys(solver: Solver, armature: bpy.types.Object, inputs: Inputs) -> str:
@@ -32,8 +32,13 @@ def of_keys(solver: Solver, armature: bpy.types.Object, inputs: Inputs) -> str:
     return _text("keys", *_of_solver(solver), *_of_group(physics), keys)
 
 
-def _files_of(motion: Motion) -> list[str]:
-    return [_digest(path) for path in (motion.rig.path, motion.path)]
+def _files_of(motion: Motion, settings: motion_source.Settings) -> list[str]:
+    """Digests of the model and its motion files, and where motions start that are merged into one."""
+    found = [_digest(path) for path in (motion.rig.path, motion.path)]
+    if settings.earlier:
+        for path, start in (*settings.earlier, (motion.path, settings.start)):
+            found += [_digest(path), f"{start - settings.first:g}"]
+    return found
 
 
 def _of_solver(solver: Solver) -> tuple:
@@ -57,7 +62,7 @@ def _of_member(member: physics_settings.Member) -> tuple:
     opened: Any = pose_source.load(armature, settings)
     if isinstance(opened, Motion):
         time = settings.start, opened.speed
-        return *_files_of(opened), *map(str, settings.physics.own), *time, member.world
+        return *_files_of(opened, settings), *map(str, settings.physics.own), *time, member.world
     inputs = Inputs(opened, key_inputs.moved_bones(opened.rig.pmx))
     keys = key_inputs.digest_of_keys(armature, inputs)
     return *map(str, _of_solver(opened)), keys, member.world

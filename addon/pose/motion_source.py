@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A VMD or VPD file evaluated by mmdskin, with MMD's IK, for a model of the scene."""
+"""A VMD or VPD file, or several that are merged, evaluated by mmdskin, with MMD's IK, for a model of the
+scene.
+"""
 
 import copy
 import os
@@ -12,7 +14,8 @@ from numpy.typing import ArrayLike
 
 from ..blender.user_error import UserError
 from ..scene import model_file, setting_paths
-from . import file_pose, gravity_keys, physics_settings
+from . import earlier_motions, file_pose, gravity_keys, merge, physics_settings
+from .earlier_motions import Earlier
 
 if TYPE_CHECKING:
     import mmdskin
@@ -32,6 +35,12 @@ class Settings(NamedTuple):
     real_time: bool = True  # 30 motion frames per second, else one per scene frame
     fps: float = 30.0  # of the scene
     physics: physics_settings.Settings | None = None  # None without physics
+    earlier: tuple[Earlier, ...] = ()  # that the motion is merged into, oldest first
+
+    @property
+    def first(self) -> float:
+        """The scene frame that shows frame 0 of the merged motion."""
+        return min([self.start, *(one.start for one in self.earlier)])
 
 
 def settings_of(
@@ -45,16 +54,19 @@ def settings_of(
     if overrides.get("source", own.source) != SOURCE:
         return None
     values = {name: overrides.get(name, getattr(own, name)) for name in PROPERTIES}
+    path = setting_paths.absolute(armature, "motion_path", overrides)
+    earlier = "" if "motion_path" in overrides else own.motion_earlier
     settings = Settings(
         setting_paths.absolute(armature, "model_path", overrides),
-        setting_paths.absolute(armature, "motion_path", overrides),
+        path,
         values["motion_start"],
         values["motion_real_time"],
         scene.render.fps / scene.render.fps_base,
+        earlier=earlier_motions.read(earlier, path),
     )
     has_rate = settings.real_time and settings.fps > 0
     rate = settings.fps / _FRAMES_PER_SECOND if has_rate else 1.0
-    timing = gravity_keys.Timing(settings.start, rate, scene.frame_end)
+    timing = gravity_keys.Timing(settings.first, rate, scene.frame_end)
     return settings._replace(physics=physics_settings.settings_of(own, overrides, timing))
 
 
@@ -79,7 +91,15 @@ def load(armature: bpy.types.Object, settings: Settings) -> "Motion":
         raise UserError(
             "'{file}' cannot animate a model: it has no keyframes for bones or morphs", file=name
         )
-    return Motion(rig, motion, path, armature, settings.start, rate)
+    newest = Motion(rig, motion, path, armature, settings.start, rate)
+    earlier = [
+        newest.with_motion(model_file.load_motion(one.path), one.path, one.start, rate)
+        for one in settings.earlier
+    ]
+    whole = merge.merged([*earlier, newest])
+    if settings.physics is not None:
+        merge.check_rate(whole, newest)
+    return whole
 
 
 def speed(settings: Settings) -> float:

@@ -73,6 +73,7 @@ def _model_path_changed(settings: Any, context: bpy.types.Context) -> None:
 
 def _motion_path_changed(settings: Any, context: bpy.types.Context) -> None:
     path_remapping.remember(settings.id_data, "motion_path")
+    settings.motion_earlier = ""  # the chosen file alone; imports set both
     _group_changed(settings, context)
 
 
@@ -116,6 +117,12 @@ _Bake = declaring("_Bake", bake_properties(**_SETTING))
 class MMDSKIN_PG_model(
     _Deformation, _Normals, _Motion, _Physics, _More, _Bake, bpy.types.PropertyGroup
 ):
+    motion_earlier: StringProperty(
+        name="Earlier Motions",
+        description="Motion files that the motion file was merged into by imports",
+        update=_group_changed,
+        **{**_SETTING, "options": {"HIDDEN"}},
+    )
     physics_more: BoolProperty(
         name="More Physics Settings",
         description="Show gravity and other settings that few models need",

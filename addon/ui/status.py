@@ -8,7 +8,7 @@ import bpy
 from ..bake import record
 from ..blender import actions
 from ..blender.translations import tr
-from ..pose import ik_source
+from ..pose import earlier_motions, ik_source
 from ..preview import override, switch
 from ..scene import scene_model
 
@@ -25,10 +25,12 @@ def of_model(model: scene_model.SceneModel) -> str:
         )
     settings = model.armature.mmdskin
     if settings.source == "MOTION":
-        file = os.path.basename(settings.motion_path.replace("\\", "/"))
-        if not file:
+        if not settings.motion_path:
             return tr("Shows the rest pose. Choose a motion file")
-        return tr("Shows '{file}', live. Play it, or bake or export it", file=file)
+        earlier = earlier_motions.read(settings.motion_earlier, "")
+        paths = [*(path for path, _ in earlier), settings.motion_path]
+        names = [os.path.basename(path.replace("\\", "/")) for path in paths]
+        return tr("Shows '{file}', live. Play it, or bake or export it", file=", ".join(names))
     if settings.source == ik_source.SOURCE:
         return tr("Shows the armature's keyframes with MMD's IK. Pose, bake or export it")
     if _is_animated(model.armature):

@@ -9,38 +9,58 @@ if one motion moves the hips and another the feet, IK bends the legs.
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..blender import native
-from ..pose import motion_source
+from ..blender.user_error import UserError
 
 if TYPE_CHECKING:
     import mmdskin
 
 _Tracks = dict[str, tuple[np.ndarray, Sequence[np.ndarray]]]  # frames and columns of the keys
 
+Motion = TypeVar("Motion", bound="_Motion")  # `motion_source.Motion`, which uses this module
+
 _SAME_TIME = 1e-6  # frames of the scene
 _LAST = 2**32 - 1  # last frame that a motion can store
 
 
-def merged(motions: Sequence[motion_source.Motion]) -> motion_source.Motion:
+class _Motion(Protocol):
+    """See `motion_source.Motion`."""
+
+    motion: "mmdskin.Motion"
+    path: str
+    start: float
+    speed: float
+
+    @property
+    def unmatched(self) -> "mmdskin.Unmatched": ...
+
+    @property
+    def scene_range(self) -> tuple[float, float]: ...
+
+    def scene_frames(self, frames: ArrayLike) -> np.ndarray: ...
+
+    def with_motion(
+        self, motion: "mmdskin.Motion", path: str, start: float, speed: float
+    ) -> Any: ...
+
+
+def merged(motions: Sequence[Motion]) -> Motion:
     """The motions of one armature, oldest first, merged into one in scene time."""
     if len(motions) == 1:
         return motions[0]
-    rates = [Fraction(1 / motion.speed).limit_denominator(10_000) for motion in motions]
-    ticks = math.lcm(*(rate.denominator for rate in rates))  # per frame of the scene
     start = min(math.floor(motion.start) for motion in motions)
+    places, speed = _places(motions, start)
     bones: _Tracks = {}
     morphs: _Tracks = {}
     switches: _Tracks = {}
-    for motion, rate in zip(motions, rates, strict=True):
-        offset = round((motion.start - start) * ticks)
+    for motion, (offset, factor) in zip(motions, places, strict=True):
 
-        def times(
-            frames: np.ndarray, offset: int = offset, factor: int = int(rate * ticks)
-        ) -> np.ndarray:
+        def times(frames: np.ndarray, offset: int = offset, factor: int = factor) -> np.ndarray:
             return np.minimum(frames.astype(np.int64) * factor + offset, _LAST)
 
         for track in motion.motion.bones:
@@ -57,12 +77,36 @@ def merged(motions: Sequence[motion_source.Motion]) -> motion_source.Motion:
         properties=_properties(switches),
     )
     newest = motions[-1]
-    return newest.with_motion(whole, newest.path, start, ticks)
+    return newest.with_motion(whole, newest.path, start, speed)
 
 
-def contributing(motions: Sequence[motion_source.Motion]) -> list[motion_source.Motion]:
+def check_rate(whole: Motion, newest: Motion) -> None:
+    """UserError if a merged motion cannot be simulated, because its frames are not those of a VMD."""
+    if whole.speed != newest.speed:
+        raise UserError(
+            "Cannot merge motions with physics at this frame rate: turn Replace on, or"
+            " set the frame rate to 30 fps"
+        )
+
+
+def _places(motions: Sequence[Motion], start: int) -> tuple[list[tuple[int, int]], float]:
+    """The first frame of each motion in the merged one, and how many frames one of its frames is
+    there; and how many frames of the merged one a frame of the scene is."""
+    speed = motions[-1].speed
+    offsets = [(motion.start - start) * speed for motion in motions]
+    if all(
+        m.speed == speed and abs(o - round(o)) < 1e-6 for m, o in zip(motions, offsets, strict=True)
+    ):
+        return [(round(offset), 1) for offset in offsets], speed
+    rates = [Fraction(1 / motion.speed).limit_denominator(10_000) for motion in motions]
+    ticks = math.lcm(*(rate.denominator for rate in rates))  # per frame of the scene
+    pairs = zip(motions, rates, strict=True)
+    return [(round((m.start - start) * ticks), int(rate * ticks)) for m, rate in pairs], ticks
+
+
+def contributing(motions: Sequence[Motion]) -> list[Motion]:
     """The motions that still contribute: a later one may replace all tracks of an earlier one."""
-    found: list[motion_source.Motion] = []
+    found: list[Motion] = []
     begun: dict[tuple, float] = {}
     for motion in reversed(motions):
         starts = _starts(motion)
@@ -73,7 +117,7 @@ def contributing(motions: Sequence[motion_source.Motion]) -> list[motion_source.
     return found
 
 
-def changed_from(earlier: motion_source.Motion, newest: motion_source.Motion) -> float:
+def changed_from(earlier: Motion, newest: Motion) -> float:
     """The scene frame from which a motion changes the earlier one before its own start, or inf.
 
     Between a track's last earlier key and its first new one, MMD interpolates with the new key's
@@ -106,7 +150,7 @@ def _starts_at_rest(track: Any) -> bool:
     return not track.translations[0].any() and not track.rotations[0, :3].any()
 
 
-def _starts(motion: motion_source.Motion) -> dict[tuple[str, str], float]:
+def _starts(motion: Motion) -> dict[tuple[str, str], float]:
     """{(kind, name): scene frame of the first key} of all tracks."""
     tracks = motion.motion
     keys = [("bone", track.name, track.frames) for track in tracks.bones]
