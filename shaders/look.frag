@@ -10,7 +10,6 @@ void main()
 
 #elif PASS == GROUND_SHADOW
 
-uniform vec4 ground_color;
 layout(location = 0) out vec4 out_color; // premultiplied
 
 void main()
@@ -25,18 +24,10 @@ in vec3 surface_normal;
 in vec2 surface_uv;
 in vec2 surface_additional_uv;
 
-uniform float depth_scale; // a power of two
-uniform vec4 diffuse;      // of the lit surface: ambient + light * diffuse
-uniform vec3 to_light;
-uniform sampler2D diffuse_texture;
-uniform sampler2D sphere_texture;
-uniform sampler2D toon_texture; // its first column, the upper row is lit
-uniform vec3 texture_factors[6]; // factor and summand of texture, sphere map and toon
-uniform vec4 specular; // times the color of the light; power
-uniform sampler2DShadow shadow_map;
-uniform mat4 shadow_matrix;  // to the depth map: 0 to 1
-uniform float shadow_offset; // along the normal, against shadows of a surface on itself
-uniform vec3 shaded_toon;    // where no light comes from, after its factors
+layout(binding = TEXTURE_UNIT) uniform sampler2D diffuse_texture;
+layout(binding = SPHERE_UNIT) uniform sampler2D sphere_texture;
+layout(binding = TOON_UNIT) uniform sampler2D toon_texture; // its first column, the upper row is lit
+layout(binding = SHADOW_UNIT) uniform sampler2DShadow shadow_map;
 layout(location = 0) out vec4 out_color; // premultiplied
 
 const float MIN_ALPHA = 0.5 / 255.0;
@@ -67,13 +58,13 @@ float visibility(vec3 n)
 {
     vec3 at = (shadow_matrix * vec4(surface_position + n * shadow_offset, 1.0)).xyz;
     // Clamped: what is behind everything in the map is lit where that is empty.
-    return texture(shadow_map, vec3(at.xy, min(at.z, 1.0)));
+    return texture(shadow_map, vec3(at.xy, min(at.z - shadow_bias, 1.0)));
 }
 #endif
 
 void main()
 {
-    vec4 color = diffuse;
+    vec4 color = vec4(clamp(ambient.rgb + light_color.rgb * diffuse.rgb, 0.0, 1.0), diffuse.a);
     vec3 n = unit(surface_normal);
     // Outside of the condition, in which neighbors' values would be undefined.
     vec3 face = unit(cross(dFdx(surface_position), dFdy(surface_position)));
@@ -82,7 +73,7 @@ void main()
 
 #if TEXTURED
     vec4 texel = texture(diffuse_texture, surface_uv);
-    color *= vec4(texel.rgb * texture_factors[0] + texture_factors[1], texel.a);
+    color *= vec4(texel.rgb * texture_factors[0].rgb + texture_factors[1].rgb, texel.a);
 #endif
 #if SPHERE == SUB_TEXTURE
     vec4 sphere = texture(sphere_texture, surface_additional_uv);
@@ -90,7 +81,7 @@ void main()
     vec4 sphere = texture(sphere_texture, vec2(0.5 + 0.5 * n.x, 0.5 - 0.5 * n.y));
 #endif
 #if SPHERE != NONE
-    sphere.rgb = sphere.rgb * texture_factors[2] + texture_factors[3];
+    sphere.rgb = sphere.rgb * texture_factors[2].rgb + texture_factors[3].rgb;
     color.a *= sphere.a;
 #if SPHERE == ADD
     color.rgb += sphere.rgb;
@@ -103,19 +94,19 @@ void main()
 
     float lit = 1.0;
 #if SELF_SHADOW
-    lit = clamp(3.0 * dot(n, to_light), 0.0, 1.0);
+    lit = clamp(3.0 * dot(n, to_light.xyz), 0.0, 1.0);
 #if RECEIVES
     lit = min(lit, visibility(n));
 #endif
 #if TOON
-    color.rgb *= mix(shaded_toon, vec3(1.0), lit);
+    color.rgb *= mix(shaded_toon.rgb, vec3(1.0), lit);
 #endif
 #elif TOON
-    color.rgb *= toon(dot(n, to_light)) * texture_factors[4] + texture_factors[5];
+    color.rgb *= toon(dot(n, to_light.xyz)) * texture_factors[4].rgb + texture_factors[5].rgb;
 #endif
 #if SPECULAR
-    vec3 half_way = unit(to_light - unit(surface_position));
-    color.rgb += specular.rgb * (lit * pow(max(dot(n, half_way), 0.0), specular.a));
+    vec3 half_way = unit(to_light.xyz - unit(surface_position));
+    color.rgb += specular.rgb * light_color.rgb * (lit * pow(max(dot(n, half_way), 0.0), specular.a));
 #endif
     gl_FragDepth = surface_position.z * depth_scale;
     out_color = vec4(clamp(color.rgb, 0.0, 1.0) * color.a, color.a);

@@ -2,25 +2,16 @@
 // A vertex of the mesh in the look of MMD, of its shadow on the ground, or of the depth map of the light. All vectors are in
 // view space: right, up, forward.
 
-in vec4 position;
-in vec3 normal;
-in vec2 uv;
-in vec2 additional_uv;
-
-uniform vec2 half_extent; // half the image's width and height at distance 1
-uniform float near_plane;
+layout(location = POSITION) in vec4 position;
+layout(location = NORMAL) in vec3 normal;
+layout(location = UV) in vec2 uv;
+layout(location = ADDITIONAL_UV) in vec2 additional_uv;
 
 #if PASS == LOOK
-uniform mat3 view_rotation; // rows: right, up, forward
 out vec3 surface_position;
 out vec3 surface_normal; // unit or zero
 out vec2 surface_uv;
 out vec2 surface_additional_uv;
-#elif PASS == GROUND_SHADOW
-uniform vec4 ground;       // plane: unit normal, height of the camera above it
-uniform vec3 ground_light; // way of the light, scaled so that it goes down by 1
-#else
-uniform mat4 shadow_matrix; // to the depth map: 0 to 1
 #endif
 
 void main()
@@ -34,7 +25,7 @@ void main()
     surface_uv = uv;
     surface_additional_uv = additional_uv;
 #elif PASS == GROUND_SHADOW
-    p += ground_light * (dot(ground.xyz, p) + ground.w);
+    p += ground_light.xyz * (dot(ground.xyz, p) + ground.w);
 #endif
 #if PASS == SHADOW_MAP
     gl_Position = vec4(2.0 * (shadow_matrix * vec4(p, 1.0)).xyz - 1.0, 1.0);

@@ -2,12 +2,9 @@
 // The color of a pixel, or its G-buffer: triangle, depth and normal. The depth is computed from the ray through the
 // pixel's center, as interpolated depths are not exact enough to compare.
 
-uniform float depth_scale; // a power of two
-
 #if PASS == EDGE
 
 in float depth;
-uniform vec4 edge_color; // linear
 layout(location = 0) out vec4 out_color;
 
 void main()
@@ -21,19 +18,11 @@ void main()
 in vec3 surface_normal;
 in vec2 surface_uv;
 
-uniform vec2 half_extent;
-uniform vec2 pixel_size;    // in normalized device coordinates
-uniform mat3 view_rotation; // rows: right, up, forward
-uniform isamplerBuffer triangles;
-uniform samplerBuffer view_positions;
-uniform int first_triangle; // of the material
-uniform bool has_normals;
-uniform sampler2D diffuse_texture;
-uniform vec4 diffuse; // linear
+layout(binding = TEXTURE_UNIT) uniform sampler2D diffuse_texture;
+layout(binding = TRIANGLES_UNIT) uniform isamplerBuffer triangles;
+layout(binding = POSITIONS_UNIT) uniform samplerBuffer view_positions;
 
 #if PASS == COLOR
-uniform vec3 ambient; // linear
-uniform vec3 to_light;
 layout(location = 0) out vec4 out_color; // linear, premultiplied
 #else
 layout(location = 0) out int out_triangle;
@@ -54,7 +43,12 @@ void main()
         discard;
 
     vec3 a = corner(0), b = corner(1), c = corner(2);
-    vec3 ray = vec3((gl_FragCoord.xy * pixel_size - 1.0) * vec2(half_extent.x, -half_extent.y), 1.0);
+#if PASS == COLOR
+    vec2 at = gl_FragCoord.xy * (pixel_size / float(samples)) - 1.0;
+#else
+    vec2 at = gl_FragCoord.xy * pixel_size - 1.0;
+#endif
+    vec3 ray = vec3(at * vec2(half_extent.x, -half_extent.y), 1.0);
     vec3 face = rescale(cross(rescale(b - a), rescale(c - a))); // towards the side that sees the corners clockwise
     float facing = dot(face, ray);
     float depth = a.z + dot(face, a - ray * a.z) / facing;
@@ -64,12 +58,12 @@ void main()
 
     vec3 n = face * view_rotation; // to world space
     vec3 smooth_normal = rescale(surface_normal);
-    if (has_normals && dot(smooth_normal, smooth_normal) > 0.0)
+    if (has_normals != 0 && dot(smooth_normal, smooth_normal) > 0.0)
         n = smooth_normal;
     n = normalize(facing > 0.0 ? -n : n); // a surface seen from behind has the opposite normal
 
 #if PASS == COLOR
-    vec3 light = min(ambient + diffuse.rgb * max(dot(n, to_light), 0.0), 1.0);
+    vec3 light = min(ambient.rgb + diffuse.rgb * max(dot(n, to_light.xyz), 0.0), 1.0);
     out_color = vec4(light * texel.rgb * alpha, alpha);
 #else
     out_triangle = first_triangle + gl_PrimitiveID;

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: MIT
 // A vertex of the mesh, or of the inverted hull (the mesh extruded along its normals) that draws the outlines.
 
-in vec4 position; // in view space: right, up, forward, 1
-in vec3 normal;
-in vec2 uv;
-in float edge_scale;
-
-uniform vec2 half_extent; // half the image's width and height at distance 1
-uniform float near_plane;
+layout(location = POSITION) in vec4 position; // in view space: right, up, forward, 1
+layout(location = NORMAL) in vec3 normal;
+layout(location = UV) in vec2 uv;
+layout(location = EDGE_SCALE) in float edge_scale;
 
 #if PASS == EDGE
-uniform mat3 view_rotation; // rows: right, up, forward
-uniform float edge_size;    // at distance 1
 out float depth;
 #else
 out vec3 surface_normal;
@@ -25,7 +20,7 @@ void main()
     vec3 n = rescale(normal);
     float square = dot(n, n);
     if (square > 0.0)
-        p += view_rotation * n * (inversesqrt(square) * edge_size * edge_scale * max(p.z, 0.0));
+        p += view_rotation * n * (inversesqrt(square) * (edge_unit * edge_size) * edge_scale * max(p.z, 0.0));
     depth = p.z;
 #else
     surface_normal = normal;

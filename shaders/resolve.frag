@@ -2,9 +2,7 @@
 // A pixel of the image: the mean of its samples over the background, as sRGB with straight alpha. RESOLVE takes linear
 // colors, RESOLVE_SRGB those of the look of MMD, which are sRGB numbers.
 
-uniform sampler2D color_samples; // premultiplied
-uniform int samples;             // samples x samples per pixel
-uniform vec4 background;
+layout(binding = TEXTURE_UNIT) uniform sampler2D color_samples; // premultiplied
 
 layout(location = 0) out vec4 out_color;
 

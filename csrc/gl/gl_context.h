@@ -31,18 +31,13 @@
     X(GLenum, GetError, (void))                                                                    \
     X(void, GetIntegerv, (GLenum name, GLint * value))                                             \
     X(const GLubyte *, GetString, (GLenum name))                                                   \
-    X(void, PixelStorei, (GLenum name, GLint value))                                               \
     X(void, ReadBuffer, (GLenum source))                                                           \
     X(void, ReadPixels,                                                                            \
       (GLint x, GLint y, GLsizei width, GLsizei height, GLenum format, GLenum type, void *pixels)) \
-    X(void, Scissor, (GLint x, GLint y, GLsizei width, GLsizei height))                            \
     X(void, TexImage2D,                                                                            \
       (GLenum target, GLint level, GLint internal_format, GLsizei width, GLsizei height,           \
        GLint border, GLenum format, GLenum type, const void *pixels))                              \
     X(void, TexParameteri, (GLenum target, GLenum name, GLint value))                              \
-    X(void, TexSubImage2D,                                                                         \
-      (GLenum target, GLint level, GLint x, GLint y, GLsizei width, GLsizei height, GLenum format, \
-       GLenum type, const void *pixels))                                                           \
     X(void, Viewport, (GLint x, GLint y, GLsizei width, GLsizei height))
 
 typedef struct mmd_gl_1_1 {

@@ -4,9 +4,11 @@
 #include "gl/gl_render.h"
 
 #include "core/base/error.h"
+#include "gl/gl_ground_shadow.h"
 #include "gl/gl_look.h"
 #include "gl/gl_render_output.h"
 #include "gl/gl_renderer.h"
+#include "gl/gl_shadow_map.h"
 #include "gl/gl_thread.h"
 
 #include <math.h>
@@ -16,14 +18,8 @@
 /* Distance of the near plane, relative to the farthest vertex. */
 static const double NEAR_PLANE = 1e-5;
 
-/* From sRGB. Morphs can make components exceed 0 to 1; they are clamped. */
-static void linear_color(const float *srgb, float out[3])
-{
-    for (int i = 0; i < 3; i++) {
-        double c = fmin(fmax((double)srgb[i], 0), 1);
-        out[i] = (float)(c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4));
-    }
-}
+/* An edge of size 1 is one pixel wide in an image of this height. */
+static const double EDGE_IMAGE_HEIGHT = 512;
 
 static void set_depth_range(mmd_gl_renderer *r, double farthest)
 {
@@ -32,6 +28,41 @@ static void set_depth_range(mmd_gl_renderer *r, double farthest)
     r->near_plane = farthest * NEAR_PLANE;
     frexp(r->visible ? farthest : 1, &exponent);
     r->depth_scale = (float)ldexp(1, -exponent - 1);
+}
+
+/* Sets what all programs read of this frame. */
+static void set_uniforms(mmd_gl_renderer *r)
+{
+    const mmd_render_job *job = r->resources.job;
+    const mmd_render_effects *effects = &job->effects;
+    const mmd_render_view *view = &r->view;
+    bool mmd = job->look == MMD_LOOK_MMD;
+    mmd_gl_frame_uniforms frame = {
+        .half_extent = {(float)view->half_extent[0], (float)view->half_extent[1]},
+        .pixel_size = {2 / (float)job->width, 2 / (float)job->height},
+        .near_plane = (float)r->near_plane,
+        .depth_scale = r->depth_scale,
+        .edge_unit = (float)(2 * view->half_extent[1] / EDGE_IMAGE_HEIGHT),
+        .samples = (int32_t)job->samples,
+        .has_normals = job->has_normals};
+    double to_light[3];
+    mmd_gl_renderer_to_view(r, view->to_light, to_light);
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 3; k++)
+            frame.view_rotation[i][k] = (float)view->rotation[i][k];
+        frame.camera[i] = (float)view->position[i];
+        frame.to_light[i] = (float)(mmd ? to_light[i] : view->to_light[i]);
+        if (mmd)
+            frame.light_color[i] =
+                effects->light_colors[(effects->light_color_frames > 1 ? 3 * r->frame : 0) + i];
+    }
+    memcpy(frame.background, job->background, sizeof frame.background);
+    if (!mmd)
+        mmd_gl_linear_color(job->background, frame.background);
+    r->has_shadow_map =
+        r->visible && mmd_gl_render_targets_has_shadow_map(job) && mmd_gl_shadow_map_fit(r, &frame);
+    r->has_ground_shadow = mmd && mmd_gl_ground_shadow_project(r, &frame);
+    mmd_gl_render_uniforms_set_frame(&r->uniforms, &frame);
 }
 
 /* Vertices from memory, which this frame's job has. */
@@ -43,6 +74,7 @@ static bool upload_vertices(mmd_gl_renderer *r, const mmd_render_job *job, bool 
     mmd_render_view_transform(&r->view, job->positions, job->vertex_count, r->view_positions,
                               depth_range);
     set_depth_range(r, depth_range[1]);
+    set_uniforms(r);
     return mmd_gl_render_resources_upload(&r->resources, MMD_GL_RENDER_POSITION, r->view_positions,
                                           err) &&
            (!job->has_normals || !changed ||
@@ -52,12 +84,10 @@ static bool upload_vertices(mmd_gl_renderer *r, const mmd_render_job *job, bool 
 /* Vertices that the device skins, and takes to view space in a second pass. */
 static bool draw_vertices(mmd_gl_renderer *r, const mmd_render_job *job, mmd_error *err)
 {
-    const mmd_gl_render_program *program = &r->programs->passes[MMD_GL_PASS_VIEW];
     const GLuint *buffers = r->resources.buffers;
     size_t vertices = job->vertex_count;
     double farthest;
     mmd_render_view_init(job, 0, &r->view);
-    const double *camera = r->view.position;
     for (int i = MMD_GL_RENDER_POSITION; r->frame == 0 && i <= MMD_GL_RENDER_NORMAL; i++) {
         size_t width = i == MMD_GL_RENDER_POSITION ? 4 : 3;
         glBindBuffer(GL_ARRAY_BUFFER, buffers[i]);
@@ -65,11 +95,14 @@ static bool draw_vertices(mmd_gl_renderer *r, const mmd_render_job *job, mmd_err
                      GL_STREAM_COPY);
     }
     mmd_gl1.Enable(GL_RASTERIZER_DISCARD);
-    bool skinned = mmd_gl_render_skin_draw(
-        r->skin, r->frame, job->has_normals ? buffers[MMD_GL_RENDER_NORMAL] : 0, err);
+    bool skinned =
+        mmd_gl_render_skin_draw(r->skin, r->frame,
+                                job->has_normals ? buffers[MMD_GL_RENDER_NORMAL] : 0, err) &&
+        mmd_gl_render_skin_depth(r->skin, r->frame, &r->view, &farthest, err);
     if (skinned) {
-        mmd_gl_renderer_use(r, program);
-        glUniform3f(program->camera, (float)camera[0], (float)camera[1], (float)camera[2]);
+        set_depth_range(r, farthest);
+        set_uniforms(r);
+        glUseProgram(r->programs->passes[MMD_GL_PASS_VIEW]);
         glBindVertexArray(r->skin->vertex_array);
         glBindBufferBase(GL_TRANSFORM_FEEDBACK_BUFFER, 0, buffers[MMD_GL_RENDER_POSITION]);
         glBeginTransformFeedback(GL_POINTS);
@@ -78,10 +111,7 @@ static bool draw_vertices(mmd_gl_renderer *r, const mmd_render_job *job, mmd_err
     }
     mmd_gl1.Disable(GL_RASTERIZER_DISCARD);
     mmd_gl_render_resources_bind(&r->resources);
-    if (!skinned || !mmd_gl_render_skin_depth(r->skin, r->frame, &r->view, &farthest, err))
-        return false;
-    set_depth_range(r, farthest);
-    return true;
+    return skinned;
 }
 
 /* The vertices of this frame from wherever they come. */
@@ -116,48 +146,19 @@ static bool upload_frame(mmd_gl_renderer *r, size_t frame, mmd_error *err)
                                           slice.effects.additional_uvs, err);
 }
 
-static void draw_surfaces(const mmd_gl_renderer *r, const mmd_gl_render_program *program)
+static void draw_surfaces(const mmd_gl_renderer *r, mmd_gl_render_pass pass,
+                          const mmd_gl_framebuffer *to)
 {
     const mmd_render_job *job = r->resources.job;
+    mmd_gl_renderer_begin(r->programs->passes[pass], to);
     mmd_gl1.CullFace(GL_BACK);
+    mmd_gl1.Enable(GL_DEPTH_TEST);
     size_t first = 0;
-    for (size_t i = 0; i < job->material_count; i++) {
-        const mmd_render_material *material = &job->materials[i];
-        float diffuse[3], ambient[3];
-        linear_color(material->diffuse, diffuse);
-        linear_color(material->ambient, ambient);
-        material->flags &MMD_MATERIAL_DOUBLE_SIDED ? mmd_gl1.Disable(GL_CULL_FACE)
-                                                   : mmd_gl1.Enable(GL_CULL_FACE);
-        mmd_gl1.BindTexture(GL_TEXTURE_2D, material->texture < 0
-                                               ? r->resources.white_texture
-                                               : r->resources.textures[material->texture]);
-        glUniform4f(program->diffuse, diffuse[0], diffuse[1], diffuse[2],
-                    mmd_gl_clamp01(material->diffuse[3]));
-        glUniform3fv(program->ambient, 1, ambient);
-        glUniform1i(program->first_triangle, (GLint)first);
-        mmd_gl_renderer_draw(first, material->triangle_count);
-        first += material->triangle_count;
-    }
-}
-
-static void draw_edges(const mmd_gl_renderer *r, const mmd_gl_render_program *program)
-{
-    const mmd_render_job *job = r->resources.job;
-    double unit = mmd_gl_renderer_edge_unit(r);
-    mmd_gl1.CullFace(GL_FRONT);
-    mmd_gl1.Enable(GL_CULL_FACE);
-    size_t first = 0;
-    for (size_t i = 0; i < job->material_count; i++) {
-        const mmd_render_material *material = &job->materials[i];
-        if (material->flags & MMD_MATERIAL_EDGE) {
-            float color[3];
-            linear_color(material->edge_color, color);
-            glUniform4f(program->edge_color, color[0], color[1], color[2],
-                        mmd_gl_clamp01(material->edge_color[3]));
-            glUniform1f(program->edge_size, (float)(unit * (double)material->edge_size));
-            mmd_gl_renderer_draw(first, material->triangle_count);
-        }
-        first += material->triangle_count;
+    for (size_t i = 0; i < job->material_count; first += job->materials[i++].triangle_count) {
+        int32_t texture = job->materials[i].texture;
+        mmd_gl1.BindTexture(GL_TEXTURE_2D, texture < 0 ? r->resources.white_texture
+                                                       : r->resources.textures[texture]);
+        mmd_gl_renderer_draw_material(r, i, first);
     }
 }
 
@@ -169,33 +170,20 @@ static void clear_depth(void)
 
 static void draw_lambert(const mmd_gl_renderer *r)
 {
-    const mmd_gl_render_program *passes = r->programs->passes;
-    mmd_gl_renderer_begin(r, &passes[MMD_GL_PASS_COLOR], &r->resources.targets->samples);
-    mmd_gl1.Enable(GL_DEPTH_TEST);
     mmd_gl1.Enable(GL_BLEND);
-    draw_surfaces(r, &passes[MMD_GL_PASS_COLOR]);
-    if (r->resources.job->edges) {
-        mmd_gl_renderer_begin(r, &passes[MMD_GL_PASS_EDGE], &r->resources.targets->samples);
-        draw_edges(r, &passes[MMD_GL_PASS_EDGE]);
-    }
+    draw_surfaces(r, MMD_GL_PASS_COLOR, &r->resources.targets->samples);
+    if (r->resources.job->edges)
+        mmd_gl_renderer_draw_edges(r);
 }
 
 /* Averages the samples, in linear colors unless the look has none. */
 static void resolve(const mmd_gl_renderer *r)
 {
-    const mmd_render_job *job = r->resources.job;
-    bool linear = job->look != MMD_LOOK_MMD;
-    const mmd_gl_render_program *program =
-        &r->programs->passes[linear ? MMD_GL_PASS_RESOLVE : MMD_GL_PASS_RESOLVE_SRGB];
-    float background[3];
-    memcpy(background, job->background, sizeof background);
-    if (linear)
-        linear_color(job->background, background);
-    mmd_gl_renderer_begin(r, program, &r->resources.targets->image);
+    bool linear = r->resources.job->look != MMD_LOOK_MMD;
+    mmd_gl_renderer_begin(
+        r->programs->passes[linear ? MMD_GL_PASS_RESOLVE : MMD_GL_PASS_RESOLVE_SRGB],
+        &r->resources.targets->image);
     mmd_gl1.BindTexture(GL_TEXTURE_2D, r->resources.targets->samples.texture);
-    glUniform1i(program->samples, (GLint)job->samples);
-    glUniform4f(program->background, background[0], background[1], background[2],
-                job->background[3]);
     mmd_gl1.DrawArrays(GL_TRIANGLES, 0, 3);
 }
 
@@ -222,8 +210,7 @@ static void draw_gbuffer(const mmd_gl_renderer *r)
     static const GLint no_triangle[4] = {-1, -1, -1, -1};
     static const GLfloat no_normal[4] = {0}, no_depth[4] = {INFINITY, 0, 0, 0};
     const mmd_render_job *job = r->resources.job;
-    mmd_gl_renderer_begin(r, &r->programs->passes[MMD_GL_PASS_GBUFFER],
-                          &r->resources.targets->gbuffer);
+    glBindFramebuffer(GL_FRAMEBUFFER, r->resources.targets->gbuffer.name);
     if (job->triangle_buffer)
         glClearBufferiv(GL_COLOR, MMD_GL_GBUFFER_TRIANGLE, no_triangle);
     if (job->depth_buffer)
@@ -231,9 +218,8 @@ static void draw_gbuffer(const mmd_gl_renderer *r)
     if (job->normal_buffer)
         glClearBufferfv(GL_COLOR, MMD_GL_GBUFFER_NORMAL, no_normal);
     clear_depth();
-    mmd_gl1.Enable(GL_DEPTH_TEST);
     if (r->visible)
-        draw_surfaces(r, &r->programs->passes[MMD_GL_PASS_GBUFFER]);
+        draw_surfaces(r, MMD_GL_PASS_GBUFFER, &r->resources.targets->gbuffer);
     mmd_gl1.Disable(GL_DEPTH_TEST);
     mmd_gl1.Disable(GL_CULL_FACE);
 }
@@ -263,7 +249,8 @@ static bool init_renderer(mmd_gl_renderer *r, const render_request *request, mmd
         !mmd_gl_render_skin_init(r->skin, request->skin, request->on_device, r->context, err))
         return false;
     r->resources.order = r->skin ? r->skin->order : NULL;
-    return mmd_gl_render_resources_init(&r->resources, err);
+    return mmd_gl_render_resources_init(&r->resources, err) &&
+           mmd_gl_render_uniforms_init(&r->uniforms, r->resources.job, err);
 }
 
 /* Restores the framebuffer and the state that skinning sets only once for the context. */
@@ -291,6 +278,7 @@ static bool render(mmd_gl_context *context, void *arg, mmd_error *err)
     if (mmd_gl_context_hangs(context)) /* leaves the objects, which the device may still use */
         return false;
     mmd_gl_render_resources_free(&r.resources, ok);
+    mmd_gl_render_uniforms_free(&r.uniforms);
     mmd_gl_render_skin_free(&skin);
     glBindFramebuffer(GL_FRAMEBUFFER, (GLuint)framebuffer);
     mmd_gl1.Viewport(0, 0, 1, 1);

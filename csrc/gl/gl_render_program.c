@@ -9,30 +9,12 @@
 
 #include <stdio.h>
 
-enum { HEADER_SIZE = 1024 };
-
-static const char *const attributes[MMD_GL_RENDER_ATTRIBUTE_COUNT] = {
-    "position", "normal", "uv", "edge_scale", "additional_uv"};
+enum { HEADER_SIZE = 2048 };
 
 static GLuint compile_stage(GLenum stage, const char *header, const char *source, mmd_error *err)
 {
-    const char *sources[] = {header, mmd_shader_rescale_glsl, source};
-    return mmd_gl_program_compile(stage, sources, 3, err);
-}
-
-static void find_uniforms(mmd_gl_render_program *program)
-{
-#define FIND_UNIFORM(uniform) program->uniform = glGetUniformLocation(program->name, #uniform);
-    MMD_GL_RENDER_UNIFORMS(FIND_UNIFORM)
-#undef FIND_UNIFORM
-    glUseProgram(program->name);
-    glUniform1i(program->diffuse_texture, MMD_GL_TEXTURE_UNIT);
-    glUniform1i(program->color_samples, MMD_GL_TEXTURE_UNIT);
-    glUniform1i(program->triangles, MMD_GL_TRIANGLES_UNIT);
-    glUniform1i(program->view_positions, MMD_GL_POSITIONS_UNIT);
-    glUniform1i(program->sphere_texture, MMD_GL_SPHERE_UNIT);
-    glUniform1i(program->toon_texture, MMD_GL_TOON_UNIT);
-    glUniform1i(program->shadow_map, MMD_GL_SHADOW_UNIT);
+    const char *sources[] = {header, mmd_shader_uniforms_glsl, mmd_shader_rescale_glsl, source};
+    return mmd_gl_program_compile(stage, sources, 4, err);
 }
 
 /* The names of all passes and of what a variant may have, and the values of this one. */
@@ -46,7 +28,13 @@ static void write_header(mmd_gl_render_pass pass, const mmd_gl_look_variant *var
 #define PASS_MACRO(name) {#name, MMD_GL_PASS_##name},
         MMD_GL_RENDER_PASSES(PASS_MACRO)
 #undef PASS_MACRO
-            {"PASS", (int)pass},
+#define ATTRIBUTE_MACRO(name) {#name, MMD_GL_RENDER_##name},
+            MMD_GL_RENDER_ATTRIBUTES(ATTRIBUTE_MACRO)
+#undef ATTRIBUTE_MACRO
+#define UNIT_MACRO(name) {#name "_UNIT", MMD_GL_##name##_UNIT},
+                MMD_GL_RENDER_UNITS(UNIT_MACRO)
+#undef UNIT_MACRO
+                    {"PASS", (int)pass},
         {"NONE", MMD_SPHERE_NONE},
         {"MULTIPLY", MMD_SPHERE_MULTIPLY},
         {"ADD", MMD_SPHERE_ADD},
@@ -57,7 +45,7 @@ static void write_header(mmd_gl_render_pass pass, const mmd_gl_look_variant *var
         {"SELF_SHADOW", variant->self_shadow},
         {"RECEIVES", variant->receives},
         {"SPHERE", (int)variant->sphere}};
-    int used = snprintf(header, HEADER_SIZE, "#version 330 core\n");
+    int used = snprintf(header, HEADER_SIZE, "#version 430 core\n");
     for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
         used += snprintf(header + used, HEADER_SIZE - (size_t)used, "#define %s %d\n",
                          macros[i].name, macros[i].value);
@@ -85,8 +73,9 @@ static stage_sources sources_of(mmd_gl_render_pass pass)
     }
 }
 
-static bool make_program(mmd_gl_render_program *out, mmd_gl_render_pass pass,
-                         const mmd_gl_look_variant *variant, mmd_error *err)
+/* 0 if the driver refuses it. */
+static GLuint make_program(mmd_gl_render_pass pass, const mmd_gl_look_variant *variant,
+                           mmd_error *err)
 {
     char header[HEADER_SIZE];
     write_header(pass, variant, header);
@@ -105,21 +94,14 @@ static bool make_program(mmd_gl_render_program *out, mmd_gl_render_pass pass,
             glAttachShader(name, fragment);
         else
             glTransformFeedbackVaryings(name, 1, captured, GL_SEPARATE_ATTRIBS);
-        for (GLuint i = 0; i < MMD_GL_RENDER_ATTRIBUTE_COUNT; i++)
-            glBindAttribLocation(name, i, attributes[i]);
-        glBindAttribLocation(name, MMD_GL_RENDER_POSITION,
-                             fragment ? "position" : "model_position");
     }
     bool linked = name && mmd_gl_program_link(name, err);
     glDeleteShader(vertex);
     glDeleteShader(fragment);
-    if (!linked) {
-        glDeleteProgram(name);
-        return false;
-    }
-    out->name = name;
-    find_uniforms(out);
-    return true;
+    if (linked)
+        return name;
+    glDeleteProgram(name);
+    return 0;
 }
 
 const mmd_gl_render_programs *mmd_gl_render_programs_get(mmd_gl_context *context, mmd_error *err)
@@ -133,9 +115,9 @@ const mmd_gl_render_programs *mmd_gl_render_programs_get(mmd_gl_context *context
         return NULL;
     }
     for (int pass = 0; pass < MMD_GL_PASS_LOOK; pass++)
-        if (!make_program(&made->passes[pass], (mmd_gl_render_pass)pass, &none, err)) {
+        if (!(made->passes[pass] = make_program((mmd_gl_render_pass)pass, &none, err))) {
             while (pass-- > 0)
-                glDeleteProgram(made->passes[pass].name);
+                glDeleteProgram(made->passes[pass]);
             return NULL;
         }
     return context->render_programs = made;
@@ -150,10 +132,11 @@ static size_t variant_index(const mmd_gl_look_variant *v)
     return index;
 }
 
-const mmd_gl_render_program *mmd_gl_look_program_get(mmd_gl_context *context,
-                                                     const mmd_gl_look_variant *variant,
-                                                     mmd_error *err)
+GLuint mmd_gl_look_program_get(mmd_gl_context *context, const mmd_gl_look_variant *variant,
+                               mmd_error *err)
 {
-    mmd_gl_render_program *program = &context->render_programs->looks[variant_index(variant)];
-    return program->name || make_program(program, MMD_GL_PASS_LOOK, variant, err) ? program : NULL;
+    GLuint *program = &context->render_programs->looks[variant_index(variant)];
+    if (!*program)
+        *program = make_program(MMD_GL_PASS_LOOK, variant, err);
+    return *program;
 }

@@ -4,30 +4,31 @@
 
 #include "gl/gl_render_resources.h"
 #include "gl/gl_render_skin.h"
+#include "gl/gl_render_uniforms.h"
 
 /* The state of a render job while a frame is drawn, and what the looks have in common. */
 typedef struct mmd_gl_renderer {
     mmd_gl_context *context;
     const mmd_gl_render_programs *programs;
     mmd_gl_render_resources resources;
+    mmd_gl_render_uniforms uniforms;
     mmd_gl_render_skin *skin; /* NULL: the job has positions */
     size_t frame;
     float *view_positions; /* (V,4) of the current frame, unless it is skinned on the device */
     mmd_render_view view;
     double near_plane;
     float depth_scale;
-    bool visible;
+    bool visible, has_shadow_map, has_ground_shadow;
 } mmd_gl_renderer;
 
-/* Activates a program and sets the uniforms that all passes share. */
-void mmd_gl_renderer_use(const mmd_gl_renderer *renderer, const mmd_gl_render_program *program);
+/* Activates a program, and draws to a framebuffer from then on. */
+void mmd_gl_renderer_begin(GLuint program, const mmd_gl_framebuffer *to);
 
-/* The same, and draws to a framebuffer from then on. */
-void mmd_gl_renderer_begin(const mmd_gl_renderer *renderer, const mmd_gl_render_program *program,
-                           const mmd_gl_framebuffer *to);
-
-/* Draws `count` triangles of the mesh. */
+/* Draws `count` triangles of the mesh; a material, whose uniforms the program reads; the edges of
+   all materials that have them. */
 void mmd_gl_renderer_draw(size_t first, size_t count);
+void mmd_gl_renderer_draw_material(const mmd_gl_renderer *renderer, size_t material, size_t first);
+void mmd_gl_renderer_draw_edges(const mmd_gl_renderer *renderer);
 
 /* Draws the visible materials that have a flag, with or without the back faces of single-sided
    ones; consecutive ones at once. */
@@ -39,15 +40,7 @@ static inline bool mmd_gl_renderer_is_visible(const mmd_render_material *materia
     return material->diffuse[3] > 0;
 }
 
-/* The color of the light in the current frame. */
-const float *mmd_gl_renderer_light_color(const mmd_gl_renderer *renderer);
-
 /* Rotates a direction to view space. */
 void mmd_gl_renderer_to_view(const mmd_gl_renderer *renderer, const double v[3], double out[3]);
-
-/* The width of an edge of size 1 at distance 1. */
-double mmd_gl_renderer_edge_unit(const mmd_gl_renderer *renderer);
-
-float mmd_gl_clamp01(float x);
 
 #endif

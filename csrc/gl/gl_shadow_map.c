@@ -6,7 +6,6 @@
 #include "core/math/vec3.h"
 
 #include <math.h>
-#include <string.h>
 
 /* The depth map's bias against shadows of a surface on itself, and its empty border, in pixels. */
 static const double OFFSET = 1.5, BIAS = 0.5, BORDER = 2;
@@ -91,7 +90,7 @@ static void find_bounds(const mmd_gl_renderer *r, double axes[3][3], bounds *cas
 
 /* Fits the map to what is seen of what casts shadows: an orthographic view along the light. False
    if there is nothing. */
-bool mmd_gl_shadow_map_fit(const mmd_gl_renderer *r, mmd_gl_shadow_view *out)
+bool mmd_gl_shadow_map_fit(const mmd_gl_renderer *r, mmd_gl_frame_uniforms *out)
 {
     double to_light[3], axes[3][3];
     bounds casting, receiving;
@@ -117,30 +116,27 @@ bool mmd_gl_shadow_map_fit(const mmd_gl_renderer *r, mmd_gl_shadow_view *out)
     size = size > 0 ? size : 1;
     double texel = size / (pixels - 2 * BORDER);
     size = texel * pixels;
-    out->offset = (float)(OFFSET * texel);
+    out->shadow_offset = (float)(OFFSET * texel);
     double depth = max[2] - min[2] + 2 * texel;
     const double lengths[3] = {size, size, depth};
     for (int i = 0; i < 3; i++) {
         double middle = (min[i] + max[i]) / 2;
         for (int k = 0; k < 3; k++)
-            out->caster[4 * i + k] = (float)(axes[i][k] / lengths[i]);
-        out->caster[4 * i + 3] = (float)(0.5 - middle / lengths[i]);
+            out->shadow_matrix[i][k] = (float)(axes[i][k] / lengths[i]);
+        out->shadow_matrix[i][3] = (float)(0.5 - middle / lengths[i]);
     }
-    const float last[4] = {0, 0, 0, 1};
-    memcpy(out->caster + 12, last, sizeof last);
-    memcpy(out->receiver, out->caster, sizeof out->receiver);
-    out->receiver[4 * 2 + 3] -= (float)(BIAS * texel / depth);
+    out->shadow_matrix[3][3] = 1;
+    out->shadow_bias = (float)(BIAS * texel / depth);
     return true;
 }
 
 /* Single-sided surfaces cast shadows where the light sees their front: closed ones are the same
    from both sides, and half the triangles are enough. */
-void mmd_gl_shadow_map_draw(const mmd_gl_renderer *r, const mmd_gl_shadow_view *view)
+void mmd_gl_shadow_map_draw(const mmd_gl_renderer *r)
 {
     static const GLfloat farthest = 1;
-    const mmd_gl_render_program *program = &r->programs->passes[MMD_GL_PASS_SHADOW_MAP];
-    mmd_gl_renderer_begin(r, program, &r->resources.targets->shadow);
-    glUniformMatrix4fv(program->shadow_matrix, 1, GL_TRUE, view->caster);
+    mmd_gl_renderer_begin(r->programs->passes[MMD_GL_PASS_SHADOW_MAP],
+                          &r->resources.targets->shadow);
     mmd_gl1.Enable(GL_DEPTH_TEST);
     glClearBufferfv(GL_DEPTH, 0, &farthest);
     mmd_gl1.CullFace(GL_FRONT); /* as it counts in the map, which is not upside down as the image */
