@@ -103,7 +103,7 @@ class MMDSKIN_OT_bake(
         return job.Job(context, models, poses, deformations, options)
 
     def _options(self, scene: bpy.types.Scene, normals: bool | None) -> Options:
-        frames: tuple[float, ...] = (scene.frame_current,)
+        frames: tuple[float, ...] = (playhead.frame(scene),)
         samples = 1
         if self.range != "CURRENT":
             first, last = scene.frame_start, scene.frame_end
@@ -150,7 +150,7 @@ class MMDSKIN_OT_bake(
             self.report({"INFO"}, note)
         frames, samples = baking.options.frames, baking.options.samples
         if len(frames) == 1:
-            what = tr("frame {frame}", frame=frames[0])
+            what = tr("frame {frame}", frame=f"{frames[0]:.7g}")
         else:
             what = tr_count("1 frame", "{count} frames", (len(frames) - 1) // samples + 1)
         meshes, vertices = _meshes(baking.result.meshes), baking.result.vertices

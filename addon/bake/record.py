@@ -127,7 +127,7 @@ def begin(obj: bpy.types.Object, armature: bpy.types.Object, live: bool = False)
     modifier = obj.modifiers.active
     # The modifier of a live mesh from another file is turned off with the Armature modifier.
     from_library = _is_from_library(obj)
-    on = switch.is_on(armature) and not from_library
+    on = switch.is_live(obj) and not from_library
     state = BakeState(
         active_modifier=modifier.name if modifier else "",
         had_keys=keys is not None,
@@ -136,8 +136,10 @@ def begin(obj: bpy.types.Object, armature: bpy.types.Object, live: bool = False)
         pinned=obj.show_only_shape_key,
         preview=live or on,
     )
-    if on:
-        switch.disable(armature)
+    if not from_library:
+        # Meshes that are not baked, such as those of excluded collections, stay live.
+        switch.disable_meshes([obj])
+        switch.forget_error(armature)
     state.mesh_animated = obj.data.animation_data is not None
     if not from_library:
         state.sdef = mmd_tools.suspend_sdef(obj)

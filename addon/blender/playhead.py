@@ -23,9 +23,15 @@ def is_unseen(depsgraph: bpy.types.Depsgraph) -> bool:
     return _unseen and depsgraph.mode == "VIEWPORT"
 
 
+def frame(scene: bpy.types.Scene) -> float:
+    """The scene's current frame, with the part of a frame that it may be between two of them."""
+    part = scene.frame_subframe
+    return scene.frame_current + part if part else scene.frame_current
+
+
 def time(scene: bpy.types.Scene) -> float:
     """The scene's animation time, as drivers get it."""
-    return (scene.frame_current + scene.frame_subframe) * stretch(scene)
+    return frame(scene) * stretch(scene)
 
 
 class Playhead:

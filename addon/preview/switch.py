@@ -82,9 +82,16 @@ def refresh(armature: bpy.types.Object) -> str | None:
 
 
 def switch_on_again(armature: bpy.types.Object) -> str | None:
-    """As `enable`, but returns an error message or None."""
+    """As `enable`, but returns an error message or None.
+
+    Meshes that are baked stay baked, and those that are live in excluded collections follow, too.
+    """
+    shown = scene_model.meshes_of(armature, bpy.context.view_layer)
+    meshes = dict.fromkeys((*shown, *filter(is_live, objects_of(armature))))
+    unbaked = tuple(obj for obj in meshes if not _is_baked(obj))
+    name = (scene_model.root_of(armature) or armature).name
     try:
-        enable(scene_model.model_of(armature, bpy.context.view_layer))
+        enable(scene_model.SceneModel(name, armature, unbaked))
     except UserError as error:
         tick.live_of(armature).said = error
         return str(error)

@@ -6,6 +6,7 @@ import sys
 from unittest import mock
 
 import bpy
+import case
 import fingerprint
 import numpy as np
 import scene
@@ -15,6 +16,16 @@ from files import motion_file
 from mathutils import Matrix
 
 TARGETS = (("SHAPE_KEYS", {}), ("MESH_CACHE", {}), ("CORRECTIVE", {"corrective": "KEYED"}))
+
+
+def excludable(mesh):
+    """A copy of a mesh object, in a collection of its own."""
+    copy = mesh.copy()
+    copy.data = mesh.data.copy()
+    collection = bpy.data.collections.new("coat")
+    bpy.context.scene.collection.children.link(collection)
+    collection.objects.link(copy)
+    return copy
 
 
 class Motion(MotionCase):
@@ -184,6 +195,28 @@ class Motion(MotionCase):
         self.bake(**self.files(), range="CURRENT")
         self.assert_plays({7: 7})
 
+    def test_another_pose_source_reaches_live_meshes_of_excluded_collections(self):
+        settings, other = self.armature.mmdskin, excludable(self.mesh)
+        settings.preview = True
+        coat = bpy.context.view_layer.layer_collection.children["coat"]
+        coat.exclude = True
+        bpy.context.view_layer.update()
+        for name, value in self.files().items():
+            setattr(settings, name, value)
+        coat.exclude = False
+        self.assert_plays({7: 7})
+        self.assert_close(scene.evaluated_positions(other), self.of_file((7,))[0])
+
+    def test_one_moment_between_frames(self):
+        """Where the playhead is, as live."""
+        for target, _ in TARGETS[:2]:
+            with self.subTest(target):
+                bpy.context.scene.frame_set(7, subframe=0.5)
+                self.bake(target, **self.files(), range="CURRENT")
+                (expected,) = self.of_file((7.5,))
+                self.assert_close(scene.evaluated_positions(self.mesh), expected)
+                bpy.ops.mmdskin.clear_bake()
+
     def test_a_missing_motion_is_rejected(self):
         files = self.files() | {"motion_path": os.path.join(self.folder.name, "無い.vmd")}
         self.assert_refused("'無い.vmd' cannot be opened", **files)
@@ -233,6 +266,34 @@ class Preview(Range):
         self.bake("CORRECTIVE", corrective="KEYED")
         bpy.ops.mmdskin.clear_bake()
         self.assertTrue(settings.preview)
+
+    def test_stays_on_in_excluded_collections(self):
+        """What is not baked is live before, during and after the bake, with the settings of that time."""
+        settings = self.scene.armature.mmdskin
+        other = excludable(self.mesh)
+        settings.preview = True
+        bpy.context.scene.frame_set(4)
+        expected = scene.evaluated_positions(other)
+        children = bpy.context.view_layer.layer_collection.children
+        is_live = sys.modules["addon_package"].preview.switch.is_live
+        for target, more in TARGETS:
+            with self.subTest(target):
+                children["coat"].exclude = True
+                self.bake(target, **more)
+                self.assertEqual([is_live(self.mesh), is_live(other)], [False, True])
+                settings.use_mmd_normals = not settings.use_mmd_normals
+                settings.use_mmd_normals = not settings.use_mmd_normals
+                self.assertEqual(case.live_errors(), [])
+                children["coat"].exclude = False
+                bpy.context.scene.frame_set(4)
+                self.assert_close(scene.evaluated_positions(other), expected)
+                children["coat"].exclude = True
+                bpy.ops.mmdskin.clear_bake()
+                self.assertEqual([is_live(self.mesh), is_live(other)], [True, True])
+                children["coat"].exclude = False
+                bpy.context.scene.frame_set(4)
+                for mesh in (self.mesh, other):
+                    self.assert_close(scene.evaluated_positions(mesh), expected)
 
     def test_stays_on_when_a_bake_fails(self):
         settings = self.scene.armature.mmdskin
