@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import mmdskin
 from mmdskin import command_input
 from mmdskin.command_error import CommandError, warn
+from mmdskin.texture_files import texture_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,7 +46,8 @@ def run(options: Any) -> int:
 
 def of_model(model: mmdskin.Model, path: str) -> dict[str, Any]:
     types = Counter(model.deform.tolist())
-    missing = [i for i, found in command_input.texture_paths(model, path).items() if not found]
+    paths = texture_paths(model, os.path.dirname(path))
+    missing = [index for index, found in paths.items() if not found]
     return {
         "kind": "model",
         "name": model.name,

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import os
-import posixpath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import mmdskin
 from mmdskin.command_error import CommandError, warn
+from mmdskin.texture_files import read_textures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,49 +92,10 @@ def physics(options: Any) -> mmdskin.Physics | None:
     return physics_settings(options) if options.physics else None
 
 
-def texture_paths(model: mmdskin.Model, path: str) -> dict[int, str | None]:
-    """The file of each texture, None if it is missing: with either slash, in any case."""
-    folder = os.path.dirname(path)
-    return {index: _find(folder, name) for index, name in enumerate(model.textures)}
-
-
-def _find(folder: str, name: str) -> str | None:
-    name = posixpath.normpath(name.replace("\\", "/"))
-    if name.startswith(("/", "..")) or ":" in name:
-        return None  # outside the model's folder
-    path = folder
-    for part in name.split("/"):
-        exact = os.path.join(path, part)
-        if not os.path.exists(exact):
-            try:
-                others = os.listdir(path or ".")
-            except OSError:
-                return None
-            alike = [one for one in others if one.casefold() == part.casefold()]
-            exact = os.path.join(path, sorted(alike)[0]) if alike else exact
-        path = exact
-    return path if os.path.isfile(path) else None
-
-
 def textures(model: mmdskin.Model, path: str) -> dict[int, NDArray[np.uint8]]:
-    """The images of the textures, for render(); Pillow reads them. Warns of those that it lacks."""
-    paths = texture_paths(model, path)
-    for index, found in paths.items():
-        if found is None:
-            warn(f"{path}: texture {model.textures[index]}: not found")
-    there = {index: found for index, found in paths.items() if found}
-    if not there:
-        return {}
+    """The images of the textures, for render(). Warns of those that it lacks."""
     try:
-        from PIL import Image
-    except ImportError:
-        warn(f"{path}: drawn without textures, which Pillow reads: pip install pillow")
+        return read_textures(model, os.path.dirname(path), lambda text: warn(f"{path}: {text}"))
+    except ImportError as error:
+        warn(f"{path}: drawn without textures. {error}")
         return {}
-    images = {}
-    for index, found in there.items():
-        try:
-            with Image.open(found) as image:
-                images[index] = np.asarray(image.convert("RGBA"))
-        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-            warn(f"{found}: {error}")
-    return images

@@ -33,6 +33,13 @@ def read(source: Any) -> bytes:
     return view.tobytes()
 
 
+def path_of(source: Any) -> str | None:
+    """The absolute path of what read() has read; None of contents and open files."""
+    if isinstance(source, str) or (hasattr(source, "__fspath__") and not hasattr(source, "read")):
+        return os.path.abspath(os.fsdecode(source))
+    return None
+
+
 def _read_file(file: Any) -> bytes:
     if not _may_be_endless(file):
         return _bytes(file.read())

@@ -397,6 +397,8 @@ PyObject *mmd_py_model_replace(PyObject *self, PyObject *args, PyObject *kwargs)
     memcpy(b.model.index_sizes, model->index_sizes, sizeof b.model.index_sizes);
     PyObject *made = ok ? build(mmd_py_state_of(self), &b) : NULL;
     mmd_py_record_parser_free(&b.parser);
+    if (made)
+        mmd_py_model_copy_path(self, made);
     return made;
 }
 

@@ -21,6 +21,7 @@ typedef struct model_object {
     PyObject_HEAD
     PyObject *owner;
     PyObject *bytes;          /* of the file; NULL until file_bytes() if there is none */
+    PyObject *path;           /* of the file, str or None; NULL: None */
     PyObject *tuples[TUPLES]; /* cached tuples of records */
     mmd_arena names_arena;    /* of name_indices */
     mmd_py_model_name_index name_indices[MMD_PY_MODEL_NAME_KIND_COUNT];
@@ -188,7 +189,13 @@ PyObject *mmd_py_model_load(PyObject *module, PyObject *source)
         return NULL;
     PyObject *model = load(mmd_py_state_of_module(module), bytes);
     Py_DECREF(bytes);
-    return model;
+    PyObject *path = model ? mmd_py_object_call(MMD_PY_FILE_IO, "path_of", "(O)", source) : NULL;
+    if (path) {
+        ((model_object *)model)->path = path;
+        return model;
+    }
+    Py_XDECREF(model);
+    return NULL;
 }
 
 static int model_traverse(PyObject *self, visitproc visit, void *arg)
@@ -212,6 +219,7 @@ static void model_dealloc(PyObject *self)
     mmd_arena_free(&model->names_arena);
     mmd_arena_free(&model->extras_arena);
     Py_CLEAR(model->bytes);
+    Py_CLEAR(model->path);
     Py_CLEAR(model->owner);
     mmd_py_object_free(self);
 }
@@ -306,6 +314,18 @@ static PyObject *get_text(PyObject *self, void *offset)
 {
     const char *model = (const char *)((model_object *)self)->model;
     return mmd_py_record_str(*(const mmd_text *)(model + (size_t)offset));
+}
+
+static PyObject *get_path(PyObject *self, void *unused)
+{
+    (void)unused;
+    PyObject *path = ((model_object *)self)->path;
+    return Py_NewRef(path ? path : Py_None);
+}
+
+void mmd_py_model_copy_path(PyObject *model, PyObject *to)
+{
+    ((model_object *)to)->path = Py_XNewRef(((model_object *)model)->path);
 }
 
 static PyObject *get_version(PyObject *self, void *unused)
@@ -425,6 +445,10 @@ static PyGetSetDef model_members[] = {
     TEXT(comment, "Comment, str."),
     TEXT(comment_english, "English comment, str."),
     {"version", get_version, NULL, "Version of the file format, float: 2.0 or 2.1; 1.0 for PMD.",
+     NULL},
+    {"path", get_path, NULL,
+     "Absolute path of the file, str; None if the model was not loaded from one, or was pickled.\n"
+     "replace() keeps it.",
      NULL},
     ARRAY(positions, "(V,3) float32, read-only: rest positions in model units."),
     ARRAY(normals, "(V,3) float32, read-only: rest normals as in the file."),

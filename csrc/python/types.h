@@ -50,6 +50,8 @@ const mmd_model *mmd_py_model_data(PyObject *model);
 const mmd_rig *mmd_py_model_rig(PyObject *model);
 mmd_py_mesh_cache *mmd_py_model_mesh_cache(PyObject *model);
 mmd_py_poser_list *mmd_py_model_poser_list(PyObject *model);
+/* Gives a new Model the path of another one. */
+void mmd_py_model_copy_path(PyObject *model, PyObject *to);
 /* The name index, whose items are NULL until first use, and the arena that it is in. */
 mmd_py_model_name_index *mmd_py_model_get_name_index(PyObject *model, mmd_py_model_name_kind kind,
                                                      mmd_arena **arena);

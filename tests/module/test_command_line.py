@@ -326,7 +326,7 @@ def test_without_pillow_the_picture_has_no_textures(dancer, tmp_path, gl):
     words = ("--size", "64x64", "-o", str(tmp_path / "a.png"))
     result = run(dancer, "render", "dancer.pmx", *words, env=environment)
     assert result.returncode == 0 and (tmp_path / "a.png").exists()
-    assert "drawn without textures, which Pillow reads" in result.stderr
+    assert "drawn without textures. Pillow reads textures: pip install" in result.stderr
 
 
 # Errors
