@@ -8,7 +8,7 @@ import numpy as np
 
 from ..blender import blender_versions, details, evaluated_bones, playhead
 from ..physics import playback
-from ..pose import ik_source, pose_source
+from ..pose import ik_source, pose_source, skinner
 from . import display_armature
 
 FUNCTION = "mmdskin_attach"
@@ -158,13 +158,14 @@ def _copy_transforms(display: bpy.types.Object, on: bool) -> None:
 
 def _key_values(ready: _Ready, display: bpy.types.Object) -> dict[str, float]:
     """Values of the shape keys that move bones."""
-    values: dict[str, float] = {}
-    for variable in variables(display) if ready.keys else ():
-        if variable.name.startswith(KEYS):
-            blocks = variable.targets[0].id.key_blocks
-            for name in ready.keys & set(blocks.keys()):
-                values[name] = 0.0 if blocks[name].mute else blocks[name].value
-    return values
+    if not ready.keys:
+        return {}
+    blocks = [
+        variable.targets[0].id.key_blocks
+        for variable in variables(display)
+        if variable.name.startswith(KEYS)
+    ]
+    return ik_source.of_all_meshes(skinner.chosen_values(one, ready.keys) for one in blocks)
 
 
 def variables(display: bpy.types.Object) -> Any:

@@ -79,11 +79,9 @@ class IkPoses(ArmaturePoses):
 
     def matrices(self, frames: list[float], depsgraph: bpy.types.Depsgraph) -> np.ndarray:
         armature = self._armature.evaluated_get(depsgraph)
-        keys = {
-            name: value
-            for part in self._parts
-            for name, value in zip(part.keys, part.scene_values(depsgraph), strict=True)
-        }
+        keys = ik_source.of_all_meshes(
+            zip(part.keys, part.scene_values(depsgraph), strict=True) for part in self._parts
+        )
         frame = playhead.time(depsgraph.scene)
         return self._solver.matrices(armature, self._bones, keys, frame)[None]
 

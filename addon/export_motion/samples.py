@@ -211,12 +211,11 @@ class _ShapeKeys:
         self._morphs = motion_source.morphs_of_keys(pmx, model.armature)
 
     def values(self, depsgraph: bpy.types.Depsgraph) -> dict[str, float]:
-        """{shape key: its value}; of keys with the same name the first one's."""
-        found: dict[str, float] = {}
-        for block in self._blocks:
-            for key in block.evaluated_get(depsgraph).key_blocks:
-                found.setdefault(key.name, 0.0 if key.mute else key.value)
-        return found
+        """{shape key: its value}."""
+        return ik_source.of_all_meshes(
+            [(key.name, 0.0 if key.mute else key.value) for key in blocks]
+            for blocks in (keys.evaluated_get(depsgraph).key_blocks for keys in self._blocks)
+        )
 
     def weights(self, keys: dict[str, float], weights: np.ndarray) -> np.ndarray:
         """(M,) weights of morphs: those of our importer, or of the shape keys with their names."""

@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 
 from ..blender import actions, fcurves
-from ..pose import physics_settings, skinner
+from ..pose import ik_source, physics_settings, skinner
 from ..pose.ik_source import Local, Solver
 from ..scene import scene_model
 
@@ -136,7 +136,7 @@ def key_values(
     meshes: Sequence[bpy.types.Object], names: set[str], depsgraph: bpy.types.Depsgraph
 ) -> dict:
     """{shape key: value} by which Blender mixes the named keys at the current frame."""
-    found: dict[str, float] = {}
+    found = []
     for obj in meshes if names else ():
         keys = obj.data.shape_keys
         here = [name for name in list(keys.key_blocks.keys()) if name in names] if keys else []
@@ -144,5 +144,5 @@ def key_values(
             evaluated = keys.evaluated_get(depsgraph)
             pinned = skinner.pinned_key(obj)
             values = skinner.key_values(obj, here, evaluated, pinned=pinned)
-            found |= dict(zip(here, values.tolist(), strict=True))
-    return found
+            found.append(zip(here, values.tolist(), strict=True))
+    return ik_source.of_all_meshes(found)

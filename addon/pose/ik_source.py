@@ -6,7 +6,7 @@ a bone is on, by a constraint or a switch of mmd_tools, is read from the scene.
 """
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import bpy
@@ -88,6 +88,19 @@ def has_muted_ik(armature: bpy.types.Object) -> bool:
         for bone in armature.pose.bones
         for constraint in bone.constraints
     )
+
+
+def of_all_meshes(of_each: Iterable[Iterable[tuple[str, float]]]) -> dict[str, float]:
+    """{shape key: value} for a Solver, from (name, value) of each mesh of a model.
+
+    Of keys with the same name the value farthest from 0: a slider acts on whichever mesh it is set.
+    """
+    found: dict[str, float] = {}
+    for values in of_each:
+        for name, value in values:
+            if abs(value) >= abs(found.get(name, 0.0)):
+                found[name] = value
+    return found
 
 
 class Solver:

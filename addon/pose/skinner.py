@@ -238,6 +238,12 @@ def mixed_values(blocks: Any, order: np.ndarray) -> np.ndarray:
     return values[order]
 
 
+def chosen_values(blocks: Any, names: set[str]) -> list[tuple[str, float]]:
+    """(name, value) by which Blender mixes those of the evaluated key blocks that have these names."""
+    found = [blocks[name] for name in names.intersection(blocks.keys())]
+    return [(block.name, 0.0 if block.mute else block.value) for block in found]
+
+
 def _values(blocks: Any, muted_in: Any) -> tuple[np.ndarray, np.ndarray]:
     count = len(blocks)
     values, mute = np.empty(count, np.float32), np.empty(count, bool)

@@ -12,7 +12,7 @@ import numpy as np
 from ..blender import blender_versions, bounded, details, evaluated, evaluated_bones, playhead
 from ..blender.user_error import UserError
 from ..physics import playback
-from ..pose import deformation, motion_source, pose_source, skinner
+from ..pose import deformation, ik_source, motion_source, pose_source, skinner
 from ..scene import mmd_tools, rest_bones, saved_state, scene_model
 from . import bypass, nodes
 
@@ -20,6 +20,7 @@ FUNCTION = "mmdskin_tick"
 IN_TIME = f"{FUNCTION}_in_time"
 PROPERTY = "mmdskin_live"  # of the mesh: the driven property
 REST = "rest"  # the driver variable for the armature's Rest Position
+OTHERS = "keys"  # how driver variables for the shape keys of other meshes begin
 EDITED = "edited"  # for edits of its bones: that of a bone
 
 _COPIES = 4  # of one mesh: viewport, render, and some for view layers and scenes
@@ -43,6 +44,7 @@ class _Ready(NamedTuple):
     settings: pose_source.Settings | None  # None if the pose source is the armature
     opened: pose_source.Opened | None  # the pose source of the settings
     normals: bool  # whether normals are shown
+    acting: set[str]  # the shape keys of other meshes that move bones
 
 
 @dataclass
@@ -190,7 +192,7 @@ def _show(
     if not by_motion and isinstance(settings, motion_source.Settings):
         settings = None
     chosen = deformation.method_of(armature)
-    ready = _prepared(mesh, live, armature, obj, bones, attribute, chosen, settings)
+    ready = _prepared(mesh, live, armature, obj, bones, attribute, chosen, settings, depsgraph)
     if ready.skinner.vertex_count != len(attribute.data):
         return False
     memory = ready.memory.of(attribute) if ready.skinner.fills_buffers else None
@@ -318,12 +320,23 @@ def _input(
     if opened is None:
         return pose_source.matrices(armature, obj, ready.numbers), values
     sliders = dict(zip(keys, values, strict=True))
+    if ready.acting:
+        sliders = ik_source.of_all_meshes([sliders.items(), *_of_other_meshes(mesh, ready.acting)])
     shown = pose_source.shown(opened, armature, sliders, frame or 0.0)
     in_armature = opened.placement.matrices(shown[None], ready.skinner.bones)[0]
     if isinstance(opened, motion_source.Motion) and pinned is None:
         known = opened.known_keys(keys)
         values = np.where(known, opened.key_values(keys, [frame])[0], values)
     return pose_source.in_mesh_space(in_armature, armature, obj), values
+
+
+def _of_other_meshes(mesh: bpy.types.Mesh, acting: set[str]) -> list[list[tuple[str, float]]]:
+    """(name, value) of the shape keys that move bones, of each other mesh that has some."""
+    return [
+        skinner.chosen_values(variable.targets[0].id.key_blocks, acting)
+        for variable in _variables(mesh)
+        if variable.name.startswith(OTHERS)
+    ]
 
 
 def _prepared(
@@ -335,6 +348,7 @@ def _prepared(
     attribute: bpy.types.FloatVectorAttribute,
     chosen: deformation.Deformation,
     settings: pose_source.Settings | None,
+    depsgraph: bpy.types.Depsgraph,
 ) -> _Ready:
     """The mesh as read from the scene; read again whenever Blender has made a new copy.
 
@@ -366,11 +380,23 @@ def _prepared(
     opened = playback.load(armature, settings) if settings else None
     rest = rest_bones.signature(armature, obj)
     order = skinner.places(reader.keys, key_names)
+    keys_of_others = acting_keys(armature.original, mesh.original, opened, depsgraph.view_layer)
     buffers, memory = reader.buffers(), evaluated.Memory()
     ready = _Ready(
-        reader, bones, key_names, numbers, order, buffers, memory, rest, settings, opened, normals
+        reader,
+        bones,
+        key_names,
+        numbers,
+        order,
+        buffers,
+        memory,
+        rest,
+        settings,
+        opened,
+        normals,
+        _acting(opened) if keys_of_others else set(),
     )
-    others = pose_source.others_of(settings, armature)
+    others = [*pose_source.others_of(settings, armature), *keys_of_others]
     if not _waits_for(mesh, reader.bones, opened, others):
         live.outgrown = True
     bounded.remember(copies, address, ready, _COPIES)
@@ -378,11 +404,31 @@ def _prepared(
     return ready
 
 
+def acting_keys(
+    armature: bpy.types.Object,
+    mesh: bpy.types.ID,
+    opened: pose_source.Opened | None,
+    view_layer: bpy.types.ViewLayer,
+) -> list[bpy.types.Key]:
+    """The shape keys of a model's other meshes of which some move bones."""
+    acting = _acting(opened)
+    if not acting:
+        return []
+    meshes = (obj.data for obj in scene_model.meshes_of(armature, view_layer))
+    found = dict.fromkeys(one.shape_keys for one in meshes if one != mesh and one.shape_keys)
+    return [keys for keys in found if not acting.isdisjoint(keys.key_blocks.keys())]
+
+
+def _acting(opened: pose_source.Opened | None) -> set[str]:
+    """The names of shape keys that move bones."""
+    return opened.acting_of(opened.keys) if isinstance(opened, ik_source.Solver) else set()
+
+
 def _waits_for(
     mesh: bpy.types.Mesh,
     bones: tuple[str, ...],
     opened: pose_source.Opened | None,
-    others: list[bpy.types.Object],
+    others: list[bpy.types.ID],
 ) -> bool:
     """Whether the driver depends on all that the mesh does: with new bones or keys, it may not, nor
     in files of 0.1."""

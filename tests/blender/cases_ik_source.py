@@ -2,6 +2,7 @@
 """The pose source "MMD's IK": poses and keys are solved as MMD solves a motion with these keys."""
 
 import math
+import os
 import sys
 
 import bpy
@@ -194,6 +195,63 @@ class Morphs(Channels):
             self.armature["のび"] = value
             self.armature.update_tag()
             self.assert_live(self.expected({}, motion=False, weights=[0, value, 0]))
+
+
+class TwoMeshes(Morphs):
+    """Each has the shape keys; a slider that is set on one of them moves the bones of both."""
+
+    def setUp(self):
+        super().setUp()
+        first = self.model.mesh
+        self.armature.mmdskin.preview = False
+        second = first.copy()
+        second.data = first.data.copy()
+        bpy.context.collection.objects.link(second)
+        self.meshes = first, second
+        self.armature.mmdskin.preview = True
+
+    def of_morph(self, value, shown):
+        """With the bones of the group at a value, and its vertices at another one."""
+        mmdskin = addon().blender.native.load()
+        model = mmdskin.load_model(self.path)
+        pose = model.pose_from({}, morph_weights=[0, 0, value])
+        of_vertices = model.pose_from({}, morph_weights=[0, 0, shown]).morph_weights
+        found = mmdskin.skin(model, pose.bone_matrices, of_vertices, normals=False)
+        return scene.in_blender(found.positions)
+
+    def assert_shown(self, value, *shown):
+        for mesh, own in zip(self.meshes, shown, strict=True):
+            positions = scene.evaluated_positions(mesh)
+            self.assert_close(positions, self.of_morph(value, own), BAR)
+        self.assertEqual(case.live_errors(), [])
+
+    def test_either_moves_both(self):
+        sliders = [mesh.data.shape_keys.key_blocks["まとめ"] for mesh in self.meshes]
+        for values in ((0.5, 0), (0, 0.5), (0.25, 0.5), (0, -0.5), (0, 0)):
+            with self.subTest(values):
+                for slider, value in zip(sliders, values, strict=True):
+                    slider.slider_min = -1
+                    slider.value = value
+                farthest = max(values, key=abs)
+                self.assert_shown(farthest, *values)
+                bpy.ops.mmdskin.bake(target="SHAPE_KEYS", range="CURRENT")
+                self.assert_shown(farthest, *values)
+                bpy.ops.mmdskin.clear_bake()
+
+    def test_show_pose_on_bones_and_exports_take_the_same(self):
+        self.meshes[0].data.shape_keys.key_blocks["まとめ"].value = 0.5
+        scene.select(self.armature)
+        bpy.ops.mmdskin.show_pose()
+        display = addon().attach.display_armature.find(self.armature)
+        bpy.context.view_layer.update()
+        shown = display.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        moved = shown.pose.bones[1].matrix.translation - shown.pose.bones[1].bone.head_local
+        self.assertGreater(moved.length, 0.01)
+        path = os.path.join(self.folder, "姿勢.vpd")
+        bpy.ops.mmdskin.export_pose(filepath=path)
+        pose = addon().blender.native.load().load_motion(path)
+        weights = {track.name: track.weights[0] for track in pose.morphs}
+        self.assertAlmostEqual(weights["まとめ"], 0.5, places=5)
 
 
 class Baked(Channels):
