@@ -192,6 +192,7 @@ def write_sliders(record: Record, values: tracks.Values) -> None:
     for name in values:
         record.note_slider(name)
         record.own_action()
+        sliders.widen(record.armature, name)
     if values:
         put_sliders(actions.channels(record.block)[0], values)
 

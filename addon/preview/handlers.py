@@ -8,7 +8,7 @@ from bpy.app.handlers import persistent
 
 from ..blender import playhead, registration
 from ..blender.blender_versions import identity
-from . import nodes, switch, tick
+from . import motion_sliders, nodes, switch, tick
 
 # As a module (bpy), Blender 4.2 crashes and 4.5 hangs at exit if drivers ever had a function.
 ONLY_WHERE_LIVE = getattr(bpy.app, "module", False) and bpy.app.version < (5, 0)
@@ -18,11 +18,13 @@ ONLY_WHERE_LIVE = getattr(bpy.app, "module", False) and bpy.app.version < (5, 0)
 def recompile_drivers(*_: object) -> None:
     """Make the drivers of a loaded file work: they look up their function when compiled."""
     nodes.rebuild_damaged()
-    meshes = switch.live_meshes()
-    if meshes or not ONLY_WHERE_LIVE:
+    meshes, armatures = switch.live_meshes(), motion_sliders.driven()
+    if meshes or armatures or not ONLY_WHERE_LIVE:
         tick.install()
     else:
         tick.uninstall()
+    for armature in armatures:
+        motion_sliders.recompile(armature)
     for mesh in meshes:
         driver = switch.driver_of(mesh).driver
         driver.expression = driver.expression
@@ -32,7 +34,7 @@ def recompile_drivers(*_: object) -> None:
 @persistent
 def _install_if_needed(*_: object) -> None:
     """Before an evaluation: a live mesh may come from another file."""
-    if not tick.is_installed() and switch.live_meshes():
+    if not tick.is_installed() and (switch.live_meshes() or motion_sliders.driven()):
         tick.install()
 
 

@@ -14,7 +14,7 @@ from ..blender.user_error import UserError
 from ..physics import playback
 from ..pose import deformation, ik_source, motion_source, pose_source, skinner
 from ..scene import mmd_tools, rest_bones, saved_state, scene_model
-from . import bypass, nodes
+from . import bypass, motion_sliders, nodes
 
 FUNCTION = "mmdskin_tick"
 IN_TIME = f"{FUNCTION}_in_time"
@@ -70,6 +70,7 @@ def install() -> None:
     global _installed
     bpy.app.driver_namespace[FUNCTION] = tick
     bpy.app.driver_namespace[IN_TIME] = tick_in_time
+    bpy.app.driver_namespace[motion_sliders.FUNCTION] = motion_sliders.weight
     _installed = True
 
 
@@ -82,7 +83,7 @@ def uninstall() -> bool:
     global _installed
     was, _installed = _installed, False
     if was:
-        for name in (FUNCTION, IN_TIME):
+        for name in (FUNCTION, IN_TIME, motion_sliders.FUNCTION):
             bpy.app.driver_namespace.pop(name, None)
     return was
 
@@ -91,6 +92,7 @@ def forget(mesh: bpy.types.ID | None = None) -> None:
     """Discard the data of a mesh that is no longer live, or of all."""
     if mesh is None:
         _live.clear()
+        motion_sliders.forget()
     else:
         _live.pop(blender_versions.identity(mesh), None)
 

@@ -15,6 +15,7 @@ from . import english_names, mmd_tools, scene_model, stored
 from .names import Named, chosen, language_of
 
 SLIDER = "slider"  # in an entry of the root's list of morphs: the name of its custom property
+_MOST = 10.0  # as of Blender's shape keys
 PANELS = {1: "EYEBROW", 2: "EYE", 3: "MOUTH", 4: "OTHER"}
 
 
@@ -72,6 +73,12 @@ def of_model(model: scene_model.SceneModel) -> list[Slider]:
 def path(name: str) -> str:
     """The data path of a custom property."""
     return f'["{bpy.utils.escape_identifier(name)}"]'
+
+
+def widen(armature: bpy.types.Object, name: str) -> None:
+    """Let motions move a custom property as far as they do; dragged, it stays from 0 to 1."""
+    shown = armature.id_properties_ui(name)
+    shown.update(min=-_MOST, max=_MOST, soft_min=0.0, soft_max=1.0)
 
 
 def names(armature: bpy.types.Object) -> tuple[str, ...]:

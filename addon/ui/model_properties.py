@@ -17,7 +17,7 @@ from ..operators.properties import (
     normals_properties,
     physics_properties,
 )
-from ..preview import switch, tick
+from ..preview import motion_sliders, switch, tick
 from ..scene import path_remapping, saved_state
 
 
@@ -56,6 +56,7 @@ def _set_self_shadow(settings: Any, on: bool) -> None:
 def _motion_changed(settings: Any, context: bpy.types.Context) -> None:
     for path in (settings.model_path, settings.motion_path):
         input_files.choose(path)
+    motion_sliders.follow(settings.id_data)
     switch.refresh(settings.id_data)
 
 

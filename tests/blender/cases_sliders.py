@@ -122,7 +122,7 @@ class Sliders(imported.Case):
 
     def test_go_from_0_to_1_and_can_be_keyed(self):
         limits = self.armature.id_properties_ui("骨").as_dict()
-        self.assertEqual((limits["min"], limits["max"]), (0.0, 1.0))
+        self.assertEqual((limits["soft_min"], limits["soft_max"]), (0.0, 1.0))
         self.set(骨=0.5)
         expected = self.pose()
         for frame, value in ((1, 0.0), (11, 1.0)):

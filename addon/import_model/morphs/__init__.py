@@ -43,7 +43,7 @@ def add(
     }
     for name in made.values():
         rig[name] = 0.0
-        rig.id_properties_ui(name).update(min=0.0, max=1.0, soft_min=0.0, soft_max=1.0)
+        sliders.widen(rig, name)
         rig.property_overridable_library_set(sliders.path(name), True)
     weights = Weights(rig, obj.data.shape_keys, pmx.morphs, made, key_names, report)
     bone.add(rig, pmx, bone_names, weights, scale)

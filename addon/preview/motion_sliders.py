@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The sliders of UV and material morphs of a model that a motion file animates: drivers set them.
+
+A group acts through its children, as on the mesh, whose vertex morphs `tick` takes from the file. The
+sliders have their own values again once the file no longer animates the model.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import bpy
+import numpy as np
+
+from ..blender import blender_versions, bounded, details, evaluated_bones, playhead
+from ..blender.user_error import UserError
+from ..pose import motion_source, pose_source
+from ..scene import saved_state, sliders
+
+FUNCTION = "mmdskin_slider"
+
+_WITHOUT_PHYSICS = {"physics": False}  # which moves no morph
+_MOST = 64  # models that are read at a time
+_Opened = tuple[motion_source.Settings, motion_source.Motion]
+
+_opened: dict[int, _Opened] = {}  # by `identity` of the armature object
+
+
+@dataclass
+class SliderState(saved_state.SavedState):
+    PROPERTY: ClassVar[str] = "mmdskin_motion_sliders"
+
+    values: dict[str, float] = field(default_factory=dict)  # of driven sliders, from before
+    animated: bool = False  # whether the armature object had animation data
+
+
+def weight(
+    armature: bpy.types.Object, depsgraph: bpy.types.Depsgraph, frame: float, number: int
+) -> float:
+    """What a driver calls: the weight of a morph of the file; never raises, as that would disable it."""
+    try:
+        if not armature.is_evaluated:
+            return 0.0
+        bones = evaluated_bones.of(armature)
+        settings = pose_source.settings_of(armature, depsgraph.scene, _WITHOUT_PHYSICS, bones)
+        if not isinstance(settings, motion_source.Settings):
+            return 0.0
+        return float(_load(armature, settings).morph_values([number], np.array([frame]))[0, 0])
+    except UserError:  # which the panel shows, as the mesh has the same
+        return 0.0
+    except Exception as error:
+        details.log(error, f"Sliders of '{armature.name}'")
+        return 0.0
+
+
+def follow(armature: bpy.types.Object) -> None:
+    """Drive the sliders if a motion file animates the model, else bring their own values back."""
+    if armature.library:
+        return
+    wanted, found = _wanted(armature), _drivers(armature)
+    if wanted:
+        armature.update_tag()
+    if wanted == {path: curve.driver.expression for path, curve in found.items()}:
+        return
+    playhead.keep_values(bpy.context.scene)
+    for path in found.keys() - wanted.keys():
+        armature.driver_remove(path)
+    state = SliderState.read(armature)
+    if not state.values:
+        state.animated = armature.animation_data is not None
+    for name in [name for name in state.values if sliders.path(name) not in wanted]:
+        if name in armature:
+            armature[name] = state.values[name]
+        del state.values[name]
+    for path, expression in wanted.items():
+        if path not in found:
+            if _is_driven(armature, path):
+                continue  # by the user
+            name = bpy.utils.unescape_identifier(path[2:-2])
+            state.values[name] = armature[name]
+            sliders.widen(armature, name)
+            curve: Any = armature.driver_add(path)
+            curve.driver.type, curve.driver.use_self = "SCRIPTED", True
+            found[path] = curve
+        found[path].driver.expression = expression
+    if state.values:
+        state.write(armature)
+    else:
+        _forget(armature, state.animated)
+    armature.update_tag()
+
+
+def driven() -> list[bpy.types.Object]:
+    """The armature objects whose sliders are driven."""
+    return [obj for obj in bpy.data.objects if obj.type == "ARMATURE" and _drivers(obj)]
+
+
+def recompile(armature: bpy.types.Object) -> None:
+    """Make the drivers of a loaded file find their function."""
+    for curve in _drivers(armature).values():
+        curve.driver.expression = curve.driver.expression
+
+
+def forget() -> None:
+    _opened.clear()
+
+
+def _forget(armature: bpy.types.Object, was_animated: bool) -> None:
+    saved_state.remove(armature, SliderState.PROPERTY)
+    data = armature.animation_data
+    if data and not (was_animated or data.action or data.drivers or data.nla_tracks):
+        armature.animation_data_clear()
+
+
+def _load(armature: bpy.types.Object, settings: motion_source.Settings) -> motion_source.Motion:
+    key = blender_versions.identity(armature)
+    known = _opened.get(key)
+    if known is None or known[0] != settings:
+        known = settings, motion_source.load(armature, settings)
+        bounded.remember(_opened, key, known, _MOST)
+    return known[1]
+
+
+def _wanted(armature: bpy.types.Object) -> dict[str, str]:
+    """The expression for the path of each slider that the file sets."""
+    names = sliders.names(armature)
+    settings = pose_source.settings_of(armature, bpy.context.scene, _WITHOUT_PHYSICS)
+    if not any(names) or not isinstance(settings, motion_source.Settings):
+        return {}
+    try:
+        morphs = motion_source.load(armature, settings).rig.pmx.morphs
+    except UserError:  # which the panel shows
+        return {}
+    found = {}
+    for number, (name, morph) in enumerate(zip(names, morphs, strict=False)):
+        if name not in armature or len(names) != len(morphs):
+            continue
+        if morph.kind == "material" or morph.kind.startswith("uv"):
+            found[sliders.path(name)] = f"{FUNCTION}(self, depsgraph, frame, {number})"
+        elif morph.kind == "group":
+            found[sliders.path(name)] = "0.0"
+    return found
+
+
+def _drivers(armature: bpy.types.Object) -> dict[str, bpy.types.FCurve]:
+    """Our drivers, by path."""
+    values = SliderState.read(armature).values
+    data = armature.animation_data if values else None
+    paths = set(map(sliders.path, values))
+    return (
+        {curve.data_path: curve for curve in data.drivers if curve.data_path in paths}
+        if data
+        else {}
+    )
+
+
+def _is_driven(armature: bpy.types.Object, path: str) -> bool:
+    data = armature.animation_data
+    return data is not None and data.drivers.find(path) is not None
