@@ -61,8 +61,9 @@ static char *names[ARGUMENTS + 1] = {
 
 typedef struct builder {
     PyObject *values[ARGUMENTS]; /* borrowed; NULL or None: the default */
+    bool kept[ARGUMENTS];        /* those of the model whose members replace() keeps */
     mmd_py_record_parser parser;
-    mmd_model model; /* borrows the parser's memory */
+    mmd_model model; /* borrows the parser's memory, and that of a model for what is kept */
 } builder;
 
 static PyObject *given(const builder *b, argument which)
@@ -71,9 +72,15 @@ static PyObject *given(const builder *b, argument which)
     return value == Py_None ? NULL : value;
 }
 
+static bool is_default(const builder *b, argument which)
+{
+    return !given(b, which) && !b->kept[which];
+}
+
 /* Arrays */
 
-/* A copy that the parser owns; NULL without an argument. Its shape if `shape` is not NULL. */
+/* A copy that the parser owns, or the view of a model's array, which nobody can modify; NULL
+   without an argument. Its shape if `shape` is not NULL. */
 static bool parse_array(builder *b, argument which, mmd_py_array_dtype dtype, int rank,
                         const size_t *expected, const char *letters, void **data, size_t *shape)
 {
@@ -81,7 +88,7 @@ static bool parse_array(builder *b, argument which, mmd_py_array_dtype dtype, in
     *data = NULL;
     if (!given(b, which))
         return true;
-    bool ok = mmd_py_array_from(given(b, which), names[which], dtype, true, &array) &&
+    bool ok = mmd_py_array_from(given(b, which), names[which], dtype, !b->kept[which], &array) &&
               mmd_py_array_check_shape(&array, names[which], rank, expected, letters) &&
               mmd_py_record_parser_keep(&b->parser, array.object);
     if (ok)
@@ -104,11 +111,13 @@ static bool parse_floats(builder *b, argument which, int rank, const size_t *col
     return ok;
 }
 
-/* From (V,K) numbers of four bytes, K from 1 to 4, to (V,4). */
+/* From (V,K) numbers of four bytes, K from 1 to 4, to (V,4), which may be the same memory. */
 static void *widen(builder *b, const void *from, size_t columns, const void *fill)
 {
     enum { SIZE = 4 };
     size_t count = b->model.vertex_count;
+    if (columns == 4)
+        return (void *)from;
     char *to = mmd_py_record_parser_alloc(&b->parser, count, 4 * SIZE);
     for (size_t v = 0; to && v < count; v++)
         for (size_t k = 0; k < 4; k++)
@@ -123,10 +132,12 @@ static bool parse_bone_indices(builder *b, size_t *columns)
     static const int32_t no_bone = -1;
     const size_t expected[] = {b->model.vertex_count, MMD_PY_ANY};
     mmd_py_array array = {0};
-    if (!mmd_py_array_from(given(b, BONE_INDICES), names[BONE_INDICES], MMD_PY_INT32, true, &array))
+    if (!mmd_py_array_from(given(b, BONE_INDICES), names[BONE_INDICES], MMD_PY_INT32,
+                           !b->kept[BONE_INDICES], &array))
         return false;
     int rank = array.rank == 1 ? 1 : 2;
-    bool ok = mmd_py_array_check_shape(&array, names[BONE_INDICES], rank, expected, "K");
+    bool ok = mmd_py_array_check_shape(&array, names[BONE_INDICES], rank, expected, "K") &&
+              mmd_py_record_parser_keep(&b->parser, array.object);
     *columns = ok && rank == 2 ? array.shape[1] : 1;
     if (ok && (*columns < 1 || *columns > 4)) {
         PyErr_Format(PyExc_ValueError, "bone_indices: %zu columns, expected 1 to 4", *columns);
@@ -143,6 +154,7 @@ static bool parse_influences(builder *b)
     mmd_model *model = &b->model;
     size_t columns = MMD_PY_ANY;
     void *weights;
+    model->bone_indices = NULL;
     if (given(b, BONE_INDICES) && !parse_bone_indices(b, &columns))
         return false;
     const size_t expected[] = {model->vertex_count, columns};
@@ -199,6 +211,8 @@ static bool parse_arrays(builder *b)
 static bool parse_records(builder *b, argument which, mmd_py_record_kind kind, void **data,
                           size_t *count)
 {
+    if (b->kept[which])
+        return true;
     *data = NULL;
     *count = 0;
     if (!given(b, which))
@@ -211,6 +225,9 @@ static bool parse_records(builder *b, argument which, mmd_py_record_kind kind, v
 
 static bool parse_text(builder *b, argument which, mmd_text *text)
 {
+    if (b->kept[which])
+        return true;
+    *text = (mmd_text){0};
     if (!given(b, which))
         return true;
     size_t length = mmd_py_record_parser_enter(&b->parser, "%s", names[which]);
@@ -221,6 +238,9 @@ static bool parse_text(builder *b, argument which, mmd_text *text)
 
 static bool parse_textures(builder *b)
 {
+    if (b->kept[TEXTURES])
+        return true;
+    b->model.texture_count = 0;
     if (!given(b, TEXTURES))
         return true;
     size_t length = mmd_py_record_parser_enter(&b->parser, "%s", names[TEXTURES]);
@@ -239,7 +259,7 @@ static mmd_text text(const char *utf8)
 static bool complete_materials(builder *b)
 {
     mmd_model *model = &b->model;
-    if (given(b, MATERIALS) || !model->triangle_count)
+    if (!is_default(b, MATERIALS) || !model->triangle_count)
         return true;
     PyObject *records = Py_BuildValue("((s))", "材質1");
     void *materials = NULL;
@@ -270,7 +290,7 @@ static bool complete_display_frames(builder *b)
 {
     mmd_model *model = &b->model;
     size_t bones = model->bone_count, morphs = model->morph_count;
-    if (given(b, DISPLAY_FRAMES))
+    if (!is_default(b, DISPLAY_FRAMES))
         return true;
     mmd_display_frame *frames = mmd_py_record_parser_alloc(&b->parser, 3, sizeof *frames);
     mmd_frame_element *elements =
@@ -294,7 +314,8 @@ static bool complete_display_frames(builder *b)
 static bool parse_all_records(builder *b)
 {
     mmd_model *model = &b->model;
-    void *bones, *morphs, *materials, *frames, *bodies, *joints;
+    void *bones = model->bones, *morphs = model->morphs, *materials = model->materials;
+    void *frames = model->display_frames, *bodies = model->rigid_bodies, *joints = model->joints;
     if (!parse_records(b, BONES, MMD_PY_RECORD_BONE, &bones, &model->bone_count) ||
         !parse_records(b, MORPHS, MMD_PY_RECORD_MORPH, &morphs, &model->morph_count) ||
         !parse_records(b, MATERIALS, MMD_PY_RECORD_MATERIAL, &materials, &model->material_count) ||
@@ -318,7 +339,7 @@ static bool parse_all_records(builder *b)
 
 static bool parse_version(builder *b)
 {
-    double version = 0;
+    double version = b->kept[VERSION] ? (double)b->model.version : 0;
     if (given(b, VERSION) && !mmd_py_argument_double(given(b, VERSION), "version", &version))
         return false;
     if (given(b, VERSION) && !(version >= 1 && version < 3)) {
@@ -365,16 +386,26 @@ PyObject *mmd_py_model_from_arrays(PyObject *type, PyObject *args, PyObject *kwa
     return model;
 }
 
-/* Replaces the default of an argument by a member of the model. */
-static bool take_member(builder *b, PyObject *model, argument which)
+/* Replaces the default of an argument by an array of the model. */
+static bool keep_array(builder *b, PyObject *model, argument which)
 {
-    if (b->values[which])
-        return true;
-    PyObject *member = PyObject_GetAttrString(model, names[which]);
-    bool ok = member && mmd_py_record_parser_keep(&b->parser, member);
-    b->values[which] = member;
-    Py_XDECREF(member);
+    PyObject *array = PyObject_GetAttrString(model, names[which]);
+    bool ok = array && mmd_py_record_parser_keep(&b->parser, array);
+    b->values[which] = array;
+    Py_XDECREF(array);
     return ok;
+}
+
+/* Takes what has no new value from the model. */
+static bool keep_members(builder *b, PyObject *self)
+{
+    b->model = *mmd_py_model_data(self);
+    for (int i = 0; i < ARGUMENTS; i++) {
+        b->kept[i] = !b->values[i];
+        if (b->kept[i] && i < BONES && !keep_array(b, self, (argument)i))
+            return false;
+    }
+    return true;
 }
 
 PyObject *mmd_py_model_replace(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -390,11 +421,7 @@ PyObject *mmd_py_model_replace(PyObject *self, PyObject *args, PyObject *kwargs)
                      model->soft_body_count);
         return NULL;
     }
-    bool ok = parse_arguments(FORMAT ":replace", args, kwargs, b.values);
-    for (int i = 0; ok && i < ARGUMENTS; i++)
-        ok = take_member(&b, self, (argument)i);
-    b.model.utf8 = model->utf8;
-    memcpy(b.model.index_sizes, model->index_sizes, sizeof b.model.index_sizes);
+    bool ok = parse_arguments(FORMAT ":replace", args, kwargs, b.values) && keep_members(&b, self);
     PyObject *made = ok ? build(mmd_py_state_of(self), &b) : NULL;
     mmd_py_record_parser_free(&b.parser);
     if (made)

@@ -25,8 +25,7 @@ PyObject *mmd_py_model_save(PyObject *self, PyObject *path)
 {
     PyObject *ending =
         mmd_py_object_call(MMD_PY_FILE_IO, "check_name", "(Oss)", path, "model", ".pmx");
-    PyObject *bytes =
-        ending ? mmd_py_model_write(mmd_py_state_of(self), mmd_py_model_data(self)) : NULL;
+    PyObject *bytes = ending ? mmd_py_model_saved_bytes(self) : NULL;
     Py_XDECREF(ending);
     return bytes ? mmd_py_object_call(MMD_PY_FILE_IO, "write", "(ON)", path, bytes) : NULL;
 }

@@ -22,6 +22,7 @@ typedef struct model_object {
     PyObject *owner;
     PyObject *bytes;          /* of the file; NULL until file_bytes() if there is none */
     PyObject *path;           /* of the file, str or None; NULL: None */
+    bool saved_as_read;       /* save() is known to write these bytes */
     PyObject *tuples[TUPLES]; /* cached tuples of records */
     mmd_arena names_arena;    /* of name_indices */
     mmd_py_model_name_index name_indices[MMD_PY_MODEL_NAME_KIND_COUNT];
@@ -249,6 +250,17 @@ static PyObject *file_bytes(PyObject *self)
     else
         PyErr_Clear(); /* of memory that was too short for both */
     return model->bytes;
+}
+
+PyObject *mmd_py_model_saved_bytes(PyObject *self)
+{
+    model_object *model = (model_object *)self;
+    if (model->saved_as_read)
+        return Py_NewRef(model->bytes);
+    PyObject *bytes = mmd_py_model_write(mmd_py_state_of(self), model->model);
+    if (bytes && model->bytes)
+        model->saved_as_read = PyObject_RichCompareBool(bytes, model->bytes, Py_EQ) == 1;
+    return bytes;
 }
 
 /* Models of equal files are equal. */

@@ -36,8 +36,9 @@ PyObject *mmd_py_model_load(PyObject *module, PyObject *source);
 /* Wraps a model, which it owns from then on, also on failure. */
 PyObject *mmd_py_model_new(mmd_py_state *state, mmd_model *model);
 
-/* The bytes of a PMX file, or NULL with an exception. */
+/* The bytes of a PMX file, or NULL with an exception: written, or known from the last time. */
 PyObject *mmd_py_model_write(mmd_py_state *state, const mmd_model *model);
+PyObject *mmd_py_model_saved_bytes(PyObject *model);
 
 PyObject *mmd_py_model_from_arrays(PyObject *type, PyObject *args, PyObject *kwargs);
 PyObject *mmd_py_model_replace(PyObject *model, PyObject *args, PyObject *kwargs);

@@ -366,6 +366,23 @@ def test_replace_changes_what_it_names_and_keeps_the_rest():
     assert model.replace(display_frames=None).display_frames[0].name == "Root"
 
 
+@pytest.mark.parametrize("name", MEMBERS)
+def test_replace_makes_what_from_arrays_makes_of_the_other_members(name):
+    model = mmdskin.load_model(pmx.write(small_file(soft_bodies=[])))
+    other = mmdskin.load_model(sample.build_sample())
+    for value in (None, getattr(model, name), getattr(other, name)):
+        outcomes = []
+        for work in (
+            lambda value=value: model.replace(**{name: value}),
+            lambda value=value: make(**(members(model) | {name: value})),
+        ):
+            try:
+                outcomes.append(saved(work()))
+            except ValueError as error:
+                outcomes.append(str(error))
+        assert outcomes[0] == outcomes[1]
+
+
 @pytest.mark.skipif(sys.version_info < (3, 13), reason="copy.replace is new in Python 3.13")
 def test_copy_replace_is_replace():
     model = make(bones=[Bone("a")])

@@ -4,6 +4,7 @@
 import io
 import os
 import pickle
+import types
 from pathlib import Path
 
 import mmdskin
@@ -134,8 +135,16 @@ def test_a_file_that_was_cleaned_reads_as_the_cleaned_model():
     model = mmdskin.load_model(pmx.write(file))
     data = saved(model)
     assert_same_model(mmdskin.load_model(data), model)
-    assert rewritten(data) == data
+    assert rewritten(data) == data == saved(model)
     assert pmx.read(data).trailing == b""
+
+
+def test_a_model_is_saved_again_with_the_same_bytes_and_without_writing_them_again():
+    model = mmdskin.load_model(pmx.write(hard_file()))
+    taken = []
+    for _ in range(3):
+        model.save(types.SimpleNamespace(write=lambda data: taken.append(data) or len(data)))
+    assert taken[0] == taken[1] and taken[1] is taken[2]
 
 
 def test_a_model_with_soft_bodies_is_refused_and_nothing_is_written(tmp_path):

@@ -21,20 +21,33 @@ static void write_bytes(writer *w, const void *bytes, size_t size)
     w->size += size;
 }
 
+/* Little-endian; with a constant size, compilers make one store of it. */
+static inline void put(uint8_t *at, uint32_t value, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        at[i] = (uint8_t)(value >> 8 * i);
+}
+
+static inline void write_number(writer *w, uint32_t value, size_t size)
+{
+    if (w->at)
+        put(w->at + w->size, value, size);
+    w->size += size;
+}
+
 static void write_u8(writer *w, uint8_t value)
 {
-    write_bytes(w, &value, 1);
+    write_number(w, value, 1);
 }
 
 static void write_u16(writer *w, uint16_t value)
 {
-    write_bytes(w, (uint8_t[]){(uint8_t)value, (uint8_t)(value >> 8)}, 2);
+    write_number(w, value, 2);
 }
 
 static void write_u32(writer *w, uint32_t value)
 {
-    write_u16(w, (uint16_t)value);
-    write_u16(w, (uint16_t)(value >> 16));
+    write_number(w, value, 4);
 }
 
 static void write_count(writer *w, size_t count)
@@ -44,11 +57,13 @@ static void write_count(writer *w, size_t count)
 
 static void write_f32s(writer *w, const float *numbers, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
+    uint8_t *at = w->at ? w->at + w->size : NULL;
+    for (size_t i = 0; at && i < count; i++) {
         uint32_t bits;
         memcpy(&bits, &numbers[i], sizeof bits);
-        write_u32(w, bits);
+        put(at + 4 * i, bits, 4);
     }
+    w->size += 4 * count;
 }
 
 static void write_f32(writer *w, float number)
