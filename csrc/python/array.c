@@ -337,9 +337,23 @@ static PyArrayObject *freeze(PyArrayObject *array, mmd_py_array_dtype dtype)
     return (PyArrayObject *)copy;
 }
 
+/* Whether an array can be used as it is; NumPy takes longer to find that out. */
+static bool is_ready(PyObject *argument, mmd_py_array_dtype dtype)
+{
+    PyArrayObject *array = (PyArrayObject *)argument;
+    return PyArray_CheckExact(argument) && PyArray_TYPE(array) == numpy_types[dtype] &&
+           PyArray_ISCARRAY_RO(array) && PyArray_NDIM(array) <= MMD_PY_MAX_RANK;
+}
+
 bool mmd_py_array_from(PyObject *argument, const char *name, mmd_py_array_dtype dtype, bool copy,
                        mmd_py_array *out)
 {
+    if (!copy && is_ready(argument, dtype)) {
+        Py_INCREF(argument);
+        set_bounds((PyArrayObject *)argument, out);
+        set_array((PyArrayObject *)argument, out);
+        return true;
+    }
     PyArrayObject *input = base_array(argument);
     if (!input)
         return rename_error(argument, name);

@@ -8,6 +8,7 @@
 #include "python/record.h"
 #include "python/types.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -197,15 +198,22 @@ static PyObject *value_of(const named_items *items, size_t i)
     return PyTuple_GetItem(PyList_GetItem(items->pairs, (Py_ssize_t)i), 1);
 }
 
-/* "NAME: WORD", the name cut to 60 bytes. */
-static bool label(const named_items *items, size_t i, const char *word, char *out, size_t size)
+enum { LABEL = 96 };
+
+/* "NAME: WORD", the name cut to 60 bytes. Not by printf: it is needed for each value, in case that
+   it is wrong. */
+static bool label(const named_items *items, size_t i, const char *word, char out[LABEL])
 {
     PyObject *name = PyTuple_GetItem(PyList_GetItem(items->pairs, (Py_ssize_t)i), 0);
-    PyObject *bytes = PyUnicode_AsUTF8String(name);
-    if (bytes)
-        PyOS_snprintf(out, size, "%.60s%s%s", PyBytes_AsString(bytes), *word ? ": " : "", word);
-    Py_XDECREF(bytes);
-    return bytes != NULL;
+    Py_ssize_t size;
+    const char *utf8 = PyUnicode_AsUTF8AndSize(name, &size);
+    if (!utf8)
+        return false;
+    size_t length = size < 60 ? (size_t)size : 60;
+    memcpy(out, utf8, length);
+    strcpy(out + length, *word ? ": " : "");
+    strcat(out, word);
+    return true;
 }
 
 PyObject *mmd_py_model_sliders(PyObject *self, PyObject *dict)
@@ -218,9 +226,9 @@ PyObject *mmd_py_model_sliders(PyObject *self, PyObject *dict)
     if (ok)
         memset(sliders.data, 0, count * sizeof(float));
     for (size_t i = 0; ok && i < items.count; i++) {
-        char name[96];
+        char name[LABEL];
         float *weight = (float *)sliders.data + items.indices[i];
-        ok = label(&items, i, "", name, sizeof name) &&
+        ok = label(&items, i, "", name) &&
              mmd_py_argument_numbers(value_of(&items, i), name, MMD_PY_FLOAT32, 1, weight);
         if (ok && !isfinite(*weight)) {
             PyErr_Format(PyExc_ValueError, "%s is %s", name,
@@ -234,7 +242,7 @@ PyObject *mmd_py_model_sliders(PyObject *self, PyObject *dict)
     return result;
 }
 
-/* The value of one bone. Parts that are None have no array. */
+/* The value of one bone. Parts that are None have no data. */
 typedef enum part { TRANSLATION, ROTATION, PARTS } part;
 
 static const struct {
@@ -245,6 +253,7 @@ static const struct {
 
 typedef struct bone_value {
     mmd_py_array of[PARTS];
+    float numbers[PARTS][4]; /* the data where it was a tuple or list of numbers */
 } bone_value;
 
 static void raise_value(const char *name, const mmd_py_array *array, size_t frame,
@@ -277,14 +286,49 @@ static bool check_value(const char *name, const mmd_py_array *array, part which)
     return true;
 }
 
+/* A number that is finite as a float32. */
+static bool read_number(PyObject *object, float *out)
+{
+    int too_large = 0;
+    double number = PyFloat_Check(object) ? PyFloat_AsDouble(object)
+                    : PyLong_CheckExact(object)
+                        ? (double)PyLong_AsLongAndOverflow(object, &too_large)
+                        : (double)NAN;
+    *out = fabs(number) <= (double)FLT_MAX ? (float)number : NAN;
+    return !too_large && isfinite(*out);
+}
+
+/* What most programs give, for which NumPy takes ten times as long. False for everything else, also
+   for what is an error. */
+static bool read_plain(PyObject *value, part which, float *out)
+{
+    bool is_list = PyList_CheckExact(value);
+    size_t width = parts[which].width;
+    if ((!is_list && !PyTuple_CheckExact(value)) || PyObject_Size(value) != (Py_ssize_t)width)
+        return false;
+    bool is_zero = which == ROTATION;
+    for (size_t i = 0; i < width; i++) {
+        Py_ssize_t at = (Py_ssize_t)i;
+        if (!read_number(is_list ? PyList_GetItem(value, at) : PyTuple_GetItem(value, at), out + i))
+            return false;
+        is_zero &= out[i] == 0;
+    }
+    return !is_zero;
+}
+
 /* `frames` is MMD_PY_ANY until a value has a frame axis. */
 static bool parse_part(const named_items *items, size_t i, PyObject *value, part which,
-                       size_t *frames, mmd_py_array *array)
+                       size_t *frames, float *numbers, mmd_py_array *array)
 {
-    char name[96];
+    char name[LABEL];
     if (value == Py_None)
         return true;
-    if (!label(items, i, parts[which].name, name, sizeof name) ||
+    if (read_plain(value, which, numbers)) {
+        array->data = numbers;
+        array->rank = 1;
+        return true;
+    }
+    if (!label(items, i, parts[which].name, name) ||
         !mmd_py_array_from(value, name, MMD_PY_FLOAT32, false, array))
         return false;
     bool has_frames = array->rank == 2;
@@ -303,12 +347,13 @@ static bool parse_bone(const named_items *items, size_t i, size_t *frames, bone_
     PyObject *two = PySequence_Tuple(value_of(items, i));
     bool ok = two && PyTuple_Size(two) == PARTS;
     if (!ok && (two || PyErr_ExceptionMatches(PyExc_TypeError))) {
-        char name[96];
-        if (label(items, i, "", name, sizeof name))
+        char name[LABEL];
+        if (label(items, i, "", name))
             PyErr_Format(PyExc_TypeError, "%s: expected (translation, rotation)", name);
     }
     for (int p = 0; ok && p < PARTS; p++)
-        ok = parse_part(items, i, PyTuple_GetItem(two, p), (part)p, frames, &value->of[p]);
+        ok = parse_part(items, i, PyTuple_GetItem(two, p), (part)p, frames, value->numbers[p],
+                        &value->of[p]);
     Py_XDECREF(two);
     return ok;
 }
@@ -322,7 +367,7 @@ static void fill(const named_items *items, const bone_value *values, size_t bone
     for (size_t i = 0; i < items->count; i++) {
         const mmd_py_array *array = &values[i].of[which];
         size_t step = array->rank == 2 && array->shape[0] != 1 ? width : 0;
-        for (size_t f = 0; array->object && f < frames; f++)
+        for (size_t f = 0; array->data && f < frames; f++)
             memcpy(out + (f * bones + items->indices[i]) * width,
                    (const float *)array->data + f * step, width * sizeof *out);
     }

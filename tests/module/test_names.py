@@ -197,6 +197,32 @@ def test_a_dict_of_bones_replaces_arrays(model):
     assert_same(pose, model.pose_from(**expected))
 
 
+@pytest.mark.parametrize(
+    "move",
+    [
+        [1.5, -2, 0.1],
+        (np.float64(1.5), -2, 0.1),
+        (True, 2**24 + 1, 1e-46),
+        (1e300, 0, 0),
+        (2**200, 0, 0),
+        (float("nan"), 0, 0),
+        (0, -float("inf"), 0),
+        (1, 2),
+        (1, 2, "3"),
+        (1, 2, None),
+    ],
+    ids=repr,
+)
+def test_numbers_in_a_tuple_mean_what_they_mean_in_an_array(model, move):
+    outcomes = []
+    for value in (move, type("Own", (list,), {})(move)):  # which is left to NumPy
+        try:
+            outcomes.append(model.pose_from({"左足": (value, None)}).bone_matrices.tobytes())
+        except (TypeError, ValueError) as error:
+            outcomes.append((type(error), str(error)))
+    assert outcomes[0] == outcomes[1]
+
+
 def test_bones_that_are_not_named_are_at_rest(model):
     assert_same(model.pose_from({}), model.pose_from(**arrays(model)))
     assert_same(model.pose_from({"左足": (None, None)}), model.pose_from(**arrays(model)))
