@@ -286,10 +286,14 @@ def check_mode(obj: bpy.types.Object) -> None:
 def check_editable(obj: bpy.types.Object) -> None:
     """UserError if nothing can be added to the object or its mesh now."""
     check_writable(obj)
-    mesh = obj.data
-    users = sum(other.data == mesh and other.users > 0 for other in bpy.data.objects)
+    users = users_of(obj.data)
     if users > 1:
         raise shared_mesh(obj, users)
+
+
+def users_of(mesh: bpy.types.ID) -> int:
+    """The number of objects that have a mesh, without those that are about to be removed."""
+    return sum(obj.data == mesh and obj.users > 0 for obj in bpy.data.objects)
 
 
 def shared_mesh(obj: bpy.types.Object, users: int) -> UserError:

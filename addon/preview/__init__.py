@@ -9,13 +9,14 @@ is no stale state and no frame of delay. The driver's variables only set the ord
 evaluates bones and keys before the call.
 
 A mesh is live if it has driver, attribute and modifier; there is no other state. Users call
-`operators` or set the property, and `override` to pose a linked model. `switch` adds and removes
-the three parts, the driver calls `tick`, and `handlers` keep the driver working.
+`operators` or set the property, `override` to pose a linked model, and `single_user` for linked
+duplicates. `switch` adds and removes the three parts, the driver calls `tick`, and `handlers` keep
+the driver working.
 """
 
-from . import handlers, operators, override
+from . import handlers, operators, override, single_user
 
-_parts = (operators, override, handlers)
+_parts = (operators, override, single_user, handlers)
 
 
 def register() -> None:

@@ -24,7 +24,7 @@ from ..operators import properties
 from ..physics import cache
 from ..physics.operators import MMDSKIN_OT_simulate
 from ..pose import ik_source, physics_settings, pose_source
-from ..preview import switch, tick
+from ..preview import single_user, switch, tick
 from ..preview.operators import MMDSKIN_OT_preview
 from ..preview.override import MMDSKIN_OT_make_override, is_linked
 from ..rename.operators import MMDSKIN_OT_switch_names
@@ -104,6 +104,8 @@ class MMDSKIN_PT_skin(_Panel, bpy.types.Panel):
         trouble = switch.trouble_of(model)
         if trouble:
             _wrapped(layout, trouble, context.region.width, alert=True)
+            if single_user.shared(model):
+                layout.operator(single_user.MMDSKIN_OT_own_meshes.bl_idname, icon="DUPLICATE")
         _deformation(layout, model.armature.mmdskin, context.region.width)
         _pose_source(layout, model, context.scene, context.region.width)
 

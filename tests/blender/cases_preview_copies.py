@@ -7,6 +7,7 @@ import bpy
 import case
 import numpy as np
 import scene
+from cases_panel import redraw
 from live import BAR, Live
 
 
@@ -83,6 +84,27 @@ class Copies(Live):
         self.other.mmdskin.preview = False
         self.assertFalse(addon().preview.switch.is_live(self.twin))
         self.assert_live()
+
+    def test_one_click_makes_a_linked_duplicate_live(self):
+        """The panel of either model has the button; both are live then, each with its own armature."""
+        for number in range(2):
+            self.duplicate(self.scene.root, self.armature, self.mesh, linked=True)
+            scene.evaluated_positions(self.mesh)
+            buttons = [text for text in redraw(self.twin) if text == ("mmdskin.own_meshes", None)]
+            self.assertEqual(len(buttons), 1)
+            scene.select((self.twin, self.mesh)[number])
+            self.assertEqual(bpy.ops.mmdskin.own_meshes(), {"FINISHED"})
+            self.assertNotEqual(self.twin.data, self.mesh.data)
+            for armature in (self.armature, self.other):
+                self.assertTrue(armature.mmdskin.preview)
+            self.assert_live()
+            for obj in (self.twin, self.mesh):
+                self.assertNotIn(("mmdskin.own_meshes", None), redraw(obj))
+            for obj in (self.other, self.twin):
+                bpy.data.objects.remove(obj)
+        self.duplicate(self.scene.root, self.armature, self.mesh, linked=True)
+        bpy.ops.mmdskin.own_meshes()
+        self.assert_twin_is_live()
 
     def test_a_copied_mesh_stays_live_without_the_first_object(self):
         self.duplicate(self.scene.root, self.armature, self.mesh, linked=True)
