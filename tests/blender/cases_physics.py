@@ -25,14 +25,18 @@ def addon():
 
 
 def with_hair():
-    """The rig, with three links of hair attached to its first bone, and vertices on them."""
+    """The rig, with three links of hair attached to its first bone, a bone that appends from the second
+    one before physics, and vertices on them."""
     pmx = rig()
     first = len(pmx.bones)
     for link, name in enumerate(HAIR):
         parent = first + link - 1 if link else 0
         pmx.bones.append(pmx_file.Bone(name, position=(0, 14 - link, 0.5), parent=parent))
+    append = pmx_file.Append(first + 1, -0.25)
+    place = pmx.bones[0].position
+    pmx.bones.append(pmx_file.Bone("髪飾り", position=place, parent=0, append=append))
     count = len(pmx.positions)
-    pmx.bone_indices[count - 60 :, 0] = first + np.arange(60) % 3
+    pmx.bone_indices[count - 60 :, 0] = first + np.arange(60) % 4
     pmx.bone_indices[count - 60 :, 1:] = -1
     pmx.bone_weights[count - 60 :] = (1, 0, 0, 0)
     pmx.deform[count - 60 :] = 0

@@ -37,6 +37,55 @@ static void find_after_physics(const mmd_rig *rig, mmd_bone_bodies *bone_bodies)
     }
 }
 
+static bool is_driven(const mmd_bone_bodies *bone_bodies, int32_t bone, const bool *off)
+{
+    int32_t body = bone_bodies->driving_body[bone];
+    return body >= 0 && !(off && off[body]);
+}
+
+static bool drives_solver(const mmd_rig_solver *solver, const mmd_bone_bodies *bone_bodies,
+                          const bool *off)
+{
+    bool any = is_driven(bone_bodies, solver->effector, off);
+    for (size_t k = 0; k < solver->link_count; k++)
+        any |= is_driven(bone_bodies, solver->links[k].bone, off);
+    return any;
+}
+
+void mmd_bone_bodies_find_fixed(const mmd_rig *rig, const bool *off, mmd_bone_bodies *bone_bodies)
+{
+    for (size_t b = 0; b < rig->bone_count; b++)
+        bone_bodies->fixed[b] = is_driven(bone_bodies, (int32_t)b, off);
+    for (size_t s = 0; s < rig->solver_count; s++) {
+        const mmd_rig_solver *solver = &rig->solvers[s];
+        for (size_t k = 0; k < solver->link_count && drives_solver(solver, bone_bodies, off); k++)
+            bone_bodies->fixed[solver->links[k].bone] = true;
+    }
+}
+
+/* `anchors` (B,): the bone itself or its nearest ancestor that a body drives, -1: none. */
+static void find_again(const mmd_rig *rig, int32_t *anchors, mmd_bone_bodies *bone_bodies)
+{
+    for (size_t i = 0; i < rig->bone_count; i++) {
+        int32_t bone = rig->order[i], parent = rig->bones[bone].parent;
+        bool driven = is_driven(bone_bodies, bone, NULL);
+        anchors[bone] = driven ? bone : parent < 0 ? -1 : anchors[parent];
+    }
+    for (size_t i = 0; i < bone_bodies->first_after_physics; i++) {
+        int32_t bone = rig->order[i], source = rig->bones[bone].source;
+        if (source >= 0 && anchors[bone] != bone)
+            bone_bodies->again |= rig->bones[bone].append & MMD_APPEND_LOCAL
+                                      ? anchors[source] >= 0
+                                      : anchors[source] == source;
+    }
+    for (size_t s = 0; s < rig->solver_count; s++) {
+        const mmd_rig_solver *solver = &rig->solvers[s];
+        bone_bodies->again |= solver->link_count > 0 &&
+                              anchors[solver->goal] != anchors[solver->effector] &&
+                              !drives_solver(solver, bone_bodies, NULL);
+    }
+}
+
 static bool is_ever_off(const mmd_bone_track *track)
 {
     for (size_t k = 0; track->physics && k < track->key_count; k++)
@@ -67,9 +116,11 @@ bool mmd_bone_bodies_init(mmd_arena *arena, const mmd_rig *rig, const mmd_body *
         .driving_body = mmd_arena_alloc(arena, rig->bone_count, sizeof(int32_t)),
         .moved = mmd_arena_alloc(arena, rig->bone_count, sizeof *bone_bodies->moved),
         .tracks = mmd_arena_alloc(arena, count, sizeof *bone_bodies->tracks),
-        .cursors = mmd_arena_alloc(arena, count, sizeof *bone_bodies->cursors)};
-    if (!bone_bodies->bindings || !bone_bodies->driving_body || !bone_bodies->moved ||
-        !bone_bodies->tracks || !bone_bodies->cursors)
+        .cursors = mmd_arena_alloc(arena, count, sizeof *bone_bodies->cursors),
+        .fixed = mmd_arena_alloc(arena, rig->bone_count, sizeof *bone_bodies->fixed)};
+    int32_t *anchors = mmd_arena_alloc(arena, rig->bone_count, sizeof *anchors);
+    if (!anchors || !bone_bodies->fixed || !bone_bodies->bindings || !bone_bodies->driving_body ||
+        !bone_bodies->moved || !bone_bodies->tracks || !bone_bodies->cursors)
         return false;
     for (size_t b = 0; b < rig->bone_count; b++)
         bone_bodies->driving_body[b] = -1;
@@ -90,6 +141,7 @@ bool mmd_bone_bodies_init(mmd_arena *arena, const mmd_rig *rig, const mmd_body *
             !(parent >= 0 && bone_bodies->driving_body[parent] >= 0);
     }
     find_after_physics(rig, bone_bodies);
+    find_again(rig, anchors, bone_bodies);
     find_tracks(model, motion, bone_bodies);
     return true;
 }

@@ -24,6 +24,10 @@ typedef struct mmd_bone_bodies {
     size_t first_after_physics; /* in the rig's order: bones from here on come after physics */
     /* Whether a body follows, or drives, a bone after physics. */
     bool follows_after_physics, drives_after_physics;
+    /* Whether bones before physics depend on those that bodies drive, other than as children:
+       docs/mmd-behavior.md#bones-again. */
+    bool again;
+    bool *fixed; /* (B,) that mmd_pose_again() leaves alone */
 
     const mmd_bone_track **tracks; /* (bodies,) NULL: physics is never switched off */
     size_t *cursors;               /* of the tracks */
@@ -43,6 +47,9 @@ bool mmd_bone_bodies_follow(const mmd_bone_bodies_binding *binding, const mmd_po
    bones of the rig's order from `first` to before `end`. Bodies that are `off` drive nothing. */
 void mmd_bone_bodies_drive(mmd_bone_bodies *bone_bodies, const mmd_body_pose *poses,
                            const bool *off, mmd_pose_state *state, size_t first, size_t end);
+
+/* Sets `fixed`: bones that bodies drive, and all links of solvers that would move such a bone. */
+void mmd_bone_bodies_find_fixed(const mmd_rig *rig, const bool *off, mmd_bone_bodies *bone_bodies);
 
 /* Sets `off` (bodies,): the motion has switched off the physics of the body's bone at a frame. */
 void mmd_bone_bodies_read_switches(mmd_bone_bodies *bone_bodies, double frame, bool *off);

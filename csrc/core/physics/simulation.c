@@ -354,6 +354,12 @@ static void pose(mmd_simulation *simulation, size_t model, double frame, bool wi
         show_bodies(simulation, member, frame);
         drive_bones(simulation, member, frame, 0);
     }
+    if (with_physics && member->bone_bodies.again) {
+        mmd_bone_bodies_find_fixed(member->rig, simulation->physics_off + member->first_body,
+                                   &member->bone_bodies);
+        mmd_pose_again(member->poser, &job, member->bone_bodies.fixed, member->saved_bones);
+        drive_bones(simulation, member, frame, 0);
+    }
     mmd_pose_after_physics(member->poser, &job);
     if (with_physics && member->bone_bodies.drives_after_physics)
         drive_bones(simulation, member, frame, member->bone_bodies.first_after_physics);

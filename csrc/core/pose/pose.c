@@ -139,17 +139,32 @@ static void copy_locals(const mmd_pose_job *job, const mmd_rig *rig, size_t f,
         locals->solvers_on[s] = !on || on[rig->solvers[s].goal];
 }
 
-/* The three passes of docs/mmd-behavior.md#bone-sweeps. `on` NULL: no solver runs. */
-static void evaluate_layer(mmd_pose_state *pose, const mmd_rig_layer *layer, const uint8_t *on)
+static bool moves_fixed(const mmd_rig_solver *solver, const bool *fixed)
+{
+    bool any = fixed[solver->effector];
+    for (size_t k = 0; k < solver->link_count; k++)
+        any |= fixed[solver->links[k].bone];
+    return any;
+}
+
+/* The three passes of docs/mmd-behavior.md#bone-sweeps. `on` NULL: no solver runs. `fixed` (B,) or
+   NULL: bones that keep their local values, without an append. */
+static void evaluate_layer(mmd_pose_state *pose, const mmd_rig_layer *layer, const uint8_t *on,
+                           const bool *fixed)
 {
     const mmd_rig *rig = pose->rig;
-    for (size_t i = 0; i < layer->bone_count; i++)
-        mmd_pose_state_evaluate(pose, rig->order[layer->first_bone + i]);
-    for (size_t i = 0; on && i < layer->solver_count; i++)
-        if (on[layer->first_solver + i])
-            mmd_ik_solve(pose, &rig->solvers[layer->first_solver + i]);
+    for (size_t i = layer->first_bone; i < layer->first_bone + layer->bone_count; i++)
+        if (fixed && fixed[rig->order[i]])
+            mmd_pose_state_update(pose, rig->order[i]);
+        else
+            mmd_pose_state_evaluate(pose, rig->order[i]);
+    for (size_t i = layer->first_solver; on && i < layer->first_solver + layer->solver_count; i++)
+        if (on[i] && !(fixed && moves_fixed(&rig->solvers[i], fixed)))
+            mmd_ik_solve(pose, &rig->solvers[i]);
     for (size_t i = 0; on && i < layer->deferred_count; i++) {
         int32_t bone = rig->deferred[layer->first_deferred + i];
+        if (fixed && fixed[bone])
+            continue;
         pose->bones[bone].append_dropped = false;
         mmd_pose_state_evaluate(pose, bone);
     }
@@ -158,6 +173,15 @@ static void evaluate_layer(mmd_pose_state *pose, const mmd_rig_layer *layer, con
 static const uint8_t *solvers_on(const mmd_poser *poser, const mmd_pose_job *job)
 {
     return job->ik ? poser->locals.solvers_on : NULL;
+}
+
+static void evaluate_before_physics(mmd_poser *poser, const mmd_pose_job *job, const bool *fixed)
+{
+    const mmd_rig *rig = poser->pose.rig;
+    for (size_t i = 0; rig->reads_later_layer && i < rig->bone_count; i++)
+        mmd_pose_state_update(&poser->pose, rig->order[i]);
+    for (size_t i = 0; i < rig->layers_before_physics; i++)
+        evaluate_layer(&poser->pose, &rig->layers[i], solvers_on(poser, job), fixed);
 }
 
 void mmd_pose_before_physics(mmd_poser *poser, const mmd_pose_job *job, size_t f)
@@ -171,10 +195,23 @@ void mmd_pose_before_physics(mmd_poser *poser, const mmd_pose_job *job, size_t f
         copy_locals(job, rig, f, &poser->locals, sliders);
     mmd_morph_weights(rig->model->morphs, rig->morph_count, sliders, poser->weights);
     mmd_pose_state_reset(pose, poser->locals.translations, poser->locals.rotations, poser->weights);
-    for (size_t i = 0; rig->reads_later_layer && i < rig->bone_count; i++)
-        mmd_pose_state_update(pose, rig->order[i]);
-    for (size_t i = 0; i < rig->layers_before_physics; i++)
-        evaluate_layer(pose, &rig->layers[i], solvers_on(poser, job));
+    evaluate_before_physics(poser, job, NULL);
+}
+
+void mmd_pose_again(mmd_poser *poser, const mmd_pose_job *job, const bool *fixed,
+                    mmd_pose_bone *before)
+{
+    mmd_pose_state *pose = &poser->pose;
+    memcpy(before, pose->bones, pose->rig->bone_count * sizeof *before);
+    mmd_pose_state_reset(pose, poser->locals.translations, poser->locals.rotations, poser->weights);
+    for (size_t i = 0; i < pose->rig->bone_count; i++)
+        if (fixed[i]) {
+            mmd_vec3_copy(before[i].local_translation, pose->bones[i].local_translation);
+            mmd_vec3_add_scaled(before[i].append_translation, 1, pose->bones[i].local_translation);
+            mmd_quat_multiply(before[i].local_rotation, before[i].append_rotation,
+                              pose->bones[i].local_rotation);
+        }
+    evaluate_before_physics(poser, job, fixed);
 }
 
 void mmd_pose_after_physics(mmd_poser *poser, const mmd_pose_job *job)
@@ -182,7 +219,7 @@ void mmd_pose_after_physics(mmd_poser *poser, const mmd_pose_job *job)
     mmd_pose_state *pose = &poser->pose;
     const mmd_rig *rig = pose->rig;
     for (size_t i = rig->layers_before_physics; i < rig->layer_count; i++)
-        evaluate_layer(pose, &rig->layers[i], solvers_on(poser, job));
+        evaluate_layer(pose, &rig->layers[i], solvers_on(poser, job), NULL);
     /* docs/mmd-behavior.md#ik-settle: world matrices once more, without appends. */
     for (size_t i = 0; job->ik && i < rig->final_update_count; i++)
         mmd_pose_state_update(pose, rig->final_update[i]);

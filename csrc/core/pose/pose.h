@@ -22,6 +22,12 @@ mmd_pose_job mmd_pose_slice(const mmd_rig *rig, const mmd_pose_job *job, size_t 
    evaluates the bones before physics; the second evaluates those after physics; the third writes
    (B,4,4) matrices. Between the first two, physics may move bones. */
 void mmd_pose_before_physics(mmd_poser *poser, const mmd_pose_job *job, size_t f);
+
+/* Evaluates the bones before physics again, after physics has moved some: those that are `fixed`
+   (B,) keep their place relative to their parent, solvers that would move them do not run.
+   docs/mmd-behavior.md#bones-again. `before` (B,) is memory. */
+void mmd_pose_again(mmd_poser *poser, const mmd_pose_job *job, const bool *fixed,
+                    mmd_pose_bone *before);
 void mmd_pose_after_physics(mmd_poser *poser, const mmd_pose_job *job);
 void mmd_pose_write_matrices(const mmd_poser *poser, float *matrices);
 
