@@ -159,5 +159,5 @@ class MotionImport:
 
 
 def last_frame(scene: bpy.types.Scene, time: float) -> int:
-    """The scene frame at an animation time."""
-    return min(math.floor(time / playhead.stretch(scene)), properties.FRAMES["max"])
+    """The first whole scene frame at an animation time or after it."""
+    return min(math.ceil(time / playhead.stretch(scene) - 1e-6), properties.FRAMES["max"])

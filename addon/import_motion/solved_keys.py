@@ -4,6 +4,7 @@
 import itertools
 import math
 import os
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from ..pose import merge, motion_source
 from . import animated_model, channels, keyframes, record
 from .motion_import import MotionImport
 
+_SAME_TIME = 1e-6  # scene frames
+_JUMP = 0.1  # units, radians or weight within one frame of the file
 _MOST = 100_000  # frames, almost an hour; a single far-out key would use up all memory
 
 
@@ -65,10 +68,10 @@ def _frames(
     earlier: list[motion_source.Motion],
 ) -> np.ndarray:
     """The scene frames to key: from the motion's first change to the end of all motions."""
-    first, last = newest.scene_range[0], source.scene_range[1]
-    first, last = math.ceil(first), max(math.floor(last), math.ceil(first))
+    begins, ends = newest.scene_range[0] + _SAME_TIME, source.scene_range[1] - _SAME_TIME
+    first, last = math.ceil(begins - 2 * _SAME_TIME), math.ceil(ends)
     changed = merge.changed_from(merge.merged(earlier), newest) if earlier else math.inf
-    start = math.floor(min(changed, first))
+    start = math.floor(min(changed, begins))
     parts = [range(start, first, step), range(first, last, step)]
     count = sum(map(len, parts)) + 1
     if count > _MOST:
@@ -78,7 +81,39 @@ def _frames(
             count=count,
             most=_MOST,
         )
-    return np.array([*itertools.chain(*parts), last], np.float64)
+    whole = np.array([*itertools.chain(*parts), last], np.float64)
+    if step > 1:
+        return whole
+    jumps = _jumps(source, 1 / newest.speed)
+    return np.union1d(whole, jumps[(jumps > start) & (jumps < last)])
+
+
+def _jumps(source: motion_source.Motion, frame: float) -> np.ndarray:
+    """The scene frames before and after jumps, where these are between whole frames.
+
+    A jump is a large change within a frame of the file, which is so many of the scene, or that of an
+    IK switch.
+    """
+    found = [np.empty(0)]
+    tracks: list[Any] = [*source.motion.bones, *source.motion.morphs]
+    for track in tracks:
+        times = source.scene_frames(track.frames)
+        moves = _changes(track) & (np.diff(times) < frame + _SAME_TIME)
+        found += [times[:-1][moves], times[1:][moves]]
+    switches = source.motion.properties
+    switched = (np.diff(switches.ik_enabled, axis=0) != 0).any(axis=1)
+    times = source.scene_frames(switches.frames[1:][switched])
+    times = np.concatenate([*found, times - frame, times])
+    return times[np.abs(times - np.rint(times)) > _SAME_TIME]
+
+
+def _changes(track: Any) -> np.ndarray:
+    """(K - 1,) bool: whether the track of a bone or a morph changes much from each key to the next."""
+    if hasattr(track, "weights"):
+        return np.abs(np.diff(track.weights)) > _JUMP
+    moved = np.linalg.norm(np.diff(track.translations, axis=0), axis=1)
+    turned = 1 - np.abs((track.rotations[1:] * track.rotations[:-1]).sum(axis=1))
+    return (moved > _JUMP) | (turned > _JUMP**2 / 8)  # the cosine of half the angle
 
 
 def _moved(

@@ -19,7 +19,7 @@ DANCE, LIPS, FACE = "踊り.vmd", "口.vmd", "表情.vmd"
 
 
 def small_pmx():
-    """Six vertices on one bone; the morphs move the first two."""
+    """Six vertices, the last of which follow a child; the morphs move the first two."""
     pmx = pmx_file.PMX(bones=[pmx_file.Bone("センター"), pmx_file.Bone("頭", parent=0)])
     count = 6
     pmx.positions = np.float32([(i, 0, 0) for i in range(count)])
@@ -28,6 +28,7 @@ def small_pmx():
     pmx.additional_uvs = np.zeros((count, 0, 4), "f4")
     pmx.deform, pmx.edge_scales = np.zeros(count, np.uint8), np.ones(count, np.float32)
     pmx.bone_indices = np.tile(np.int32([0, -1, -1, -1]), (count, 1))
+    pmx.bone_indices[4:, 0] = 1
     pmx.bone_weights = np.tile(np.float32([1, 0, 0, 0]), (count, 1))
     pmx.sdef = np.zeros((count, 3, 3), np.float32)
     pmx.triangles = np.arange(count, dtype=np.int32).reshape(-1, 3)
