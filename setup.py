@@ -54,7 +54,7 @@ def c_string(text):
 
 
 class EmbedShaders(Command):
-    """Writes shaders/skin.vert and the like as `static const char mmd_shader_skin_vert[]`."""
+    """Writes shaders/skin.comp and the like as `static const char mmd_shader_skin_comp[]`."""
 
     description = "write the shaders as a C header"
     user_options = []
@@ -67,7 +67,7 @@ class EmbedShaders(Command):
 
     def run(self):
         parts = ["/* Generated from shaders/ by setup.py. */"]
-        for path in map(Path, files("shaders/*.glsl", "shaders/*.vert", "shaders/*.frag")):
+        for path in map(Path, files("shaders/*.*")):
             name = "mmd_shader_" + path.name.replace(".", "_")
             text = c_string(path.read_text(encoding="utf-8"))
             parts.append(f"static const char {name}[] =\n{text};")

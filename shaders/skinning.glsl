@@ -3,7 +3,7 @@
 // of one KIND with INFLUENCES influences (0, 1, 2 or 4). gl_program.c defines all names in capitals.
 
 // A bone is BONE_TEXELS texels, laid out as mmd_skin_bone: three matrix rows, rotation, dual part.
-uniform samplerBuffer bones;
+layout(binding = BONES_UNIT) uniform samplerBuffer bones;
 
 struct transform {
     vec4 row0, row1, row2;
@@ -58,7 +58,7 @@ vec3 normalized_or(vec3 v, vec3 otherwise)
     return square >= FLT_MIN && square <= FLT_MAX ? v * inversesqrt(square) : otherwise;
 }
 
-// Set if float is not precise enough for the normal: main() then marks it and the tangent, and the CPU computes them.
+// Set if float is not precise enough for the normal: skin.comp then marks it and the tangent, and the CPU computes them.
 bool needs_precise_normal = false;
 
 // Set if the matrix of the vertex turns a right hand into a left one.

@@ -5,7 +5,6 @@
 layout(std140, row_major, binding = 0) uniform Frame {
     mat3 view_rotation;  // rows: right, up, forward
     mat4 shadow_matrix;  // to the depth map of the light: 0 to 1
-    vec4 camera;         // its position in model space
     vec4 to_light;       // unit vector; in model space unless the look is MMD's
     vec4 light_color;
     vec4 background;

@@ -27,8 +27,8 @@ static bool load_gl(mmd_error *err)
     GLenum status = mmd_gl_glew_init();
     if (status != GLEW_OK)
         return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s", (const char *)glewGetErrorString(status));
-    if (!GLEW_VERSION_3_3)
-        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: 3.3 needed, the driver has %s (%s)",
+    if (!GLEW_VERSION_4_3)
+        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: 4.3 needed, the driver has %s (%s)",
                         gl_string(GL_VERSION), gl_string(GL_RENDERER));
     return true;
 }
@@ -45,29 +45,12 @@ static void describe_device(mmd_gl_context *gl)
              gl_string(GL_VERSION));
 }
 
-/* Without a surface nothing is drawn, not even into transform feedback, until a complete
-   framebuffer is bound. */
-static bool bind_framebuffer(mmd_error *err)
-{
-    GLuint framebuffer, renderbuffer;
-    glGenFramebuffers(1, &framebuffer);
-    glGenRenderbuffers(1, &renderbuffer);
-    glBindFramebuffer(GL_FRAMEBUFFER, framebuffer);
-    glBindRenderbuffer(GL_RENDERBUFFER, renderbuffer);
-    glRenderbufferStorage(GL_RENDERBUFFER, GL_RGBA8, 1, 1);
-    glFramebufferRenderbuffer(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, renderbuffer);
-    mmd_gl1.Viewport(0, 0, 1, 1);
-    GLenum status = glCheckFramebufferStatus(GL_FRAMEBUFFER);
-    if (status != GL_FRAMEBUFFER_COMPLETE)
-        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: framebuffer status 0x%04x", status);
-    return mmd_gl_check("framebuffer", err);
-}
-
 bool mmd_gl_context_open(mmd_gl_context *gl, mmd_error *err)
 {
     if (!mmd_gl_fence_read_timeout(&gl->timeout_seconds, err) || !mmd_gl_platform_open(gl, err))
         return false;
-    if (load_gl(err) && (mmd_gl_check("start", NULL), bind_framebuffer(err))) {
+    if (load_gl(err)) {
+        mmd_gl_check("start", NULL);
         describe_device(gl);
         return true;
     }

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-/* A windowless OpenGL 3.3 core context, current on the thread that opened it. Functions of
+/* A windowless OpenGL 4.3 core context, current on the thread that opened it. Functions of
    OpenGL 1.2 and later are called by their names (GLEW). Those of 1.0 and 1.1, which GLEW would
    take from libGL at link time, are members of mmd_gl1. */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Uploads a mesh: sorts its vertices into draw ranges of one formula and number of influences, and
-   its morph offsets by vertex. */
+/* Uploads a mesh: sorts its vertices into ranges of one formula and number of influences, and its
+   morph offsets by vertex. */
 #include "gl/gl_mesh.h"
 
 #include "gl/gl_program.h"
@@ -8,24 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct gpu_vertex {
-    mmd_mesh_vertex vertex;
-    int32_t morph_range[2]; /* of its offsets in the morph buffer: first and end */
-} gpu_vertex;
-
-typedef struct gpu_morph {
-    float offset[3];
-    int32_t morph;
-} gpu_morph;
+/* As the shader reads it. */
+typedef union texel {
+    float f[4];
+    int32_t i[4];
+} texel;
 
 enum {
     INFLUENCES = 4,
-    DRAW_RANGES = MMD_SKIN_KIND_COUNT * INFLUENCES * 2,
+    FORMULAS = MMD_SKIN_KIND_COUNT * INFLUENCES * 2,
+    VERTEX_TEXELS = 7,
+    ALIGNED_TEXELS = 256 / sizeof(texel), /* what any driver wants a texture to begin at */
     MAX_OFFSETS = 65535 /* of a vertex: llvmpipe ends any loop after so many iterations */
 };
 
 /* Three influences count as four, one of them with weight 0. */
-static size_t draw_range_index(const mmd_mesh_vertex *vertex, bool morphed)
+static size_t formula_of(const mmd_mesh_vertex *vertex, bool morphed)
 {
     size_t count = vertex->count > 2 ? 3 : (size_t)vertex->count;
     return ((size_t)vertex->kind * INFLUENCES + count) * 2 + morphed;
@@ -34,8 +32,9 @@ static size_t draw_range_index(const mmd_mesh_vertex *vertex, bool morphed)
 /* Data for the upload. */
 typedef struct sorted_mesh {
     uint32_t *morph_end; /* of each vertex; offsets of vertex v start at morph_end[v - 1] */
-    gpu_morph *morphs;
-    gpu_vertex *vertices;
+    texel *morphs, *vertices;
+    size_t max_range, texel_count; /* vertices of a range at most; texels of all ranges */
+    uint32_t max_offsets;          /* the largest number of offsets of a vertex */
 } sorted_mesh;
 
 static size_t count_offsets(const mmd_mesh *mesh)
@@ -61,122 +60,135 @@ static uint32_t accumulate_counts(uint32_t *counts, size_t vertex_count)
 }
 
 /* Inverts the morphs' lists of vertices: the shader reads the offsets of each vertex. */
-static uint32_t sort_morphs(const mmd_mesh *mesh, sorted_mesh *sorted)
+static void sort_morphs(const mmd_mesh *mesh, sorted_mesh *sorted)
 {
     uint32_t *end = sorted->morph_end;
     for (size_t m = 0; m < mesh->vertex_morph_count; m++)
         for (size_t i = 0; i < mesh->vertex_morphs[m].offset_count; i++)
             end[mesh->vertex_morphs[m].vertices[i]]++;
-    uint32_t max = accumulate_counts(end, mesh->vertex_count);
+    sorted->max_offsets = accumulate_counts(end, mesh->vertex_count);
     for (size_t m = 0; m < mesh->vertex_morph_count; m++) {
         const mmd_mesh_vertex_morph *morph = &mesh->vertex_morphs[m];
         for (size_t i = 0; i < morph->offset_count; i++) {
-            gpu_morph *out = &sorted->morphs[end[morph->vertices[i]]++];
-            memcpy(out->offset, morph->offsets + 3 * i, sizeof out->offset);
-            out->morph = (int32_t)morph->morph;
+            texel *out = &sorted->morphs[end[morph->vertices[i]]++];
+            memcpy(out->f, morph->offsets + 3 * i, 3 * sizeof *out->f);
+            out->i[3] = (int32_t)morph->morph;
         }
     }
-    return max;
 }
 
-static void sort_vertices(const mmd_mesh *mesh, sorted_mesh *sorted, mmd_gl_mesh *out)
+static size_t first_offset(const sorted_mesh *sorted, size_t v)
 {
-    size_t next[DRAW_RANGES] = {0};
-    for (size_t v = 0; v < mesh->vertex_count; v++) {
-        uint32_t morph_first = v ? sorted->morph_end[v - 1] : 0;
-        next[draw_range_index(&mesh->vertices[v], sorted->morph_end[v] > morph_first)]++;
-    }
-    size_t first = 0;
-    for (size_t i = 0; i < DRAW_RANGES; i++) {
-        size_t count = next[i];
-        next[i] = first;
-        if (count == 0)
-            continue;
-        int32_t influences = (int32_t)(i / 2 % INFLUENCES);
-        out->draw_ranges[out->draw_range_count++] =
-            (mmd_gl_draw_range){.kind = (int32_t)(i / 2 / INFLUENCES),
-                                .count = influences > 2 ? 4 : influences,
-                                .morphed = i % 2,
-                                .first = first,
-                                .vertex_count = count};
-        first += count;
-    }
-    for (size_t v = 0; v < mesh->vertex_count; v++) {
-        uint32_t morph_first = v ? sorted->morph_end[v - 1] : 0, morph_end = sorted->morph_end[v];
-        size_t at = next[draw_range_index(&mesh->vertices[v], morph_end > morph_first)]++;
-        sorted->vertices[at] =
-            (gpu_vertex){mesh->vertices[v], {(int32_t)morph_first, (int32_t)morph_end}};
-        out->ranges[at].target = (uint32_t)v;
-    }
+    return v ? sorted->morph_end[v - 1] : 0;
 }
 
-/* Merges ranges of one vertex each, in place and within draw ranges. */
-static void merge_ranges(mmd_gl_mesh *mesh)
+static size_t formula_at(const mmd_mesh *mesh, const sorted_mesh *sorted, size_t v)
 {
-    size_t count = 0;
-    for (size_t b = 0; b < mesh->draw_range_count; b++) {
-        mmd_gl_draw_range *range = &mesh->draw_ranges[b];
-        range->first_range = count;
-        for (size_t v = range->first; v < range->first + range->vertex_count; v++) {
-            uint32_t target = mesh->ranges[v].target;
-            mmd_gl_vertex_range *last =
-                count > range->first_range ? &mesh->ranges[count - 1] : NULL;
-            if (last && last->target + last->length == target)
-                last->length++;
-            else
-                mesh->ranges[count++] = (mmd_gl_vertex_range){target, 1};
+    return formula_of(&mesh->vertices[v], sorted->morph_end[v] > first_offset(sorted, v));
+}
+
+/* Divides the vertices of each formula into ranges that textures can hold. `first`: the index of
+   each formula's first range. */
+static bool plan_ranges(const mmd_mesh *mesh, sorted_mesh *sorted, mmd_gl_mesh *out,
+                        size_t first[FORMULAS])
+{
+    size_t counts[FORMULAS] = {0};
+    for (size_t v = 0; v < mesh->vertex_count; v++)
+        counts[formula_at(mesh, sorted, v)]++;
+    for (size_t i = 0; i < FORMULAS; i++) {
+        first[i] = out->range_count;
+        out->range_count += (counts[i] + sorted->max_range - 1) / sorted->max_range;
+    }
+    out->ranges = calloc(out->range_count + 1, sizeof *out->ranges);
+    for (size_t i = 0; out->ranges && i < FORMULAS; i++)
+        for (size_t r = first[i]; counts[i] > 0; r++) {
+            int32_t influences = (int32_t)(i / 2 % INFLUENCES);
+            size_t count = counts[i] < sorted->max_range ? counts[i] : sorted->max_range;
+            out->ranges[r] = (mmd_gl_mesh_range){.kind = (int32_t)(i / 2 / INFLUENCES),
+                                                 .count = influences > 2 ? 4 : influences,
+                                                 .morphed = i % 2,
+                                                 .first_texel = sorted->texel_count,
+                                                 .vertex_count = count};
+            counts[i] -= count;
+            sorted->texel_count +=
+                (VERTEX_TEXELS * count + ALIGNED_TEXELS - 1) / ALIGNED_TEXELS * ALIGNED_TEXELS;
         }
-        range->range_count = count - range->first_range;
+    return out->ranges;
+}
+
+static void store_vertex(const mmd_mesh *mesh, const sorted_mesh *sorted, size_t v, texel *out,
+                         size_t stride)
+{
+    const mmd_mesh_vertex *in = &mesh->vertices[v];
+    int32_t first = (int32_t)first_offset(sorted, v);
+    int32_t offsets = (int32_t)sorted->morph_end[v] - first;
+    const struct {
+        const void *data;
+        size_t width;
+        int32_t last; /* where the data are three numbers */
+    } texels[VERTEX_TEXELS] = {{in->position, 3, (int32_t)v},
+                               {in->normal, 3, in->pivot | offsets << 2},
+                               {in->tangent, 4, 0},
+                               {in->weights, 4, 0},
+                               {in->bones, 4, 0},
+                               {in->c, 3, ((texel){.f = {in->factor}}).i[0]},
+                               {in->c0, 3, first}};
+    for (size_t i = 0; i < VERTEX_TEXELS; i++, out += stride) {
+        out->i[3] = texels[i].last;
+        memcpy(out, texels[i].data, texels[i].width * sizeof *out->f);
     }
 }
 
-static void upload(const mmd_mesh *mesh, const sorted_mesh *sorted, size_t offsets,
-                   mmd_gl_mesh *out)
+static void sort_vertices(const mmd_mesh *mesh, const sorted_mesh *sorted, const mmd_gl_mesh *out,
+                          const size_t first[FORMULAS])
 {
-    glGenVertexArrays(1, &out->vertex_array);
-    glBindVertexArray(out->vertex_array);
-    glGenBuffers(1, &out->vertices);
-    glBindBuffer(GL_ARRAY_BUFFER, out->vertices);
-    glBufferData(GL_ARRAY_BUFFER, (GLsizeiptr)(mesh->vertex_count * sizeof(gpu_vertex)),
-                 sorted->vertices, GL_STATIC_DRAW);
-
-#define ATTRIBUTE(name, components, integer, member)                                               \
-    {components, integer, offsetof(gpu_vertex, member)},
-    static const struct {
-        GLint components;
-        bool integer;
-        size_t offset;
-    } attributes[] = {MMD_GL_SKIN_ATTRIBUTES(ATTRIBUTE)};
-#undef ATTRIBUTE
-    for (GLuint i = 0; i < sizeof attributes / sizeof *attributes; i++) {
-        glEnableVertexAttribArray(i);
-        const void *offset = (const void *)(uintptr_t)attributes[i].offset;
-        if (attributes[i].integer)
-            glVertexAttribIPointer(i, attributes[i].components, GL_INT, sizeof(gpu_vertex), offset);
-        else
-            glVertexAttribPointer(i, attributes[i].components, GL_FLOAT, GL_FALSE,
-                                  sizeof(gpu_vertex), offset);
+    size_t next[FORMULAS] = {0};
+    for (size_t v = 0; v < mesh->vertex_count; v++) {
+        size_t formula = formula_at(mesh, sorted, v), at = next[formula]++;
+        const mmd_gl_mesh_range *range = &out->ranges[first[formula] + at / sorted->max_range];
+        store_vertex(mesh, sorted, v,
+                     sorted->vertices + range->first_texel + at % sorted->max_range,
+                     range->vertex_count);
     }
+}
 
-    glGenBuffers(1, &out->morph_buffer);
-    glBindBuffer(GL_TEXTURE_BUFFER, out->morph_buffer);
-    glBufferData(GL_TEXTURE_BUFFER, (GLsizeiptr)((offsets ? offsets : 1) * sizeof(gpu_morph)),
-                 offsets ? sorted->morphs : NULL, GL_STATIC_DRAW);
-    mmd_gl1.GenTextures(1, &out->morph_texture);
-    mmd_gl1.BindTexture(GL_TEXTURE_BUFFER, out->morph_texture);
-    glTexBuffer(GL_TEXTURE_BUFFER, GL_RGBA32I, out->morph_buffer);
+static void make_texture(GLuint *texture, GLuint buffer, size_t first, size_t count)
+{
+    mmd_gl1.GenTextures(1, texture);
+    mmd_gl1.BindTexture(GL_TEXTURE_BUFFER, *texture);
+    glTexBufferRange(GL_TEXTURE_BUFFER, GL_RGBA32I, buffer, (GLintptr)(first * sizeof(texel)),
+                     (GLsizeiptr)(count * sizeof(texel)));
+}
+
+static void make_buffer(GLuint *buffer, const texel *texels, size_t count)
+{
+    glGenBuffers(1, buffer);
+    glBindBuffer(GL_TEXTURE_BUFFER, *buffer);
+    glBufferData(GL_TEXTURE_BUFFER, (GLsizeiptr)(count * sizeof *texels), texels, GL_STATIC_DRAW);
+}
+
+static void upload(const sorted_mesh *sorted, size_t offsets, mmd_gl_mesh *out)
+{
+    make_buffer(&out->vertices, sorted->vertices, sorted->texel_count);
+    for (size_t i = 0; i < out->range_count; i++) {
+        mmd_gl_mesh_range *range = &out->ranges[i];
+        make_texture(&range->texture, out->vertices, range->first_texel,
+                     VERTEX_TEXELS * range->vertex_count);
+    }
+    make_buffer(&out->morph_buffer, sorted->morphs, offsets ? offsets : 1);
+    make_texture(&out->morph_texture, out->morph_buffer, 0, offsets ? offsets : 1);
 }
 
 static void free_mesh(mmd_gl_object *object, mmd_gl_context *context)
 {
     mmd_gl_mesh *mesh = (mmd_gl_mesh *)object;
     if (context) {
-        glDeleteVertexArrays(1, &mesh->vertex_array);
+        for (size_t i = 0; mesh->ranges && i < mesh->range_count; i++)
+            mmd_gl1.DeleteTextures(1, &mesh->ranges[i].texture);
         mmd_gl1.DeleteTextures(1, &mesh->morph_texture);
         glDeleteBuffers(1, &mesh->vertices);
         glDeleteBuffers(1, &mesh->morph_buffer);
     }
-    free(mesh->draw_ranges);
     free(mesh->ranges);
     free(mesh);
 }
@@ -187,37 +199,46 @@ static void release(void *data)
     mmd_gl_object_discard(&mesh->object);
 }
 
-static bool check_offsets(const mmd_gl_mesh *mesh, mmd_error *err)
+static bool check_offsets(const sorted_mesh *sorted, mmd_error *err)
 {
-    return mesh->max_offsets <= MAX_OFFSETS ||
+    return sorted->max_offsets <= MAX_OFFSETS ||
            mmd_fail(err, MMD_E_BACKEND, "OpenGL: a vertex has %u morph offsets, limit %d",
-                    (unsigned)mesh->max_offsets, MAX_OFFSETS);
+                    (unsigned)sorted->max_offsets, MAX_OFFSETS);
+}
+
+static bool sort(const mmd_mesh *mesh, sorted_mesh *sorted, mmd_gl_mesh *out, mmd_error *err)
+{
+    size_t first[FORMULAS];
+    if (!sorted->morph_end || !sorted->morphs)
+        return mmd_fail_memory(err);
+    sort_morphs(mesh, sorted);
+    if (!check_offsets(sorted, err))
+        return false;
+    if (plan_ranges(mesh, sorted, out, first))
+        sorted->vertices = calloc(sorted->texel_count + 1, sizeof *sorted->vertices);
+    if (!sorted->vertices)
+        return mmd_fail_memory(err);
+    sort_vertices(mesh, sorted, out, first);
+    return true;
 }
 
 static bool make(const mmd_mesh *mesh, mmd_gl_mesh *out, mmd_error *err)
 {
+    const size_t groups = (size_t)MMD_GL_MAX_GROUPS * MMD_GL_GROUP_SIZE;
     size_t n = mesh->vertex_count, offsets = count_offsets(mesh);
     GLint limit = 0;
     mmd_gl1.GetIntegerv(GL_MAX_TEXTURE_BUFFER_SIZE, &limit);
     if (offsets > (size_t)limit)
         return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %zu morph offsets, the device supports %d",
                         offsets, limit);
-
-    sorted_mesh sorted = {.morph_end = calloc(n ? n : 1, sizeof *sorted.morph_end),
-                          .morphs = calloc(offsets ? offsets : 1, sizeof *sorted.morphs),
-                          .vertices = calloc(n ? n : 1, sizeof *sorted.vertices)};
-    out->draw_ranges = calloc(DRAW_RANGES, sizeof *out->draw_ranges);
-    out->ranges = calloc(n ? n : 1, sizeof *out->ranges);
-    bool ok =
-        sorted.morph_end && sorted.morphs && sorted.vertices && out->draw_ranges && out->ranges;
+    size_t texture = (size_t)limit / VERTEX_TEXELS, most = texture < groups ? texture : groups;
+    sorted_mesh sorted = {.morph_end = calloc(n + 1, sizeof *sorted.morph_end),
+                          .morphs = calloc(offsets + 1, sizeof *sorted.morphs),
+                          .max_range = most ? most : 1};
+    bool ok = sort(mesh, &sorted, out, err);
     if (ok) {
-        out->max_offsets = sort_morphs(mesh, &sorted);
-        sort_vertices(mesh, &sorted, out);
-        merge_ranges(out);
-        upload(mesh, &sorted, offsets, out);
-        ok = mmd_gl_check("upload of the mesh", err) && check_offsets(out, err);
-    } else {
-        mmd_fail_memory(err);
+        upload(&sorted, offsets, out);
+        ok = mmd_gl_check("upload of the mesh", err);
     }
     free(sorted.morph_end);
     free(sorted.morphs);

@@ -8,29 +8,22 @@
 
 #include <stdint.h>
 
-/* Contiguous vertices on the device with the same formula: one draw call. */
-typedef struct mmd_gl_draw_range {
+/* Vertices with the same formula, which one dispatch skins. */
+typedef struct mmd_gl_mesh_range {
     int32_t kind;  /* mmd_skin_kind */
     int32_t count; /* influences: 0, 1, 2 or 4 */
     bool morphed;  /* vertex morphs move them */
-    size_t first, vertex_count;
-    size_t first_range, range_count;
-} mmd_gl_draw_range;
+    size_t first_texel, vertex_count;
+    GLuint texture; /* of its texels: RGBA32I, as skin.comp reads them */
+} mmd_gl_mesh_range;
 
-/* `length` vertices that are contiguous in a draw range and, from `target` on, in the mesh. */
-typedef struct mmd_gl_vertex_range {
-    uint32_t target, length;
-} mmd_gl_vertex_range;
-
-/* A mesh on the device: vertices in draw ranges, and the vertex ranges that restore their order. */
+/* A mesh on the device. */
 typedef struct mmd_gl_mesh {
     mmd_gl_object object;
-    GLuint vertex_array, vertices;
+    GLuint vertices;                    /* a buffer with the texels of all ranges */
     GLuint morph_buffer, morph_texture; /* RGBA32I: bits of the offset, index of the morph */
-    uint32_t max_offsets;               /* the largest number of morph offsets of a vertex */
-    size_t draw_range_count;
-    mmd_gl_draw_range *draw_ranges;
-    mmd_gl_vertex_range *ranges;
+    size_t range_count;
+    mmd_gl_mesh_range *ranges;
 } mmd_gl_mesh;
 
 /* The mesh in this context, uploaded by the first call. Only on the OpenGL thread. */

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Compiles shaders, and the skinning programs of a context: variants of skin.vert with
+/* Compiles shaders, and the skinning programs of a context: variants of skin.comp with
    skinning.glsl. Those that render are in gl_render_program.h. */
 
 /* Compiles a shader from concatenated sources, and links a program. 0 or false if the driver
@@ -17,37 +17,40 @@ GLuint mmd_gl_program_compile(GLenum stage, const char *const *sources, GLsizei 
                               mmd_error *err);
 bool mmd_gl_program_link(GLuint program, mmd_error *err);
 
-/* Vertex attributes of skin.vert in the order of their locations: name, components, whether they
-   are integers (else floats), member of a device vertex. */
-#define MMD_GL_SKIN_ATTRIBUTES(X)                                                                  \
-    X(position, 3, false, vertex.position)                                                         \
-    X(normal, 3, false, vertex.normal)                                                             \
-    X(tangent, 4, false, vertex.tangent)                                                           \
-    X(c, 3, false, vertex.c)                                                                       \
-    X(c0, 3, false, vertex.c0)                                                                     \
-    X(factor, 1, false, vertex.factor)                                                             \
-    X(weights, 4, false, vertex.weights)                                                           \
-    X(bone_indices, 4, true, vertex.bones)                                                         \
-    X(pivot, 1, true, vertex.pivot)                                                                \
-    X(morph_range, 2, true, morph_range)
-
-/* The macros that skin.vert is compiled with. */
+/* The macros that skin.comp is compiled with. */
 typedef struct mmd_gl_skin_variant {
     mmd_skin_kind kind;
     int32_t influences; /* 0, 1, 2 or 4 */
     bool morphed, slerp, normals;
     size_t tangent_width; /* 0: no tangents */
-    bool single_frame;    /* an instance computes one frame, else MMD_GL_INSTANCE_FRAMES */
-    bool approximate;     /* no normal is MMD_GL_IMPRECISE */
+    bool drawn; /* positions in view space, and float is enough for normals; else positions in model
+                   space, and no normal that is not precise */
 } mmd_gl_skin_variant;
 
-/* Four frames fit one output: four vec3 fill three vec4. */
-enum { MMD_GL_INSTANCE_FRAMES = 4 };
+/* Invocations of a work group, and work groups in a direction; OpenGL guarantees so many. */
+enum { MMD_GL_GROUP_SIZE = 128, MMD_GL_MAX_GROUPS = 65535 };
 
-typedef struct mmd_gl_skin_program {
-    GLuint name; /* 0: not compiled yet */
-    GLint last_frame, bone_stride, morph_stride, max_offsets, correction;
-} mmd_gl_skin_program;
+/* Locations of uniforms in skin.comp, which has them as macros. */
+#define MMD_GL_SKIN_UNIFORMS(X)                                                                    \
+    X(VERTEX_COUNT)                                                                                \
+    X(FRAME_VERTICES)                                                                              \
+    X(BONE_STRIDE)                                                                                 \
+    X(MORPH_STRIDE)                                                                                \
+    X(CORRECTION)                                                                                  \
+    X(VIEW_ROTATION)                                                                               \
+    X(CAMERA)
+
+/* Texture units of its samplers, after those of the programs that render. */
+#define MMD_GL_SKIN_UNITS(X)                                                                       \
+    X(VERTICES)                                                                                    \
+    X(BONES)                                                                                       \
+    X(MORPH_OFFSETS)                                                                               \
+    X(MORPH_WEIGHTS)
+
+#define MMD_GL_SKIN_LOCATION(name) MMD_GL_SKIN_##name,
+#define MMD_GL_SKIN_UNIT(name) MMD_GL_##name##_UNIT,
+enum { MMD_GL_SKIN_UNIFORMS(MMD_GL_SKIN_LOCATION) };
+enum { MMD_GL_BEFORE_SKIN_UNITS = 7, MMD_GL_SKIN_UNITS(MMD_GL_SKIN_UNIT) };
 
 /* RGBA32F texels of a mmd_skin_bone in a buffer texture. */
 enum { MMD_GL_BONE_TEXELS = sizeof(mmd_skin_bone) / 16 };
@@ -56,12 +59,8 @@ enum { MMD_GL_BONE_TEXELS = sizeof(mmd_skin_bone) / 16 };
    mmd_skin_scalar_directions computes them again. */
 #define MMD_GL_IMPRECISE 2.0f
 
-/* Texture units of the samplers in skin.vert. */
-enum { MMD_GL_BONES_UNIT, MMD_GL_MORPH_OFFSETS_UNIT, MMD_GL_MORPH_WEIGHTS_UNIT };
-
-/* Compiles the variant at the first call. NULL if the driver refuses it; `err` has its log. */
-const mmd_gl_skin_program *mmd_gl_skin_program_get(mmd_gl_context *context,
-                                                   const mmd_gl_skin_variant *variant,
-                                                   mmd_error *err);
+/* Compiles the variant at the first call. 0 if the driver refuses it; `err` has its log. */
+GLuint mmd_gl_skin_program_get(mmd_gl_context *context, const mmd_gl_skin_variant *variant,
+                               mmd_error *err);
 
 #endif

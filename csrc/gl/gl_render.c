@@ -50,7 +50,6 @@ static void set_uniforms(mmd_gl_renderer *r)
     for (int i = 0; i < 3; i++) {
         for (int k = 0; k < 3; k++)
             frame.view_rotation[i][k] = (float)view->rotation[i][k];
-        frame.camera[i] = (float)view->position[i];
         frame.to_light[i] = (float)(mmd ? to_light[i] : view->to_light[i]);
         if (mmd)
             frame.light_color[i] =
@@ -66,8 +65,7 @@ static void set_uniforms(mmd_gl_renderer *r)
 }
 
 /* Vertices from memory, which this frame's job has. */
-static bool upload_vertices(mmd_gl_renderer *r, const mmd_render_job *job, bool changed,
-                            mmd_error *err)
+static void upload_vertices(mmd_gl_renderer *r, const mmd_render_job *job, bool changed)
 {
     double depth_range[2];
     mmd_render_view_init(job, 0, &r->view);
@@ -75,43 +73,32 @@ static bool upload_vertices(mmd_gl_renderer *r, const mmd_render_job *job, bool 
                               depth_range);
     set_depth_range(r, depth_range[1]);
     set_uniforms(r);
-    return mmd_gl_render_resources_upload(&r->resources, MMD_GL_RENDER_POSITION, r->view_positions,
-                                          err) &&
-           (!job->has_normals || !changed ||
-            mmd_gl_render_resources_upload(&r->resources, MMD_GL_RENDER_NORMAL, job->normals, err));
+    mmd_gl_render_resources_upload(&r->resources, MMD_GL_RENDER_POSITION, r->view_positions);
+    if (job->has_normals && changed)
+        mmd_gl_render_resources_upload(&r->resources, MMD_GL_RENDER_NORMAL, job->normals);
 }
 
-/* Vertices that the device skins, and takes to view space in a second pass. */
+/* Vertices that the device skins. */
 static bool draw_vertices(mmd_gl_renderer *r, const mmd_render_job *job, mmd_error *err)
 {
     const GLuint *buffers = r->resources.buffers;
-    size_t vertices = job->vertex_count;
     double farthest;
     mmd_render_view_init(job, 0, &r->view);
     for (int i = MMD_GL_RENDER_POSITION; r->frame == 0 && i <= MMD_GL_RENDER_NORMAL; i++) {
         size_t width = i == MMD_GL_RENDER_POSITION ? 4 : 3;
         glBindBuffer(GL_ARRAY_BUFFER, buffers[i]);
-        glBufferData(GL_ARRAY_BUFFER, (GLsizeiptr)(vertices * width * sizeof(float)), NULL,
+        glBufferData(GL_ARRAY_BUFFER, (GLsizeiptr)(job->vertex_count * width * sizeof(float)), NULL,
                      GL_STREAM_COPY);
     }
-    mmd_gl1.Enable(GL_RASTERIZER_DISCARD);
-    bool skinned =
-        mmd_gl_render_skin_draw(r->skin, r->frame,
-                                job->has_normals ? buffers[MMD_GL_RENDER_NORMAL] : 0, err) &&
-        mmd_gl_render_skin_depth(r->skin, r->frame, &r->view, &farthest, err);
-    if (skinned) {
-        set_depth_range(r, farthest);
-        set_uniforms(r);
-        glUseProgram(r->programs->passes[MMD_GL_PASS_VIEW]);
-        glBindVertexArray(r->skin->vertex_array);
-        glBindBufferBase(GL_TRANSFORM_FEEDBACK_BUFFER, 0, buffers[MMD_GL_RENDER_POSITION]);
-        glBeginTransformFeedback(GL_POINTS);
-        mmd_gl1.DrawArrays(GL_POINTS, 0, (GLsizei)vertices);
-        glEndTransformFeedback();
-    }
-    mmd_gl1.Disable(GL_RASTERIZER_DISCARD);
-    mmd_gl_render_resources_bind(&r->resources);
-    return skinned;
+    GLuint normals = job->has_normals ? buffers[MMD_GL_RENDER_NORMAL] : 0;
+    bool skinned = mmd_gl_render_skin_draw(r->skin, r->frame, &r->view,
+                                           buffers[MMD_GL_RENDER_POSITION], normals, err);
+    glActiveTexture(GL_TEXTURE0 + MMD_GL_TEXTURE_UNIT);
+    if (!skinned || !mmd_gl_render_skin_depth(r->skin, r->frame, &r->view, &farthest, err))
+        return false;
+    set_depth_range(r, farthest);
+    set_uniforms(r);
+    return true;
 }
 
 /* The vertices of this frame from wherever they come. */
@@ -119,15 +106,18 @@ static bool make_vertices(mmd_gl_renderer *r, mmd_error *err)
 {
     const mmd_render_job *job = r->resources.job;
     mmd_render_job frame = mmd_render_slice(job, r->frame, 1);
-    if (!r->skin)
-        return upload_vertices(r, &frame, r->frame == 0 || job->position_frames > 1, err);
-    if (r->skin->on_device)
+    if (r->skin && r->skin->on_device)
         return draw_vertices(r, &frame, err);
-    frame.positions = r->skin->positions;
-    frame.normals = r->skin->normals;
-    frame.position_frames = 1;
-    return mmd_gl_render_skin_frame(r->skin, r->frame, err) &&
-           mmd_render_check_vertices(&frame, err) && upload_vertices(r, &frame, true, err);
+    if (r->skin) {
+        frame.positions = r->skin->positions;
+        frame.normals = r->skin->normals;
+        frame.position_frames = 1;
+        if (!mmd_gl_render_skin_frame(r->skin, r->frame, err) ||
+            !mmd_render_check_vertices(&frame, err))
+            return false;
+    }
+    upload_vertices(r, &frame, r->skin || r->frame == 0 || job->position_frames > 1);
+    return true;
 }
 
 static bool upload_frame(mmd_gl_renderer *r, size_t frame, mmd_error *err)
@@ -138,12 +128,12 @@ static bool upload_frame(mmd_gl_renderer *r, size_t frame, mmd_error *err)
     r->frame = frame;
     if (!make_vertices(r, err))
         return false;
-    if (job->uvs && (frame == 0 || job->uv_frames > 1) &&
-        !mmd_gl_render_resources_upload(&r->resources, MMD_GL_RENDER_UV, slice.uvs, err))
-        return false;
-    return !effects->additional_uvs || (frame > 0 && effects->additional_uv_frames == 1) ||
-           mmd_gl_render_resources_upload(&r->resources, MMD_GL_RENDER_ADDITIONAL_UV,
-                                          slice.effects.additional_uvs, err);
+    if (job->uvs && (frame == 0 || job->uv_frames > 1))
+        mmd_gl_render_resources_upload(&r->resources, MMD_GL_RENDER_UV, slice.uvs);
+    if (effects->additional_uvs && (frame == 0 || effects->additional_uv_frames > 1))
+        mmd_gl_render_resources_upload(&r->resources, MMD_GL_RENDER_ADDITIONAL_UV,
+                                       slice.effects.additional_uvs);
+    return true;
 }
 
 static void draw_surfaces(const mmd_gl_renderer *r, mmd_gl_render_pass pass,
@@ -248,12 +238,10 @@ static bool init_renderer(mmd_gl_renderer *r, const render_request *request, mmd
     if (r->skin &&
         !mmd_gl_render_skin_init(r->skin, request->skin, request->on_device, r->context, err))
         return false;
-    r->resources.order = r->skin ? r->skin->order : NULL;
     return mmd_gl_render_resources_init(&r->resources, err) &&
            mmd_gl_render_uniforms_init(&r->uniforms, r->resources.job, err);
 }
 
-/* Restores the framebuffer and the state that skinning sets only once for the context. */
 static bool render(mmd_gl_context *context, void *arg, mmd_error *err)
 {
     const render_request *request = arg;
@@ -265,10 +253,7 @@ static bool render(mmd_gl_context *context, void *arg, mmd_error *err)
                          .skin = request->skin && job->vertex_count ? &skin : NULL};
     if (!r.programs)
         return false;
-    GLint framebuffer = 0;
-    mmd_gl1.GetIntegerv(GL_FRAMEBUFFER_BINDING, &framebuffer);
     bool ok = init_renderer(&r, request, err);
-    mmd_gl1.Disable(GL_RASTERIZER_DISCARD);
     mmd_gl1.DepthFunc(GL_LEQUAL);
     mmd_gl1.BlendFunc(GL_ONE, GL_ONE_MINUS_SRC_ALPHA);
     for (size_t f = 0; ok && f < job->frame_count; f++)
@@ -280,9 +265,6 @@ static bool render(mmd_gl_context *context, void *arg, mmd_error *err)
     mmd_gl_render_resources_free(&r.resources, ok);
     mmd_gl_render_uniforms_free(&r.uniforms);
     mmd_gl_render_skin_free(&skin);
-    glBindFramebuffer(GL_FRAMEBUFFER, (GLuint)framebuffer);
-    mmd_gl1.Viewport(0, 0, 1, 1);
-    mmd_gl1.Enable(GL_RASTERIZER_DISCARD);
     return ok;
 }
 

@@ -52,8 +52,7 @@ static void write_header(mmd_gl_render_pass pass, const mmd_gl_look_variant *var
 }
 
 typedef struct stage_sources {
-    const char *vertex,
-        *fragment; /* without fragments, what the vertex shader writes is captured */
+    const char *vertex, *fragment;
 } stage_sources;
 
 static stage_sources sources_of(mmd_gl_render_pass pass)
@@ -62,8 +61,6 @@ static stage_sources sources_of(mmd_gl_render_pass pass)
     case MMD_GL_PASS_RESOLVE:
     case MMD_GL_PASS_RESOLVE_SRGB:
         return (stage_sources){mmd_shader_resolve_vert, mmd_shader_resolve_frag};
-    case MMD_GL_PASS_VIEW:
-        return (stage_sources){mmd_shader_view_vert, NULL};
     case MMD_GL_PASS_LOOK:
     case MMD_GL_PASS_GROUND_SHADOW:
     case MMD_GL_PASS_SHADOW_MAP:
@@ -80,20 +77,12 @@ static GLuint make_program(mmd_gl_render_pass pass, const mmd_gl_look_variant *v
     char header[HEADER_SIZE];
     write_header(pass, variant, header);
     stage_sources sources = sources_of(pass);
-    GLuint vertex = compile_stage(GL_VERTEX_SHADER, header, sources.vertex, err), fragment = 0;
-    bool compiled = vertex;
-    if (compiled && sources.fragment) {
-        fragment = compile_stage(GL_FRAGMENT_SHADER, header, sources.fragment, err);
-        compiled = fragment;
-    }
-    GLuint name = compiled ? glCreateProgram() : 0;
+    GLuint vertex = compile_stage(GL_VERTEX_SHADER, header, sources.vertex, err);
+    GLuint fragment = vertex ? compile_stage(GL_FRAGMENT_SHADER, header, sources.fragment, err) : 0;
+    GLuint name = fragment ? glCreateProgram() : 0;
     if (name) {
-        static const char *const captured[] = {"view_position"};
         glAttachShader(name, vertex);
-        if (fragment)
-            glAttachShader(name, fragment);
-        else
-            glTransformFeedbackVaryings(name, 1, captured, GL_SEPARATE_ATTRIBS);
+        glAttachShader(name, fragment);
     }
     bool linked = name && mmd_gl_program_link(name, err);
     glDeleteShader(vertex);

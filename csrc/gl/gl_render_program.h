@@ -8,11 +8,10 @@
 /* The shader programs that render: one for each pass, from render.*, look.* and resolve.*. */
 
 /* COLOR: the surfaces. EDGE: the outlines, as inverted hulls behind the surfaces. GBUFFER: depth,
- * normal and triangle of each pixel. RESOLVE: the mean of a pixel's samples over the background.
- * For the look of MMD: LOOK: the surfaces. GROUND_SHADOW: what they cast on the ground. SHADOW_MAP:
- * depths as the light sees them. RESOLVE_SRGB: as RESOLVE, but of numbers that are not linear. VIEW
- * draws nothing: it takes skinned positions to view space. The shaders get these as macros, and the
- * names of attributes and texture units. */
+   normal and triangle of each pixel. RESOLVE: the mean of a pixel's samples over the background.
+   For the look of MMD: LOOK: the surfaces. GROUND_SHADOW: what they cast on the ground. SHADOW_MAP:
+   depths as the light sees them. RESOLVE_SRGB: as RESOLVE, but of numbers that are not linear. The
+   shaders get these as macros, and the names of attributes and texture units. */
 #define MMD_GL_RENDER_PASSES(X)                                                                    \
     X(COLOR)                                                                                       \
     X(EDGE)                                                                                        \
@@ -21,7 +20,6 @@
     X(GROUND_SHADOW)                                                                               \
     X(SHADOW_MAP)                                                                                  \
     X(RESOLVE_SRGB)                                                                                \
-    X(VIEW)                                                                                        \
     X(LOOK)
 
 typedef enum mmd_gl_render_pass {

@@ -27,51 +27,16 @@ static void upload(GLenum target, GLuint buffer, size_t bytes, const void *data)
                  GL_STREAM_DRAW);
 }
 
-/* The values of vertices in the order of the buffers. NULL without memory. */
-static float *reorder(const mmd_gl_render_resources *resources, const float *values, size_t stride)
-{
-    size_t count = resources->job->vertex_count;
-    float *sorted = malloc(count * stride * sizeof *sorted + 1);
-    for (size_t v = 0; sorted && v < count; v++)
-        memcpy(sorted + resources->order[v] * stride, values + v * stride, stride * sizeof *sorted);
-    return sorted;
-}
-
-bool mmd_gl_render_resources_upload(const mmd_gl_render_resources *resources,
-                                    mmd_gl_render_attribute attribute, const float *values,
-                                    mmd_error *err)
+void mmd_gl_render_resources_upload(const mmd_gl_render_resources *resources,
+                                    mmd_gl_render_attribute attribute, const float *values)
 {
     size_t stride = attribute_stride(resources->job, attribute);
     size_t bytes = resources->job->vertex_count * stride * sizeof *values;
-    float *sorted = NULL;
-    if (values && resources->order) {
-        sorted = reorder(resources, values, stride);
-        if (!sorted)
-            return mmd_fail_memory(err);
-        values = sorted;
-    }
     upload(GL_ARRAY_BUFFER, resources->buffers[attribute], values ? bytes : 0, values);
-    free(sorted);
-    return true;
-}
-
-static bool upload_triangles(const mmd_gl_render_resources *resources, mmd_error *err)
-{
-    const mmd_render_job *job = resources->job;
-    size_t corners = 3 * job->triangle_count;
-    int32_t *sorted = resources->order ? malloc(corners * sizeof *sorted + 1) : NULL;
-    if (resources->order && !sorted)
-        return mmd_fail_memory(err);
-    for (size_t c = 0; sorted && c < corners; c++)
-        sorted[c] = (int32_t)resources->order[job->triangles[c]];
-    upload(GL_ELEMENT_ARRAY_BUFFER, resources->elements, corners * sizeof(int32_t),
-           sorted ? sorted : job->triangles);
-    free(sorted);
-    return true;
 }
 
 /* Attributes that the job lacks are constant. */
-static bool make_attributes(mmd_gl_render_resources *resources, mmd_error *err)
+static void make_attributes(mmd_gl_render_resources *resources)
 {
     const mmd_render_job *job = resources->job;
     const bool present[MMD_GL_RENDER_ATTRIBUTE_COUNT] = {
@@ -93,10 +58,10 @@ static bool make_attributes(mmd_gl_render_resources *resources, mmd_error *err)
     glVertexAttrib1f(MMD_GL_RENDER_EDGE_SCALE, 1);
     glVertexAttrib2f(MMD_GL_RENDER_ADDITIONAL_UV, 0, 0);
     glGenBuffers(1, &resources->elements);
-    return upload_triangles(resources, err) &&
-           mmd_gl_render_resources_upload(resources, MMD_GL_RENDER_POSITION, NULL, err) &&
-           mmd_gl_render_resources_upload(resources, MMD_GL_RENDER_EDGE_SCALE, job->edge_scales,
-                                          err);
+    upload(GL_ELEMENT_ARRAY_BUFFER, resources->elements,
+           3 * job->triangle_count * sizeof *job->triangles, job->triangles);
+    mmd_gl_render_resources_upload(resources, MMD_GL_RENDER_POSITION, NULL);
+    mmd_gl_render_resources_upload(resources, MMD_GL_RENDER_EDGE_SCALE, job->edge_scales);
 }
 
 static void make_buffer_texture(GLuint *texture, GLenum unit, GLenum format, GLuint buffer)
@@ -128,16 +93,6 @@ static bool find_shared_toons(mmd_gl_render_resources *resources, mmd_error *err
             return false;
     }
     return true;
-}
-
-void mmd_gl_render_resources_bind(const mmd_gl_render_resources *resources)
-{
-    glBindVertexArray(resources->vertex_array);
-    glActiveTexture(GL_TEXTURE0 + MMD_GL_TRIANGLES_UNIT);
-    mmd_gl1.BindTexture(GL_TEXTURE_BUFFER, resources->triangles_texture);
-    glActiveTexture(GL_TEXTURE0 + MMD_GL_POSITIONS_UNIT);
-    mmd_gl1.BindTexture(GL_TEXTURE_BUFFER, resources->positions_texture);
-    glActiveTexture(GL_TEXTURE0 + MMD_GL_TEXTURE_UNIT);
 }
 
 static bool check_texture(const mmd_render_texture *image, mmd_error *err)
@@ -191,8 +146,7 @@ bool mmd_gl_render_resources_init(mmd_gl_render_resources *resources, mmd_error 
     const mmd_render_job *job = resources->job;
     if (!check_limits(job, err))
         return false;
-    if (!make_attributes(resources, err))
-        return false;
+    make_attributes(resources);
     make_buffer_texture(&resources->triangles_texture, MMD_GL_TRIANGLES_UNIT, GL_R32I,
                         resources->elements);
     make_buffer_texture(&resources->positions_texture, MMD_GL_POSITIONS_UNIT, GL_RGBA32F,

@@ -13,8 +13,6 @@
 typedef struct mmd_gl_render_resources {
     mmd_gl_context *context;
     const mmd_render_job *job;
-    const uint32_t
-        *order; /* of vertices in the buffers: where each of the mesh is; NULL: as there */
     GLuint vertex_array, buffers[MMD_GL_RENDER_ATTRIBUTE_COUNT], elements;
     GLuint triangles_texture, positions_texture; /* buffer textures of elements and positions */
     GLuint *textures, white_texture;             /* the job's, and one for materials without any */
@@ -29,13 +27,8 @@ bool mmd_gl_render_resources_init(mmd_gl_render_resources *resources, mmd_error 
 /* Frees what is not kept: everything if the job failed. */
 void mmd_gl_render_resources_free(mmd_gl_render_resources *resources, bool ok);
 
-/* Uploads a vertex attribute of all vertices, in the order of the mesh; NULL: nothing to read.
-   Fails with MMD_E_MEMORY. */
-bool mmd_gl_render_resources_upload(const mmd_gl_render_resources *resources,
-                                    mmd_gl_render_attribute attribute, const float *values,
-                                    mmd_error *err);
-
-/* Binds what all passes read, again: skinning on the device has bound its own. */
-void mmd_gl_render_resources_bind(const mmd_gl_render_resources *resources);
+/* Uploads a vertex attribute of all vertices; NULL: nothing to read. */
+void mmd_gl_render_resources_upload(const mmd_gl_render_resources *resources,
+                                    mmd_gl_render_attribute attribute, const float *values);
 
 #endif

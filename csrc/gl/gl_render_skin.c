@@ -24,46 +24,20 @@ static void find_bounds(mmd_gl_render_skin *skin)
     }
 }
 
-/* The vertex ranges tell which vertex of the mesh is next in the buffers. */
-static void find_order(mmd_gl_render_skin *skin)
-{
-    const mmd_gl_mesh *mesh = skin->pass.mesh;
-    uint32_t at = 0;
-    for (size_t b = 0; b < mesh->draw_range_count; b++) {
-        const mmd_gl_draw_range *range = &mesh->draw_ranges[b];
-        for (size_t i = range->first_range; i < range->first_range + range->range_count; i++)
-            for (uint32_t k = 0; k < mesh->ranges[i].length; k++)
-                skin->order[mesh->ranges[i].target + k] = at++;
-    }
-}
-
 static bool init_device(mmd_gl_render_skin *skin, mmd_gl_context *context, mmd_error *err)
 {
     const mmd_mesh *mesh = skin->job.mesh;
-    size_t vertices = mesh->vertex_count;
-    skin->order = calloc(vertices + 1, sizeof *skin->order);
     skin->bone_used = calloc(mesh->bone_count + 1, sizeof *skin->bone_used);
     skin->pass =
         (mmd_gl_skin_pass){.job = &skin->job,
                            .context = context,
-                           .instance_frames = 1,
-                           .approximate = true,
                            .bones = calloc(mesh->bone_count + 1, sizeof *skin->pass.bones),
                            .weights = calloc(mesh->morph_count + 1, sizeof *skin->pass.weights)};
-    if (!skin->order || !skin->bone_used || !skin->pass.bones || !skin->pass.weights)
+    if (!skin->bone_used || !skin->pass.bones || !skin->pass.weights)
         return mmd_fail_memory(err);
-    if (!mmd_gl_skin_pass_begin(&skin->pass, err))
-        return false;
-    find_order(skin);
     find_bounds(skin);
-    glGenBuffers(1, &skin->positions_buffer);
-    glBindBuffer(GL_ARRAY_BUFFER, skin->positions_buffer);
-    glBufferData(GL_ARRAY_BUFFER, (GLsizeiptr)(vertices * 3 * sizeof(float)), NULL, GL_STREAM_COPY);
-    glGenVertexArrays(1, &skin->vertex_array);
-    glBindVertexArray(skin->vertex_array);
-    glVertexAttribPointer(0, 3, GL_FLOAT, GL_FALSE, 0, NULL);
-    glEnableVertexAttribArray(0);
-    return mmd_gl_check("memory for skinning", err);
+    return mmd_gl_skin_pass_begin(&skin->pass, err) &&
+           mmd_gl_skin_pass_max_frames(&skin->pass, 1, err);
 }
 
 bool mmd_gl_render_skin_init(mmd_gl_render_skin *skin, const mmd_skin_job *job, bool on_device,
@@ -85,13 +59,8 @@ bool mmd_gl_render_skin_init(mmd_gl_render_skin *skin, const mmd_skin_job *job, 
 void mmd_gl_render_skin_free(mmd_gl_render_skin *skin)
 {
     mmd_skin_workspace_free(&skin->workspace);
-    if (skin->positions_buffer)
-        glDeleteBuffers(1, &skin->positions_buffer);
-    if (skin->vertex_array)
-        glDeleteVertexArrays(1, &skin->vertex_array);
     free(skin->positions);
     free(skin->normals);
-    free(skin->order);
     free(skin->bone_used);
     free(skin->pass.bones);
     free(skin->pass.weights);
@@ -107,14 +76,18 @@ bool mmd_gl_render_skin_frame(mmd_gl_render_skin *skin, size_t frame, mmd_error 
     return mmd_skin_frames(&job, 0, 1, NULL, &skin->workspace, err);
 }
 
-bool mmd_gl_render_skin_draw(mmd_gl_render_skin *skin, size_t frame, GLuint normals, mmd_error *err)
+bool mmd_gl_render_skin_draw(mmd_gl_render_skin *skin, size_t frame, const mmd_render_view *view,
+                             GLuint positions, GLuint normals, mmd_error *err)
 {
-    const GLuint outputs[MMD_GL_SKIN_OUTPUTS] = {skin->positions_buffer, normals};
-    mmd_gl_skin_pass *pass = &skin->pass;
-    if (!mmd_gl_skin_pass_begin(pass, err))
-        return false;
-    mmd_gl_skin_pass_upload(pass, frame, 1);
-    return mmd_gl_skin_pass_draw(pass, 1, outputs, err);
+    size_t vertices = skin->job.mesh->vertex_count;
+    const mmd_gl_skin_output outputs[MMD_GL_SKIN_OUTPUTS] = {
+        {positions, 0, 4 * vertices * sizeof(float)}, {normals, 0, 3 * vertices * sizeof(float)}};
+    mmd_gl_skin_view camera;
+    for (int i = 0; i < 9; i++)
+        camera.rotation[i] = (float)view->rotation[i / 3][i % 3];
+    for (int i = 0; i < 3; i++)
+        camera.camera[i] = (float)view->position[i];
+    return mmd_gl_skin_pass_run(&skin->pass, frame, 1, &camera, outputs, err);
 }
 
 /* How far vertex morphs move any vertex in a frame, at most. */

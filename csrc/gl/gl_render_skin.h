@@ -13,9 +13,6 @@ typedef struct mmd_gl_render_skin {
     float *positions, *normals; /* (V,3) of the current frame */
     mmd_skin_workspace workspace;
     mmd_gl_skin_pass pass;
-    uint32_t *order;         /* where each vertex is in the buffers */
-    GLuint positions_buffer; /* (V,3) in model space */
-    GLuint vertex_array;     /* that reads them */
     bool *bone_used;
     double rest[2][3]; /* bounding box of the rest pose */
 } mmd_gl_render_skin;
@@ -29,10 +26,10 @@ void mmd_gl_render_skin_free(mmd_gl_render_skin *skin);
 /* Fills `positions` and `normals` with a frame. */
 bool mmd_gl_render_skin_frame(mmd_gl_render_skin *skin, size_t frame, mmd_error *err);
 
-/* Skins a frame to `positions_buffer` and a buffer of normals (0: none), and changes what
-   mmd_gl_render_resources_bind() binds. GL_RASTERIZER_DISCARD must be enabled. */
-bool mmd_gl_render_skin_draw(mmd_gl_render_skin *skin, size_t frame, GLuint normals,
-                             mmd_error *err);
+/* Skins a frame to buffers of positions in view space (V,4) and of normals (0: none), and activates
+   another texture unit. */
+bool mmd_gl_render_skin_draw(mmd_gl_render_skin *skin, size_t frame, const mmd_render_view *view,
+                             GLuint positions, GLuint normals, mmd_error *err);
 
 /* A depth that no vertex of a frame exceeds in a view. Fails with MMD_E_ARGUMENT if coordinates may
    exceed MMD_RENDER_MAX_COORDINATE. */

@@ -16,7 +16,7 @@ typedef struct material_uniforms {
     int32_t first_triangle, padding[2];
 } material_uniforms;
 
-_Static_assert(sizeof(mmd_gl_frame_uniforms) == 272 && sizeof(material_uniforms) == 192,
+_Static_assert(sizeof(mmd_gl_frame_uniforms) == 256 && sizeof(material_uniforms) == 192,
                "std140 has no gaps that the structs lack");
 
 float mmd_gl_clamp01(float x)

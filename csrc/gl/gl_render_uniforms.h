@@ -10,7 +10,7 @@
 
 typedef struct mmd_gl_frame_uniforms {
     float view_rotation[3][4], shadow_matrix[4][4];
-    float camera[4], to_light[4], light_color[4], background[4];
+    float to_light[4], light_color[4], background[4];
     float ground[4], ground_light[4], ground_color[4];
     float half_extent[2], pixel_size[2];
     float near_plane, depth_scale, edge_unit, shadow_bias, shadow_offset;

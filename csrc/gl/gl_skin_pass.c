@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A pass of skinning by transform feedback: a draw per range of vertices, with an instance per four
-   frames. */
+/* A pass of skinning by compute shaders: a dispatch per range of vertices, with an invocation per
+   vertex and frame. */
 #include "gl/gl_skin_pass.h"
 
 #include "core/base/error.h"
 #include "gl/gl_program.h"
+
+enum { MAX_BUFFER_BYTES = 1 << 30 }; /* the largest buffer that any driver is asked for */
 
 typedef struct buffer_texture {
     GLuint buffer, texture;
@@ -15,14 +17,20 @@ struct mmd_gl_skin_buffers {
     buffer_texture bones, weights;
 };
 
-static buffer_texture make_buffer_texture(GLenum format)
+static void bind_texture(GLenum unit, GLuint texture)
+{
+    glActiveTexture(GL_TEXTURE0 + unit);
+    mmd_gl1.BindTexture(GL_TEXTURE_BUFFER, texture);
+}
+
+static buffer_texture make_buffer_texture(GLenum unit, GLenum format)
 {
     buffer_texture made;
     glGenBuffers(1, &made.buffer);
     glBindBuffer(GL_TEXTURE_BUFFER, made.buffer);
     glBufferData(GL_TEXTURE_BUFFER, 16, NULL, GL_STREAM_DRAW);
     mmd_gl1.GenTextures(1, &made.texture);
-    mmd_gl1.BindTexture(GL_TEXTURE_BUFFER, made.texture);
+    bind_texture(unit, made.texture);
     glTexBuffer(GL_TEXTURE_BUFFER, format, made.buffer);
     return made;
 }
@@ -41,43 +49,53 @@ static bool prepare_context(mmd_gl_context *context, mmd_error *err)
     struct mmd_gl_skin_buffers *made = mmd_arena_alloc(&context->arena, 1, sizeof *made);
     if (!made)
         return mmd_fail_memory(err);
-    made->bones = make_buffer_texture(GL_RGBA32F);
-    made->weights = make_buffer_texture(GL_R32F);
-    mmd_gl1.Enable(GL_RASTERIZER_DISCARD);
+    made->bones = make_buffer_texture(MMD_GL_BONES_UNIT, GL_RGBA32F);
+    made->weights = make_buffer_texture(MMD_GL_MORPH_WEIGHTS_UNIT, GL_R32F);
     context->skin_buffers = made;
     return true;
-}
-
-static void bind_inputs(const struct mmd_gl_skin_buffers *buffers, const mmd_gl_mesh *mesh)
-{
-    const GLuint textures[] = {[MMD_GL_BONES_UNIT] = buffers->bones.texture,
-                               [MMD_GL_MORPH_OFFSETS_UNIT] = mesh->morph_texture,
-                               [MMD_GL_MORPH_WEIGHTS_UNIT] = buffers->weights.texture};
-    for (GLenum unit = 0; unit < sizeof textures / sizeof *textures; unit++) {
-        glActiveTexture(GL_TEXTURE0 + unit);
-        mmd_gl1.BindTexture(GL_TEXTURE_BUFFER, textures[unit]);
-    }
-    glBindVertexArray(mesh->vertex_array);
 }
 
 bool mmd_gl_skin_pass_begin(mmd_gl_skin_pass *pass, mmd_error *err)
 {
     if (!prepare_context(pass->context, err))
         return false;
+    glActiveTexture(GL_TEXTURE0 + MMD_GL_VERTICES_UNIT);
     pass->mesh = mmd_gl_mesh_get(pass->context, pass->job->mesh, err);
-    if (pass->mesh)
-        bind_inputs(pass->context->skin_buffers, pass->mesh);
-    return pass->mesh != NULL;
+    return pass->mesh;
 }
 
-size_t mmd_gl_skin_pass_stored_frames(const mmd_gl_skin_pass *pass, size_t frames)
+/* At most as many frames as fit. */
+static size_t limit_frames(size_t frames, size_t capacity, size_t frame_size)
 {
-    size_t step = pass->instance_frames;
-    return (frames + step - 1) / step * step;
+    return frame_size == 0 || capacity / frame_size >= frames ? frames : capacity / frame_size;
+}
+
+size_t mmd_gl_skin_pass_max_frames(const mmd_gl_skin_pass *pass, size_t frames, mmd_error *err)
+{
+    const mmd_skin_job *job = pass->job;
+    const mmd_mesh *mesh = job->mesh;
+    size_t texels = mesh->bone_count * MMD_GL_BONE_TEXELS;
+    GLint limit = 0, block = 0;
+    mmd_gl1.GetIntegerv(GL_MAX_TEXTURE_BUFFER_SIZE, &limit);
+    mmd_gl1.GetIntegerv(GL_MAX_SHADER_STORAGE_BLOCK_SIZE, &block);
+    size_t vertices = (size_t)(block < MAX_BUFFER_BYTES ? block : MAX_BUFFER_BYTES) / 16;
+    if (texels > (size_t)limit || mesh->morph_count > (size_t)limit)
+        return mmd_fail(err, MMD_E_BACKEND,
+                        "OpenGL: %zu bones and %zu morphs, the device supports %d texels",
+                        mesh->bone_count, mesh->morph_count, (int)limit);
+    if (mesh->vertex_count > vertices)
+        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %zu vertices, the device supports %zu",
+                        mesh->vertex_count, vertices);
+    if (job->matrix_frames > 1)
+        frames = limit_frames(frames, (size_t)limit, texels);
+    if (job->morph_weight_frames > 1)
+        frames = limit_frames(frames, (size_t)limit, mesh->morph_count);
+    frames = limit_frames(frames, vertices, mesh->vertex_count);
+    return frames < MMD_GL_MAX_GROUPS ? frames : MMD_GL_MAX_GROUPS;
 }
 
 /* Bones and weights of frames [first, first + frames), or once those that all frames share. */
-void mmd_gl_skin_pass_upload(mmd_gl_skin_pass *pass, size_t first, size_t frames)
+static void upload(mmd_gl_skin_pass *pass, size_t first, size_t frames)
 {
     const mmd_skin_job *job = pass->job;
     size_t bones = job->mesh->bone_count, morphs = job->mesh->morph_count;
@@ -98,7 +116,8 @@ void mmd_gl_skin_pass_upload(mmd_gl_skin_pass *pass, size_t first, size_t frames
     }
 }
 
-static mmd_gl_skin_variant variant_of(const mmd_gl_skin_pass *pass, const mmd_gl_draw_range *range)
+static mmd_gl_skin_variant variant_of(const mmd_gl_skin_pass *pass, const mmd_gl_mesh_range *range,
+                                      bool drawn)
 {
     const mmd_skin_job *job = pass->job;
     mmd_skin_kind kind = mmd_skin_kind_of(job->method, range->kind, range->count);
@@ -109,49 +128,51 @@ static mmd_gl_skin_variant variant_of(const mmd_gl_skin_pass *pass, const mmd_gl
                                      kind == MMD_SKIN_SDEF && job->sdef_blend == MMD_SDEF_SLERP,
                                  .normals = job->normals != NULL,
                                  .tangent_width = job->tangents ? job->mesh->tangent_width : 0,
-                                 .single_frame = pass->instance_frames == 1,
-                                 .approximate = pass->approximate};
+                                 .drawn = drawn};
 }
 
-/* The results of a pass are stored range by range, and within a range instance by instance. */
-static void draw_vertices(const mmd_gl_skin_pass *pass, const mmd_gl_draw_range *range,
-                          const mmd_gl_skin_program *program, size_t frames, const GLuint *buffers)
+static void set_uniforms(const mmd_gl_skin_pass *pass, size_t vertices,
+                         const mmd_gl_skin_view *view)
 {
     const mmd_skin_job *job = pass->job;
-    size_t stored_frames = mmd_gl_skin_pass_stored_frames(pass, frames);
-    glUseProgram(program->name);
-    glUniform1i(program->last_frame, (GLint)frames - 1);
-    glUniform1i(program->bone_stride,
-                job->matrix_frames > 1 ? (GLint)(job->mesh->bone_count * MMD_GL_BONE_TEXELS) : 0);
-    glUniform1i(program->max_offsets, (GLint)pass->mesh->max_offsets);
-    glUniform1i(program->morph_stride,
-                job->morph_weight_frames > 1 ? (GLint)job->mesh->morph_count : 0);
-    glUniform1f(program->correction, job->correction);
-    const size_t widths[MMD_GL_SKIN_OUTPUTS] = {3, job->normals ? 3 : job->mesh->tangent_width,
-                                                job->mesh->tangent_width};
-    GLuint outputs = 1u + (job->normals ? 1u : 0u) + (job->tangents ? 1u : 0u);
-    for (GLuint i = 0; i < outputs; i++) {
-        size_t bytes = stored_frames * widths[i] * sizeof(float);
-        glBindBufferRange(GL_TRANSFORM_FEEDBACK_BUFFER, i, buffers[i],
-                          (GLintptr)(range->first * bytes),
-                          (GLsizeiptr)(range->vertex_count * bytes));
+    size_t bone_stride = job->matrix_frames > 1 ? job->mesh->bone_count * MMD_GL_BONE_TEXELS : 0;
+    size_t morph_stride = job->morph_weight_frames > 1 ? job->mesh->morph_count : 0;
+    glUniform1i(MMD_GL_SKIN_VERTEX_COUNT, (GLint)vertices);
+    glUniform1i(MMD_GL_SKIN_FRAME_VERTICES, (GLint)job->mesh->vertex_count);
+    glUniform1i(MMD_GL_SKIN_BONE_STRIDE, (GLint)bone_stride);
+    glUniform1i(MMD_GL_SKIN_MORPH_STRIDE, (GLint)morph_stride);
+    glUniform1f(MMD_GL_SKIN_CORRECTION, job->correction);
+    if (view) {
+        glUniformMatrix3fv(MMD_GL_SKIN_VIEW_ROTATION, 1, GL_TRUE, view->rotation);
+        glUniform3fv(MMD_GL_SKIN_CAMERA, 1, view->camera);
     }
-    glBeginTransformFeedback(GL_POINTS);
-    glDrawArraysInstanced(GL_POINTS, (GLint)range->first, (GLsizei)range->vertex_count,
-                          (GLsizei)(stored_frames / pass->instance_frames));
-    glEndTransformFeedback();
 }
 
-bool mmd_gl_skin_pass_draw(mmd_gl_skin_pass *pass, size_t frames, const GLuint *buffers,
-                           mmd_error *err)
+bool mmd_gl_skin_pass_run(mmd_gl_skin_pass *pass, size_t first, size_t frames,
+                          const mmd_gl_skin_view *view,
+                          const mmd_gl_skin_output outputs[MMD_GL_SKIN_OUTPUTS], mmd_error *err)
 {
-    for (size_t b = 0; b < pass->mesh->draw_range_count; b++) {
-        const mmd_gl_draw_range *range = &pass->mesh->draw_ranges[b];
-        mmd_gl_skin_variant variant = variant_of(pass, range);
-        const mmd_gl_skin_program *program = mmd_gl_skin_program_get(pass->context, &variant, err);
+    upload(pass, first, frames);
+    glMemoryBarrier(GL_ALL_BARRIER_BITS); /* others may still read the outputs of the last pass */
+    bind_texture(MMD_GL_BONES_UNIT, pass->context->skin_buffers->bones.texture);
+    bind_texture(MMD_GL_MORPH_WEIGHTS_UNIT, pass->context->skin_buffers->weights.texture);
+    bind_texture(MMD_GL_MORPH_OFFSETS_UNIT, pass->mesh->morph_texture);
+    for (GLuint i = 0; i < MMD_GL_SKIN_OUTPUTS; i++)
+        if (outputs[i].buffer)
+            glBindBufferRange(GL_SHADER_STORAGE_BUFFER, i, outputs[i].buffer,
+                              (GLintptr)outputs[i].first, (GLsizeiptr)outputs[i].size);
+    for (size_t i = 0; i < pass->mesh->range_count; i++) {
+        const mmd_gl_mesh_range *range = &pass->mesh->ranges[i];
+        mmd_gl_skin_variant variant = variant_of(pass, range, view != NULL);
+        GLuint program = mmd_gl_skin_program_get(pass->context, &variant, err);
         if (!program)
             return false;
-        draw_vertices(pass, range, program, frames, buffers);
+        size_t groups = (range->vertex_count + MMD_GL_GROUP_SIZE - 1) / MMD_GL_GROUP_SIZE;
+        bind_texture(MMD_GL_VERTICES_UNIT, range->texture);
+        glUseProgram(program);
+        set_uniforms(pass, range->vertex_count, view);
+        glDispatchCompute((GLuint)groups, (GLuint)frames, 1);
     }
+    glMemoryBarrier(GL_ALL_BARRIER_BITS);
     return true;
 }

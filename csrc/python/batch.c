@@ -38,14 +38,14 @@ __attribute__((constructor)) static void watch_forks(void)
 }
 #endif
 
-static bool ensure_pool(mmd_py_state *state)
+mmd_thread_pool *mmd_py_batch_pool(mmd_py_state *state)
 {
     mmd_error err = {0};
     if (!pool)
         pool = mmd_thread_pool_new(&err);
     if (!pool)
         mmd_py_exceptions_raise(state, &err);
-    return pool != NULL;
+    return pool;
 }
 
 /* A count by a function of os; 0 if unknown, possibly with an exception. */
@@ -127,7 +127,7 @@ bool mmd_py_batch_run(mmd_py_state *state, const mmd_py_batch *batch, mmd_thread
                       void *call)
 {
     size_t step = batch->chunk * batch->threads;
-    if (!ensure_pool(state))
+    if (!mmd_py_batch_pool(state))
         return false;
     for (size_t first = 0; first < batch->frame_count; first += step) {
         size_t end = first + smaller(step, batch->frame_count - first);

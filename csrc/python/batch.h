@@ -18,6 +18,10 @@ typedef struct mmd_py_batch {
 bool mmd_py_batch_plan(PyObject *threads, size_t frame_count, size_t frame_cost, size_t chunk_cost,
                        mmd_py_batch *batch);
 
+/* The threads of all batches, for tasks that share their own work among them. NULL with an
+   exception. */
+mmd_thread_pool *mmd_py_batch_pool(mmd_py_state *state);
+
 /* Runs a batch without the GIL. Between chunks, when a signal handler may run Python code, no
    thread is working and no frame is half done. False with an exception, of a handler or a task. */
 bool mmd_py_batch_run(mmd_py_state *state, const mmd_py_batch *batch, mmd_thread_pool_task *run,

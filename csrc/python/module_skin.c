@@ -16,8 +16,8 @@ enum { OUT_POSITIONS, OUT_NORMALS, OUT_TANGENTS, OUTPUTS };
 
 static const char *const output_names[OUTPUTS] = {"out.positions", "out.normals", "out.tangents"};
 
-/* Vertices of a chunk: about 10 ms on the CPU. */
-enum { CHUNK_VERTICES = 1 << 21 };
+/* Vertices of a chunk: about 10 ms on the CPU. On a card, fewer would leave it idle in between. */
+enum { CHUNK_VERTICES = 1 << 21, GL_CHUNK_VERTICES = 1 << 23 };
 
 typedef struct skin_call {
     mmd_py_state *state;
@@ -28,6 +28,7 @@ typedef struct skin_call {
     mmd_py_array outputs[OUTPUTS];
     bool requested[OUTPUTS];
     bool on_gl;
+    mmd_gl_skin_threads gl_threads;
     const mmd_skin_kernel *kernel;  /* by "cpu:NAME"; NULL: the fastest */
     PyObject *threads;              /* the argument */
     mmd_skin_workspace *workspaces; /* per thread */
@@ -181,10 +182,10 @@ static bool choose_mesh(skin_call *call)
 
 /* Called without the GIL. */
 
-static bool run_gl(const mmd_skin_job *slice, size_t first, mmd_error *err)
+static bool run_gl(const skin_call *call, const mmd_skin_job *slice, size_t first, mmd_error *err)
 {
     size_t done;
-    if (mmd_gl_skin(slice, &done, err))
+    if (mmd_gl_skin(slice, call->gl_threads, &done, err))
         return true;
     mmd_error cause = *err;
     if (first + done > 0)
@@ -197,7 +198,7 @@ static bool run_task(void *arg, size_t worker, size_t first, size_t count, mmd_e
     skin_call *call = arg;
     mmd_skin_job slice = mmd_skin_slice(&call->job, first, count);
     if (call->on_gl)
-        return run_gl(&slice, first, err);
+        return run_gl(call, &slice, first, err);
     return mmd_skin_frames(&call->job, first, count, call->kernel, &call->workspaces[worker], err);
 }
 
@@ -210,16 +211,18 @@ static PyObject *skinned(skin_call *call)
                                         members[1], members[2], NULL);
 }
 
-/* OpenGL runs on one thread, its own. */
-static bool plan_batch(const skin_call *call, mmd_py_batch *batch)
+/* OpenGL runs on one thread, its own, and others copy the results. */
+static bool plan_batch(skin_call *call, mmd_py_batch *batch)
 {
     size_t vertices = call->job.mesh->vertex_count;
     if (!mmd_py_batch_plan(call->threads, vertices ? call->job.frame_count : 0, vertices,
-                           CHUNK_VERTICES, batch))
+                           call->on_gl ? GL_CHUNK_VERTICES : CHUNK_VERTICES, batch))
         return false;
-    if (call->on_gl)
+    if (call->on_gl) {
+        call->gl_threads = (mmd_gl_skin_threads){mmd_py_batch_pool(call->state), batch->threads};
         batch->threads = 1;
-    return true;
+    }
+    return !call->on_gl || call->gl_threads.pool;
 }
 
 static bool run_batch(skin_call *call, const mmd_py_batch *batch)

@@ -129,7 +129,7 @@ static void skinning_survives(size_t frames, long allocations)
 static void skinning_survives_every_failing_allocation(void)
 {
     skinning_survives(1, 3);
-    skinning_survives(15000, MMD_SKIN_STREAMS ? 4 : 3); /* streaming needs a staging buffer */
+    skinning_survives(15000, MMD_STREAMS ? 4 : 3); /* streaming needs a staging buffer */
 }
 
 /* Runs `attempt`, an expression that is true once it has enough memory, with each allocation

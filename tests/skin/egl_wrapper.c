@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The real EGL with a driver that misbehaves on demand: a test sets these variables by ctypes.
-   Linked to libEGL, which provides all other functions. */
+   Linked to the libEGL of the machine, which provides all other functions. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
@@ -8,8 +8,6 @@
 #include <time.h>
 
 int texture_buffer_limit = -1; /* what the driver reports from now on; -1: the real limit */
-int captured_limit = -1;       /* the same for the components of an output */
-int max_instances = 0;         /* of the draws so far */
 int crash = 0;                 /* whether it writes to an invalid address */
 int mappings_left = -1;        /* mappings that still succeed; -1: all */
 int no_storage = 0;            /* whether buffers cannot stay mapped: it has no glBufferStorage */
@@ -39,7 +37,6 @@ enum {
     GL_RENDERER = 0x1F01,
     GL_MAP_PERSISTENT_BIT = 0x40,
     GL_MAX_TEXTURE_BUFFER_SIZE = 0x8C2B,
-    GL_MAX_TRANSFORM_FEEDBACK_SEPARATE_COMPONENTS = 0x8C80,
     GL_TIMEOUT_EXPIRED = 0x911B,
     GL_WAIT_FAILED = 0x911D
 };
@@ -57,7 +54,7 @@ static void (*real_copy_buffer)(unsigned from, unsigned to, ptrdiff_t first, ptr
 static unsigned (*real_get_error)(void);
 static void (*real_delete_sync)(void *sync);
 static void (*real_delete_buffers)(int count, const unsigned *buffers);
-static void (*real_draw_arrays_instanced)(unsigned mode, int first, int count, int instances);
+static void (*real_dispatch_compute)(unsigned x, unsigned y, unsigned z);
 static unsigned (*real_client_wait_sync)(void *sync, unsigned flags, unsigned long long timeout);
 
 static void get_integerv(unsigned name, int *value)
@@ -67,8 +64,6 @@ static void get_integerv(unsigned name, int *value)
     real_get_integerv(name, value);
     if (name == GL_MAX_TEXTURE_BUFFER_SIZE && texture_buffer_limit >= 0)
         *value = texture_buffer_limit;
-    if (name == GL_MAX_TRANSFORM_FEEDBACK_SEPARATE_COMPONENTS && captured_limit >= 0)
-        *value = captured_limit;
 }
 
 static const unsigned char *get_string(unsigned name)
@@ -78,19 +73,18 @@ static const unsigned char *get_string(unsigned name)
     return hardware && name == GL_RENDERER ? (const unsigned char *)"GPU" : real_get_string(name);
 }
 
-static int lost;         /* whether the current context is */
-static int draws, waits; /* since passes_left was set */
+static int lost;              /* whether the current context is */
+static int dispatches, waits; /* since passes_left was set */
 
-static void draw_arrays_instanced(unsigned mode, int first, int count, int instances)
+static void dispatch_compute(unsigned x, unsigned y, unsigned z)
 {
     if (resets > 0) {
         resets--;
         lost = 1;
     }
-    if (passes_left >= 0 && draws++ >= passes_left)
+    if (passes_left >= 0 && dispatches++ >= passes_left)
         return;
-    max_instances = instances > max_instances ? instances : max_instances;
-    real_draw_arrays_instanced(mode, first, count, instances);
+    real_dispatch_compute(x, y, z);
 }
 
 static void *map_buffer_range(unsigned target, ptrdiff_t first, ptrdiff_t size, unsigned access)
@@ -191,7 +185,7 @@ void *eglCreateContext(void *display, void *config, void *share, const int *attr
     contexts_made++;
     lost = 0;
     passes_left = -1;
-    draws = waits = 0;
+    dispatches = waits = 0;
     return real_create_context(display, config, share, attributes);
 }
 
@@ -213,7 +207,7 @@ function eglGetProcAddress(const char *name)
         *(function *)&real_get_error = real;
         return (function)get_error;
     }
-    if (strcmp(name, "glGetGraphicsResetStatus") == 0)
+    if (strncmp(name, "glGetGraphicsResetStatus", 24) == 0) /* also as an extension */
         return (function)get_graphics_reset_status;
     if (strcmp(name, "glDeleteSync") == 0) {
         *(function *)&real_delete_sync = real;
@@ -223,9 +217,9 @@ function eglGetProcAddress(const char *name)
         *(function *)&real_delete_buffers = real;
         return (function)delete_buffers;
     }
-    if (strcmp(name, "glDrawArraysInstanced") == 0) {
-        *(function *)&real_draw_arrays_instanced = real;
-        return (function)draw_arrays_instanced;
+    if (strcmp(name, "glDispatchCompute") == 0) {
+        *(function *)&real_dispatch_compute = real;
+        return (function)dispatch_compute;
     }
     if (strcmp(name, "glBufferStorage") == 0 && no_storage)
         return NULL;

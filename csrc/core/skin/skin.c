@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/numbers.h"
+#include "core/base/stream.h"
 #include "core/model/morph.h"
 
 #include <math.h>
@@ -85,42 +86,6 @@ mmd_skin_job mmd_skin_slice(const mmd_skin_job *job, size_t first, size_t count)
    there together with the mesh. */
 static const size_t CACHED_BYTES = 16 << 20, CACHED_FRAME_BYTES = 4 << 20;
 
-#ifdef __SSE2__
-#include <stdint.h>
-#include <xmmintrin.h>
-
-enum { CACHE_LINE = 64 };
-
-static void stream(float *to, const float *from, size_t count)
-{
-    const size_t line = CACHE_LINE / sizeof *to;
-    size_t head = (size_t)(-(uintptr_t)to % CACHE_LINE) / sizeof *to;
-    head = head < count ? head : count;
-    memcpy(to, from, head * sizeof *to);
-    size_t i = head;
-    for (; i + line <= count; i += line)
-        for (size_t k = i; k < i + line; k += 4)
-            _mm_stream_ps(to + k, _mm_loadu_ps(from + k));
-    memcpy(to + i, from + i, (count - i) * sizeof *to);
-}
-
-/* Makes the streamed data visible to other threads. */
-static void stream_fence(void)
-{
-    _mm_sfence();
-}
-
-#else
-static void stream(float *to, const float *from, size_t count)
-{
-    memcpy(to, from, count * sizeof *to);
-}
-
-static void stream_fence(void)
-{
-}
-#endif
-
 static size_t floats_per_frame(const mmd_skin_job *job)
 {
     size_t width = 3;
@@ -137,7 +102,7 @@ static bool workspace_init(mmd_skin_workspace *workspace, const mmd_skin_job *jo
     const mmd_mesh *mesh = job->mesh;
     size_t floats = floats_per_frame(job), bytes = floats * sizeof(float);
     bool streams =
-        MMD_SKIN_STREAMS && bytes <= CACHED_FRAME_BYTES && bytes * job->frame_count > CACHED_BYTES;
+        MMD_STREAMS && bytes <= CACHED_FRAME_BYTES && bytes * job->frame_count > CACHED_BYTES;
     mmd_arena *arena = &workspace->arena;
     workspace->bones = mmd_arena_alloc(arena, mesh->bone_count, sizeof *workspace->bones);
     workspace->weights = mmd_arena_alloc(arena, mesh->morph_count, sizeof *workspace->weights);
@@ -179,11 +144,11 @@ static void set_staged_outputs(mmd_skin_input *input, float *staging)
 static void stream_outputs(const mmd_skin_input *staged, const mmd_skin_input *to)
 {
     size_t n = staged->mesh->vertex_count;
-    stream(to->positions, staged->positions, 3 * n);
+    mmd_stream(to->positions, staged->positions, 3 * n);
     if (to->normals)
-        stream(to->normals, staged->normals, 3 * n);
+        mmd_stream(to->normals, staged->normals, 3 * n);
     if (to->tangents)
-        stream(to->tangents, staged->tangents, staged->mesh->tangent_width * n);
+        mmd_stream(to->tangents, staged->tangents, staged->mesh->tangent_width * n);
 }
 
 bool mmd_skin_frames(const mmd_skin_job *job, size_t first, size_t count,
@@ -213,7 +178,7 @@ bool mmd_skin_frames(const mmd_skin_job *job, size_t first, size_t count,
         if (workspace->staging)
             stream_outputs(&input, &final);
     }
-    stream_fence();
+    mmd_stream_fence();
     return true;
 }
 

@@ -12,13 +12,6 @@ bool mmd_skin_check(const mmd_skin_job *job, mmd_error *err);
 /* The job of frames [first, first + count). */
 mmd_skin_job mmd_skin_slice(const mmd_skin_job *job, size_t first, size_t count);
 
-/* Whether results that exceed the caches are streamed past them. */
-#ifdef __SSE2__
-enum { MMD_SKIN_STREAMS = 1 };
-#else
-enum { MMD_SKIN_STREAMS = 0 };
-#endif
-
 /* A thread's memory for the frames of a job. Zeroed before the first call, allocated by it. */
 typedef struct mmd_skin_workspace {
     mmd_arena arena;

@@ -76,12 +76,13 @@ static bool has(const char *list, const char *word)
 /* The library is never unloaded, as drivers register thread-local destructors. */
 static bool load_egl(mmd_error *err)
 {
-    const char *name = getenv("MMDSKIN_EGL");
-    if (!name || !*name)
-        name = "libEGL.so.1";
+    const char *chosen = getenv("MMDSKIN_EGL");
+    bool is_chosen = chosen && *chosen;
+    const char *name = is_chosen ? chosen : "libEGL.so.1";
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!library)
-        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: no EGL library: %s", dlerror());
+        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: no EGL library: %s%s", dlerror(),
+                        is_chosen ? "" : "; install it (package libegl1 in Debian and Ubuntu)");
 
         /* POSIX allows the cast of void * to a function pointer, ISO C does not. */
 #define EGL_LOAD(type, name)                                                                       \
@@ -95,21 +96,22 @@ static bool load_egl(mmd_error *err)
     return true;
 }
 
-/* The driver has no 3.3: adds its version to the error. */
+/* The context that is needed could not be made: says which version the driver has, if it is another
+   one. */
 static bool fail_version(mmd_gl_context *gl, EGLConfig config, const char *platform, attempts *log)
 {
     char why[120];
-    const char *error = egl_error();
-    snprintf(why, sizeof why, "%s", error);
+    const char *error = egl_error(), *version = NULL;
     gl->context = egl.CreateContext(gl->display, config, EGL_NO_CONTEXT, NULL);
     if (gl->context && egl.MakeCurrent(gl->display, EGL_NO_SURFACE, EGL_NO_SURFACE, gl->context)) {
         const GLubyte *(GLAPIENTRY * get_string)(GLenum) =
             (const GLubyte *(GLAPIENTRY *)(GLenum))egl.GetProcAddress("glGetString");
-        const char *version = get_string ? (const char *)get_string(GL_VERSION) : NULL;
-        if (version)
-            snprintf(why, sizeof why, "%s, the driver has %s", error, version);
+        version = get_string ? (const char *)get_string(GL_VERSION) : NULL;
     }
-    return fail_attempt(log, platform, "no OpenGL 3.3 core context", why);
+    if (!version)
+        return fail_attempt(log, platform, "no OpenGL 4.3 core context", error);
+    snprintf(why, sizeof why, "the driver has %s (%s)", version, error);
+    return fail_attempt(log, platform, "OpenGL 4.3 needed", why);
 }
 
 /* The last two attributes are not required: whether the context tells that the device was reset. */
@@ -117,7 +119,7 @@ static EGLContext create_core(mmd_gl_context *gl, EGLConfig config)
 {
     enum { REQUIRED = 6 };
     EGLint attributes[] = {EGL_CONTEXT_MAJOR_VERSION,
-                           3,
+                           4,
                            EGL_CONTEXT_MINOR_VERSION,
                            3,
                            EGL_CONTEXT_OPENGL_PROFILE_MASK,
@@ -265,7 +267,10 @@ static bool open_any(mmd_gl_context *gl, mmd_error *err)
 {
     attempts log = {""};
     if (!egl.BindAPI(EGL_OPENGL_API))
-        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: EGL has no OpenGL: %s", egl_error());
+        return mmd_fail(err, MMD_E_BACKEND,
+                        "OpenGL: EGL has no OpenGL: %s; install a driver (in Debian and Ubuntu "
+                        "libegl-mesa0, or libnvidia-gl of NVIDIA's driver)",
+                        egl_error());
     const char *platforms = egl.QueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS);
     if (!platforms || !egl.GetPlatformDisplay)
         return mmd_fail(err, MMD_E_BACKEND, "OpenGL: EGL has no client extensions: %s",

@@ -94,7 +94,7 @@ static bool open_core(mmd_gl_context *gl, mmd_error *err)
     enum { MAJOR = 0x2091, MINOR = 0x2092, PROFILE = 0x9126, CORE = 1, ON_RESET = 0x8256 };
     enum { LOSE_CONTEXT = 0x8252, REQUIRED = 6 };
     /* The last two are not required: whether the context tells that the device was reset. */
-    int attributes[] = {MAJOR, 3, MINOR, 3, PROFILE, CORE, ON_RESET, LOSE_CONTEXT, 0};
+    int attributes[] = {MAJOR, 4, MINOR, 3, PROFILE, CORE, ON_RESET, LOSE_CONTEXT, 0};
     typedef HGLRC(WINAPI * create_with_attributes)(HDC, HGLRC, const int *);
     HGLRC legacy = wgl.CreateContext(gl->display);
     if (!legacy || !wgl.MakeCurrent(gl->display, legacy)) {
@@ -113,14 +113,14 @@ static bool open_core(mmd_gl_context *gl, mmd_error *err)
         const GLubyte *(GLAPIENTRY * get_string)(GLenum) =
             (const GLubyte *(GLAPIENTRY *)(GLenum))mmd_gl_platform_proc("glGetString");
         const char *version = get_string ? (const char *)get_string(GL_VERSION) : NULL;
-        mmd_fail(err, MMD_E_BACKEND, "OpenGL: 3.3 needed, %s has %s",
+        mmd_fail(err, MMD_E_BACKEND, "OpenGL: 4.3 needed, %s has %s",
                  create ? "the driver" : "Windows without a graphics driver",
                  version ? version : "none");
     }
     wgl.MakeCurrent(NULL, NULL);
     wgl.DeleteContext(legacy);
     if (gl->context && !wgl.MakeCurrent(gl->display, gl->context))
-        return fail(err, "no OpenGL 3.3 core context");
+        return fail(err, "no OpenGL 4.3 core context");
     return gl->context;
 }
 
