@@ -32,9 +32,8 @@ def with_hair():
     for link, name in enumerate(HAIR):
         parent = first + link - 1 if link else 0
         pmx.bones.append(pmx_file.Bone(name, position=(0, 14 - link, 0.5), parent=parent))
-    append = pmx_file.Append(first + 1, -0.25)
-    place = pmx.bones[0].position
-    pmx.bones.append(pmx_file.Bone("髪飾り", position=place, parent=0, append=append))
+    append = pmx_file.Append(first + 1, -0.1)
+    pmx.bones.append(pmx_file.Bone("髪飾り", position=(1, 14, 0), append=append))
     count = len(pmx.positions)
     pmx.bone_indices[count - 60 :, 0] = first + np.arange(60) % 4
     pmx.bone_indices[count - 60 :, 1:] = -1
