@@ -16,6 +16,7 @@ class MMDSKIN_MT_model(bpy.types.Menu):
         for name in (
             "preview",
             "make_override",
+            "own_meshes",
             "look",
             "standard_colors",
             "simulate",

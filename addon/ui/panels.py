@@ -199,7 +199,8 @@ class MMDSKIN_PT_bake(_Below, bpy.types.Panel):
 def _warn_of_size(
     layout: bpy.types.UILayout, model: scene_model.SceneModel, context: bpy.types.Context
 ) -> None:
-    """Before shape keys need more memory than there is, offer a mesh cache; also for an override."""
+    """Before shape keys need more memory than there is, or much time, offer a mesh cache; also for an
+    override."""
     settings = model.armature.mmdskin
     trouble = record.needs_mesh_cache(model.meshes, settings.target)
     if trouble and not is_linked(model):  # whose settings cannot be changed here
@@ -207,13 +208,17 @@ def _warn_of_size(
         return
     if settings.target != "SHAPE_KEYS" or settings.range == "CURRENT":
         return
-    too_big = memory.warning(model.meshes, memory.frames_of(settings, context.scene))
-    if too_big:
+    count = memory.frames_of(settings, context.scene)
+    if too_big := memory.warning(model.meshes, count):
         _offer_mesh_cache(layout, too_big, context)
+    elif slow := memory.slowness(count):
+        _offer_mesh_cache(layout, slow, context, alert=False)
 
 
-def _offer_mesh_cache(layout: bpy.types.UILayout, reason: str, context: bpy.types.Context) -> None:
-    _wrapped(layout, reason, context.region.width, alert=True)
+def _offer_mesh_cache(
+    layout: bpy.types.UILayout, reason: str, context: bpy.types.Context, alert: bool = True
+) -> None:
+    _wrapped(layout, reason, context.region.width, alert)
     layout.operator(operators.MMDSKIN_OT_use_mesh_cache.bl_idname)
 
 

@@ -75,6 +75,22 @@ class Memory(case.Case):
         self.assertEqual(count, 8 * 999_999 + 1)
         self.assertLess(tracemalloc.get_traced_memory()[1], 1e5)
 
+    def test_many_shape_keys_play_slowly(self):
+        settings = self.scene.armature.mmdskin
+        for last, samples, slow in (
+            (399, 1, False),
+            (400, 1, True),
+            (200, 2, False),
+            (201, 2, True),
+        ):
+            settings.frame_end, settings.samples = last, samples
+            drawn = redraw(self.mesh)
+            said = any("shape keys play slowly" in str(text) for text in drawn)
+            self.assertEqual(said, slow)
+            self.assertEqual(("mmdskin.use_mesh_cache", None) in drawn, slow)
+        settings.range = "CURRENT"
+        self.assertNotIn(("mmdskin.use_mesh_cache", None), redraw(self.mesh))
+
     def test_offers_a_mesh_cache(self):
         bpy.ops.mmdskin.use_mesh_cache()
         self.assertEqual(self.scene.armature.mmdskin.target, "MESH_CACHE")
