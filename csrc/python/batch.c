@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "python/batch.h"
 
+#include "core/base/error.h"
 #include "python/exceptions.h"
 
 #ifndef _WIN32
@@ -142,4 +143,19 @@ bool mmd_py_batch_run(mmd_py_state *state, const mmd_py_batch *batch, mmd_thread
             return false;
     }
     return true;
+}
+
+static bool run_tasks(const mmd_task_runner *runner, size_t count, size_t cost, size_t step,
+                      mmd_thread_pool_task *task, void *arg, mmd_error *err)
+{
+    const mmd_py_batch_runner *self = (const mmd_py_batch_runner *)runner;
+    mmd_py_batch batch;
+    return (mmd_py_batch_plan(self->threads, count, cost, step, &batch) &&
+            mmd_py_batch_run(self->state, &batch, task, arg)) ||
+           mmd_fail(err, MMD_E_INTERRUPTED, "interrupted");
+}
+
+mmd_py_batch_runner mmd_py_batch_runner_of(mmd_py_state *state, PyObject *threads)
+{
+    return (mmd_py_batch_runner){{run_tasks}, state, threads};
 }

@@ -30,19 +30,31 @@ static bool run_task(void *arg, size_t worker, size_t first, size_t count, mmd_e
     return true;
 }
 
-static bool run_batch(mmd_py_state *state, pose_call *call, const mmd_py_batch *batch)
+bool mmd_py_model_run_pose(PyObject *model, PyObject *motion, const mmd_pose_job *job,
+                           PyObject *threads)
 {
+    mmd_py_state *state = mmd_py_state_of(model);
+    bool by_motion = motion != Py_None;
+    pose_call call = {.key = {.rig = mmd_py_model_rig(model),
+                              .model_list = mmd_py_model_poser_list(model),
+                              .motion = by_motion ? mmd_py_motion_data(motion) : NULL,
+                              .motion_list = by_motion ? mmd_py_motion_poser_list(motion) : NULL},
+                      .job = job};
+    mmd_py_batch batch;
     mmd_error err = {0};
     size_t acquired = 0;
-    while (acquired < batch->threads &&
-           (call->posers[acquired] = mmd_py_poser_cache_acquire(&call->key, &err)) != NULL)
+    if (!mmd_py_batch_plan(threads, job->frame_count, call.key.rig->bone_count, CHUNK_BONES,
+                           &batch))
+        return false;
+    while (acquired < batch.threads &&
+           (call.posers[acquired] = mmd_py_poser_cache_acquire(&call.key, &err)) != NULL)
         acquired++;
-    bool done = acquired == batch->threads;
+    bool done = acquired == batch.threads;
     if (!done)
         mmd_py_exceptions_raise(state, &err);
-    done = done && mmd_py_batch_run(state, batch, run_task, call);
+    done = done && mmd_py_batch_run(state, &batch, run_task, &call);
     while (acquired-- > 0)
-        mmd_py_poser_cache_release(&call->key, call->posers[acquired]);
+        mmd_py_poser_cache_release(&call.key, call.posers[acquired]);
     return done;
 }
 
@@ -52,24 +64,15 @@ static PyObject *run(PyObject *self, PyObject *motion, mmd_pose_job *job, bool b
 {
     mmd_py_state *state = mmd_py_state_of(self);
     mmd_py_pose_output output = {0};
-    bool by_motion = motion != Py_None;
-    pose_call call = {.key = {.rig = mmd_py_model_rig(self),
-                              .model_list = mmd_py_model_poser_list(self),
-                              .motion = by_motion ? mmd_py_motion_data(motion) : NULL,
-                              .motion_list = by_motion ? mmd_py_motion_poser_list(motion) : NULL},
-                      .job = job};
-    mmd_py_batch batch;
     mmd_error err = {0};
     PyObject *pose = NULL;
-    if (!mmd_pose_check(call.key.rig, job, &err)) {
+    if (!mmd_pose_check(mmd_py_model_rig(self), job, &err)) {
         mmd_py_exceptions_raise(state, &err);
-    } else if (mmd_py_batch_plan(threads, job->frame_count, mmd_py_model_data(self)->bone_count,
-                                 CHUNK_BONES, &batch) &&
-               mmd_py_pose_output_new(mmd_py_model_data(self), batched, job->frame_count,
+    } else if (mmd_py_pose_output_new(mmd_py_model_data(self), batched, job->frame_count,
                                       &output)) {
         job->out_matrices = output.matrices.data;
         job->out_morph_weights = output.weights.data;
-        if (run_batch(state, &call, &batch))
+        if (mmd_py_model_run_pose(self, motion, job, threads))
             pose = mmd_py_pose_output_record(state, &output);
     }
     mmd_py_pose_output_clear(&output);

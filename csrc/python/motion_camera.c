@@ -2,6 +2,7 @@
 /* The camera of a motion: Motion.camera_at() and Motion.from_camera(). */
 #include "core/fit/camera_fit.h"
 #include "python/argument.h"
+#include "python/batch.h"
 #include "python/exceptions.h"
 #include "python/render_scene.h"
 #include "python/types.h"
@@ -106,10 +107,8 @@ static mmd_motion *fit_camera(mmd_py_state *state, const mmd_py_render_scene *sc
         for (size_t f = 0; f < job.frame_count; f++)
             repeated[f] = scene->cameras[0];
     }
-    mmd_motion *motion;
-    Py_BEGIN_ALLOW_THREADS
-    motion = mmd_camera_fit(&job, &err);
-    Py_END_ALLOW_THREADS
+    mmd_py_batch_runner batches = mmd_py_batch_runner_of(state, NULL);
+    mmd_motion *motion = mmd_camera_fit(&job, &batches.runner, &err);
     PyMem_Free(repeated);
     if (!motion)
         mmd_py_exceptions_raise(state, &err);

@@ -16,13 +16,6 @@
 
 #include <math.h>
 
-enum {
-    CHUNK_BONES = 1 << 15,    /* of posing: about 10 ms */
-    CHUNK_VERTICES = 1 << 20, /* of comparing */
-    CHUNK_SAMPLES = 1 << 9,   /* of fitting, frames of a bone */
-    MAX_PASSES = 8            /* of fitting and comparing */
-};
-
 typedef enum fit_source { SOURCE_LOCALS, SOURCE_POSES } fit_source;
 typedef enum ik_form { IK_AS_KEYED, IK_OFF, IK_BOTH } ik_form;
 
@@ -111,46 +104,13 @@ static bool invert_call(fit_call *call)
 
 /* Posing */
 
-typedef struct pose_workers {
-    const mmd_rig *rig;
-    const mmd_pose_job *job;
-    mmd_poser *posers[MMD_MAX_THREADS];
-} pose_workers;
-
-static bool pose_frames(void *arg, size_t index, size_t first, size_t count, mmd_error *err)
-{
-    pose_workers *workers = arg;
-    if (!workers->posers[index])
-        workers->posers[index] = mmd_poser_new(workers->rig, NULL, err);
-    if (!workers->posers[index])
-        return false;
-    mmd_pose_job part = mmd_pose_slice(workers->rig, workers->job, first, count);
-    mmd_pose_run(workers->posers[index], &part);
-    return true;
-}
-
 static bool pose_call(fit_call *call, mmd_pose_job *job)
 {
-    mmd_py_batch batch;
-    pose_workers *workers = PyMem_Calloc(1, sizeof *workers);
-    if (!workers) {
-        PyErr_NoMemory();
-        return false;
-    }
-    size_t bones = mmd_py_model_data(call->model)->bone_count;
-    workers->rig = mmd_py_model_rig(call->model);
-    workers->job = job;
-    job->out_matrices = call->matrices = allocate(call, 16 * bones);
-    job->out_morph_weights = call->morph_weights =
-        allocate(call, mmd_py_model_data(call->model)->morph_count);
-    bool done =
-        call->matrices && call->morph_weights &&
-        mmd_py_batch_plan(call->options.threads, call->frame_count, bones, CHUNK_BONES, &batch) &&
-        mmd_py_batch_run(call->state, &batch, pose_frames, workers);
-    for (size_t i = 0; i < MMD_MAX_THREADS; i++)
-        mmd_poser_free(workers->posers[i]);
-    PyMem_Free(workers);
-    return done;
+    const mmd_model *model = mmd_py_model_data(call->model);
+    job->out_matrices = call->matrices = allocate(call, 16 * model->bone_count);
+    job->out_morph_weights = call->morph_weights = allocate(call, model->morph_count);
+    return call->matrices && call->morph_weights &&
+           mmd_py_model_run_pose(call->model, Py_None, job, call->options.threads);
 }
 
 /* The IK switches of `like`, which the motion keeps, act on the pose that it is compared with. */
@@ -205,36 +165,6 @@ static float *expand_locals(fit_call *call, const float *values, size_t frames, 
 
 /* Fitting */
 
-static bool run_fit(fit_call *call, mmd_motion_fit *fit)
-{
-    mmd_py_batch tracks, frames;
-    mmd_error err = {0};
-    PyObject *threads = call->options.threads;
-    size_t vertices = mmd_py_model_data(call->model)->vertex_count;
-    if (!mmd_py_batch_plan(threads, fit->track_count, call->frame_count, CHUNK_SAMPLES, &tracks) ||
-        !mmd_py_batch_plan(threads, call->frame_count, 2 * vertices, CHUNK_VERTICES, &frames))
-        return false;
-    for (int pass = 0; pass < MAX_PASSES; pass++) {
-        bool done = mmd_py_batch_run(call->state, &tracks, mmd_motion_fit_tracks, fit);
-        if (done) {
-            Py_BEGIN_ALLOW_THREADS
-            done = mmd_motion_fit_build(fit, &err);
-            Py_END_ALLOW_THREADS
-            if (!done)
-                mmd_py_exceptions_raise(call->state, &err);
-        }
-        if (!done || !mmd_py_batch_run(call->state, &frames, mmd_motion_fit_compare, fit))
-            return false;
-        if (!mmd_motion_fit_refine(fit, &err)) {
-            mmd_py_exceptions_raise(call->state, &err);
-            return false;
-        }
-        if (!fit->needs_refit)
-            break;
-    }
-    return true;
-}
-
 static PyObject *fit_motion(fit_call *call)
 {
     const fit_options *options = &call->options;
@@ -264,9 +194,11 @@ static PyObject *fit_motion(fit_call *call)
         fit = mmd_motion_fit_new(&job, &err);
         Py_END_ALLOW_THREADS
     }
-    if (cache && !fit)
+    mmd_py_batch_runner batches = mmd_py_batch_runner_of(call->state, options->threads);
+    bool done = fit && mmd_motion_fit_run(fit, &batches.runner, &err);
+    if (cache && !done)
         mmd_py_exceptions_raise(call->state, &err);
-    if (fit && run_fit(call, fit)) {
+    if (done) {
         PyObject *report = mmd_py_fit_report(call->state, fit, call->losses);
         PyObject *motion =
             report ? mmd_py_motion_new(call->state, mmd_motion_fit_release_motion(fit), NULL)

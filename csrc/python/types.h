@@ -60,6 +60,9 @@ mmd_py_model_name_index *mmd_py_model_get_name_index(PyObject *model, mmd_py_mod
 PyObject *mmd_py_model_bone(PyObject *model, PyObject *name);
 PyObject *mmd_py_model_morph(PyObject *model, PyObject *name);
 PyObject *mmd_py_model_sliders(PyObject *model, PyObject *weights);
+/* Runs a checked pose job that has its outputs; `motion` may be None. False with an exception. */
+bool mmd_py_model_run_pose(PyObject *model, PyObject *motion, const mmd_pose_job *job,
+                           PyObject *threads);
 PyObject *mmd_py_model_pose(PyObject *model, PyObject *args, PyObject *kwargs);
 PyObject *mmd_py_model_pose_from(PyObject *model, PyObject *args, PyObject *kwargs);
 PyObject *mmd_py_model_uvs_at(PyObject *model, PyObject *args, PyObject *kwargs);

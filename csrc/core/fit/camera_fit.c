@@ -72,24 +72,23 @@ static bool read_cameras(const mmd_camera_fit_job *job, double *columns, mmd_err
     return true;
 }
 
-static bool build_track(const mmd_camera_fit_job *job, const double *columns, size_t count,
-                        const uint32_t *frames, uint8_t *curves, mmd_arena *arena,
-                        mmd_camera_track *track)
+static bool build_track(const mmd_camera_fit_job *job, const double *columns,
+                        const mmd_key_fit_keys *keys, mmd_arena *arena, mmd_camera_track *track)
 {
-    size_t n = job->frame_count;
+    size_t n = job->frame_count, count = keys->count;
     track->key_count = count;
     track->frames = mmd_arena_alloc(arena, count, sizeof *track->frames);
     track->distances = mmd_arena_alloc(arena, count, sizeof(float));
     track->targets = mmd_arena_alloc(arena, count, 3 * sizeof(float));
     track->rotations = mmd_arena_alloc(arena, count, 3 * sizeof(float));
     track->view_angles = mmd_arena_alloc(arena, count, sizeof(float));
-    track->interpolation = curves;
+    track->interpolation = keys->curves;
     if (!track->frames || !track->distances || !track->targets || !track->rotations ||
         !track->view_angles)
         return false;
     for (size_t k = 0; k < count; k++) {
-        size_t f = frames[k];
-        track->frames[k] = job->first_frame + frames[k];
+        size_t f = keys->frames[k];
+        track->frames[k] = job->first_frame + keys->frames[k];
         track->distances[k] = (float)columns[DISTANCE * n + f];
         track->view_angles[k] = (float)rint(columns[VIEW_ANGLE * n + f]);
         for (size_t i = 0; i < 3; i++) {
@@ -100,41 +99,70 @@ static bool build_track(const mmd_camera_fit_job *job, const double *columns, si
     return true;
 }
 
-mmd_motion *mmd_camera_fit(const mmd_camera_fit_job *job, mmd_error *err)
-{
-    mmd_arena arena = {0};
-    size_t n = job->frame_count;
+typedef struct camera_fit {
+    const mmd_camera_fit_job *job;
+    mmd_arena arena;
     mmd_key_fit_scratch scratch;
-    mmd_curve_fit_tables tables;
-    double *columns = mmd_arena_alloc(&arena, n, COLUMNS * sizeof *columns);
-    uint32_t *frames = mmd_arena_alloc(&arena, n, sizeof *frames);
-    uint8_t *curves = mmd_arena_alloc(&arena, n, 4 * CHANNELS);
-    mmd_motion tracks = {.name = {MMD_CAMERA_NAME, sizeof MMD_CAMERA_NAME - 1}}, *motion = NULL;
-    if (!mmd_curve_fit_tables_init(&arena, &tables) || !columns || !frames || !curves ||
-        !mmd_key_fit_scratch_init(&arena, &tables, n, &scratch)) {
-        mmd_fail_memory(err);
-    } else if (read_cameras(job, columns, err)) {
-        double units = job->tolerance, angle = job->angle_tolerance;
-        const mmd_key_fit_channel channels[CHANNELS] = {
-            {MMD_CHANNEL_SCALARS, 1, columns, units},
-            {MMD_CHANNEL_SCALARS, 1, columns + n, units},
-            {MMD_CHANNEL_SCALARS, 1, columns + 2 * n, units},
-            {MMD_CHANNEL_SCALARS, 3, columns + ROTATION * n, angle},
-            {MMD_CHANNEL_SCALARS, 1, columns + DISTANCE * n, units},
-            {MMD_CHANNEL_INTEGER, 1, columns + VIEW_ANGLE * n, VIEW_ANGLE_TOLERANCE},
-        };
-        const mmd_key_fit fit = {.frame_count = n,
-                                 .channel_count = CHANNELS,
-                                 .channels = channels,
-                                 .cuts = job->cuts,
-                                 .avoid_neighbors = true};
-        scratch.curve.grid_violation = MMD_CURVE_STEEP_GRID_VIOLATION;
-        size_t count = mmd_key_fit_run(&fit, &scratch, frames, curves);
-        if (build_track(job, columns, count, frames, curves, &arena, &tracks.camera))
-            motion = mmd_motion_new(&tracks, err);
-        else
-            mmd_fail_memory(err);
-    }
-    mmd_arena_free(&arena);
-    return motion;
+    double *columns; /* NULL: not yet read */
+    mmd_key_fit_keys keys;
+    bool done;
+    mmd_motion *motion;
+} camera_fit;
+
+static bool set_up(camera_fit *fit, mmd_error *err)
+{
+    size_t n = fit->job->frame_count;
+    const mmd_curve_grid_tables *tables = mmd_curve_grid_tables_new(&fit->arena);
+    fit->columns = mmd_arena_alloc(&fit->arena, n, COLUMNS * sizeof *fit->columns);
+    fit->keys.frames = mmd_arena_alloc(&fit->arena, n, sizeof *fit->keys.frames);
+    fit->keys.curves = mmd_arena_alloc(&fit->arena, n, 4 * CHANNELS);
+    if (!tables || !fit->columns || !fit->keys.frames || !fit->keys.curves ||
+        !mmd_key_fit_scratch_init(&fit->arena, tables, n, &fit->scratch))
+        return mmd_fail_memory(err);
+    fit->scratch.curve.grid_violation = MMD_CURVE_STEEP_GRID_VIOLATION;
+    return read_cameras(fit->job, fit->columns, err);
+}
+
+/* A part of the fit: a task of one item. */
+static bool continue_fit(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
+{
+    camera_fit *fit = arg;
+    const mmd_camera_fit_job *job = fit->job;
+    mmd_motion tracks = {.name = {MMD_CAMERA_NAME, sizeof MMD_CAMERA_NAME - 1}};
+    size_t n = job->frame_count;
+    double units = job->tolerance, angle = job->angle_tolerance;
+    (void)worker, (void)first, (void)count;
+    if (!fit->columns && !set_up(fit, err))
+        return false;
+    const double *columns = fit->columns;
+    const mmd_key_fit_channel channels[CHANNELS] = {
+        {MMD_CHANNEL_SCALARS, 1, columns, units},
+        {MMD_CHANNEL_SCALARS, 1, columns + n, units},
+        {MMD_CHANNEL_SCALARS, 1, columns + 2 * n, units},
+        {MMD_CHANNEL_SCALARS, 3, columns + ROTATION * n, angle},
+        {MMD_CHANNEL_SCALARS, 1, columns + DISTANCE * n, units},
+        {MMD_CHANNEL_INTEGER, 1, columns + VIEW_ANGLE * n, VIEW_ANGLE_TOLERANCE},
+    };
+    const mmd_key_fit keys = {.frame_count = n,
+                              .channel_count = CHANNELS,
+                              .channels = channels,
+                              .cuts = job->cuts,
+                              .avoid_neighbors = true};
+    fit->done = mmd_key_fit_continue(&keys, &fit->scratch, &fit->keys);
+    if (!fit->done)
+        return true;
+    if (!build_track(job, columns, &fit->keys, &fit->arena, &tracks.camera))
+        return mmd_fail_memory(err);
+    fit->motion = mmd_motion_new(&tracks, err);
+    return fit->motion != NULL;
+}
+
+mmd_motion *mmd_camera_fit(const mmd_camera_fit_job *job, const mmd_task_runner *runner,
+                           mmd_error *err)
+{
+    camera_fit fit = {.job = job, .keys = {.frame_credit = MMD_KEY_FIT_FRAME_CREDIT}};
+    while (!fit.done && mmd_task_run(runner, 1, 1, 1, continue_fit, &fit, err))
+        ;
+    mmd_arena_free(&fit.arena);
+    return fit.motion;
 }

@@ -2,6 +2,7 @@
 #ifndef MMD_CAMERA_FIT_H
 #define MMD_CAMERA_FIT_H
 
+#include "core/base/thread_pool.h"
 #include "core/fit/key_fit.h"
 
 /* Few camera keys for a camera at every frame. */
@@ -16,7 +17,8 @@ typedef struct mmd_camera_fit_job {
 
 /* A motion with a camera track and the name by which MMD knows camera files. View angles at keys
    are whole degrees, as the format has them. Fails with MMD_E_ARGUMENT where a camera has no
-   direction, or with MMD_E_MEMORY. */
-mmd_motion *mmd_camera_fit(const mmd_camera_fit_job *job, mmd_error *err);
+   direction, with MMD_E_MEMORY, or as the runner does; NULL: none. */
+mmd_motion *mmd_camera_fit(const mmd_camera_fit_job *job, const mmd_task_runner *runner,
+                           mmd_error *err);
 
 #endif

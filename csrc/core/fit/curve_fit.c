@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The search for a curve in five stages, each for what the one before has not solved:
+/* The search for a curve in four stages, each for what the one before has not solved:
 
    1. Coarse: all pairs x1, x2 of a grid, y1 and y2 by least squares, judged by the largest
       violation of the tube. For curves of more than COARSE frames on samples of the tube.
    2. Refinement: Levenberg-Marquardt from the best pairs, then the integers x1, x2 around.
    3. Integers: for each integer y1 near the optimum the tube leaves an interval of y2.
    4. The neighborhood of small violations, and curves with one handle as MMD leaves it.
-   5. Of few frames, instead of stage 4: all curves. */
+
+   Each stage pays for its work, and the search ends where the credit does. */
 #include "core/fit/curve_fit.h"
 
-#include "core/fit/curve_descent.h"
 #include "core/math/scalar.h"
 #include "core/pose/sampling.h"
 
@@ -27,25 +27,39 @@ static const float RETRY_VIOLATION = 0.004f;
 static const double TRY_VIOLATION = 0.003, NEAR_VIOLATION = 0.002, CLOSE_VIOLATION = 0.001;
 static const double FAR_VIOLATION = 0.01;
 
-bool mmd_curve_fit_tables_init(mmd_arena *arena, mmd_curve_fit_tables *tables)
+/* Of a sample of the tube, in units of about a nanosecond. */
+enum { CHUNK_WORK = 10, PAIR_WORK = 14, INTEGER_WORK = 4, DESCENT_WORK = 16 };
+
+/* Pays for `count` times n samples; whether there was credit. */
+static bool pay(mmd_curve_fit_scratch *scratch, size_t n, size_t count)
 {
-    tables->grid = mmd_curve_grid_tables_new(arena);
-    tables->few = mmd_curve_short_tables_new(arena);
-    return tables->grid && tables->few;
+    scratch->credit -= (int64_t)(n * count);
+    return scratch->credit >= 0;
 }
 
-bool mmd_curve_fit_scratch_init(mmd_arena *arena, const mmd_curve_fit_tables *tables,
+bool mmd_curve_fit_scratch_init(mmd_arena *arena, const mmd_curve_grid_tables *grid,
                                 size_t max_frames, mmd_curve_fit_scratch *scratch)
 {
     size_t n = max_frames + 1;
     *scratch = (mmd_curve_fit_scratch){
-        .tables = tables,
+        .grid = grid,
         .grid_violation = MMD_CURVE_GRID_VIOLATION,
         .center = mmd_arena_alloc(arena, n, sizeof *scratch->center),
         .half_width = mmd_arena_alloc(arena, n, sizeof *scratch->half_width),
         .basis = mmd_arena_alloc(arena, n, sizeof *scratch->basis),
     };
     return scratch->center && scratch->half_width && scratch->basis;
+}
+
+/* The samples of a tube as curve_search.c takes them: side by side. */
+static size_t lanes_of(size_t n)
+{
+    return (n + MMD_CURVE_LANES - 1) / MMD_CURVE_LANES * MMD_CURVE_LANES;
+}
+
+static bool pay_grid(mmd_curve_fit_scratch *scratch, size_t n, size_t chunks)
+{
+    return pay(scratch, n < MMD_CURVE_COARSE ? n : MMD_CURVE_COARSE, CHUNK_WORK * chunks);
 }
 
 /* y1, y2, the largest violation of the tube and the sum of squares for one pair x1, x2. */
@@ -80,11 +94,13 @@ static void solve_pair(mmd_curve_fit_scratch *scratch, size_t n, candidate *out)
 }
 
 /* The interval of y2, in 127ths, that the tube leaves for x1, y1, x2; empty: lower > upper. */
-static void interval_of_y2(const mmd_curve_basis *samples, size_t n, double y1, const double *lower,
+static void interval_of_y2(mmd_curve_fit_scratch *scratch, size_t n, double y1, const double *lower,
                            const double *upper, double *y2_lower, double *y2_upper)
 {
+    const mmd_curve_basis *samples = scratch->basis;
+    size_t k = 0;
     *y2_lower = 0, *y2_upper = 127;
-    for (size_t k = 0; k + 1 < n && *y2_lower <= *y2_upper; k++) {
+    for (; k + 1 < n && *y2_lower <= *y2_upper; k++) {
         double at = samples[k].b3 + samples[k].b1 * y1, slope = samples[k].b2 / 127;
         if (slope < 1e-12) {
             if (at < lower[k] - 1e-12 || at > upper[k] + 1e-12)
@@ -94,12 +110,13 @@ static void interval_of_y2(const mmd_curve_basis *samples, size_t n, double y1, 
         *y2_lower = fmax(*y2_lower, (lower[k] - at) / slope);
         *y2_upper = fmin(*y2_upper, (upper[k] - at) / slope);
     }
+    pay(scratch, k + 2, INTEGER_WORK);
 }
 
 /* Stage 3: integer y1 within `radius` of the candidate's and y2 within the tube, those that leave
    y2 the widest interval. The basis is that of the candidate's x1, x2. Where x1 = y1 and x2 = y2
    MMD draws a straight line: no such curve. */
-static bool find_integers(const mmd_curve_fit_scratch *scratch, size_t n, const double *lower,
+static bool find_integers(mmd_curve_fit_scratch *scratch, size_t n, const double *lower,
                           const double *upper, const candidate *near, int radius, uint8_t curve[4])
 {
     int center = (int)lround(near->y1 * 127), first = center - radius, last = center + radius;
@@ -108,7 +125,7 @@ static bool find_integers(const mmd_curve_fit_scratch *scratch, size_t n, const 
     double widest = -1;
     for (int y1 = first; y1 <= last; y1++) {
         double y2_lower, y2_upper;
-        interval_of_y2(scratch->basis, n, y1 / 127.0, lower, upper, &y2_lower, &y2_upper);
+        interval_of_y2(scratch, n, y1 / 127.0, lower, upper, &y2_lower, &y2_upper);
         int y2 = (int)ceil(y2_lower - 1e-9);
         if (y2_lower > y2_upper + 1e-9 || y2 > y2_upper + 1e-9)
             continue;
@@ -130,38 +147,51 @@ typedef struct search {
     size_t n;
     const double *lower, *upper;
     uint8_t *curve;
+    uint64_t tried[128][2]; /* bits of pairs x1, x2 that stages 2 and 4 have tried */
 } search;
 
 /* Solves one pair, and tries integers when its violation is below `limit`. */
 static bool try_pair(const search *s, candidate *pair, double limit, int radius)
 {
+    pair->violation = INFINITY;
+    if (!pay(s->scratch, lanes_of(s->n), PAIR_WORK))
+        return false;
     solve_pair(s->scratch, s->n, pair);
     return pair->violation < limit &&
            find_integers(s->scratch, s->n, s->lower, s->upper, pair, radius, s->curve);
 }
 
-static bool in_range(int value)
+/* Tries a pair near an optimum, unless that has been done: the best pairs of the grid often lead to
+   the same optimum. */
+static bool try_near(search *s, candidate *pair)
 {
-    return value >= 0 && value <= 127;
+    pair->violation = INFINITY;
+    if (pair->x1 < 0 || pair->x1 > 127 || pair->x2 < 0 || pair->x2 > 127)
+        return false;
+    uint64_t *bits = &s->tried[pair->x1][pair->x2 / 64], bit = UINT64_C(1) << pair->x2 % 64;
+    if (*bits & bit)
+        return false;
+    *bits |= bit;
+    return try_pair(s, pair, NEAR_VIOLATION, 4);
 }
 
 /* Stage 2: the integers around the optimum, the nearest first. */
-static bool refine(const search *s, candidate *pair)
+static bool refine(search *s, candidate *pair)
 {
     static const int8_t around[25][2] = {
         {0, 0},  {1, 0},  {-1, 0},  {0, 1},  {0, -1}, {1, 1},  {-1, -1}, {1, -1},  {-1, 1},
         {2, 0},  {-2, 0}, {0, 2},   {0, -2}, {2, 1},  {2, -1}, {-2, 1},  {-2, -1}, {1, 2},
         {-1, 2}, {1, -2}, {-1, -2}, {2, 2},  {2, -2}, {-2, 2}, {-2, -2}};
     double p[4] = {pair->x1 / 127.0, pair->y1, pair->x2 / 127.0, pair->y2};
-    mmd_curve_descend(s->n, s->scratch->center, p);
+    size_t rounds = mmd_curve_descend(s->n, s->scratch->center, p);
+    if (!pay(s->scratch, lanes_of(s->n), rounds * DESCENT_WORK))
+        return false;
     pair->x1 = (int)lround(127 * p[0]);
     pair->x2 = (int)lround(127 * p[2]);
     candidate best = {.violation = INFINITY};
     for (int i = 0; i < 25; i++) {
         candidate next = {.x1 = pair->x1 + around[i][0], .x2 = pair->x2 + around[i][1]};
-        if (!in_range(next.x1) || !in_range(next.x2))
-            continue;
-        if (try_pair(s, &next, NEAR_VIOLATION, 4))
+        if (try_near(s, &next))
             return true;
         if (next.violation < best.violation)
             best = next;
@@ -173,25 +203,27 @@ static bool refine(const search *s, candidate *pair)
 }
 
 /* Stage 4 around a small violation. */
-static bool search_neighborhood(const search *s, const candidate *best)
+static bool search_neighborhood(search *s, const candidate *best)
 {
     for (int x1 = best->x1 - 6; x1 <= best->x1 + 6; x1++)
         for (int x2 = best->x2 - 6; x2 <= best->x2 + 6; x2++) {
             candidate next = {.x1 = x1, .x2 = x2};
-            if (in_range(x1) && in_range(x2) && try_pair(s, &next, NEAR_VIOLATION, 4))
+            if (try_near(s, &next))
                 return true;
         }
     return false;
 }
 
 /* Stage 4: (20, 20 | free) and (free | 107, 107). */
-static bool search_one_handle(const search *s)
+static bool search_one_handle(search *s)
 {
     for (int x = 0; x <= 127; x++) {
         candidate start = {.x1 = 20, .x2 = x, .y1 = 20 / 127.0}, end = {.x1 = x, .x2 = 107};
+        if (!pay(s->scratch, lanes_of(s->n), PAIR_WORK))
+            return false;
         mmd_curve_basis_evaluate(start.x1, start.x2, s->n, s->scratch->basis);
         if (find_integers(s->scratch, s->n, s->lower, s->upper, &start, 0, s->curve) ||
-            try_pair(s, &end, NEAR_VIOLATION, 4))
+            try_near(s, &end))
             return true;
     }
     return false;
@@ -233,8 +265,11 @@ bool mmd_curve_fit_exists(mmd_curve_fit_scratch *scratch, size_t n, const double
     if (kind != TUBE_OF_CURVE)
         return kind == TUBE_OF_LINE;
     clamp_tube(scratch, n, lower, upper);
-    return mmd_curve_grid_has(scratch->tables->grid, n, scratch->center, scratch->half_width,
-                              scratch->grid_violation, &scratch->last_chunk);
+    size_t tried;
+    bool found = mmd_curve_grid_has(scratch->grid, n, scratch->center, scratch->half_width,
+                                    scratch->grid_violation, &scratch->last_chunk, &tried);
+    pay_grid(scratch, n, tried);
+    return found;
 }
 
 bool mmd_curve_fit(mmd_curve_fit_scratch *scratch, size_t n, const double *lower,
@@ -247,15 +282,15 @@ bool mmd_curve_fit(mmd_curve_fit_scratch *scratch, size_t n, const double *lower
         memcpy(curve, line, sizeof line);
     if (kind != TUBE_OF_CURVE)
         return kind == TUBE_OF_LINE;
+    if (!pay_grid(scratch, n, MMD_CURVE_CHUNKS))
+        return false;
     clamp_tube(scratch, n, lower, upper);
-    float least = mmd_curve_grid_search(scratch->tables->grid, n, scratch->center,
-                                        scratch->half_width, limit, violation);
+    float least = mmd_curve_grid_search(scratch->grid, n, scratch->center, scratch->half_width,
+                                        limit, violation);
     if (least > limit)
         return false;
-    search s = {scratch, n, lower, upper, curve};
-    bool few = n >= MMD_CURVE_SHORT_MIN && n <= MMD_CURVE_SHORT_MAX;
-    double closest = INFINITY;
-    for (int i = 0; i < BEST_PAIRS; i++) {
+    search s = {scratch, n, lower, upper, curve, {{0}}};
+    for (int i = 0; i < BEST_PAIRS && scratch->credit >= 0; i++) {
         size_t best = 0;
         for (size_t pair = 1; pair < MMD_CURVE_PAIRS; pair++)
             best = violation[pair] < violation[best] ? pair : best;
@@ -264,16 +299,14 @@ bool mmd_curve_fit(mmd_curve_fit_scratch *scratch, size_t n, const double *lower
                           .x2 = mmd_curve_grid_values[best % MMD_CURVE_GRID]};
         if (try_pair(&s, &pair, TRY_VIOLATION, 8) || refine(&s, &pair))
             return true;
-        closest = fmin(closest, pair.violation);
-        if (n > NEIGHBORHOOD || few)
+        if (n > NEIGHBORHOOD)
             continue;
         if (pair.violation < CLOSE_VIOLATION && search_neighborhood(&s, &pair))
             return true;
         if (i == 0 && least < RETRY_VIOLATION && search_one_handle(&s))
             return true;
     }
-    return few && closest < CLOSE_VIOLATION &&
-           mmd_curve_short_search(scratch->tables->few, n, lower, upper, curve);
+    return false;
 }
 
 bool mmd_curve_fit_is_within(const uint8_t curve[4], size_t n, const double *lower,

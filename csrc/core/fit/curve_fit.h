@@ -2,8 +2,7 @@
 #ifndef MMD_CURVE_FIT_H
 #define MMD_CURVE_FIT_H
 
-#include "core/fit/curve_grid.h"
-#include "core/fit/curve_short.h"
+#include "core/fit/curve_search.h"
 
 /* Fits one of MMD's interpolation curves into a tube.
 
@@ -18,29 +17,21 @@
 
 enum { MMD_CURVE_MAX_FRAMES = 16384 }; /* n of one curve */
 
-/* For any number of threads. */
-typedef struct mmd_curve_fit_tables {
-    const mmd_curve_grid_tables *grid;
-    const mmd_curve_short_tables *few; /* frames */
-} mmd_curve_fit_tables;
-
-/* False when memory is short. */
-bool mmd_curve_fit_tables_init(mmd_arena *arena, mmd_curve_fit_tables *tables);
-
 /* Memory of one thread for curves of up to `max_frames` frames. */
 typedef struct mmd_curve_fit_scratch {
-    const mmd_curve_fit_tables *tables;
+    const mmd_curve_grid_tables *grid;
     float *center, *half_width; /* of the tube, clamped to 0..1 */
     mmd_curve_basis *basis;     /* of the pair x1, x2 under test */
     float grid_violation;       /* by which the coarse grid may violate a tube that a curve fits */
     size_t last_chunk;          /* of the grid, where the search found a curve last */
+    int64_t credit;             /* work that may still be done, about nanoseconds */
 } mmd_curve_fit_scratch;
 
 /* False when memory is short. Steep curves, as cameras have them, need a larger grid_violation than
    the MMD_CURVE_GRID_VIOLATION that it gets here; the search then takes longer. */
 #define MMD_CURVE_GRID_VIOLATION 0.015f
 #define MMD_CURVE_STEEP_GRID_VIOLATION 0.03f
-bool mmd_curve_fit_scratch_init(mmd_arena *arena, const mmd_curve_fit_tables *tables,
+bool mmd_curve_fit_scratch_init(mmd_arena *arena, const mmd_curve_grid_tables *grid,
                                 size_t max_frames, mmd_curve_fit_scratch *scratch);
 
 /* Whether a curve with real control points stays in the tube, up to grid_violation. Unlike
@@ -49,7 +40,7 @@ bool mmd_curve_fit_scratch_init(mmd_arena *arena, const mmd_curve_fit_tables *ta
 bool mmd_curve_fit_exists(mmd_curve_fit_scratch *scratch, size_t n, const double *lower,
                           const double *upper);
 
-/* Finds x1 y1 x2 y2 within the tube. False when the search finds none. */
+/* Finds x1 y1 x2 y2 within the tube. False when the search finds none, or the credit ends. */
 bool mmd_curve_fit(mmd_curve_fit_scratch *scratch, size_t n, const double *lower,
                    const double *upper, uint8_t curve[4]);
 

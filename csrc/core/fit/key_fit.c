@@ -4,7 +4,11 @@
 
    Whether curves of integers exist is not monotonic in the length of a segment, but whether curves
    of real numbers exist is. So the search gallops and bisects by real curves, then takes the first
-   frame downwards that has curves of integers. */
+   frame downwards that has curves of integers.
+
+   A tremble as large as the tolerance defeats this: real curves seem to reach far, and every try
+   downwards fails. So each frame adds to a credit of work, and every search pays from it. What is
+   left when the search downwards ends without a curve pays for a gallop by curves of integers. */
 #include "core/fit/key_fit.h"
 
 #include "core/formats/track.h"
@@ -16,27 +20,39 @@
    reach. */
 enum { EXTRA_FRAMES = 3 };
 
+/* Work, in units of about a nanosecond. */
+enum {
+    FIRST_CREDIT = 6000000,  /* before the first key */
+    MAX_CREDIT = 40000000,   /* what one key can take */
+    GALLOP_CREDIT = 1000000, /* kept for the gallop by integers */
+    SLICE = 20000000,        /* of mmd_key_fit_continue() */
+    SCALAR_WORK = 4,         /* of a sample of a tube */
+    ROTATION_WORK = 40,
+};
+
 static const double MIN_CHANGE = 1e-12;    /* below it a channel is constant between two keys */
 static const double MIN_HALF_ANGLE = 5e-8; /* float32 quaternions resolve no less */
 /* Half of an angle, as quaternions have it: beyond it rounding would choose the direction. */
 static const double MAX_HALF_ANGLE = 1.57;
 
-bool mmd_key_fit_scratch_init(mmd_arena *arena, const mmd_curve_fit_tables *tables,
+bool mmd_key_fit_scratch_init(mmd_arena *arena, const mmd_curve_grid_tables *grid,
                               size_t frame_count, mmd_key_fit_scratch *scratch)
 {
     size_t most = frame_count < MMD_CURVE_MAX_FRAMES ? frame_count : MMD_CURVE_MAX_FRAMES;
     scratch->lower = mmd_arena_alloc(arena, most + 1, sizeof *scratch->lower);
     scratch->upper = mmd_arena_alloc(arena, most + 1, sizeof *scratch->upper);
     return scratch->lower && scratch->upper &&
-           mmd_curve_fit_scratch_init(arena, tables, most, &scratch->curve);
+           mmd_curve_fit_scratch_init(arena, grid, most, &scratch->curve);
 }
 
-/* Intersects the tube with that of one column: lower, upper = (v_k - v_a -+ tolerance) / change. */
+/* Intersects the tube with that of one column: lower, upper = (v_k - v_a -+ tolerance) / change.
+   Pays for the samples up to the first that leaves no tube, as rotation_tube() does. */
 static bool narrow_tube(const double *values, size_t stride, size_t n, double from, double to,
-                        double tolerance, double *lower, double *upper)
+                        double tolerance, double *lower, double *upper, int64_t *credit)
 {
     double change = to - from;
     for (size_t k = 1; k < n; k++) {
+        *credit -= SCALAR_WORK;
         double moved = values[k * stride] - from;
         if (fabs(change) < MIN_CHANGE) {
             if (fabs(moved) > tolerance)
@@ -62,7 +78,7 @@ static void open_tube(size_t n, double *lower, double *upper)
    towards q_b, a sample has u = q.q_a and w = q.e; it is off the arc by sqrt(1 - u^2 - w^2), and
    along it at atan2(w, u). */
 static bool rotation_tube(const double *samples, size_t n, double tolerance, double *lower,
-                          double *upper)
+                          double *upper, int64_t *credit)
 {
     const double *a = samples, *b = samples + 4 * n;
     double dot = 0, across[4], square = 0, half_tolerance = fmax(tolerance / 2, MIN_HALF_ANGLE);
@@ -81,6 +97,7 @@ static bool rotation_tube(const double *samples, size_t n, double tolerance, dou
     for (size_t k = 1; k < n; k++) {
         const double *q = samples + 4 * k;
         double u = 0, w = 0;
+        *credit -= ROTATION_WORK;
         for (int i = 0; i < 4; i++) {
             u += q[i] * a[i];
             w += q[i] * across[i];
@@ -104,20 +121,24 @@ static bool rotation_tube(const double *samples, size_t n, double tolerance, dou
     return true;
 }
 
-/* The tube of a channel from frame a on over n frames. False when no curve can be in it. */
-static bool channel_tube(const mmd_key_fit_channel *channel, size_t a, size_t n, double *lower,
-                         double *upper)
+/* Computes the tube of a channel from frame a on over n frames. False when no curve can be in it.
+ */
+static bool channel_tube(const mmd_key_fit_channel *channel, mmd_key_fit_scratch *scratch, size_t a,
+                         size_t n)
 {
     size_t columns = channel->columns;
     const double *samples = channel->values + a * columns;
+    double *lower = scratch->lower, *upper = scratch->upper;
+    int64_t *credit = &scratch->curve.credit;
     if (channel->kind == MMD_CHANNEL_ROTATION)
-        return rotation_tube(samples, n, channel->tolerance, lower, upper);
+        return rotation_tube(samples, n, channel->tolerance, lower, upper, credit);
     open_tube(n, lower, upper);
     for (size_t i = 0; i < columns; i++) {
         double from = samples[i], to = samples[n * columns + i];
         if (channel->kind == MMD_CHANNEL_INTEGER)
             from = rint(from), to = rint(to);
-        if (!narrow_tube(samples + i, columns, n, from, to, channel->tolerance, lower, upper))
+        if (!narrow_tube(samples + i, columns, n, from, to, channel->tolerance, lower, upper,
+                         credit))
             return false;
     }
     return true;
@@ -127,19 +148,22 @@ static bool channel_tube(const mmd_key_fit_channel *channel, size_t a, size_t n,
 static bool segment_exists(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch, size_t a, size_t b)
 {
     for (size_t c = 0; c < fit->channel_count; c++)
-        if (!channel_tube(&fit->channels[c], a, b - a, scratch->lower, scratch->upper) ||
+        if (!channel_tube(&fit->channels[c], scratch, a, b - a) ||
             !mmd_curve_fit_exists(&scratch->curve, b - a, scratch->lower, scratch->upper))
             return false;
     return true;
 }
 
+/* Finds curves of integers between two frames; leaves `curves` as they are when there are none. */
 static bool fit_segment(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch, size_t a, size_t b,
                         uint8_t *curves)
 {
+    uint8_t found[4 * MMD_TRACK_CHANNELS];
     for (size_t c = 0; c < fit->channel_count; c++)
-        if (!channel_tube(&fit->channels[c], a, b - a, scratch->lower, scratch->upper) ||
-            !mmd_curve_fit(&scratch->curve, b - a, scratch->lower, scratch->upper, curves + 4 * c))
+        if (!channel_tube(&fit->channels[c], scratch, a, b - a) ||
+            !mmd_curve_fit(&scratch->curve, b - a, scratch->lower, scratch->upper, found + 4 * c))
             return false;
+    memcpy(curves, found, 4 * fit->channel_count);
     return true;
 }
 
@@ -148,26 +172,25 @@ static bool segment_still_fits(const mmd_key_fit *fit, mmd_key_fit_scratch *scra
 {
     size_t a = segment->first, n = segment->last - segment->first;
     for (size_t c = 0; c < fit->channel_count; c++)
-        if (!channel_tube(&fit->channels[c], a, n, scratch->lower, scratch->upper) ||
+        if (!channel_tube(&fit->channels[c], scratch, a, n) ||
             !mmd_curve_fit_is_within(segment->curves + 4 * c, n, scratch->lower, scratch->upper))
             return false;
     return true;
 }
 
-/* The farthest frame in (a, last] that real curves reach, about. */
-static size_t farthest(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch, size_t a, size_t last)
+/* The farthest frame in (a, last] that curves reach, about, while there is credit: real curves, or,
+   where `curves` is not NULL, those of integers, which it writes. */
+static size_t farthest(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch, size_t a, size_t last,
+                       uint8_t *curves)
 {
     size_t reached = a + 1, unreached = last + 1;
-    for (size_t step = 1; reached < last && unreached > last; step *= 2) {
-        size_t b = reached + step < last ? reached + step : last;
-        if (segment_exists(fit, scratch, a, b))
-            reached = b;
-        else
-            unreached = b;
-    }
-    while (unreached - reached > 1) {
-        size_t b = reached + (unreached - reached) / 2;
-        if (segment_exists(fit, scratch, a, b))
+    for (size_t step = 1; unreached - reached > 1 && scratch->curve.credit >= 0; step *= 2) {
+        size_t b = reached + step;
+        if (unreached <= last) /* bisect */
+            b = reached + (unreached - reached) / 2;
+        else if (b > last)
+            b = last;
+        if (curves ? fit_segment(fit, scratch, a, b, curves) : segment_exists(fit, scratch, a, b))
             reached = b;
         else
             unreached = b;
@@ -175,48 +198,55 @@ static size_t farthest(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch, siz
     return reached;
 }
 
-/* The last frame that a segment from a may end at: before the next cut. */
-static size_t last_before_cut(const mmd_key_fit *fit, size_t a)
+/* The end of a segment in (a + 1, last] whose curves of integers are written, or a + 1. The farther
+   below the end of real curves, the longer the steps: n frames take about 8 ln n tries. */
+static size_t search_downwards(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch, size_t a,
+                               size_t last, uint8_t *curves)
 {
-    size_t last = a + MMD_CURVE_MAX_FRAMES - 1;
-    if (last > fit->frame_count - 1)
-        last = fit->frame_count - 1;
-    for (size_t i = a + 1; fit->cuts && i <= last; i++)
-        if (fit->cuts[i])
-            return i - 1;
-    return last;
+    size_t top = farthest(fit, scratch, a, last, NULL) + EXTRA_FRAMES;
+    top = top < last ? top : last;
+    for (size_t b = top, step; b > a + 1 && scratch->curve.credit >= 0;
+         b = b > a + 1 + step ? b - step : a + 1) {
+        step = 1 + (top - b) / 8;
+        if (fit_segment(fit, scratch, a, b, curves))
+            return b;
+    }
+    return a + 1;
 }
 
-/* The end of the segment from a, at most `limit`, whose curves are written. */
-static size_t next_key(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch, size_t a, size_t limit,
+/* The last frame that a segment from a may end at: before the next cut. */
+static size_t last_before_cut(const mmd_key_fit *fit, mmd_key_fit_keys *keys, size_t a)
+{
+    size_t last = a + MMD_CURVE_MAX_FRAMES - 1;
+    if (keys->next_cut <= a)
+        keys->next_cut = a + 1;
+    while (fit->cuts && keys->next_cut < fit->frame_count && !fit->cuts[keys->next_cut])
+        keys->next_cut++;
+    size_t end = fit->cuts ? keys->next_cut : fit->frame_count;
+    return last < end - 1 ? last : end - 1;
+}
+
+/* The end of the segment from a, at most `last`, whose curves are written. */
+static size_t next_key(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch, size_t a, size_t last,
                        uint8_t *curves)
 {
-    size_t last = last_before_cut(fit, a);
-    last = last < limit ? last : limit;
-    if (last <= a) { /* a cut: any curve will do between neighboring frames */
-        for (size_t c = 0; c < fit->channel_count; c++)
-            memcpy(curves + 4 * c, mmd_track_linear_curves, 4);
-        return a + 1;
-    }
-    size_t top = farthest(fit, scratch, a, last) + EXTRA_FRAMES;
-    top = top < last ? top : last;
-    /* The farther below, the longer the steps: n frames take about 8 ln n tries. */
-    for (size_t b = top, step = 1; b > a + 1; b = b > a + 1 + step ? b - step : a + 1) {
-        step = 1 + (top - b) / 8;
-        if (!fit_segment(fit, scratch, a, b, curves))
-            continue;
-        /* Leave no single frame before a cut or the end. */
-        uint8_t shorter[4 * MMD_TRACK_CHANNELS];
-        if (fit->avoid_neighbors && b + 1 == last && b > a + 2 &&
-            fit_segment(fit, scratch, a, b - 1, shorter)) {
-            memcpy(curves, shorter, 4 * fit->channel_count);
-            b--;
-        }
-        return b;
-    }
+    size_t b = a + 1;
+    /* Any curve will do between neighboring frames, as those of a cut. */
     for (size_t c = 0; c < fit->channel_count; c++)
         memcpy(curves + 4 * c, mmd_track_linear_curves, 4);
-    return a + 1;
+    if (last <= a + 1)
+        return b;
+    scratch->curve.credit -= GALLOP_CREDIT;
+    if (scratch->curve.credit >= 0)
+        b = search_downwards(fit, scratch, a, last, curves);
+    scratch->curve.credit += GALLOP_CREDIT;
+    if (b == a + 1)
+        b = farthest(fit, scratch, a, last, curves);
+    /* Leave no single frame before a cut or the end. */
+    if (fit->avoid_neighbors && b + 1 == last && b > a + 2 &&
+        fit_segment(fit, scratch, a, b - 1, curves))
+        b--;
+    return b;
 }
 
 /* The least and largest value of each column, of the frames that have been added. */
@@ -271,33 +301,60 @@ static size_t without_repeated_keys(const mmd_key_fit *fit, const uint32_t *fram
     return count;
 }
 
-size_t mmd_key_fit_run(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch, uint32_t *frames,
-                       uint8_t *curves)
+/* Adds the next key, and returns its frame. */
+static size_t add_key(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch, mmd_key_fit_keys *keys)
 {
-    size_t count = 1, row = 4 * fit->channel_count, earlier = 0;
-    frames[0] = 0;
-    for (size_t c = 0; c < fit->channel_count; c++)
-        memcpy(curves + 4 * c, mmd_track_linear_curves, 4);
-    for (size_t a = 0; a + 1 < fit->frame_count; count++) {
-        uint8_t *to = curves + row * count;
-        while (earlier < fit->earlier_count && fit->earlier[earlier].first < a)
-            earlier++;
+    size_t row = 4 * fit->channel_count, a = keys->frames[keys->count - 1];
+    size_t last = last_before_cut(fit, keys, a);
+    uint8_t *to = keys->curves + row * keys->count;
+    while (keys->earlier < fit->earlier_count && fit->earlier[keys->earlier].first < a)
+        keys->earlier++;
+    const mmd_key_fit_segment *kept = fit->earlier + keys->earlier;
+    size_t next = keys->earlier, b;
+    while (next < fit->earlier_count && fit->earlier[next].first == a)
+        next++;
+    if (next > keys->earlier && kept->last <= last && segment_still_fits(fit, scratch, kept)) {
+        memcpy(to, kept->curves, row);
+        b = kept->last;
+    } else {
         /* New segments end where an earlier one begins, so that an edit does not spread. */
-        size_t next = earlier;
-        while (next < fit->earlier_count && fit->earlier[next].first == a)
-            next++;
-        size_t limit = next < fit->earlier_count ? fit->earlier[next].first : fit->frame_count - 1;
-        const mmd_key_fit_segment *kept = fit->earlier + earlier;
-        if (earlier < fit->earlier_count && kept->first == a &&
-            kept->last <= last_before_cut(fit, a) && segment_still_fits(fit, scratch, kept)) {
-            memcpy(to, kept->curves, row);
-            a = kept->last;
-        } else {
-            a = next_key(fit, scratch, a, limit, to);
-        }
-        frames[count] = (uint32_t)a;
+        if (next < fit->earlier_count && fit->earlier[next].first < last)
+            last = fit->earlier[next].first;
+        b = next_key(fit, scratch, a, last, to);
     }
-    return without_repeated_keys(fit, frames, count);
+    keys->frames[keys->count++] = (uint32_t)b;
+    return b;
+}
+
+bool mmd_key_fit_continue(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch,
+                          mmd_key_fit_keys *keys)
+{
+    int64_t *credit = &scratch->curve.credit, work = 0;
+    if (keys->count == 0) {
+        keys->frames[keys->count++] = 0;
+        keys->credit = FIRST_CREDIT;
+        for (size_t c = 0; c < fit->channel_count; c++)
+            memcpy(keys->curves + 4 * c, mmd_track_linear_curves, 4);
+    }
+    *credit = keys->credit;
+    scratch->curve.last_chunk = keys->last_chunk;
+    size_t a = keys->frames[keys->count - 1];
+    while (a + 1 < fit->frame_count && work < SLICE) {
+        int64_t before = *credit;
+        size_t b = add_key(fit, scratch, keys);
+        work += before - *credit;
+        keys->starved = keys->starved || *credit < GALLOP_CREDIT;
+        *credit += (int64_t)(b - a) * keys->frame_credit;
+        *credit = *credit < MAX_CREDIT ? *credit : MAX_CREDIT;
+        a = b;
+    }
+    keys->credit = *credit;
+    keys->work += work;
+    keys->last_chunk = scratch->curve.last_chunk;
+    if (a + 1 < fit->frame_count)
+        return false;
+    keys->count = without_repeated_keys(fit, keys->frames, keys->count);
+    return true;
 }
 
 /* Narrows the slopes of lines from frame a that pass frame b within tolerance; whether the line to
@@ -319,6 +376,8 @@ static bool line_reaches(const double *values, size_t columns, size_t a, size_t 
     return within;
 }
 
+enum { PATIENCE = 100 };
+
 size_t mmd_key_fit_lines(const double *values, size_t frame_count, size_t columns, double tolerance,
                          uint32_t *frames)
 {
@@ -329,7 +388,11 @@ size_t mmd_key_fit_lines(const double *values, size_t frame_count, size_t column
         size_t reached = a + 1;
         for (size_t i = 0; i < columns; i++)
             least[i] = -INFINITY, most[i] = INFINITY;
-        for (size_t b = a + 1; b < frame_count && least[0] < INFINITY; b++)
+        /* Lines that no frame has reached for long are given up, so that the work is in proportion
+           to the frames. */
+        for (size_t b = a + 1;
+             b < frame_count && least[0] < INFINITY && b - reached <= PATIENCE + 4 * (reached - a);
+             b++)
             if (line_reaches(values, columns, a, b, tolerance, least, most))
                 reached = b;
         a = reached;

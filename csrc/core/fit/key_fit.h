@@ -44,14 +44,32 @@ typedef struct mmd_key_fit_scratch {
 } mmd_key_fit_scratch;
 
 /* False when memory is short. */
-bool mmd_key_fit_scratch_init(mmd_arena *arena, const mmd_curve_fit_tables *tables,
+bool mmd_key_fit_scratch_init(mmd_arena *arena, const mmd_curve_grid_tables *grid,
                               size_t frame_count, mmd_key_fit_scratch *scratch);
 
-/* Writes the frames of the keys, ascending from 0, and the curves (channel_count, 4) that lead to
-   each; both have room for frame_count keys. Returns their number. Constant tracks get one key:
-   the last key is dropped where it repeats the one before within tolerance. */
-size_t mmd_key_fit_run(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch, uint32_t *frames,
-                       uint8_t *curves);
+/* The work of a frame, in units of about a nanosecond. Dances take a fifth of it on average. */
+enum { MMD_KEY_FIT_FRAME_CREDIT = 25000 };
+
+/* The keys of a track that have been found. Set frame_credit, give `frames` and `curves` room for
+   frame_count keys, and initialize the rest to zero. */
+typedef struct mmd_key_fit_keys {
+    int64_t frame_credit; /* the work that each frame may take, on average */
+    size_t count;
+    uint32_t *frames; /* ascending from 0 */
+    uint8_t *curves;  /* (count, channel_count, 4) that lead to each key */
+    /* Where the search is. */
+    size_t earlier, next_cut, last_chunk;
+    int64_t credit; /* the work that the frames so far have left */
+    int64_t work;   /* done so far */
+    bool starved;   /* there would be fewer keys with more work */
+} mmd_key_fit_keys;
+
+/* Finds keys for some hundredths of a second; true when the track has all of its keys, else call it
+   again. The work is in proportion to the number of frames, whatever their values are: where the
+   search takes more, it becomes coarser, and keys denser. Constant tracks get one key: the last key
+   is dropped where it repeats the one before within tolerance. */
+bool mmd_key_fit_continue(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch,
+                          mmd_key_fit_keys *keys);
 
 /* Keys of straight lines, for morphs and light: the farthest frame that the cone of slopes through
    all columns reaches. `values` are (frame_count, columns). Returns their number. */

@@ -12,7 +12,10 @@
 static const double MORPH_TOLERANCE = 0.002; /* of a weight */
 static const float MIN_TRANSLATION = 1e-4f;  /* of a bone that is only turned: rounding */
 static const float REST = 1e-9f; /* of a bone at rest: noise of the program that posed it */
-enum { BONE_CHANNELS = 4 };
+enum { BONE_CHANNELS = 4, MAX_PASSES = 8, MAX_SHARE = 8 * MMD_KEY_FIT_FRAME_CREDIT };
+
+/* The costs of about 10 ms: frames of a bone, vertices. */
+enum { TRACK_STEP = 1 << 9, COMPARE_STEP = 1 << 20 };
 
 static bool is_zero(const float *values)
 {
@@ -149,9 +152,9 @@ static bool set_up(mmd_motion_fit *fit, mmd_error *err)
     fit->turned = mmd_arena_alloc(&fit->arena, n, sizeof *fit->turned);
     fit->follows_simulated = mmd_arena_alloc(&fit->arena, n, sizeof *fit->follows_simulated);
     fit->tracks = mmd_arena_alloc(&fit->arena, n + rig->morph_count, sizeof *fit->tracks);
-    bool done = mmd_curve_fit_tables_init(&fit->arena, &fit->tables) && posed && moving && order &&
-                fit->skipped && fit->simulated && fit->turned && fit->follows_simulated &&
-                fit->tracks;
+    fit->tables = mmd_curve_grid_tables_new(&fit->arena);
+    bool done = fit->tables && posed && moving && order && fit->skipped && fit->simulated &&
+                fit->turned && fit->follows_simulated && fit->tracks;
     if (done)
         find_simulated(fit);
     for (size_t i = 0; done && i < n; i++)
@@ -200,12 +203,10 @@ static bool prepare_worker(const mmd_motion_fit *fit, mmd_motion_fit_worker *wor
     if (worker->segments)
         return true;
     worker->columns = mmd_arena_alloc_uninitialized(&worker->arena, frames, 7 * sizeof(double));
-    worker->frames = mmd_arena_alloc_uninitialized(&worker->arena, frames, sizeof *worker->frames);
-    worker->curves = mmd_arena_alloc_uninitialized(&worker->arena, frames, 4 * BONE_CHANNELS);
     worker->segments =
         mmd_arena_alloc_uninitialized(&worker->arena, frames, sizeof *worker->segments);
-    return worker->columns && worker->frames && worker->curves && worker->segments &&
-           mmd_key_fit_scratch_init(&worker->arena, &fit->tables, frames, &worker->scratch);
+    return worker->columns && worker->segments &&
+           mmd_key_fit_scratch_init(&worker->arena, fit->tables, frames, &worker->scratch);
 }
 
 const float *mmd_motion_fit_track_rotation(const mmd_motion_fit_job *job,
@@ -263,19 +264,18 @@ static size_t find_segments(const mmd_motion_fit_job *job, mmd_text name,
     return count;
 }
 
-static bool copy_keys(mmd_motion_fit_worker *worker, mmd_motion_fit_track *track, size_t curve_size)
+static bool prepare_keys(const mmd_motion_fit *fit, mmd_motion_fit_worker *worker,
+                         mmd_key_fit_keys *keys, size_t curve_size)
 {
-    track->frames =
-        mmd_arena_alloc_uninitialized(&worker->arena, track->key_count, sizeof *track->frames);
-    track->curves = mmd_arena_alloc_uninitialized(&worker->arena, track->key_count, curve_size);
-    if (!track->frames || !track->curves)
-        return false;
-    memcpy(track->frames, worker->frames, track->key_count * sizeof *track->frames);
-    memcpy(track->curves, worker->curves, track->key_count * curve_size);
-    return track->fitted = true;
+    size_t frames = fit->job.frame_count;
+    if (!keys->frames) {
+        keys->frames = mmd_arena_alloc_uninitialized(&worker->arena, frames, sizeof *keys->frames);
+        keys->curves = mmd_arena_alloc_uninitialized(&worker->arena, frames, curve_size);
+    }
+    return keys->frames && keys->curves;
 }
 
-static bool fit_bone(const mmd_motion_fit *fit, mmd_motion_fit_worker *worker,
+static void fit_bone(const mmd_motion_fit *fit, mmd_motion_fit_worker *worker,
                      mmd_motion_fit_track *track)
 {
     const mmd_motion_fit_job *job = &fit->job;
@@ -297,33 +297,117 @@ static bool fit_bone(const mmd_motion_fit *fit, mmd_motion_fit_worker *worker,
         .earlier = worker->segments,
         .earlier_count = find_segments(job, job->rig->model->bones[bone].name, worker->segments),
     };
-    track->key_count = mmd_key_fit_run(&keys, &worker->scratch, worker->frames, worker->curves);
-    return copy_keys(worker, track, 4 * BONE_CHANNELS);
+    track->fitted = mmd_key_fit_continue(&keys, &worker->scratch, &track->keys);
 }
 
-static bool fit_morph(const mmd_motion_fit *fit, mmd_motion_fit_worker *worker,
+static void fit_morph(const mmd_motion_fit *fit, mmd_motion_fit_worker *worker,
                       mmd_motion_fit_track *track)
 {
     const mmd_motion_fit_job *job = &fit->job;
     for (size_t f = 0; f < job->frame_count; f++)
         worker->columns[f] =
             (double)job->morph_weights[f * job->rig->morph_count + (size_t)track->morph];
-    track->key_count =
-        mmd_key_fit_lines(worker->columns, job->frame_count, 1, MORPH_TOLERANCE, worker->frames);
-    return copy_keys(worker, track, 0);
+    track->keys.count = mmd_key_fit_lines(worker->columns, job->frame_count, 1, MORPH_TOLERANCE,
+                                          track->keys.frames);
+    track->fitted = true;
 }
 
-bool mmd_motion_fit_tracks(void *arg, size_t index, size_t first, size_t count, mmd_error *err)
+/* Fits a part of each of these tracks that are not fitted yet: a task. */
+static bool fit_tracks(void *arg, size_t index, size_t first, size_t count, mmd_error *err)
 {
     mmd_motion_fit *fit = arg;
     mmd_motion_fit_worker *worker = &fit->workers[index];
-    bool done = prepare_worker(fit, worker);
-    for (size_t i = first; done && i < first + count; i++) {
+    if (!prepare_worker(fit, worker))
+        return mmd_fail_memory(err);
+    for (size_t i = first; i < first + count; i++) {
+        mmd_motion_fit_track *track = &fit->tracks[i];
+        bool is_bone = track->bone >= 0;
+        if (track->fitted)
+            continue;
+        if (!prepare_keys(fit, worker, &track->keys, is_bone ? 4 * BONE_CHANNELS : 0))
+            return mmd_fail_memory(err);
+        if (is_bone)
+            fit_bone(fit, worker, track);
+        else
+            fit_morph(fit, worker, track);
+    }
+    return true;
+}
+
+static bool is_fitted(const mmd_motion_fit *fit)
+{
+    for (size_t i = 0; i < fit->track_count; i++)
+        if (!fit->tracks[i].fitted)
+            return false;
+    return true;
+}
+
+/* The work that each frame of the unfitted tracks may take: half of what all tracks have left of
+   twice MMD_KEY_FIT_FRAME_CREDIT, so that some is left for fitting again. A few tracks of a dance
+   take four times that credit within 1e-5 units. */
+static int64_t share_of_work(const mmd_motion_fit *fit, size_t unfitted)
+{
+    int64_t frames = (int64_t)fit->job.frame_count, tracks = (int64_t)fit->track_count;
+    int64_t left = 2 * MMD_KEY_FIT_FRAME_CREDIT * frames * tracks - fit->work;
+    int64_t share = left > 0 ? left / (2 * frames * (int64_t)unfitted) : 0;
+    return share < MAX_SHARE ? share : MAX_SHARE;
+}
+
+/* Fits the tracks that are not fitted yet. */
+static bool fit_all(mmd_motion_fit *fit, const mmd_task_runner *runner, mmd_error *err)
+{
+    size_t unfitted = 0;
+    for (size_t i = 0; i < fit->track_count; i++)
+        unfitted += !fit->tracks[i].fitted;
+    int64_t share = unfitted ? share_of_work(fit, unfitted) : 0;
+    for (size_t i = 0; i < fit->track_count; i++) {
         mmd_motion_fit_track *track = &fit->tracks[i];
         if (!track->fitted)
-            done = track->bone >= 0 ? fit_bone(fit, worker, track) : fit_morph(fit, worker, track);
+            track->keys = (mmd_key_fit_keys){
+                .frame_credit = share, .frames = track->keys.frames, .curves = track->keys.curves};
     }
-    return done || mmd_fail_memory(err);
+    while (!is_fitted(fit))
+        if (!mmd_task_run(runner, fit->track_count, fit->job.frame_count, TRACK_STEP, fit_tracks,
+                          fit, err))
+            return false;
+    return true;
+}
+
+/* Adds up the work, and selects the starved tracks where they could have much more of it. */
+static void retry_starved(mmd_motion_fit *fit)
+{
+    size_t starved = 0;
+    for (size_t i = 0; i < fit->track_count; i++) {
+        mmd_key_fit_keys *keys = &fit->tracks[i].keys;
+        starved += keys->starved;
+        fit->work += keys->work;
+        keys->work = 0;
+    }
+    for (size_t i = 0; starved && i < fit->track_count; i++) {
+        const mmd_key_fit_keys *keys = &fit->tracks[i].keys;
+        fit->tracks[i].fitted =
+            !keys->starved || share_of_work(fit, starved) < 2 * keys->frame_credit;
+    }
+}
+
+bool mmd_motion_fit_run(mmd_motion_fit *fit, const mmd_task_runner *runner, mmd_error *err)
+{
+    size_t frames = fit->job.frame_count, vertices = fit->job.mesh->vertex_count;
+    for (int pass = 0; pass < MAX_PASSES; pass++) {
+        do {
+            if (!fit_all(fit, runner, err))
+                return false;
+            retry_starved(fit);
+        } while (!is_fitted(fit));
+        if (!mmd_task_run(runner, 1, 1, 1, mmd_motion_fit_build, fit, err) ||
+            !mmd_task_run(runner, frames, 2 * vertices, COMPARE_STEP, mmd_motion_fit_compare, fit,
+                          err) ||
+            !mmd_task_run(runner, 1, 1, 1, mmd_motion_fit_refine, fit, err))
+            return false;
+        if (is_fitted(fit))
+            break;
+    }
+    return true;
 }
 
 double mmd_motion_fit_allowed(const mmd_motion_fit *fit, size_t vertex)

@@ -11,8 +11,9 @@
 /* Makes a motion with few keys from a pose at every frame.
 
    Three steps, of which the first and the third are shared by threads: fit each track; build the
-   motion; compare its mesh with the mesh to be kept. Bones of vertices that are
-   off by more than the tolerance are fitted again with half of it. */
+   motion; compare its mesh with the mesh to be kept. Tracks of bones whose vertices are off by more
+   than the tolerance are then fitted again with half of it, or, nearly within it, with a little
+   less. */
 
 #define MMD_MOTION_FIT_MIN_SCALE (1.0 / 64) /* of a tolerance, after corrections */
 
@@ -45,13 +46,11 @@ typedef enum mmd_motion_fit_skip {
 } mmd_motion_fit_skip;
 
 typedef struct mmd_motion_fit_track {
-    int32_t bone, morph; /* one of them, the other is -1 */
-    bool fitted;
+    int32_t bone, morph;   /* one of them, the other is -1 */
+    bool fitted;           /* all of its keys are found */
     bool translation_only; /* the rotation stays at rest */
     double scale;          /* of the tolerance, after corrections */
-    size_t key_count;
-    uint32_t *frames; /* from 0 on */
-    uint8_t *curves;  /* (n,4,4) of a bone */
+    mmd_key_fit_keys keys;
 } mmd_motion_fit_track;
 
 /* Memory of one thread. */
@@ -59,8 +58,6 @@ typedef struct mmd_motion_fit_worker {
     mmd_arena arena;
     mmd_key_fit_scratch scratch;
     double *columns; /* (F,7) */
-    uint32_t *frames;
-    uint8_t *curves;
     mmd_key_fit_segment *segments;
     mmd_poser *poser;
     mmd_skin_workspace skin;
@@ -71,7 +68,7 @@ typedef struct mmd_motion_fit_worker {
 typedef struct mmd_motion_fit {
     mmd_arena arena;
     mmd_motion_fit_job job;
-    mmd_curve_fit_tables tables;
+    const mmd_curve_grid_tables *tables;
     mmd_mesh_tolerance tolerance;
     uint8_t *skipped; /* (B,) mmd_motion_fit_skip of bones that have a pose other than at rest */
     bool *simulated;  /* (B,) a rigid body moves it */
@@ -81,26 +78,24 @@ typedef struct mmd_motion_fit {
     mmd_motion_fit_track *tracks;
     mmd_motion_fit_worker workers[MMD_MAX_THREADS];
     mmd_motion *motion; /* once built */
+    int64_t work;       /* of all tracks so far, as mmd_key_fit_keys counts it */
     size_t key_count;
     double max_distance; /* of a vertex, units */
-    bool needs_refit;    /* tracks have to be fitted again */
 } mmd_motion_fit;
 
 mmd_motion_fit *mmd_motion_fit_new(const mmd_motion_fit_job *job, mmd_error *err);
 void mmd_motion_fit_free(mmd_motion_fit *fit);
 
-/* Fits tracks [first, first + count) that are not fitted yet: a task of a thread pool. */
-bool mmd_motion_fit_tracks(void *fit, size_t worker, size_t first, size_t count, mmd_error *err);
+/* Fits, builds and compares the motion until it is within the tolerance, at most MAX_PASSES times.
+   Fails with MMD_E_MEMORY, or as the runner does; NULL: none. */
+bool mmd_motion_fit_run(mmd_motion_fit *fit, const mmd_task_runner *runner, mmd_error *err);
 
-/* Builds the motion of the tracks. */
-bool mmd_motion_fit_build(mmd_motion_fit *fit, mmd_error *err);
-
-/* Compares frames [first, first + count) of the motion with the job: a task of a thread pool. */
+/* The steps of mmd_motion_fit_run(), tasks of its runner. Build the motion of the tracks: */
+bool mmd_motion_fit_build(void *fit, size_t worker, size_t first, size_t count, mmd_error *err);
+/* Compare frames [first, first + count) of the motion with the job: */
 bool mmd_motion_fit_compare(void *fit, size_t worker, size_t first, size_t count, mmd_error *err);
-
-/* After all frames are compared: sets max_distance, and needs_refit where tracks have to be fitted
-   again, with half of their tolerance. */
-bool mmd_motion_fit_refine(mmd_motion_fit *fit, mmd_error *err);
+/* After all frames are compared: set max_distance, and select the tracks to fit again. */
+bool mmd_motion_fit_refine(void *fit, size_t worker, size_t first, size_t count, mmd_error *err);
 
 /* The local values of a bone at a frame of the job. */
 static inline const float *mmd_motion_fit_rotation_of(const mmd_motion_fit_job *job, size_t frame,

@@ -16,10 +16,10 @@ static bool keep_stored(const mmd_motion_fit *fit, const mmd_motion_fit_track *f
     const mmd_bone_track *earlier = mmd_motion_fit_earlier_track(&fit->job, to->name);
     if (!earlier || !earlier->stored)
         return true;
-    to->stored = mmd_arena_alloc(arena, from->key_count, MMD_STORED_SIZE);
+    to->stored = mmd_arena_alloc(arena, from->keys.count, MMD_STORED_SIZE);
     size_t cursor = 0;
-    for (size_t k = 0; to->stored && k < from->key_count; k++) {
-        uint32_t frame = fit->job.first_frame + from->frames[k];
+    for (size_t k = 0; to->stored && k < from->keys.count; k++) {
+        uint32_t frame = fit->job.first_frame + from->keys.frames[k];
         size_t at = mmd_sampling_key_before(earlier->frames, earlier->key_count, frame, &cursor);
         if (earlier->frames[at] == frame)
             memcpy(to->stored + MMD_STORED_SIZE * k, earlier->stored + MMD_STORED_SIZE * at,
@@ -35,19 +35,19 @@ static bool build_bone(const mmd_motion_fit *fit, const mmd_motion_fit_track *fr
                        mmd_arena *arena, mmd_bone_track *to)
 {
     const mmd_motion_fit_job *job = &fit->job;
-    size_t bone = (size_t)from->bone, n = from->key_count;
+    size_t bone = (size_t)from->bone, n = from->keys.count;
     to->name = job->rig->model->bones[bone].name;
     to->key_count = n;
     to->frames = mmd_arena_alloc(arena, n, sizeof *to->frames);
     to->translations = mmd_arena_alloc(arena, n, 3 * sizeof(float));
     to->rotations = mmd_arena_alloc(arena, n, 4 * sizeof(float));
     to->physics = mmd_arena_alloc(arena, n, 1);
-    to->interpolation = from->curves;
+    to->interpolation = from->keys.curves;
     if (!to->frames || !to->translations || !to->rotations || !to->physics)
         return false;
     bool on = !(job->key_physics && fit->simulated[bone]);
     for (size_t k = 0; k < n; k++) {
-        size_t f = from->frames[k];
+        size_t f = from->keys.frames[k];
         to->frames[k] = job->first_frame + (uint32_t)f;
         to->physics[k] = on;
         memcpy(to->translations + 3 * k, mmd_motion_fit_translation_of(job, f, bone),
@@ -62,14 +62,14 @@ static bool build_morph(const mmd_motion_fit *fit, const mmd_motion_fit_track *f
                         mmd_arena *arena, mmd_morph_track *to)
 {
     const mmd_motion_fit_job *job = &fit->job;
-    size_t n = from->key_count, morphs = job->rig->morph_count;
+    size_t n = from->keys.count, morphs = job->rig->morph_count;
     to->name = job->rig->model->morphs[from->morph].name;
     to->key_count = n;
     to->frames = mmd_arena_alloc(arena, n, sizeof *to->frames);
     to->weights = mmd_arena_alloc(arena, n, sizeof *to->weights);
     for (size_t k = 0; to->frames && to->weights && k < n; k++) {
-        to->frames[k] = job->first_frame + from->frames[k];
-        to->weights[k] = job->morph_weights[from->frames[k] * morphs + (size_t)from->morph];
+        to->frames[k] = job->first_frame + from->keys.frames[k];
+        to->weights[k] = job->morph_weights[from->keys.frames[k] * morphs + (size_t)from->morph];
     }
     return to->frames && to->weights;
 }
@@ -135,9 +135,11 @@ static bool build_properties(const mmd_motion_fit *fit, mmd_arena *arena, mmd_pr
     return true;
 }
 
-bool mmd_motion_fit_build(mmd_motion_fit *fit, mmd_error *err)
+bool mmd_motion_fit_build(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
 {
+    mmd_motion_fit *fit = arg;
     mmd_arena arena = {0};
+    (void)worker, (void)first, (void)count;
     mmd_motion tracks = {.name = fit->job.rig->model->name};
     tracks.bone_tracks = mmd_arena_alloc(&arena, fit->track_count, sizeof *tracks.bone_tracks);
     tracks.morph_tracks = mmd_arena_alloc(&arena, fit->track_count, sizeof *tracks.morph_tracks);
@@ -145,7 +147,7 @@ bool mmd_motion_fit_build(mmd_motion_fit *fit, mmd_error *err)
     fit->key_count = 0;
     for (size_t i = 0; done && i < fit->track_count; i++) {
         const mmd_motion_fit_track *track = &fit->tracks[i];
-        fit->key_count += track->key_count;
+        fit->key_count += track->keys.count;
         done =
             track->bone >= 0
                 ? build_bone(fit, track, &arena, &tracks.bone_tracks[tracks.bone_track_count++])

@@ -76,8 +76,14 @@ bool mmd_motion_fit_compare(void *arg, size_t index, size_t first, size_t count,
     return true;
 }
 
+/* Bones that are off: a bit mask. */
+enum { OFF = 1, FAR_OFF = 2 };
+
+/* By what part of the tolerance vertices are far off. Less is rounding, or nearly right. */
+static const double FAR = 0.01;
+
 /* Marks the bones of a vertex; false where it is left to MMD's own simulation. */
-static bool mark_bones(const mmd_motion_fit *fit, size_t vertex, bool *marked)
+static bool mark_bones(const mmd_motion_fit *fit, size_t vertex, uint8_t mark, uint8_t *marked)
 {
     const mmd_model *model = fit->job.rig->model;
     const int32_t *bones = model->bone_indices + 4 * vertex;
@@ -86,25 +92,25 @@ static bool mark_bones(const mmd_motion_fit *fit, size_t vertex, bool *marked)
         if (!fit->job.key_physics && bones[k] >= 0 && weights[k] != 0 &&
             fit->follows_simulated[bones[k]])
             return false;
-    for (size_t k = 0; marked && k < 4; k++)
+    for (size_t k = 0; k < 4; k++)
         if (bones[k] >= 0 && weights[k] != 0)
-            marked[bones[k]] = true;
+            marked[bones[k]] |= mark;
     return true;
 }
 
-static void mark_sources(const mmd_rig *rig, const int32_t *order, bool *marked)
+static void mark_sources(const mmd_rig *rig, const int32_t *order, uint8_t *marked)
 {
     for (size_t i = rig->bone_count; i-- > 0;) {
         const mmd_rig_bone *bone = &rig->bones[order[i]];
-        if (marked[order[i]] && bone->parent >= 0)
-            marked[bone->parent] = true;
-        if (marked[order[i]] && bone->source >= 0)
-            marked[bone->source] = true;
+        if (bone->parent >= 0)
+            marked[bone->parent] |= marked[order[i]];
+        if (bone->source >= 0)
+            marked[bone->source] |= marked[order[i]];
     }
 }
 
 /* A bone is as far off as what it follows: parents, append sources, and the IK bones of links. */
-static void mark_chains(const mmd_rig *rig, const int32_t *order, bool *marked)
+static void mark_chains(const mmd_rig *rig, const int32_t *order, uint8_t *marked)
 {
     mark_sources(rig, order, marked);
     for (size_t s = 0; s < rig->solver_count; s++)
@@ -139,30 +145,32 @@ static void clear_max_squares(mmd_motion_fit *fit)
             memset(fit->workers[i].max_squares, 0, fit->job.mesh->vertex_count * sizeof(float));
 }
 
-bool mmd_motion_fit_refine(mmd_motion_fit *fit, mmd_error *err)
+bool mmd_motion_fit_refine(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
 {
+    mmd_motion_fit *fit = arg;
+    (void)worker, (void)first, (void)count;
     const mmd_rig *rig = fit->job.rig;
     mmd_arena temporary = {0};
-    bool *marked = mmd_arena_alloc(&temporary, rig->bone_count, sizeof *marked);
+    uint8_t *marked = mmd_arena_alloc(&temporary, rig->bone_count, sizeof *marked);
     const int32_t *order = mmd_rig_dependency_order(&temporary, rig);
     const float *squares = merge_max_squares(fit);
     fit->max_distance = 0;
-    fit->needs_refit = false;
     bool done = marked && order;
     for (size_t v = 0; done && squares && v < fit->job.mesh->vertex_count; v++) {
         double allowed = mmd_motion_fit_allowed(fit, v), distance = sqrt((double)squares[v]);
-        if (!mark_bones(fit, v, distance > allowed ? marked : NULL))
-            continue;
-        fit->max_distance = fmax(fit->max_distance, distance);
+        uint8_t mark = distance > (1 + FAR) * allowed ? OFF | FAR_OFF
+                       : distance > allowed           ? OFF
+                                                      : 0;
+        if (mark_bones(fit, v, mark, marked))
+            fit->max_distance = fmax(fit->max_distance, distance);
     }
     if (done)
         mark_chains(rig, order, marked);
     for (size_t i = 0; done && i < fit->track_count; i++) {
         mmd_motion_fit_track *track = &fit->tracks[i];
         if (track->bone >= 0 && marked[track->bone] && track->scale > MMD_MOTION_FIT_MIN_SCALE) {
-            track->scale /= 2;
+            track->scale *= marked[track->bone] & FAR_OFF ? 0.5 : 1 - 2 * FAR;
             track->fitted = false;
-            fit->needs_refit = true;
         }
     }
     clear_max_squares(fit);

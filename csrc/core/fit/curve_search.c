@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The basis and the least squares of interpolation curves, and the search over a grid of them. */
-#include "core/fit/curve_grid.h"
+/* The search over a grid of pairs x1, x2, and the descent from a pair. */
+#include "core/fit/curve_search.h"
 
-#include "core/fit/curve_lanes.h"
+#include "core/base/cpu.h"
 #include "core/math/scalar.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Loops over LANES numbers side by side, which are compiled twice. AVX2 without FMA gives
+   the same bits as SSE2. */
+#define LOOPS static inline __attribute__((always_inline))
+#ifdef MMD_CPU_X86
+#define AVX2 __attribute__((target("avx2")))
+#endif
 
 /* 20 and 107 are MMD's straight line: most hand-made curves leave one handle there. */
 const uint8_t mmd_curve_grid_values[MMD_CURVE_GRID] = {0,  8,  16, 20, 24,  32,  40,  48,  56, 64,
@@ -13,7 +23,7 @@ enum {
     LANES = MMD_CURVE_LANES,
     PAIRS = MMD_CURVE_PAIRS,
     CHUNKS = MMD_CURVE_CHUNKS,
-    COARSE = 32 /* frames of the tables; longer tubes are sampled */
+    COARSE = MMD_CURVE_COARSE
 };
 
 /* Of one n: the basis at samples, and the inverse of the normal equations' matrix. */
@@ -32,34 +42,49 @@ struct mmd_curve_grid_tables {
     coarse_table of_frames[COARSE + 2]; /* the last one is of longer curves */
 };
 
-#ifdef MMD_CPU_X86
-MMD_CURVE_AVX2 static void bisect_parameters_avx2(double x1, const double *x2, const double *x,
-                                                  double *t)
+/* mmd_sampling_bezier()'s search for t at which x(t) = x, for LANES numbers x side by side: the
+   bisections of one number depend on each other, and those of several keep the processor busy. */
+LOOPS void bisect_lanes(double x1, double x2, const double *x, int bisections, double *t)
 {
-    mmd_curve_lanes_bisect(x1, x2, x, MMD_CURVE_BISECTIONS, t);
+    double half = 0.5;
+    for (size_t lane = 0; lane < LANES; lane++)
+        t[lane] = 0.5;
+    for (int i = 0; i < bisections; i++) {
+        half /= 2;
+        for (size_t lane = 0; lane < LANES; lane++) {
+            double at = t[lane], s = 1 - at;
+            double residual = 3 * s * s * at * x1 + 3 * s * at * at * x2 + at * at * at - x[lane];
+            t[lane] = at + (residual < 0 ? half : residual > 0 ? -half : 0);
+        }
+    }
+}
+
+#ifdef MMD_CPU_X86
+AVX2 static void bisect_lanes_avx2(double x1, double x2, const double *x, double *t)
+{
+    bisect_lanes(x1, x2, x, MMD_CURVE_BISECTIONS, t);
 }
 #endif
 
-void mmd_curve_parameters(double x1, const double *x2, const double *x, double *t)
+static void find_parameters(double x1, double x2, const double *x, double *t)
 {
 #ifdef MMD_CPU_X86
     if (mmd_cpu_has_avx2()) {
-        bisect_parameters_avx2(x1, x2, x, t);
+        bisect_lanes_avx2(x1, x2, x, t);
         return;
     }
 #endif
-    mmd_curve_lanes_bisect(x1, x2, x, MMD_CURVE_BISECTIONS, t);
+    bisect_lanes(x1, x2, x, MMD_CURVE_BISECTIONS, t);
 }
 
 void mmd_curve_basis_evaluate(int x1, int x2, size_t n, mmd_curve_basis *out)
 {
-    double x[LANES], t[LANES], same[LANES];
-    mmd_curve_lanes_fill(x2 / 127.0, same);
+    double x[LANES], t[LANES];
     for (size_t first = 0; first + 1 < n; first += LANES) {
         size_t count = n - 1 - first < LANES ? n - 1 - first : LANES;
         for (size_t lane = 0; lane < LANES; lane++)
             x[lane] = (double)(first + lane + 1) / (double)n;
-        mmd_curve_parameters(x1 / 127.0, same, x, t);
+        find_parameters(x1 / 127.0, x2 / 127.0, x, t);
         for (size_t lane = 0; lane < count; lane++) {
             double at = t[lane], s = 1 - at;
             out[first + lane] = (mmd_curve_basis){3 * s * s * at, 3 * s * at * at, at * at * at};
@@ -117,7 +142,7 @@ const mmd_curve_grid_tables *mmd_curve_grid_tables_new(mmd_arena *arena)
     return tables;
 }
 
-MMD_CURVE_LOOPS float least_of(const float lanes[LANES])
+LOOPS float least_of(const float lanes[LANES])
 {
     float least = lanes[0];
     for (size_t lane = 1; lane < LANES; lane++)
@@ -125,15 +150,15 @@ MMD_CURVE_LOOPS float least_of(const float lanes[LANES])
     return least;
 }
 
-MMD_CURVE_LOOPS float clamp_unit(float y)
+LOOPS float clamp_unit(float y)
 {
     y = y > 0 ? y : 0;
     return y < 1 ? y : 1;
 }
 
 /* mmd_curve_normal_clamp() of a whole chunk. */
-MMD_CURVE_LOOPS void clamp_lanes(const coarse_chunk *chunk, const float *p, const float *q,
-                                 float *y1, float *y2)
+LOOPS void clamp_lanes(const coarse_chunk *chunk, const float *p, const float *q, float *y1,
+                       float *y2)
 {
     for (size_t lane = 0; lane < LANES; lane++) {
         float a = chunk->a[lane], b = chunk->b[lane], c = chunk->c[lane];
@@ -151,9 +176,9 @@ MMD_CURVE_LOOPS void clamp_lanes(const coarse_chunk *chunk, const float *p, cons
 }
 
 /* The violations of the pairs of one chunk, or numbers above `limit` where all are. */
-MMD_CURVE_LOOPS void find_violations(const coarse_table *table, const coarse_chunk *chunk,
-                                     const float *center, const float *half_width, float limit,
-                                     float violation[LANES])
+LOOPS void find_violations(const coarse_table *table, const coarse_chunk *chunk,
+                           const float *center, const float *half_width, float limit,
+                           float violation[LANES])
 {
     float p[LANES] = {0}, q[LANES] = {0}, y1[LANES], y2[LANES], outside = 0;
     for (size_t k = 0; k < table->count; k++)
@@ -185,10 +210,9 @@ MMD_CURVE_LOOPS void find_violations(const coarse_table *table, const coarse_chu
 }
 
 #ifdef MMD_CPU_X86
-MMD_CURVE_AVX2 static void find_violations_avx2(const coarse_table *table,
-                                                const coarse_chunk *chunk, const float *center,
-                                                const float *half_width, float limit,
-                                                float violation[LANES])
+AVX2 static void find_violations_avx2(const coarse_table *table, const coarse_chunk *chunk,
+                                      const float *center, const float *half_width, float limit,
+                                      float violation[LANES])
 {
     find_violations(table, chunk, center, half_width, limit, violation);
 }
@@ -254,19 +278,174 @@ float mmd_curve_grid_search(const mmd_curve_grid_tables *tables, size_t n, const
 }
 
 bool mmd_curve_grid_has(const mmd_curve_grid_tables *tables, size_t n, const float *center,
-                        const float *half_width, float limit, size_t *last_chunk)
+                        const float *half_width, float limit, size_t *last_chunk, size_t *tried)
 {
     coarse_tube tube;
     float violation[LANES];
     coarse_tube_init(tables, n, center, half_width, &tube);
-    for (size_t i = 0; i < CHUNKS; i++) {
-        size_t chunk = (*last_chunk + i) % CHUNKS;
-        violations_of_chunk(tube.table, &tube.table->chunks[chunk], tube.center, tube.half_width,
-                            limit, violation);
-        if (least_of(violation) <= limit) {
-            *last_chunk = chunk;
+    for (*tried = 1; *tried <= CHUNKS; ++*tried) {
+        violations_of_chunk(tube.table, &tube.table->chunks[*last_chunk], tube.center,
+                            tube.half_width, limit, violation);
+        if (least_of(violation) <= limit)
             return true;
-        }
+        *last_chunk = (*last_chunk + 1) % CHUNKS;
     }
     return false;
+}
+
+/* Descent */
+
+enum { ROUNDS = 12, PRODUCTS = 10 };
+
+/* The normal equations, and the sum of squares, as sums of each lane. */
+typedef struct lane_sums {
+    double products[PRODUCTS][LANES]; /* of rows i >= j: 00 10 11 20 21 22 30 31 32 33 */
+    double gradient[4][LANES], total[LANES];
+} lane_sums;
+
+/* Without MMD's error in t, so that derivatives mean something: Newton's method, kept within the
+   interval that the bisections have left. */
+LOOPS void smooth_parameters(double x1, double x2, const double *x, double *t)
+{
+    enum { BISECTIONS = 5, STEPS = 3 };
+    const double left = 1.0 / (1 << (BISECTIONS + 1));
+    double middle[LANES];
+    bisect_lanes(x1, x2, x, BISECTIONS, middle);
+    for (size_t lane = 0; lane < LANES; lane++)
+        t[lane] = middle[lane];
+    for (int i = 0; i < STEPS; i++)
+        for (size_t lane = 0; lane < LANES; lane++) {
+            double at = t[lane], s = 1 - at;
+            double residual = 3 * s * s * at * x1 + 3 * s * at * at * x2 + at * at * at - x[lane];
+            double slope = 3 * s * s * x1 + 6 * s * at * (x2 - x1) + 3 * at * at * (1 - x2);
+            double next = at - residual / (slope > 1e-6 ? slope : 1e-6);
+            next = next < middle[lane] - left ? middle[lane] - left : next;
+            t[lane] = next > middle[lane] + left ? middle[lane] + left : next;
+        }
+}
+
+/* Adds the frames first + 1 and following, `count` of them. At a fixed x the parameter t moves by
+   dt = -(b1 dx1 + b2 dx2) / x'(t). */
+LOOPS void add_lanes(size_t first, size_t count, size_t n, const float *center, const double p[4],
+                     lane_sums *sums)
+{
+    double x[LANES], t[LANES], row[4][LANES], residual[LANES];
+    for (size_t lane = 0; lane < LANES; lane++) {
+        x[lane] = (double)(first + lane + 1) / (double)n;
+        residual[lane] = lane < count ? (double)center[first + lane] : 0;
+    }
+    smooth_parameters(p[0], p[2], x, t);
+    for (size_t lane = 0; lane < LANES; lane++) {
+        double at = t[lane], u = 1 - at, used = lane < count ? 1 : 0;
+        double b1 = 3 * u * u * at * used, b2 = 3 * u * at * at * used;
+        double slope_x = 3 * u * u * p[0] + 6 * u * at * (p[2] - p[0]) + 3 * at * at * (1 - p[2]);
+        double slope_y = 3 * u * u * p[1] + 6 * u * at * (p[3] - p[1]) + 3 * at * at * (1 - p[3]);
+        double steepness = -slope_y / (slope_x > 1e-6 ? slope_x : 1e-6);
+        row[0][lane] = b1 * steepness, row[1][lane] = b1;
+        row[2][lane] = b2 * steepness, row[3][lane] = b2;
+        residual[lane] = b1 * p[1] + b2 * p[3] + at * at * at * used - residual[lane];
+        sums->total[lane] += residual[lane] * residual[lane];
+    }
+    for (size_t i = 0, at = 0; i < 4; i++) {
+        for (size_t lane = 0; lane < LANES; lane++)
+            sums->gradient[i][lane] += row[i][lane] * residual[lane];
+        for (size_t j = 0; j <= i; j++, at++)
+            for (size_t lane = 0; lane < LANES; lane++)
+                sums->products[at][lane] += row[i][lane] * row[j][lane];
+    }
+}
+
+LOOPS void add_frames(size_t n, const float *center, const double p[4], lane_sums *sums)
+{
+    for (size_t first = 0; first + 1 < n; first += LANES)
+        add_lanes(first, n - 1 - first < LANES ? n - 1 - first : LANES, n, center, p, sums);
+}
+
+#ifdef MMD_CPU_X86
+AVX2 static void add_frames_avx2(size_t n, const float *center, const double p[4], lane_sums *sums)
+{
+    add_frames(n, center, p, sums);
+}
+#endif
+
+static double sum_of(const double lanes[LANES])
+{
+    double sum = 0;
+    for (size_t lane = 0; lane < LANES; lane++)
+        sum += lanes[lane];
+    return sum;
+}
+
+/* The sum of squares of the control points p, and the normal equations around them. */
+static double linearize(size_t n, const float *center, const double p[4], double m[4][4],
+                        double gradient[4])
+{
+    lane_sums sums = {0};
+#ifdef MMD_CPU_X86
+    if (mmd_cpu_has_avx2())
+        add_frames_avx2(n, center, p, &sums);
+    else
+#endif
+        add_frames(n, center, p, &sums);
+    for (size_t i = 0, at = 0; i < 4; i++) {
+        gradient[i] = sum_of(sums.gradient[i]);
+        for (size_t j = 0; j <= i; j++, at++)
+            m[i][j] = sum_of(sums.products[at]);
+    }
+    return sum_of(sums.total);
+}
+
+/* Solves the damped normal equations (N + damping diag N) step = gradient by Cholesky's method;
+   `m` is overwritten. */
+static void solve_damped(double m[4][4], const double gradient[4], double damping, double step[4])
+{
+    for (int i = 0; i < 4; i++) {
+        m[i][i] += damping * (m[i][i] + 1e-6);
+        for (int k = 0; k <= i; k++) {
+            double sum = m[i][k];
+            for (int j = 0; j < k; j++)
+                sum -= m[i][j] * m[k][j];
+            m[i][k] = i == k ? sqrt(fmax(sum, 1e-12)) : sum / m[k][k];
+        }
+    }
+    for (int i = 0; i < 4; i++) {
+        step[i] = gradient[i];
+        for (int k = 0; k < i; k++)
+            step[i] -= m[i][k] * step[k];
+        step[i] /= m[i][i];
+    }
+    for (int i = 3; i >= 0; i--) {
+        for (int k = i + 1; k < 4; k++)
+            step[i] -= m[k][i] * step[k];
+        step[i] /= m[i][i];
+    }
+}
+
+size_t mmd_curve_descend(size_t n, const float *center, double p[4])
+{
+    double best[4] = {p[0], p[1], p[2], p[3]};
+    double m[4][4], gradient[4], kept_m[4][4] = {{0}}, kept_gradient[4] = {0}, step[4];
+    double damping = 1e-3, least = INFINITY;
+    size_t round = 0;
+    while (round++ < ROUNDS) {
+        double total = linearize(n, center, p, m, gradient);
+        if (total < least) {
+            bool close = least - total < 1e-4 * total;
+            memcpy(best, p, sizeof best);
+            memcpy(kept_m, m, sizeof m);
+            memcpy(kept_gradient, gradient, sizeof gradient);
+            least = total;
+            damping /= 5;
+            if (close)
+                break;
+        } else {
+            damping *= 8;
+        }
+        memcpy(m, kept_m, sizeof m);
+        solve_damped(m, kept_gradient, damping, step);
+        for (int i = 0; i < 4; i++)
+            p[i] = mmd_clamp(best[i] - step[i], 0, 1);
+    }
+    memcpy(p, best, sizeof best);
+    return round < ROUNDS ? round : ROUNDS;
 }

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MMD_CURVE_GRID_H
-#define MMD_CURVE_GRID_H
+#ifndef MMD_CURVE_SEARCH_H
+#define MMD_CURVE_SEARCH_H
 
 #include "core/base/arena.h"
 
 #include <math.h>
 
 /* What the search for a curve is made of: the basis of a pair x1, x2, the least squares of y1 and
-   y2 in it, and tables of both for a grid of pairs. */
+   y2 in it, tables of both for a grid of pairs, and a descent over all four numbers. */
 
 enum {
     MMD_CURVE_LANES = 16, /* numbers or pairs side by side */
     MMD_CURVE_GRID = 19,
     MMD_CURVE_PAIRS = MMD_CURVE_GRID * MMD_CURVE_GRID,
     MMD_CURVE_CHUNKS = (MMD_CURVE_PAIRS + MMD_CURVE_LANES - 1) / MMD_CURVE_LANES,
-    MMD_CURVE_BISECTIONS = 12 /* of MMD's search for t: docs/mmd-behavior.md#bezier */
+    MMD_CURVE_BISECTIONS = 12, /* of MMD's search for t: docs/mmd-behavior.md#bezier */
+    MMD_CURVE_COARSE = 32      /* frames of the grid's tables; longer tubes are sampled */
 };
 
 /* The x1 and x2 of the grid, in 127ths. */
@@ -24,11 +25,6 @@ extern const uint8_t mmd_curve_grid_values[MMD_CURVE_GRID];
 typedef struct mmd_curve_basis {
     double b1, b2, b3;
 } mmd_curve_basis;
-
-/* mmd_sampling_bezier()'s search for t, for MMD_CURVE_LANES numbers x side by side: the
-   bisections of one number depend on each other, and those of several keep the processor busy. x2
-   has one value for each number x; x1, x2 in 0..1. */
-void mmd_curve_parameters(double x1, const double *x2, const double *x, double *t);
 
 /* The basis of a pair x1, x2 in 127ths at k / n, 0 < k < n. */
 void mmd_curve_basis_evaluate(int x1, int x2, size_t n, mmd_curve_basis *out);
@@ -74,8 +70,14 @@ float mmd_curve_grid_search(const mmd_curve_grid_tables *tables, size_t n, const
                             float violation[MMD_CURVE_CHUNKS * MMD_CURVE_LANES]);
 
 /* Whether any of these violations is at most `limit`. Starts at the chunk `last_chunk` and sets it
-   to the chunk of such a pair: a segment that grows by a few frames needs about the same curve. */
+   to the chunk of such a pair: a segment that grows by a few frames needs about the same curve.
+   Writes how many chunks it tried. */
 bool mmd_curve_grid_has(const mmd_curve_grid_tables *tables, size_t n, const float *center,
-                        const float *half_width, float limit, size_t *last_chunk);
+                        const float *half_width, float limit, size_t *last_chunk, size_t *tried);
+
+/* Moves the control points p = x1 y1 x2 y2, each within 0..1, to where the curve's distances from
+   `center`, (n - 1,) the progress at k / n, 0 < k < n, have the least sum of squares nearby.
+   Returns the number of rounds it took. */
+size_t mmd_curve_descend(size_t n, const float *center, double p[4]);
 
 #endif

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: MIT
+"""Fits take time in proportion to their frames, whatever the values are, and Ctrl-C ends them."""
+
+import signal
+import threading
+import time
+
+import mmdskin
+import numpy as np
+import pytest
+from fit import dances
+from judges import pose_rigs as rigs
+
+TOLERANCE = 0.02
+MOST = 60e-6  # seconds of one frame of a bone
+LINEAR = 1.3  # of the time of a frame in a long fit, compared with a short one
+
+
+def still(count):
+    return np.tile([0, 0, 0, 1.0], (count, 1, 1))
+
+
+def trembling(count, tremble):
+    """One bone that moves evenly to and fro, and trembles about as much as the tolerance allows, as
+    simulated bones do."""
+    wave = {
+        "uniform": np.random.default_rng(0).uniform(-1, 1, count),
+        "normal": np.random.default_rng(0).normal(size=count),
+        "sine": np.sin(1.7 * np.arange(count)),
+    }[tremble[0]]
+    moves = np.zeros((count, 1, 3))
+    way = np.abs(np.arange(count) % 1000 - 500)
+    moves[:, 0, 1] = 0.05 * way + tremble[1] * TOLERANCE * wave
+    return moves, still(count), None
+
+
+def turning(count, degrees):
+    """A bone that turns evenly, and trembles."""
+    angle = np.radians(2 * np.arange(count))
+    angle += np.radians(degrees) * np.random.default_rng(1).uniform(-1, 1, count)
+    turns = np.stack([0 * angle, 0 * angle, np.sin(angle / 2), np.cos(angle / 2)], -1)
+    return np.zeros((count, 1, 3)), turns[:, None], None
+
+
+def flickering(count, amplitude):
+    """A morph off a constant by turns: no line reaches any frame, but all stay possible."""
+    weights = 0.5 + amplitude * (np.arange(count) % 2 * 2 - 1)
+    return np.zeros((count, 1, 3)), still(count), weights[:, None]
+
+
+def model():
+    file = dances.puppet_file(["bone"], 1)
+    file.morphs = [rigs.morph("m", "vertex", (0, 1, 0, 0))]
+    return mmdskin.load_model(dances.pmx.write(file))
+
+
+def seconds(work):
+    """Of this process; other programs are in the way of the best of three least."""
+
+    def once():
+        began = time.process_time()
+        work()
+        return time.process_time() - began
+
+    return min(once() for _ in range(3))
+
+
+def check_rate(fit, count):
+    short, long = (seconds(lambda n=n: fit(n)) / n for n in (count, 4 * count))
+    assert long <= MOST
+    assert long <= LINEAR * short or long <= MOST / 4
+
+
+TREMBLES = [(kind, ratio) for kind in ("uniform", "normal", "sine") for ratio in (0.8, 1, 1.2)]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [*((trembling, t) for t in TREMBLES), (turning, 0.5), (turning, 1.2), (flickering, 0.0015)],
+    ids=lambda values: f"{values[0].__name__} {values[1]}",
+)
+def test_a_fit_takes_time_in_proportion_to_its_frames(values):
+    made, parameter = values
+    puppet = model()
+    check_rate(lambda n: mmdskin.Motion.from_locals(puppet, *made(n, parameter), threads=1), 2000)
+
+
+def orbit(count, off):
+    """A plain orbit whose target is off."""
+    angle = 2 * np.pi * np.arange(count) / 400
+    target = np.zeros((count, 3))
+    target[:, 0] = off * np.random.default_rng(0).uniform(-1, 1, count)
+    position = np.stack([30 * np.sin(angle), 10 + 0 * angle, -30 * np.cos(angle)], -1)
+    return mmdskin.Camera(position, target, np.tile([0.0, 1, 0], (count, 1)), np.full(count, 30.0))
+
+
+@pytest.mark.parametrize("off", [0, 0.013, 0.02, 0.03])
+def test_the_fit_of_a_camera_takes_time_in_proportion_to_its_frames(off):
+    check_rate(lambda n: mmdskin.Motion.from_camera(orbit(n, off)), 2000)
+
+
+def test_a_tremble_within_the_tolerance_takes_no_more_keys_than_it_must():
+    """Even motion with a tremble of half the tolerance is one segment a way."""
+    motion, report = mmdskin.Motion.from_locals(model(), *trembling(2001, ("uniform", 0.5)))
+    assert report.worst <= TOLERANCE
+    assert len(motion.bones[0].frames) == 5
+
+
+def test_values_nearly_within_the_tolerance_are_not_fitted_by_half_of_it():
+    """Rounding to float32 puts a vertex off by 1.00003 times the tolerance."""
+    _, report = mmdskin.Motion.from_locals(model(), *trembling(1000, ("uniform", 1)))
+    assert TOLERANCE / 2 < report.worst <= TOLERANCE
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_keys_of_a_trembling_bone_do_not_depend_on_the_number_of_threads(threads):
+    values = trembling(2000, ("normal", 1))
+    moves, turns = (np.repeat(v, 3, 1) for v in values[:2])
+    moves[:, 1] *= 0.5
+    puppet = dances.puppet(["a", "b", "c"], 1)
+    found = mmdskin.Motion.from_locals(puppet, moves, turns, threads=threads)[0]
+    wanted = mmdskin.Motion.from_locals(puppet, moves, turns, threads=3)[0]
+    assert repr(found.bones) == repr(wanted.bones)
+
+
+WAIT = 0.5
+
+
+@pytest.mark.parametrize("work", [
+    lambda: mmdskin.Motion.from_locals(model(), *trembling(60_000, ("normal", 1)), threads=1),
+    lambda: mmdskin.Motion.from_camera(orbit(600_000, 0.02)),
+], ids=["locals", "camera"])  # fmt: skip
+def test_ctrl_c_ends_a_fit_of_one_track(work, on_ctrl_c):
+    """Each takes seconds."""
+    pressed = []
+
+    def press(*_):
+        pressed.append(time.perf_counter())
+        raise KeyboardInterrupt
+
+    on_ctrl_c(press)
+    threading.Timer(WAIT, signal.raise_signal, [signal.SIGINT]).start()
+    sent = time.perf_counter() + WAIT
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert pressed[0] - sent < 0.5  # a tenth of a second where this machine has nothing else to do
