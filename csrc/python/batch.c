@@ -145,7 +145,7 @@ bool mmd_py_batch_run(mmd_py_state *state, const mmd_py_batch *batch, mmd_thread
     return true;
 }
 
-static bool run_tasks(const mmd_task_runner *runner, size_t count, size_t cost, size_t step,
+static bool run_tasks(const mmd_thread_runner *runner, size_t count, size_t cost, size_t step,
                       mmd_thread_pool_task *task, void *arg, mmd_error *err)
 {
     const mmd_py_batch_runner *self = (const mmd_py_batch_runner *)runner;

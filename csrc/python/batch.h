@@ -30,7 +30,7 @@ bool mmd_py_batch_run(mmd_py_state *state, const mmd_py_batch *batch, mmd_thread
 /* Plans and runs such batches for a function of the core that is called with the GIL. Its error is
    MMD_E_INTERRUPTED, with an exception. */
 typedef struct mmd_py_batch_runner {
-    mmd_task_runner runner;
+    mmd_thread_runner runner;
     mmd_py_state *state;
     PyObject *threads;
 } mmd_py_batch_runner;

@@ -35,14 +35,15 @@ bool mmd_thread_pool_run(mmd_thread_pool *pool, size_t first, size_t end, size_t
 /* How a long computation runs its tasks, given by the caller: on which threads, and whether it goes
    on. `run` does items [0, count); items of the cost `step` together take about 10 ms, after which
    it may fail with MMD_E_INTERRUPTED. */
-typedef struct mmd_task_runner {
-    bool (*run)(const struct mmd_task_runner *runner, size_t count, size_t cost, size_t step,
+typedef struct mmd_thread_runner {
+    bool (*run)(const struct mmd_thread_runner *runner, size_t count, size_t cost, size_t step,
                 mmd_thread_pool_task *task, void *arg, mmd_error *err);
-} mmd_task_runner;
+} mmd_thread_runner;
 
 /* Without a runner the task runs here, in one piece. */
-static inline bool mmd_task_run(const mmd_task_runner *runner, size_t count, size_t cost,
-                                size_t step, mmd_thread_pool_task *task, void *arg, mmd_error *err)
+static inline bool mmd_thread_runner_run(const mmd_thread_runner *runner, size_t count, size_t cost,
+                                         size_t step, mmd_thread_pool_task *task, void *arg,
+                                         mmd_error *err)
 {
     return runner ? runner->run(runner, count, cost, step, task, arg, err)
                   : count == 0 || task(arg, 0, 0, count, err);

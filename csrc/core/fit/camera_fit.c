@@ -157,11 +157,11 @@ static bool continue_fit(void *arg, size_t worker, size_t first, size_t count, m
     return fit->motion != NULL;
 }
 
-mmd_motion *mmd_camera_fit(const mmd_camera_fit_job *job, const mmd_task_runner *runner,
+mmd_motion *mmd_camera_fit(const mmd_camera_fit_job *job, const mmd_thread_runner *runner,
                            mmd_error *err)
 {
     camera_fit fit = {.job = job, .keys = {.frame_credit = MMD_KEY_FIT_FRAME_CREDIT}};
-    while (!fit.done && mmd_task_run(runner, 1, 1, 1, continue_fit, &fit, err))
+    while (!fit.done && mmd_thread_runner_run(runner, 1, 1, 1, continue_fit, &fit, err))
         ;
     mmd_arena_free(&fit.arena);
     return fit.motion;

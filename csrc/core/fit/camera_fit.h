@@ -18,7 +18,7 @@ typedef struct mmd_camera_fit_job {
 /* A motion with a camera track and the name by which MMD knows camera files. View angles at keys
    are whole degrees, as the format has them. Fails with MMD_E_ARGUMENT where a camera has no
    direction, with MMD_E_MEMORY, or as the runner does; NULL: none. */
-mmd_motion *mmd_camera_fit(const mmd_camera_fit_job *job, const mmd_task_runner *runner,
+mmd_motion *mmd_camera_fit(const mmd_camera_fit_job *job, const mmd_thread_runner *runner,
                            mmd_error *err);
 
 #endif

@@ -354,7 +354,7 @@ static int64_t share_of_work(const mmd_motion_fit *fit, size_t unfitted)
 }
 
 /* Fits the tracks that are not fitted yet. */
-static bool fit_all(mmd_motion_fit *fit, const mmd_task_runner *runner, mmd_error *err)
+static bool fit_all(mmd_motion_fit *fit, const mmd_thread_runner *runner, mmd_error *err)
 {
     size_t unfitted = 0;
     for (size_t i = 0; i < fit->track_count; i++)
@@ -367,8 +367,8 @@ static bool fit_all(mmd_motion_fit *fit, const mmd_task_runner *runner, mmd_erro
                 .frame_credit = share, .frames = track->keys.frames, .curves = track->keys.curves};
     }
     while (!is_fitted(fit))
-        if (!mmd_task_run(runner, fit->track_count, fit->job.frame_count, TRACK_STEP, fit_tracks,
-                          fit, err))
+        if (!mmd_thread_runner_run(runner, fit->track_count, fit->job.frame_count, TRACK_STEP,
+                                   fit_tracks, fit, err))
             return false;
     return true;
 }
@@ -390,7 +390,7 @@ static void retry_starved(mmd_motion_fit *fit)
     }
 }
 
-bool mmd_motion_fit_run(mmd_motion_fit *fit, const mmd_task_runner *runner, mmd_error *err)
+bool mmd_motion_fit_run(mmd_motion_fit *fit, const mmd_thread_runner *runner, mmd_error *err)
 {
     size_t frames = fit->job.frame_count, vertices = fit->job.mesh->vertex_count;
     for (int pass = 0; pass < MAX_PASSES; pass++) {
@@ -399,10 +399,10 @@ bool mmd_motion_fit_run(mmd_motion_fit *fit, const mmd_task_runner *runner, mmd_
                 return false;
             retry_starved(fit);
         } while (!is_fitted(fit));
-        if (!mmd_task_run(runner, 1, 1, 1, mmd_motion_fit_build, fit, err) ||
-            !mmd_task_run(runner, frames, 2 * vertices, COMPARE_STEP, mmd_motion_fit_compare, fit,
-                          err) ||
-            !mmd_task_run(runner, 1, 1, 1, mmd_motion_fit_refine, fit, err))
+        if (!mmd_thread_runner_run(runner, 1, 1, 1, mmd_motion_fit_build, fit, err) ||
+            !mmd_thread_runner_run(runner, frames, 2 * vertices, COMPARE_STEP,
+                                   mmd_motion_fit_compare, fit, err) ||
+            !mmd_thread_runner_run(runner, 1, 1, 1, mmd_motion_fit_refine, fit, err))
             return false;
         if (is_fitted(fit))
             break;

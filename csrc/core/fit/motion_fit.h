@@ -88,7 +88,7 @@ void mmd_motion_fit_free(mmd_motion_fit *fit);
 
 /* Fits, builds and compares the motion until it is within the tolerance, at most MAX_PASSES times.
    Fails with MMD_E_MEMORY, or as the runner does; NULL: none. */
-bool mmd_motion_fit_run(mmd_motion_fit *fit, const mmd_task_runner *runner, mmd_error *err);
+bool mmd_motion_fit_run(mmd_motion_fit *fit, const mmd_thread_runner *runner, mmd_error *err);
 
 /* The steps of mmd_motion_fit_run(), tasks of its runner. Build the motion of the tracks: */
 bool mmd_motion_fit_build(void *fit, size_t worker, size_t first, size_t count, mmd_error *err);
