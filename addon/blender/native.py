@@ -81,8 +81,9 @@ def _import() -> Any:
     try:
         importlib.invalidate_caches()
         module = importlib.import_module("mmdskin")
-        # Now, as an update of the add-on may remove the files.
-        importlib.import_module("mmdskin.new_file")
+        # What the module imports when it is used: now, as an update of the add-on may remove the files.
+        for name in ("new_file", "file_io", "motion_encoding"):
+            importlib.import_module(f"mmdskin.{name}")
     except ModuleNotFoundError:
         raise UserError(
             "The native module of MMD Skin is missing, perhaps removed by antivirus"

@@ -58,7 +58,7 @@ def find(
     curves = curves_of(armature)
     if curves is None:
         return None
-    files = _files(armature)
+    files = _files(armature, opened.rig.pmx)
     motions = [opened.with_motion(file.motion, "", file.start, file.speed) for file in files]
     expected = original_keys.curves_of(model, motions) if motions else {}
     whole = merge.merged(motions) if motions else None
@@ -66,10 +66,10 @@ def find(
     return Originals(bones, sampled, whole, files, curves, expected)
 
 
-def _files(armature: bpy.types.Object) -> list[kept_files.Kept]:
+def _files(armature: bpy.types.Object, pmx: "mmdskin.Model") -> list[kept_files.Kept]:
     """The files that the armature's action was imported from."""
     action, _ = actions.assigned(armature)
-    return kept_files.read(action) if action is not None else []
+    return kept_files.read(action, pmx) if action is not None else []
 
 
 def curves_of(block: actions.Block) -> dict[_Key, bpy.types.FCurve] | None:

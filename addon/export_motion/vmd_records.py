@@ -78,7 +78,10 @@ def _merged(files: Iterable[Kept], timing: Timing) -> dict[bytes, dict[int, np.n
             records["name"].tolist(), numbers.astype(np.int64).tolist(), records, strict=True
         ):
             newest.setdefault(name.partition(b"\0")[0], {})[number] = record
+        encoding = file.motion.encoding
         for name, keys in newest.items():
+            if encoding != "cp932":
+                name = _encoded(name.decode(encoding, "surrogateescape"))
             first = min(keys)
             earlier = found.get(name, {})
             found[name] = {k: v for k, v in earlier.items() if k < first} | keys

@@ -47,13 +47,13 @@ def keep(action: bpy.types.Action, files: Iterable[Sequence[Any]]) -> None:
     action[_PROPERTY] = found
 
 
-def read(action: bpy.types.Action) -> list[Kept]:
-    """The kept files, oldest first; [] if any of them is damaged."""
+def read(action: bpy.types.Action, pmx: "mmdskin.Model | None" = None) -> list[Kept]:
+    """The kept files, oldest first, for a model; [] if any of them is damaged."""
     found = []
     try:
         for entry in action.get(_PROPERTY, ()):
             data = zlib.decompressobj().decompress(bytes(entry["data"]), _MOST)
-            motion = native.load().load_motion(data)
+            motion = native.load().load_motion(data, model=pmx)
             found.append(Kept(data, motion, float(entry["start"]), float(entry["speed"])))
     except (KeyError, TypeError, ValueError, MemoryError, zlib.error):  # edited by hand
         return []

@@ -90,7 +90,7 @@ class MotionImport:
         motions = []
         for path, start, speed in files:
             try:
-                motion = model_file.load_motion(path)
+                motion = model_file.load_motion(path, newest.rig.pmx)
             except UserError as error:
                 self.options.report(
                     {"WARNING"},

@@ -297,6 +297,9 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
     ) -> list[motion_source.Motion]:
         scene_model.check_editable(armature)
         found = [motion_source.load(armature, self._settings(scene, path)) for path in paths]
+        for encoding in sorted({source.motion.encoding for source in found} - {"cp932"}):
+            text = tr("Names of the motion are read as {encoding}", encoding=encoding)
+            self.report({"INFO"}, text)
         missing = dict.fromkeys(name for source in found for name in source.unmatched.bones)
         if missing:
             self.report(

@@ -77,7 +77,7 @@ def load(armature: bpy.types.Object, settings: Settings) -> "Motion":
     rate = speed(settings)
     path = setting_paths.resolved(settings.motion_path)
     rig = model_file.rig(armature, settings.model_path)
-    motion = model_file.load_motion(path)
+    motion = model_file.load_motion(path, rig.pmx)
     unmatched = motion.unmatched(rig.pmx)
     moved = len(motion.bones) + len(motion.morphs)
     if moved == len(unmatched.bones) + len(unmatched.morphs):
@@ -93,7 +93,9 @@ def load(armature: bpy.types.Object, settings: Settings) -> "Motion":
         )
     newest = Motion(rig, motion, path, armature, settings.start, rate)
     earlier = [
-        newest.with_motion(model_file.load_motion(one.path), one.path, one.start, rate)
+        newest.with_motion(
+            model_file.load_motion(one.path, newest.rig.pmx), one.path, one.start, rate
+        )
         for one in settings.earlier
     ]
     whole = merge.merged([*earlier, newest])

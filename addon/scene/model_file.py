@@ -43,8 +43,9 @@ def load_model(path: str) -> "mmdskin.Model":
     return _load("load_model", path)
 
 
-def load_motion(path: str) -> "mmdskin.Motion":
-    return _load("load_motion", path)
+def load_motion(path: str, pmx: "mmdskin.Model | None" = None) -> "mmdskin.Motion":
+    """For a model, with names in the encoding in which it has most of them."""
+    return _load("load_motion", path, pmx)
 
 
 def rig(armature: bpy.types.Object, path: str = "") -> Rig:
@@ -113,16 +114,16 @@ def unique_names(names: Iterable[str]) -> list[str]:
     return [unique(name, taken) for name in names]
 
 
-def read(kind: str, path: str) -> Any:
-    """Load a file with the native module's class `kind`, with a cache; raises its errors."""
+def read(kind: str, path: str, pmx: "mmdskin.Model | None" = None) -> Any:
+    """Load a file with the native module's function `kind`, with a cache; raises its errors."""
     stat = input_files.check(path)
-    return _loaded(kind, path, stat.st_mtime_ns, stat.st_size)
+    return _loaded(kind, path, stat.st_mtime_ns, stat.st_size, pmx)
 
 
-def _load(kind: str, path: str) -> Any:
+def _load(kind: str, path: str, pmx: "mmdskin.Model | None" = None) -> Any:
     name = os.path.basename(path)
     try:
-        return read(kind, path)
+        return read(kind, path, pmx)
     except OSError as error:
         raise UserError(
             "'{file}' cannot be opened: {reason}", file=name, reason=error.strerror or error
@@ -133,8 +134,9 @@ def _load(kind: str, path: str) -> Any:
 
 
 @functools.lru_cache(maxsize=16)
-def _loaded(kind: str, path: str, mtime: int, size: int) -> Any:
-    return getattr(native.load(), kind)(path)
+def _loaded(kind: str, path: str, mtime: int, size: int, pmx: "mmdskin.Model | None" = None) -> Any:
+    options = {"model": pmx} if pmx is not None else {}
+    return getattr(native.load(), kind)(path, **options)
 
 
 def _candidates(armature: bpy.types.Object) -> Iterator[str]:

@@ -28,7 +28,7 @@ def run(options: Any) -> int:
             with open(path, "rb") as file:
                 is_motion = file.read(20).startswith(_MOTIONS)
             if is_motion:
-                found = of_motion(command_input.load_motion(path), model)
+                found = of_motion(command_input.load_motion(path, options.encoding, model), model)
             else:
                 model = command_input.load_model(path)
                 found = of_model(model, path)
@@ -84,6 +84,7 @@ def of_motion(motion: mmdskin.Motion, model: mmdskin.Model | None) -> dict[str, 
     found = {
         "kind": "motion",
         "name": motion.name,
+        "encoding": motion.encoding,
         "first_frame": first,
         "last_frame": last,
         "seconds": round(motion.duration, 3),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +28,13 @@ def load_model(path: str) -> mmdskin.Model:
     return _load(path, mmdskin.load_model)
 
 
-def load_motion(path: str) -> mmdskin.Motion:
-    return _load(path, mmdskin.load_motion)
+def load_motion(
+    path: str, encoding: str | None = None, model: mmdskin.Model | None = None
+) -> mmdskin.Motion:
+    motion = _load(path, functools.partial(mmdskin.load_motion, encoding=encoding, model=model))
+    if encoding is None and motion.encoding != "cp932":
+        warn(f"{path}: names are read as {motion.encoding}")
+    return motion
 
 
 def _load(path: str, loader: Callable[[str], _Loaded]) -> _Loaded:

@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 import contextlib
 import os
 import re
 import sys
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import mmdskin
 from mmdskin import command_info, command_motion, command_render, command_skin
-from mmdskin.command_error import CommandError
+from mmdskin.command_error import CommandError, warn
 from mmdskin.command_input import physics_setting
 
 if TYPE_CHECKING:
@@ -38,7 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         options = _parser().parse_args(arguments)
-        status: int = options.run(options)
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_: warn(str(message))
+            status: int = options.run(options)
         sys.stdout.flush()
         return status
     except KeyboardInterrupt:
@@ -98,6 +102,7 @@ def _info(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("files", metavar="FILE", nargs="+", help="a .pmx, .pmd, .vmd or .vpd")
     add("--json", action="store_true", help="a JSON object per file, one on each line")
+    _add_encoding(command)
 
 
 def _render(command: argparse.ArgumentParser) -> None:
@@ -121,6 +126,7 @@ def _render(command: argparse.ArgumentParser) -> None:
     add("--samples", type=int, default=2, metavar="N", help="N x N per pixel, 1 to 8; default: 2")
     add("--ground-shadow", action="store_true", help="a shadow on the floor (look mmd)")
     add("--self-shadow", action="store_true", help="shadows on the model (look mmd)")
+    _add_encoding(command)
     _add_physics(command)
     _add_progress(command)
 
@@ -148,6 +154,7 @@ def _skin(command: argparse.ArgumentParser) -> None:
     )
     add("--backend", default="auto", help="auto, cpu or gl; default: auto")
     add("--threads", type=int, metavar="N", help="default: all cores")
+    _add_encoding(command)
     _add_physics(command)
     _add_progress(command)
 
@@ -165,6 +172,7 @@ def _simulate(command: argparse.ArgumentParser) -> None:
         help="how far the keys may move a vertex from where physics puts it; default: 0.1",
     )
     _add_settings(command)
+    _add_encoding(command)
     _add_names(command)
     _add_progress(command)
 
@@ -183,6 +191,7 @@ def _convert(command: argparse.ArgumentParser) -> None:
     add(
         "--part", choices=("model", "camera", "all"), help="of a motion that has bones and a camera"
     )
+    _add_encoding(command)
     _add_names(command)
 
 
@@ -215,6 +224,16 @@ def _add_settings(command: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_encoding(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--encoding",
+        type=_encoding,
+        metavar="NAME",
+        help="of the names in the motion: cp932 (MMD's), gbk, cp949, cp950, utf-8; default: that in which "
+        "the model has most of them",
+    )
+
+
 def _add_names(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--names",
@@ -242,6 +261,13 @@ def _ending(*endings: str) -> Callable[[str], str]:
         return path
 
     return check
+
+
+def _encoding(text: str) -> str:
+    try:
+        return codecs.lookup(text).name
+    except LookupError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _frames(text: str) -> slice:

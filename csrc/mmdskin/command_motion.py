@@ -18,7 +18,7 @@ FRAMES_AT_ONCE = 64
 def simulate(options: Any) -> int:
     command_input.check_output(options.output, options.model, options.motion)
     model = command_input.load_model(options.model)
-    motion = command_input.load_motion(options.motion)
+    motion = command_input.load_motion(options.motion, options.encoding, model)
     numbers = command_input.frame_numbers(options.motion, motion)
     simulation = mmdskin.Simulation(model, motion, command_input.physics_settings(options))
     poses = []
@@ -81,21 +81,25 @@ def _switched_off(track: mmdskin.PropertyTrack, names: list[str]) -> mmdskin.Pro
 def convert(options: Any) -> int:
     command_input.check_output(options.output, options.input)
     if options.output.lower().endswith(".pmx"):
-        if options.frame is not None or options.model or options.part or options.names:
-            raise CommandError("--frame, --model, --part and --names are for motions", status=2)
+        chosen = [options.model, options.part, options.names, options.encoding]
+        if options.frame is not None or any(chosen):
+            raise CommandError(
+                "--frame, --model, --part, --names and --encoding are for motions", status=2
+            )
         model = command_input.load_model(options.input)
         try:
             model.save(options.output)
         except ValueError as error:
             raise CommandError(f"{options.output}: {error}") from error
         return 0
-    motion = command_input.load_motion(options.input)
-    arguments = {"part": options.part, "names": options.names or "error"}
-    if options.output.lower().endswith(".vpd"):
-        arguments["frame"] = options.frame
-        arguments["model"] = command_input.load_model(options.model) if options.model else None
-    elif options.frame is not None or options.model:
+    is_pose = options.output.lower().endswith(".vpd")
+    if not is_pose and (options.frame is not None or options.model):
         raise CommandError("--frame and --model are for a .vpd", status=2)
+    of = command_input.load_model(options.model) if options.model else None
+    motion = command_input.load_motion(options.input, options.encoding, of)
+    arguments = {"part": options.part, "names": options.names or "error"}
+    if is_pose:
+        arguments |= {"frame": options.frame, "model": of}
     _save(motion, options.output, **arguments)
     return 0
 

@@ -34,7 +34,9 @@ FOV, MARGIN = 30, 1.05
 def run(options: Any) -> int:
     command_input.check_output(options.output, options.model, options.motion, options.camera)
     model = command_input.load_model(options.model)
-    motion = command_input.load_motion(options.motion) if options.motion else None
+    motion = None
+    if options.motion:
+        motion = command_input.load_motion(options.motion, options.encoding, model)
     seen = command_input.load_motion(options.camera) if options.camera else None
     if seen and not len(seen.camera.frames):
         raise CommandError(f"{options.camera}: has no camera")

@@ -32,7 +32,7 @@ FPS = 30
 def run(options: Any) -> int:
     command_input.check_output(options.output, options.model, options.motion)
     model = command_input.load_model(options.model)
-    motion = command_input.load_motion(options.motion)
+    motion = command_input.load_motion(options.motion, options.encoding, model)
     numbers = command_input.frame_numbers(options.motion, motion, options.frames)
     suffix = os.path.splitext(options.output)[1].lower()
     normals = suffix == ".npz" and not options.no_normals

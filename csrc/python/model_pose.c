@@ -93,6 +93,7 @@ PyObject *mmd_py_model_pose(PyObject *self, PyObject *args, PyObject *kwargs)
     int simulates = mmd_py_physics_record_parse(state, physics_arg, &physics, &gravity);
     PyObject *pose = NULL;
     if (simulates >= 0 && mmd_py_motion_check(state, motion) &&
+        mmd_py_motion_check_names(motion, self) &&
         mmd_py_argument_finite_frames(frame, "frame", &frames)) {
         mmd_pose_job job = {
             .frame_count = frames.rank ? frames.shape[0] : 1, .ik = ik, .frames = frames.data};

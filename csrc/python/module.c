@@ -8,7 +8,7 @@
     class Mesh, World, Simulation                     # mesh_type.c, world_type.c, ...
     Bone, ..., Skinned, Pose, Backend, Physics        # record_types.c, by collections.namedtuple
     def load_model(source): ...                       # model_type.c
-    def load_motion(source): ...                      # motion_type.c
+    def load_motion(source, encoding=None, *, model=None): ... # motion_type.c
     def skin(mesh, bone_matrices, ...): ...           # module_skin.c
     def render(mesh, skinned, ...): ...               # module_render.c
     def toons(): ...                                  # module_toons.c
@@ -149,7 +149,8 @@ static bool hook_exit(void)
 
 static PyMethodDef methods[] = {
     {"load_model", mmd_py_model_load, METH_O, mmd_py_model_load_doc},
-    {"load_motion", mmd_py_motion_load, METH_O, mmd_py_motion_load_doc},
+    {"load_motion", (PyCFunction)(void (*)(void))mmd_py_motion_load, METH_VARARGS | METH_KEYWORDS,
+     mmd_py_motion_load_doc},
     {"skin", (PyCFunction)(void (*)(void))mmd_py_module_skin, METH_VARARGS | METH_KEYWORDS,
      mmd_py_module_skin_doc},
     {"render", (PyCFunction)(void (*)(void))mmd_py_module_render, METH_VARARGS | METH_KEYWORDS,

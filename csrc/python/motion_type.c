@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The Python type Motion: load_motion(), pickling, properties. */
+#include "core/base/arena.h"
+#include "core/formats/load.h"
 #include "core/model/motion.h"
 #include "core/pose/binding.h"
 #include "python/exceptions.h"
 #include "python/record.h"
 #include "python/types.h"
+
+#include <string.h>
 
 enum { BONES, MORPHS, TUPLES };
 
@@ -13,12 +17,14 @@ typedef struct motion_object {
     PyObject_HEAD
     PyObject *owner;
     PyObject *bytes;          /* of the file, for pickling; NULL: created from tracks */
+    PyObject *encoding;       /* of its names, a str; NULL: cp932 */
     PyObject *tuples[TUPLES]; /* cached tuples of records */
     const mmd_motion *motion;
+    bool is_known; /* some model has had a bone or morph of the motion */
     mmd_py_poser_list posers;
 } motion_object;
 
-static const char OWNER[] = "mmdskin.motion";
+static const char OWNER[] = "mmdskin.motion", CP932[] = "cp932";
 
 static void free_owner(PyObject *owner)
 {
@@ -45,15 +51,20 @@ mmd_py_poser_list *mmd_py_motion_poser_list(PyObject *motion)
 }
 
 const char mmd_py_motion_load_doc[] =
-    "load_motion($module, source, /)\n--\n\n"
+    "load_motion($module, source, /, encoding=None, *, model=None)\n--\n\n"
     "Loads a VMD motion, or a VPD pose as a motion with one frame, 0. Detected by content.\n\n"
     "source: a path (str or os.PathLike), a file opened with mode \"rb\", or the contents of a\n"
     "    file (bytes-like). A pipe or a device may give up to 1 GiB.\n"
+    "encoding: of the names in it, as Python calls it: \"gbk\", \"cp949\", \"utf-8\". None: "
+    "cp932,\n"
+    "    which MMD writes; UTF-8 for a VPD that begins with its mark.\n"
+    "model: the Model that it is for. Unless an encoding is given, that one of cp932, UTF-8, GBK,\n"
+    "    CP949 and CP950 is used in which most names are in the model.\n"
     "Keys are sorted by frame; of equal frames the last in the file is kept. Rotations are\n"
     "normalized. Bytes of names that are not characters, as in names that MMD has cut, become\n"
     "surrogates, as by Python's \"surrogateescape\".\n\n"
     "Raises FormatError if the contents cannot be read, OSError if the file cannot be opened,\n"
-    "and TypeError for any other source.";
+    "LookupError for an unknown encoding, and TypeError for any other source.";
 
 PyObject *mmd_py_motion_new(mmd_py_state *state, mmd_motion *motion, PyObject *bytes)
 {
@@ -72,7 +83,29 @@ PyObject *mmd_py_motion_new(mmd_py_state *state, mmd_motion *motion, PyObject *b
     return (PyObject *)self;
 }
 
-static PyObject *load(mmd_py_state *state, PyObject *bytes)
+/* A name in an encoding, a str, by Python's codecs. Bytes that are no character become surrogates.
+ */
+static mmd_text decode_name(void *encoding, mmd_arena *arena, const uint8_t *bytes, size_t size)
+{
+    const char *name = PyErr_Occurred() ? NULL : PyUnicode_AsUTF8AndSize(encoding, NULL);
+    PyObject *text =
+        name ? PyUnicode_Decode((const char *)bytes, (Py_ssize_t)size, name, "surrogateescape")
+             : NULL;
+    PyObject *encoded = text ? PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass") : NULL;
+    mmd_text result = {0};
+    if (encoded) {
+        const char *data = PyBytes_AsString(encoded);
+        size_t length = strlen(data); /* to the first NUL, as in cp932 */
+        char *copy = mmd_arena_alloc(arena, length + 1, 1);
+        if (copy)
+            result = (mmd_text){memcpy(copy, data, length + 1), length};
+    }
+    Py_XDECREF(encoded);
+    Py_XDECREF(text);
+    return result;
+}
+
+static PyObject *load(mmd_py_state *state, PyObject *bytes, PyObject *encoding)
 {
     char *data;
     Py_ssize_t size;
@@ -80,20 +113,97 @@ static PyObject *load(mmd_py_state *state, PyObject *bytes)
         return NULL;
     mmd_error err = {0};
     mmd_motion *motion;
-    Py_BEGIN_ALLOW_THREADS
-    motion = mmd_motion_load((const uint8_t *)data, (size_t)size, &err);
-    Py_END_ALLOW_THREADS
-    return motion ? mmd_py_motion_new(state, motion, bytes) : mmd_py_exceptions_raise(state, &err);
+    if (encoding) {
+        mmd_text_decoder names = {decode_name, encoding};
+        motion = mmd_motion_load_with((const uint8_t *)data, (size_t)size, &names, &err);
+        if (PyErr_Occurred()) {
+            mmd_motion_free(motion);
+            return NULL;
+        }
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        motion = mmd_motion_load((const uint8_t *)data, (size_t)size, &err);
+        Py_END_ALLOW_THREADS
+    }
+    if (!motion)
+        return mmd_py_exceptions_raise(state, &err);
+    PyObject *self = mmd_py_motion_new(state, motion, bytes);
+    if (self)
+        ((motion_object *)self)->encoding = Py_XNewRef(encoding);
+    return self;
 }
 
-PyObject *mmd_py_motion_load(PyObject *module, PyObject *source)
+/* The argument `encoding` as Python's own name for it; NULL, without an exception, for cp932. */
+static PyObject *encoding_name(PyObject *argument)
 {
-    PyObject *bytes = mmd_py_object_call(MMD_PY_FILE_IO, "read", "(O)", source);
-    if (!bytes)
+    if (argument == Py_None)
         return NULL;
-    PyObject *motion = load(mmd_py_state_of_module(module), bytes);
-    Py_DECREF(bytes);
+    if (!PyUnicode_Check(argument)) {
+        PyErr_Format(PyExc_TypeError, "encoding: expected a str or None, not %R",
+                     (PyObject *)Py_TYPE(argument));
+        return NULL;
+    }
+    PyObject *codec = mmd_py_object_call("codecs", "lookup", "(O)", argument);
+    PyObject *name = codec ? PyObject_GetAttrString(codec, "name") : NULL;
+    Py_XDECREF(codec);
+    if (name && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, CP932) == 0)
+        Py_CLEAR(name);
+    return name;
+}
+
+PyObject *mmd_py_motion_load(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"", "encoding", "model", NULL};
+    PyObject *source, *encoding_arg = Py_None, *model = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O$O:load_motion", names, &source,
+                                     &encoding_arg, &model))
+        return NULL;
+    mmd_py_state *state = mmd_py_state_of_module(module);
+    PyObject *encoding = encoding_name(encoding_arg);
+    if (PyErr_Occurred() || (model != Py_None && !mmd_py_model_check(state, model))) {
+        Py_XDECREF(encoding);
+        return NULL;
+    }
+    PyObject *bytes = mmd_py_object_call(MMD_PY_FILE_IO, "read", "(O)", source);
+    PyObject *motion = bytes ? load(state, bytes, encoding) : NULL;
+    Py_XDECREF(encoding);
+    if (motion && model != Py_None && encoding_arg == Py_None)
+        motion = mmd_py_object_call("mmdskin.motion_encoding", "recognized", "(NOO)", motion, bytes,
+                                    model);
+    Py_XDECREF(bytes);
     return motion;
+}
+
+/* Whether the model has the name of any track, or the motion has none. */
+static bool has_a_name(const mmd_binding *binding)
+{
+    const mmd_motion *motion = binding->motion;
+    bool found = !motion->bone_track_count && !motion->morph_track_count;
+    for (size_t i = 0; i < motion->bone_track_count; i++)
+        found |= binding->bone_track_bound[i];
+    for (size_t i = 0; i < motion->morph_track_count; i++)
+        found |= binding->morph_track_bound[i];
+    return found;
+}
+
+bool mmd_py_motion_check_names(PyObject *self, PyObject *model)
+{
+    motion_object *motion = (motion_object *)self;
+    const mmd_rig *rig = self == Py_None ? NULL : mmd_py_model_rig(model);
+    if (!rig || !motion->bytes || motion->is_known)
+        return true;
+    mmd_error err = {0};
+    mmd_binding *binding = mmd_binding_new(rig, motion->motion, &err);
+    if (!binding)
+        return mmd_py_exceptions_raise(mmd_py_state_of(self), &err) != NULL;
+    motion->is_known = has_a_name(binding);
+    mmd_binding_free(binding);
+    if (motion->is_known)
+        return true;
+    PyObject *done = mmd_py_object_call("mmdskin.motion_encoding", "suggest", "(OOO)", self,
+                                        motion->bytes, model);
+    Py_XDECREF(done);
+    return done != NULL;
 }
 
 static int motion_traverse(PyObject *self, visitproc visit, void *arg)
@@ -113,6 +223,7 @@ static void motion_dealloc(PyObject *self)
         Py_CLEAR(motion->tuples[i]);
     mmd_py_poser_cache_clear_motion(&motion->posers);
     Py_CLEAR(motion->bytes);
+    Py_CLEAR(motion->encoding);
     Py_CLEAR(motion->owner);
     mmd_py_object_free(self);
 }
@@ -167,7 +278,10 @@ static PyObject *motion_reduce(PyObject *self, PyObject *unused)
     PyObject *module = PyType_GetModule(Py_TYPE(self));
     if (bytes) {
         PyObject *function = module ? PyObject_GetAttrString(module, "load_motion") : NULL;
-        return function ? Py_BuildValue("N(O)", function, bytes) : NULL;
+        PyObject *encoding = ((motion_object *)self)->encoding;
+        return !function  ? NULL
+               : encoding ? Py_BuildValue("N(OO)", function, bytes, encoding)
+                          : Py_BuildValue("N(O)", function, bytes);
     }
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list && members[i]; i++) {
@@ -190,6 +304,16 @@ static PyObject *get_name(PyObject *self, void *unused)
 {
     (void)unused;
     return mmd_py_record_str(((motion_object *)self)->motion->name);
+}
+
+static PyObject *get_encoding(PyObject *self, void *unused)
+{
+    (void)unused;
+    const motion_object *motion = (const motion_object *)self;
+    if (motion->encoding)
+        return Py_NewRef(motion->encoding);
+    const char *bytes = motion->bytes ? PyBytes_AsString(motion->bytes) : "";
+    return PyUnicode_FromString(strncmp(bytes, "\xEF\xBB\xBF", 3) == 0 ? "utf-8" : CP932);
 }
 
 static PyObject *get_duration(PyObject *self, void *unused)
@@ -308,6 +432,7 @@ static PyGetSetDef motion_members[] = {
     {"name", get_name, NULL, "Name of the model that the motion was made for, str.", NULL},
     {"frame_range", get_frame_range, NULL,
      "(first, last) frame of all tracks, (0, 0) without keys; 30 frames per second.", NULL},
+    {"encoding", get_encoding, NULL, "Encoding in which load_motion() has read names, str.", NULL},
     {"duration", get_duration, NULL, "Seconds from the first to the last frame, float.", NULL},
     {"bones", get_tuple, NULL, "Named tuple of BoneTrack: also motion.bones[\"センター\"].",
      (void *)(size_t)BONES},

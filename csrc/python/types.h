@@ -80,10 +80,14 @@ extern const char mmd_py_model_texture_factors_at_doc[], mmd_py_model_save_doc[]
 /* Motion */
 
 /* The function load_motion() of the module. */
-PyObject *mmd_py_motion_load(PyObject *module, PyObject *source);
+PyObject *mmd_py_motion_load(PyObject *module, PyObject *args, PyObject *kwargs);
 
 /* Whether an argument is a Motion or None; false with a TypeError. */
 bool mmd_py_motion_check(mmd_py_state *state, PyObject *motion);
+
+/* Warns if a model has none of a Motion's names, but would in another encoding. False with an
+   exception. The motion may be None. */
+bool mmd_py_motion_check_names(PyObject *motion, PyObject *model);
 
 /* The members of a Motion, borrowed. */
 const mmd_motion *mmd_py_motion_data(PyObject *motion);

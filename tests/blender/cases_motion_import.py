@@ -71,6 +71,22 @@ class Keyframes(ImportCase):
         self.assertEqual(self.imported(), {"FINISHED"})
         self.assert_plays(range(1, 17))
 
+    def test_names_that_another_program_wrote_in_gbk(self):
+        """The expected poses are those of the same file in cp932."""
+        keys = dance(self.scene.pmx)
+        bones = [key._replace(name=key.name.encode("gbk")) for key in keys.bones]
+        morphs = [key._replace(name=key.name.encode("gbk")) for key in keys.morphs]
+        contents = motion_file.write_vmd(keys._replace(bones=bones, morphs=morphs))
+        path = self.write("gbk.vmd", contents)
+        with case.reports() as said:
+            self.assertEqual(self.imported(path), {"FINISHED"})
+        self.assertEqual(said[:1], ["Info: Names of the motion are read as gbk"])
+        self.assert_plays(range(1, 17))
+        self.assertEqual(self.imported(path, mode="FILE"), {"FINISHED"})
+        bpy.context.scene.frame_set(8)
+        bpy.ops.mmdskin.bake()
+        self.assert_close(scene.evaluated_positions(self.mesh), self.of_file([7])[0])
+
     def test_over_keyframes_that_were_converted_to_samples(self):
         """By Key › Keys to Samples, after which Blender has values on every frame instead."""
         self.imported()

@@ -22,6 +22,13 @@ typedef enum mmd_text_encoding {
 mmd_text mmd_text_decode(mmd_arena *arena, mmd_text_encoding encoding, const uint8_t *bytes,
                          size_t size);
 
+/* Decodes names of a motion in another encoding than cp932, as MMD_CP932_NAMES does. The data
+   member is NULL when it fails. */
+typedef struct mmd_text_decoder {
+    mmd_text (*decode)(void *arg, mmd_arena *arena, const uint8_t *bytes, size_t size);
+    void *arg;
+} mmd_text_decoder;
+
 /* Whether a text is UTF-8 without NUL, as all texts of models and motions are, apart from the
    surrogates of MMD_CP932_NAMES. */
 bool mmd_text_is_valid(mmd_text text);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Loads models and motions: finds out the format of a file and calls its reader. */
+#include "core/formats/load.h"
+
 #include "core/base/arena.h"
 #include "core/base/error.h"
 #include "core/formats/pmd.h"
@@ -31,12 +33,13 @@ static bool read_model(mmd_model *model, const uint8_t *bytes, size_t size, mmd_
     return fail_in_header(err);
 }
 
-static bool read_motion(mmd_motion *motion, const uint8_t *bytes, size_t size, mmd_error *err)
+static bool read_motion(mmd_motion *motion, const uint8_t *bytes, size_t size,
+                        const mmd_text_decoder *names, mmd_error *err)
 {
     if (mmd_vmd_is(bytes, size))
-        return mmd_vmd_read(motion, bytes, size, err);
+        return mmd_vmd_read(motion, bytes, size, names, err);
     if (mmd_vpd_is(bytes, size))
-        return mmd_vpd_read(motion, bytes, size, err);
+        return mmd_vpd_read(motion, bytes, size, names, err);
     if (mmd_pmx_is(bytes, size) || mmd_pmd_is(bytes, size))
         mmd_fail(err, MMD_E_FORMAT, "not a VMD or VPD file but a model");
     else
@@ -57,10 +60,16 @@ mmd_model *mmd_model_load(const uint8_t *bytes, size_t size, mmd_error *err)
 
 mmd_motion *mmd_motion_load(const uint8_t *bytes, size_t size, mmd_error *err)
 {
+    return mmd_motion_load_with(bytes, size, NULL, err);
+}
+
+mmd_motion *mmd_motion_load_with(const uint8_t *bytes, size_t size, const mmd_text_decoder *names,
+                                 mmd_error *err)
+{
     mmd_motion *motion = mmd_arena_new_owner(sizeof *motion);
     if (!motion)
         mmd_fail_memory(err);
-    else if (read_motion(motion, bytes, size, err)) {
+    else if (read_motion(motion, bytes, size, names, err)) {
         mmd_motion_find_range(motion);
         return motion;
     }

@@ -66,7 +66,8 @@ mmd_text mmd_reader_text(mmd_reader *r, const uint8_t *bytes, size_t size)
 {
     if (!bytes)
         return (mmd_text){"", 0};
-    mmd_text text = mmd_text_decode(r->arena, r->encoding, bytes, size);
+    mmd_text text = r->decoder ? r->decoder->decode(r->decoder->arg, r->arena, bytes, size)
+                               : mmd_text_decode(r->arena, r->encoding, bytes, size);
     if (text.data)
         return text;
     r->no_memory = true;

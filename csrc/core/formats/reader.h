@@ -18,6 +18,7 @@ typedef struct mmd_reader {
     mmd_arena *arena;
     mmd_error *err;
     mmd_text_encoding encoding;
+    const mmd_text_decoder *decoder; /* used instead of the encoding, unless NULL */
     const char *section;
     long record; /* of the section, or MMD_NO_RECORD */
     bool no_memory;

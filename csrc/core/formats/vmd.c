@@ -445,7 +445,8 @@ bool mmd_vmd_is(const uint8_t *bytes, size_t size)
     return size >= sizeof signature - 1 && memcmp(bytes, signature, sizeof signature - 1) == 0;
 }
 
-bool mmd_vmd_read(mmd_motion *motion, const uint8_t *bytes, size_t size, mmd_error *err)
+bool mmd_vmd_read(mmd_motion *motion, const uint8_t *bytes, size_t size,
+                  const mmd_text_decoder *names, mmd_error *err)
 {
     static bool (*const sections[])(vmd *) = {
         read_header, read_bones,  read_morphs,           read_camera,
@@ -455,6 +456,7 @@ bool mmd_vmd_read(mmd_motion *motion, const uint8_t *bytes, size_t size, mmd_err
     vmd v = {.motion = motion, .scratch.arena = &arena};
     v.r = mmd_reader_begin(bytes, size, &motion->arena, err);
     v.r.encoding = MMD_CP932_NAMES;
+    v.r.decoder = names;
     bool read = true;
     for (size_t i = 0; i < sizeof sections / sizeof *sections && read; i++) {
         read = sections[i](&v);

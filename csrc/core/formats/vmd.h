@@ -2,6 +2,7 @@
 #ifndef MMD_VMD_H
 #define MMD_VMD_H
 
+#include "core/base/text.h"
 #include "core/formats/motion_names.h"
 
 /* Sizes in bytes, docs/mmd-behavior.md#vmd. Of a section: one record. */
@@ -30,6 +31,7 @@ void mmd_vmd_encode(const float rotation[4], const uint8_t curves[16], bool phys
 bool mmd_vmd_is_as_encoded(const mmd_bone_track *track, size_t key, const uint8_t *stored);
 
 bool mmd_vmd_is(const uint8_t *bytes, size_t size);
-bool mmd_vmd_read(mmd_motion *motion, const uint8_t *bytes, size_t size, mmd_error *err);
+bool mmd_vmd_read(mmd_motion *motion, const uint8_t *bytes, size_t size,
+                  const mmd_text_decoder *names, mmd_error *err);
 
 #endif
