@@ -29,6 +29,11 @@ def frame(scene: bpy.types.Scene) -> float:
     return scene.frame_current + part if part else scene.frame_current
 
 
+def end(scene: bpy.types.Scene) -> float:
+    """The animation time of the scene's last frame."""
+    return scene.frame_end * stretch(scene)
+
+
 def time(scene: bpy.types.Scene) -> float:
     """The scene's animation time, as drivers get it."""
     return frame(scene) * stretch(scene)

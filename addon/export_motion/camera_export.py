@@ -7,7 +7,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ..blender import fcurves, native
+from ..blender import fcurves, native, playhead
 from ..blender.user_error import UserError
 from . import camera_keys, originals
 from .timing import Timing
@@ -35,8 +35,7 @@ class CameraExport:
 
     def read(self, depsgraph: bpy.types.Depsgraph) -> None:
         scene = depsgraph.scene
-        time = scene.frame_current + scene.frame_subframe
-        camera = _active(self._shots, time).evaluated_get(depsgraph)
+        camera = _active(self._shots, playhead.time(scene)).evaluated_get(depsgraph)
         world = np.array(camera.matrix_world, np.float64)
         if not np.isfinite(world).all():
             raise UserError(
@@ -151,7 +150,7 @@ def blocks(scene: bpy.types.Scene) -> list[Any]:
 
 
 def _shots(scene: bpy.types.Scene) -> list[tuple[float, bpy.types.Object]]:
-    """(first frame, camera) of each marker that switches cameras, or the scene's camera."""
+    """(first animation time, camera) of each marker that switches cameras, or the scene's camera."""
     markers: list[tuple[float, bpy.types.Object]]
     markers = [(float(m.frame), m.camera) for m in scene.timeline_markers if m.camera is not None]
     found = sorted(markers, key=lambda one: one[0])
@@ -168,7 +167,7 @@ def _active(shots: list[tuple[float, bpy.types.Object]], time: float) -> bpy.typ
 
 def _cuts(shots: list[tuple[float, bpy.types.Object]], timing: Timing) -> list[int]:
     """Frames of the file that begin a shot: markers, and ends of keyframes that hold their value."""
-    times = [start * timing.stretch for start, _ in shots if math.isfinite(start)]
+    times = [start for start, _ in shots if math.isfinite(start)]
     for camera in {camera for _, camera in shots}:
         owners: tuple[Any, ...] = camera, camera.data, camera.parent
         for block in owners:

@@ -107,8 +107,7 @@ class MMDSKIN_OT_export_pose(_Model, OptionsDialog, ExportHelper, bpy.types.Oper
         sampler.read(context.evaluated_depsgraph_get())
         found, pmx = sampler.result(), sampler.rig.pmx
         if form != samples.AS_KEYED:
-            frame = scene.frame_current + scene.frame_subframe
-            timing = Timing(frame, 0, 1, 1.0, playhead.stretch(scene))
+            timing = Timing(playhead.frame(scene), 0, 1, 1.0, playhead.stretch(scene))
             motion = fit.run(pmx, found, timing, form, options).motion
             return _with_resting(motion, pmx, sampler.rig.bones.values()), pmx
         return _tracks(pmx, found, sorted(sampler.rig.bones.values()), self.morphs), pmx

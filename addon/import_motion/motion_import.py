@@ -47,7 +47,7 @@ class MotionImport:
             return source
         merge.check_rate(source, newest)
         own = self.model.armature.mmdskin
-        timing = gravity_keys.Timing(source.start, 1 / source.speed, self.scene.frame_end)
+        timing = gravity_keys.Timing(source.start, 1 / source.speed, playhead.end(self.scene))
         settings = physics_settings.of_import(own, self.options, start, timing)
         return simulation.with_physics(source, settings)
 

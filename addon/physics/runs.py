@@ -48,7 +48,7 @@ class MotionRun:
         starts, ends = [], []
         for member, motion, offset in zip(members, motions, self._offsets, strict=True):
             _check_speed(member, motion.speed, motions[0].speed)
-            [scene_end] = motion.motion_frames(context.scene.frame_end)
+            [scene_end] = motion.motion_frames(playhead.end(context.scene))
             last = max(motion.motion.frame_range[1], math.ceil(scene_end), member.physics.start)
             starts.append(member.physics.start - offset)
             ends.append(last - offset)

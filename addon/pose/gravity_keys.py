@@ -15,11 +15,11 @@ _MOST = 100_000  # rows
 
 
 class Timing(NamedTuple):
-    """The scene's frames at those of a simulation, of which a second has 30."""
+    """The animation times of the frames of a simulation, of which a second has 30."""
 
-    first: float  # at frame 0
-    rate: float  # scene frames per frame
-    last: float  # scene frame after which the value stays
+    first: float  # of frame 0
+    rate: float  # from each frame to the next
+    last: float  # after which the value stays
 
 
 class Rows(NamedTuple):

@@ -73,8 +73,8 @@ def settings_of(
     path = setting_paths.absolute(armature, "model_path", overrides)
     # The simulation always starts with the scene's frame range.
     fps = scene.render.fps / scene.render.fps_base
-    rate = fps / 30 / playhead.stretch(scene)
-    timing = gravity_keys.Timing(scene.frame_start, rate, scene.frame_end)
+    first = scene.frame_start * playhead.stretch(scene)
+    timing = gravity_keys.Timing(first, fps / 30, playhead.end(scene))
     physics = physics_settings.settings_of(own, overrides, timing)
     if physics is None:
         return Settings(path)

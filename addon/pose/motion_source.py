@@ -12,6 +12,7 @@ import bpy
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..blender import playhead
 from ..blender.user_error import UserError
 from ..scene import model_file, setting_paths
 from . import earlier_motions, file_pose, gravity_keys, merge, physics_settings
@@ -66,7 +67,7 @@ def settings_of(
     )
     has_rate = settings.real_time and settings.fps > 0
     rate = settings.fps / _FRAMES_PER_SECOND if has_rate else 1.0
-    timing = gravity_keys.Timing(settings.first, rate, scene.frame_end)
+    timing = gravity_keys.Timing(settings.first, rate, playhead.end(scene))
     return settings._replace(physics=physics_settings.settings_of(own, overrides, timing))
 
 
