@@ -53,9 +53,8 @@ def _editable() -> list[bpy.types.Object]:
     for display in display_armature.all_displays():
         if display.library or display.override_library:
             continue
-        if display.parent is None or not any(
-            display.parent.name in s.objects for s in bpy.data.scenes
-        ):
+        # A deleted model is in no collection; one in a collection of no scene may come back.
+        if display.parent is None or not display.parent.users_collection:
             display_armature.remove(display)
         else:
             found.append(display)

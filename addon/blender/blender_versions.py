@@ -132,6 +132,14 @@ def move_modifier(obj: bpy.types.Object, modifier: bpy.types.Modifier, place: in
             bpy.ops.object.modifier_move_to_index(modifier=modifier.name, index=place)
 
 
+def regrouped(depsgraph: bpy.types.Depsgraph) -> bool:
+    """Whether an update may be due to objects that were added, deleted or moved between collections, or
+    to another camera."""
+    # Before 4.2, these may be noted as changes of the scene, like a selection.
+    before_4_2 = bpy.app.version < (4, 2) and depsgraph.id_type_updated("SCENE")
+    return before_4_2 or depsgraph.id_type_updated("COLLECTION")
+
+
 def hide_bone(pose_bone: bpy.types.PoseBone, hidden: bool) -> None:
     _hiding(pose_bone).hide = hidden
 

@@ -35,6 +35,8 @@ def recover(*_: object) -> None:
 @persistent
 def _follow(_: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     """After a library was reloaded, for which Blender has no handler, its overrides are updated."""
+    if not bpy.data.libraries:  # finding the updates takes long in large scenes
+        return
     updated = (update.id for update in depsgraph.updates)
     _recover(block.original for block in updated if isinstance(block, bpy.types.Object))
 

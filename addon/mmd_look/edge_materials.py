@@ -74,6 +74,10 @@ def _new(surface: bpy.types.Material) -> bpy.types.Material:
     output = tree.nodes.new("ShaderNodeOutputMaterial")
     output.location.x = 250
     tree.links.new(look.outputs[shading.RESULT], output.inputs["Surface"])
+    # Before 4.2, Cycles has no backface culling.
+    sides = tree.nodes.new("ShaderNodeNewGeometry")
+    sides.location.x = -250
+    tree.links.new(sides.outputs["Backfacing"], look.inputs["Back"])
     _look_alike_in_solid(surface, material)
     opacity = values.edge_color[3]
     if opacity.value < 1 or opacity.is_driven(surface):

@@ -6,7 +6,7 @@ active camera, so that an edge is as wide in the picture everywhere. Where drive
 those of morphs do, or edges have materials of their own, the object has nodes of its own.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import bpy
@@ -84,25 +84,25 @@ def follow_camera(scene: bpy.types.Scene) -> None:
     """
     wanted = blender_versions.HAS_CONTEXT_VARIABLES or scene.camera is not None
     for found in _of_scene(scene):
-        curves = _camera_curves(found)
-        stale = curves and (not wanted or _follow_another(curves, scene))
+        first = next(_camera_curves(found), None)
+        stale = first is not None and (not wanted or _follows_another(first, scene))
         if stale:
-            for curve in curves:
+            for curve in list(_camera_curves(found)):
                 found.animation_data.drivers.remove(curve)
             _rest(found)
-        if wanted and (stale or not curves):
+        if wanted and (stale or first is None):
             _drive(found, scene)
 
 
-def _follow_another(curves: list, scene: bpy.types.Scene) -> bool:
+def _follows_another(curve: bpy.types.FCurve, scene: bpy.types.Scene) -> bool:
     """Whether the nodes came with another file's scene, which only older versions' drivers name."""
     if blender_versions.HAS_CONTEXT_VARIABLES:
         return False
-    return bool(curves[0].driver.variables[0].targets[0].id != scene)
+    return bool(curve.driver.variables[0].targets[0].id != scene)
 
 
-def _camera_curves(group: Any) -> list:
-    return [one for one in _curves(group) if one.data_path.startswith(f'nodes["{_CAMERA}')]
+def _camera_curves(group: Any) -> Iterator[Any]:
+    return (one for one in _curves(group) if one.data_path.startswith(f'nodes["{_CAMERA}'))
 
 
 def _curve_of(group: Any, node: Any) -> Any:

@@ -3,7 +3,7 @@
 
 A follower is a volume object: its only modifier makes a mesh of the other object's, so it follows
 whatever deforms that. As it is not a mesh object, exporters write none of it and tools for meshes
-leave it alone; it cannot be selected, and goes with its mesh object (`handlers`). It is not
+leave it alone; it cannot be selected, and goes where its mesh object goes (`handlers`). It is not
 transformed, so its space is the world's.
 """
 
@@ -24,8 +24,7 @@ def new(scene: bpy.types.Scene, obj: bpy.types.Object, kind: str, group: Any) ->
     name = f"{obj.name}_{kind}"
     follower = bpy.data.objects.new(name, bpy.data.volumes.new(name))
     follower[_MARK] = kind
-    for collection in obj.users_collection:
-        collection.objects.link(follower)
+    stay_beside(follower, obj)
     follower.hide_select = True
     locks: Any = (True, True, True)
     follower.lock_location = follower.lock_rotation = follower.lock_scale = locks
@@ -42,6 +41,19 @@ def give_nodes(follower: bpy.types.Object, group: Any) -> None:
     modifier, source = modifier_of(follower), source_of(follower)
     modifier.node_group = group
     blender_versions.set_modifier_input(modifier, SOURCE, source)
+
+
+def stay_beside(follower: bpy.types.Object, obj: bpy.types.Object) -> None:
+    """Put a follower into the collections of its mesh object, and into no others."""
+    wanted, present = (
+        [one for one in block.users_collection if not one.library] for block in (obj, follower)
+    )
+    for collection in wanted:
+        if collection not in present:
+            collection.objects.link(follower)
+    for collection in present:
+        if collection not in wanted:
+            collection.objects.unlink(follower)
 
 
 def remove(follower: bpy.types.Object) -> None:

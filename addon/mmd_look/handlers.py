@@ -4,15 +4,27 @@
 import bpy
 from bpy.app.handlers import persistent
 
-from ..blender import registration
+from ..blender import blender_versions, registration
 from . import edge_nodes, edges, followers, ground
 
 
 @persistent
-def _follow(scene: bpy.types.Scene, *_: object) -> None:
-    edge_nodes.follow_camera(scene)
-    for follower in [one for one in followers.all_followers() if _is_orphan(one)]:
+def _follow(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = None) -> None:
+    # In large scenes, looking at every object in every update would take long.
+    if depsgraph is None or blender_versions.regrouped(depsgraph):
+        edge_nodes.follow_camera(scene)
+        if bpy.data.volumes:
+            _stay_together()
+
+
+def _stay_together() -> None:
+    """Followers are in the collections of their mesh; those of a deleted mesh are deleted."""
+    for follower in [one for one in followers.all_followers() if _is_own(one)]:
         source = followers.source_of(follower)
+        # An object that was deleted is in no collection; its followers still refer to it.
+        if source is not None and source.users_collection:
+            followers.stay_beside(follower, source)
+            continue
         followers.remove(follower)
         if source is not None:
             edges.remove(source)
@@ -21,12 +33,8 @@ def _follow(scene: bpy.types.Scene, *_: object) -> None:
                 bpy.data.objects.remove(source)
 
 
-def _is_orphan(follower: bpy.types.Object) -> bool:
-    """Whether the mesh object was deleted: its followers are then all that still refers to it."""
-    if follower.library or follower.override_library:
-        return False
-    source = followers.source_of(follower)
-    return source is None or not any(source.name in scene.objects for scene in bpy.data.scenes)
+def _is_own(follower: bpy.types.Object) -> bool:
+    return not (follower.library or follower.override_library)
 
 
 _HANDLERS = [("depsgraph_update_post", _follow)]

@@ -52,7 +52,8 @@ def _extend_drivers(*_: object) -> None:
 @persistent
 def _evaluate_blank_meshes(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     """Some operators, such as Texture Paint Mode, let Blender copy a mesh without its drivers."""
-    if playhead.is_unseen(depsgraph):
+    # Finding the updates takes long in large scenes.
+    if not depsgraph.id_type_updated("MESH") or playhead.is_unseen(depsgraph):
         return
     for update in depsgraph.updates:
         mesh = update.id

@@ -53,11 +53,14 @@ def remove_unused(scene: bpy.types.Scene) -> None:
     """Remove the scene's light and properties; a light that was animated or moved stays."""
     found = of_scene(scene)
     _disconnect(scene)
-    if found is not None and _is_untouched(found):
+    # Other scenes may show it, too.
+    shared = any(_drives(other, found) for other in bpy.data.scenes) if found else False
+    if found is not None and not shared and _is_untouched(found):
         data: Any = found.data
         empty = found.parent
         bpy.data.objects.remove(found)
-        bpy.data.lights.remove(data)
+        if not data.users:  # no linked duplicate has it
+            bpy.data.lights.remove(data)
         if empty is not None and not empty.children:
             bpy.data.objects.remove(empty)
 
@@ -160,10 +163,14 @@ def _drives(scene: bpy.types.Scene, sun: bpy.types.Object) -> bool:
 
 
 def _is_untouched(sun: bpy.types.Object) -> bool:
-    animated = any(
-        block.animation_data and block.animation_data.action for block in (sun, sun.data)
+    """Whether the user has left the Sun as it was made."""
+    data: Any = sun.data
+    moving = any(
+        found.action or found.drivers or found.nla_tracks
+        for block in (sun, data)
+        if (found := block.animation_data)
     )
-    return not animated and has_defaults(sun)
+    return not moving and has_defaults(sun) and data.energy == _ENERGY
 
 
 def _drive(

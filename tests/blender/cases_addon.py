@@ -66,6 +66,27 @@ class Registration(case.Case):
         self.assertEqual(tuple(self.addon.bl_info["version"]), numbers)
 
 
+class Updates(case.Case):
+    def test_handlers_do_not_list_what_was_updated_when_another_object_moves(self):
+        """That takes Blender 0.5 ms in a scene of 10,000 objects."""
+
+        class Depsgraph:
+            def id_type_updated(self, kind):
+                return kind == "OBJECT"
+
+            @property
+            def updates(self):
+                raise AssertionError("listed")
+
+        name = sys.modules["addon_package"].__name__
+        handlers = bpy.app.handlers.depsgraph_update_post
+        own = [one for one in handlers if one.__module__.startswith(name)]
+        self.assertGreater(len(own), 4)
+        for handler in own:
+            with self.subTest(handler=handler.__module__):
+                handler(bpy.context.scene, Depsgraph())
+
+
 class Names(case.Case):
     """The interface that scripts use."""
 

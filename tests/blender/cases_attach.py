@@ -233,6 +233,22 @@ class Changes(Attached):
         self.scene.root.rotation_euler = (0.1, 0.2, 0.3)
         self.assert_follows({"腕.R": prop})
 
+    def test_the_collection_is_not_in_the_scene_for_a_while(self):
+        self.play_motion()
+        prop, everything = self.prop("腕.R"), bpy.context.scene.collection
+        collection = bpy.data.collections.new("model")
+        everything.children.link(collection)
+        for obj in [one for one in everything.objects if one != prop]:
+            everything.objects.unlink(obj)
+            collection.objects.link(obj)
+        bpy.context.view_layer.update()
+        everything.children.unlink(collection)
+        for _ in range(2):
+            bpy.context.view_layer.update()
+        everything.children.link(collection)
+        bpy.context.view_layer.update()
+        self.assert_follows({"腕.R": prop})
+
     def test_bones_are_renamed(self):
         self.play_motion()
         prop = self.prop("腕.R")

@@ -3,6 +3,7 @@
 
 import os
 import sys
+from unittest import mock
 
 import bpy
 import case
@@ -27,6 +28,10 @@ def looked_model():
     return model
 
 
+def light():
+    return sys.modules["addon_package"].scene.light
+
+
 def look():
     return sys.modules["addon_package"].mmd_look
 
@@ -38,7 +43,7 @@ class Case(imported.Case):
         super().setUp()
         for kind in (bpy.data.volumes, bpy.data.lights, bpy.data.cameras):
             bpy.data.batch_remove(list(kind))
-        sys.modules["addon_package"].scene.light.remove_unused(bpy.context.scene)
+        light().remove_unused(bpy.context.scene)
         self.model = self.load(self.write(self.pmx()), look=False)
         self.materials = list(self.model.mesh.data.materials)
 
@@ -91,6 +96,50 @@ class Switch(Case):
             model = self.load(self.write(looked_model()), look=wanted)
             for material in model.mesh.data.materials:
                 self.assertEqual(look().materials.is_on(material), wanted)
+
+    def test_off_keeps_a_linked_duplicate_of_the_light(self):
+        self.switch("ENABLE")
+        scene.select(light().of_scene(bpy.context.scene))
+        bpy.ops.object.duplicate(linked=True)
+        copy = bpy.context.view_layer.objects.active
+        copy.name = "user's light"
+        self.switch_of_model("DISABLE")
+        self.assertIn("user's light", bpy.context.scene.objects)
+        self.assertEqual(len(bpy.data.lights), 1)
+        self.assertNotIn("mmd_light_direction", bpy.context.scene)
+        self.switch("ENABLE")  # uses it
+        self.assertEqual(light().of_scene(bpy.context.scene), copy)
+        self.switch("DISABLE")
+        self.assertEqual(len(bpy.data.lights), 0)
+
+    def test_off_keeps_a_light_that_another_scene_shows(self):
+        self.switch("ENABLE")
+        sun, other = light().of_scene(bpy.context.scene), bpy.data.scenes.new("other")
+        self.addCleanup(bpy.data.scenes.remove, other)
+        model = self.load(self.write(looked_model()))
+        for obj in (sun, sun.parent, model.mesh):
+            other.collection.objects.link(obj)
+        bpy.context.scene.collection.objects.unlink(model.mesh)
+        light().ensure(other)
+        self.switch_of_model("DISABLE")
+        self.assertNotIn("mmd_light_direction", bpy.context.scene)
+        self.assertEqual(light().of_scene(other), sun)
+
+    def test_off_keeps_a_light_that_was_edited(self):
+        for edit in (
+            lambda sun: setattr(sun.data, "energy", 2.0),
+            lambda sun: sun.driver_add("location", 0),
+        ):
+            self.switch("ENABLE")
+            sun = light().of_scene(bpy.context.scene)
+            edit(sun)
+            self.switch("DISABLE")
+            self.assertEqual(len(bpy.data.lights), 1)
+            bpy.data.lights.remove(sun.data)
+
+    def switch_of_model(self, action):
+        scene.select(self.model.mesh)
+        self.switch(action)
 
     def test_a_model_without_values_of_mmd_is_refused(self):
         plain = scene.Scene(case.small_model(), "plain")
@@ -149,6 +198,55 @@ class Files(Case):
         bpy.context.view_layer.update()
         self.assertEqual(self.hulls(), [])
 
+    def test_edges_and_shadow_stay_while_the_collection_is_only_instanced(self):
+        collection = self.in_a_collection()
+        instance = bpy.data.objects.new("instance", None)
+        instance.instance_type, instance.instance_collection = "COLLECTION", collection
+        bpy.context.scene.collection.objects.link(instance)
+        self.assert_stay(collection)
+        instances = bpy.context.evaluated_depsgraph_get().object_instances
+        shown = {one.instance_object.original for one in instances if one.is_instance}
+        self.assertLessEqual(set(self.hulls()), shown)
+
+    def test_edges_and_shadow_stay_while_the_collection_is_unlinked(self):
+        self.assert_stay(self.in_a_collection())
+
+    def in_a_collection(self):
+        """The model with edges and ground shadow, in a collection of its own."""
+        self.switch("ENABLE")
+        self.model.armature.mmdskin.ground_shadow = True
+        collection = bpy.data.collections.new("model")
+        bpy.context.scene.collection.children.link(collection)
+        self.addCleanup(bpy.data.collections.remove, collection)
+        for obj in (self.model.root, *self.model.root.children_recursive):
+            for old in obj.users_collection:
+                old.objects.unlink(obj)
+            collection.objects.link(obj)
+        bpy.context.view_layer.update()
+        return collection
+
+    def assert_stay(self, collection):
+        bpy.context.scene.collection.children.unlink(collection)
+        bpy.context.view_layer.update()
+        bpy.context.view_layer.update()
+        self.assertEqual(len(self.hulls()), 2)
+        for hull in self.hulls():
+            self.assertEqual(hull.users_collection[:], (collection,))
+        bpy.context.scene.collection.children.link(collection)
+        bpy.context.view_layer.update()
+        self.assertEqual(followed.shown(self.model.mesh)[1].keys(), {"edges", "ground"})
+
+    def test_updates_that_move_objects_do_not_look_for_edges_among_all(self):
+        self.switch("ENABLE")
+        bpy.context.view_layer.update()
+        with mock.patch.object(look().followers, "all_followers", return_value=()) as search:
+            self.model.root.location.x += 1
+            bpy.context.view_layer.update()
+            search.assert_not_called()
+            bpy.context.scene.collection.objects.link(bpy.data.objects.new("new", None))
+            bpy.context.view_layer.update()
+            search.assert_called_once_with()
+
     def test_edges_cannot_be_selected(self):
         self.switch("ENABLE")
         bpy.ops.object.select_all(action="SELECT")
@@ -178,9 +276,8 @@ class Numbers(Case):
 
     def test_the_light_moves_the_scene_properties(self):
         self.switch("ENABLE")
-        light = sys.modules["addon_package"].scene.light
-        sun = light.of_scene(bpy.context.scene)
-        sun.location = light.place((-0.2, -0.8, 0.3))
+        sun = light().of_scene(bpy.context.scene)
+        sun.location = light().place((-0.2, -0.8, 0.3))
         sun.data.color = (0.1, 0.2, 0.3)
         bpy.context.view_layer.update()
         evaluated_scene = bpy.context.scene.evaluated_get(bpy.context.evaluated_depsgraph_get())

@@ -304,6 +304,51 @@ class TranslucentEdge(imported.Case):
         self.assertEqual(ring[math.ceil(radius) + 4], 0)
 
 
+class TwoSided(imported.Case):
+    """Opaque balls with an edge: one's material is two-sided, the other's is not."""
+
+    PLACES = (-1.5, 1.5)
+    SHOWN = (0.2 + 0.5 * 154 / 255, 0.1 + 0.4 * 154 / 255, 0.1)  # ambient + light * diffuse
+
+    def setUp(self):
+        super().setUp()
+        count = ball(np.zeros(3))[3].size
+        records = [
+            pmx_file.Material(
+                name,
+                flags=flags,
+                ambient=(0.2, 0.1, 0.1),
+                diffuse=(0.5, 0.4, 0, 1),
+                toon=-1,
+                edge_size=8.0,
+                edge_color=(0, 0, 1, 1),
+                index_count=count,
+            )
+            for name, flags in (("両面", 0x11), ("片面", 0x10))
+        ]
+        self.load(self.write(balls([(x, 0, 0) for x in self.PLACES], records)))
+        set_view()
+
+    def test_the_edge_is_around_the_surface_not_over_it(self):
+        self.assert_edges()
+
+    def test_eevee(self):
+        use_eevee(self, samples=1)
+        self.assert_edges()
+
+    def assert_edges(self):
+        picture = shot(self.folder)[..., :3]
+        unit = SIZE / 2 / (DISTANCE * math.tan(math.radians(FOV / 2)))  # in pixels
+        y, x = np.mgrid[0:SIZE, 0:SIZE] + 0.5 - SIZE / 2
+        for center in self.PLACES:
+            away = np.hypot(x - center * unit, y)
+            with self.subTest(center=center):
+                surface = np.abs(picture[away < 0.9 * unit] - np.multiply(self.SHOWN, 255)).max(1)
+                self.assertGreaterEqual((surface <= 1).mean(), 0.999)
+                edge = picture[(away > 1.04 * unit) & (away < 1.08 * unit)]
+                self.assertGreaterEqual((edge == (0, 0, 255)).all(1).mean(), 0.9)
+
+
 class Creases(imported.Case):
     """A folded board: at its narrow folds, the light's angle changes abruptly, and the toon's color."""
 
