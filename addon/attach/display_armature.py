@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import bpy
+from mathutils import Matrix
 
 from ..blender import blender_versions
 from ..scene import scene_model
@@ -112,13 +113,26 @@ def constraints_of(obj: bpy.types.Object) -> list[bpy.types.ChildOfConstraint]:
 
 
 def attach(
-    context: bpy.types.Context, obj: bpy.types.Object, display: bpy.types.Object, bone: str
+    context: bpy.types.Context,
+    obj: bpy.types.Object,
+    display: bpy.types.Object,
+    bone: str,
+    snap: bool = False,
 ) -> bpy.types.Constraint:
-    """Let an object follow a bone of the model from where it is now."""
+    """Let an object follow a bone of the model, from where it is now or, with `snap`, from the bone.
+
+    Its own transform stays, and is where it returns to without the constraint.
+    """
+    now = obj.evaluated_get(context.evaluated_depsgraph_get()).matrix_world.copy()
     constraint: Any = obj.constraints.new("CHILD_OF")
     constraint.name = CONSTRAINT
     constraint.target, constraint.subtarget = display, follower_of(display, bone)
-    constraint.inverse_matrix = place_of(context, display, bone).inverted_safe()
+    place = place_of(context, display, bone)
+    constraint.inverse_matrix = place.inverted_safe()
+    if snap:
+        location, rotation, _ = place.decompose()
+        there = Matrix.LocRotScale(location, rotation, tuple(now.to_scale()))
+        constraint.inverse_matrix @= there @ now.inverted_safe()
     return constraint
 
 

@@ -4,7 +4,7 @@
 from typing import Any
 
 import bpy
-from bpy.props import StringProperty
+from bpy.props import BoolProperty, StringProperty
 from mathutils import Matrix
 
 from ..blender import registration
@@ -39,6 +39,12 @@ class MMDSKIN_OT_attach(_Attaching, bpy.types.Operator):
         options={"SKIP_SAVE"},
     )
 
+    snap: BoolProperty(
+        name="Snap",
+        description="Move the objects to the head of the bone as shown, with its rotation",
+        options={"SKIP_SAVE"},
+    )
+
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
         try:
             armature = scene_model.model_of(context.active_object, context.view_layer).armature
@@ -50,7 +56,10 @@ class MMDSKIN_OT_attach(_Attaching, bpy.types.Operator):
     def draw(self, context: bpy.types.Context) -> None:
         model = scene_model.model_of(context.active_object, context.view_layer)
         # The field comes last: elsewhere it would be under the mouse, and Return would open its list.
-        self.layout.label(text=_followers(_chosen(context, model)), translate=False)
+        objects = _chosen(context, model)
+        self.layout.label(text=_followers(objects), translate=False)
+        if objects:
+            self.layout.prop(self, "snap")
         self.layout.prop_search(self, "bone", model.armature.data, "bones")
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
@@ -67,7 +76,7 @@ class MMDSKIN_OT_attach(_Attaching, bpy.types.Operator):
                 else:
                     driver.build(display)
                 for obj in objects:
-                    constraint = display_armature.attach(context, obj, display, bone)
+                    constraint = display_armature.attach(context, obj, display, bone, self.snap)
                     edit.on_failure(obj.constraints.remove, constraint)
                 if not objects:
                     _attach_empty(context, display, bone)

@@ -383,6 +383,32 @@ class Operator(Attached):
         expected = scene.in_blender(np.array([head]))[0]
         self.assert_close(np.array(place(empty).translation), expected, BAR)
 
+    def test_snaps_to_the_bone_and_returns(self):
+        """A prop with a scale, a parent and a constraint of its own."""
+        self.play_motion()
+        bpy.context.scene.frame_set(3)
+        self.attach("腕.R")  # what an empty shows is compared with the file by another test
+        empty = bpy.data.objects["腕.R"]
+        parent, prop = (bpy.data.objects.new(name, None) for name in ("parent", "prop"))
+        for obj in (parent, prop):
+            bpy.context.scene.collection.objects.link(obj)
+        parent.location, parent.rotation_euler = (3, 1, 2), (0.2, 0.4, 1)
+        prop.parent, prop.location, prop.scale = parent, (1, 2, 3), (2, 2, 2)
+        prop.constraints.new("COPY_ROTATION").target = parent
+        bpy.context.view_layer.update()
+        before = place(prop)
+        scene.select(self.mesh)
+        prop.select_set(True)
+        self.assertEqual(bpy.ops.mmdskin.attach(bone="腕.R", snap=True), {"FINISHED"})
+        for frame in (3, 9):
+            bpy.context.scene.frame_set(frame)
+            expected = np.array(place(empty)) @ np.diag([2, 2, 2, 1])
+            self.assert_close(np.array(place(prop)), expected, BAR)
+        scene.select(prop)
+        bpy.ops.mmdskin.detach()
+        bpy.context.view_layer.update()
+        self.assert_close(np.array(place(prop)), np.array(before), BAR)
+
     def test_keeps_mode_and_selection(self):
         prop = bpy.data.objects.new("prop", None)
         bpy.context.scene.collection.objects.link(prop)
@@ -408,9 +434,9 @@ class Operator(Attached):
                     bpy.context.scene.collection.objects.link(obj)
                 obj.select_set(True)
             drawn = []
-            owner = SimpleNamespace(layout=Layout(drawn), bone="")
+            owner = SimpleNamespace(layout=Layout(drawn), bone="", snap=False)
             bpy.types.MMDSKIN_OT_attach.draw(owner, bpy.context)
-            self.assertEqual(drawn, [text, ".bone"])
+            self.assertEqual(drawn, [text, *[".snap"] * bool(names), ".bone"])
 
     def test_refuses_and_changes_nothing(self):
         child = bpy.data.objects.new("child", None)
