@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 ANGLE = "mmd_angle"  # custom property of the camera in radians: Blender can only key the lens
 ANGLE_PATH = f'["{ANGLE}"]'
 _NAME = "MMD Camera"
-_ANGLES = math.radians(0.4), math.radians(172)  # angles of view that Blender's lenses allow
+ANGLES = 0.4, 179.5  # degrees that cameras show; Blender's lenses have at least 1 mm
+_MOST = 1e6  # radians: the property has the curves of the file, whatever its angles
 _DISTANCE = 45  # of MMD's default camera
 _ORTHOGRAPHIC_HEIGHT = 25  # of the image at that distance, as in mmd_tools
 _REACH = 10_000  # clip end in file units; MMD's stages are large
@@ -42,7 +43,7 @@ def add(
     scale: float,
 ) -> bpy.types.Object:
     """Add a camera with the keys of a file at these scene frames, and make it the active camera."""
-    target, camera = _objects(context, scale)
+    target, camera = _objects(context, scale, float(track.view_angles.max()))
     owners: dict[str, Any] = {"target": target, "camera": camera, "data": camera.data}
     for owner, block in owners.items():
         put(actions.channels(block)[0], owner, track, frames, scale)
@@ -74,7 +75,7 @@ def _channels(track: "mmdskin.CameraTrack", scale: float) -> Iterator[tuple]:
         yield ("target", "location", index), scale * track.targets[:, axis], curves[:, axis]
         yield ("target", "rotation_euler", index), track.rotations[:, axis], curves[:, 3]
     yield ("camera", "location", 1), scale * track.distances, track.interpolation[:, 4]
-    angles = np.clip(np.radians(track.view_angles.astype(np.float64)), *_ANGLES)
+    angles = np.radians(track.view_angles.astype(np.float64))
     yield ("data", ANGLE_PATH, 0), angles, track.interpolation[:, 5]
 
 
@@ -130,7 +131,10 @@ def _digest(target: bpy.types.Object) -> str:
     return fcurves.digest([curve for curves in found for curve in curves], with_handles=True)
 
 
-def _objects(context: bpy.types.Context, scale: float) -> tuple[bpy.types.Object, bpy.types.Object]:
+def _objects(
+    context: bpy.types.Context, scale: float, widest: float
+) -> tuple[bpy.types.Object, bpy.types.Object]:
+    """The target and the camera, which can show an angle of view of so many degrees."""
     collection = importing.collection(context)
     target = bpy.data.objects.new(_NAME, None)
     camera = bpy.data.objects.new(_NAME, bpy.data.cameras.new(_NAME))
@@ -149,9 +153,13 @@ def _objects(context: bpy.types.Context, scale: float) -> tuple[bpy.types.Object
     data.dof.focus_object = target
     data[ANGLE] = math.radians(30)
     data.id_properties_ui(ANGLE).update(
-        subtype="ANGLE", min=_ANGLES[0], max=_ANGLES[1], description="Vertical field of view"
+        subtype="ANGLE", min=-_MOST, max=_MOST, description="Vertical field of view"
     )
-    _drive(data, "lens", f"{data.sensor_height} / 2 / tan(angle / 2)", angle=(data, f'["{ANGLE}"]'))
+    least, most = np.radians(ANGLES)
+    needed = 2.001 * math.tan(min(math.radians(widest), most) / 2)
+    data.sensor_height = max(data.sensor_height, needed)
+    lens = f"{data.sensor_height} / 2 / tan(min(max(angle, {least}), {most}) / 2)"
+    _drive(data, "lens", lens, angle=(data, ANGLE_PATH))
     height = f"{_ORTHOGRAPHIC_HEIGHT} / {_DISTANCE} * abs(distance)"
     _drive(data, "ortho_scale", height, distance=(camera, "location[1]"))
     return target, camera

@@ -203,6 +203,21 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         for name in camera.clear(edit, scene, camera.imported(scene)):
             self.report({"WARNING"}, tr("The camera '{name}' was edited and is kept", name=name))
         added = camera.add(context, file.path, track, frames, self.scale)
+        least, most = camera.ANGLES
+        beyond = int(((track.view_angles < least) | (track.view_angles > most)).sum())
+        if beyond:
+            self.report(
+                {"WARNING"},
+                tr_count(
+                    "1 camera keyframe has an angle of view that Blender cannot show: it shows"
+                    " {least} to {most} degrees",
+                    "{count} camera keyframes have an angle of view that Blender cannot show: it"
+                    " shows {least} to {most} degrees",
+                    beyond,
+                    least=least,
+                    most=most,
+                ),
+            )
         action, _ = actions.assigned(added.parent)
         kept_files.keep(action, [(file.path, self.frame_start, speed)])
         if self.extend_range:

@@ -128,6 +128,32 @@ class Camera(CameraCase):
                 self.assertAlmostEqual(position[0], x, delta=0.01, msg=f"{fps}, {frame}")
                 self.assertAlmostEqual(np.degrees(shown), angle, delta=0.05, msg=f"{fps}, {frame}")
 
+    def test_wide_angles_are_exact_between_keys_too(self):
+        keys = [
+            motion_file.CameraKey(frame, -20, view_angle=angle)
+            for frame, angle in ((0, 1), (30, 120), (60, 178), (90, 30))
+        ]
+        with case.reports() as said:
+            track, camera = self.imported(motion_file.Keys(camera=keys))
+        self.assertEqual(len(said), 1, said)
+        self.assert_plays(track, camera, np.arange(1, 92, 3).tolist())
+        found = camera.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        bpy.context.scene.frame_set(61)
+        matrix = found.calc_matrix_camera(bpy.context.evaluated_depsgraph_get(), x=90, y=90)
+        self.assertAlmostEqual(matrix[1][1], 1 / np.tan(np.radians(89)), places=4)
+
+    def test_angles_that_no_camera_has_are_told(self):
+        keys = [
+            motion_file.CameraKey(frame, -20, view_angle=angle)
+            for frame, angle in ((0, 30), (10, 30), (20, 0), (30, 180), (40, 400), (50, 30))
+        ]
+        with case.reports() as said:
+            track, camera = self.imported(motion_file.Keys(camera=keys))
+        self.assertTrue(any("3 camera keyframes have an angle of view" in one for one in said))
+        self.assert_plays(track, camera, [1, 5, 11, 51])
+        self.assertAlmostEqual(np.degrees(self.shown(camera, 21)[3]), 0.4, places=2)
+        self.assertAlmostEqual(np.degrees(self.shown(camera, 31)[3]), 179.5, places=2)
+
     def test_projection_switches_at_its_key(self):
         keys = [
             motion_file.CameraKey(0, -45),
