@@ -19,10 +19,27 @@ static bool check_size(size_t size, size_t capacity, uint32_t missing,
     return !missing && size <= capacity;
 }
 
+const char *mmd_motion_names_find_syntax(mmd_text name)
+{
+    static const char *const syntax[] = {"\r", "\n", "//"};
+    for (size_t i = 0; name.size && i < sizeof syntax / sizeof *syntax; i++) {
+        const char *found = strstr(name.data, syntax[i]);
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
 bool mmd_motion_names_fits(const uint16_t *encoding, mmd_text name, size_t capacity,
                            mmd_motion_names_fault *fault)
 {
     uint32_t missing;
+    const char *syntax = capacity == MMD_NAME_ANY_SIZE ? mmd_motion_names_find_syntax(name) : NULL;
+    if (syntax) {
+        snprintf(fault->text, sizeof fault->text, "contains %s, where a name in a VPD ends",
+                 *syntax == '/' ? "//" : "a line end");
+        return false;
+    }
     size_t size = mmd_text_encode_cp932(encoding, name, NULL, 0, &missing);
     return check_size(size, capacity, missing, fault);
 }

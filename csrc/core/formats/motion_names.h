@@ -15,6 +15,9 @@ typedef struct mmd_motion_names_fault {
     char text[96];
 } mmd_motion_names_fault;
 
+/* What a name of a VPD cannot contain: a line end, or // before a comment. NULL if it does not. */
+const char *mmd_motion_names_find_syntax(mmd_text name);
+
 /* Whether a name fits into `capacity` bytes; fills the fault if not. */
 bool mmd_motion_names_fits(const uint16_t *encoding, mmd_text name, size_t capacity,
                            mmd_motion_names_fault *fault);

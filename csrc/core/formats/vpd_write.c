@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes VPD as MMD does: docs/mmd-behavior.md#vpd. */
 #include "core/base/error.h"
+#include "core/base/string_table.h"
 #include "core/formats/motion_names.h"
 #include "core/formats/track.h"
 #include "core/formats/vpd.h"
@@ -24,6 +25,8 @@ enum {
 };
 
 typedef struct writer {
+    mmd_arena *arena;
+    mmd_string_table bones, morphs; /* names so far */
     uint8_t *at, *end;
     const uint16_t *encoding; /* cp932 */
     bool cut_names;
@@ -42,17 +45,54 @@ static void write_index(writer *w, const char *kind, size_t index)
     w->at += snprintf((char *)w->at, (size_t)(w->end - w->at), "%s%zu{", kind, index);
 }
 
-static bool write_name(writer *w, const char *kind, size_t index, mmd_text name)
+/* A copy of a text. */
+static char *copy_text(writer *w, mmd_text text)
+{
+    char *copy = mmd_arena_alloc(w->arena, text.size + 1, 1);
+    if (!copy)
+        mmd_fail_memory(w->err);
+    else if (text.size)
+        memcpy(copy, text.data, text.size);
+    return copy;
+}
+
+static void encode_text(writer *w, mmd_text text)
 {
     uint32_t missing;
+    w->at += mmd_text_encode_cp932(w->encoding, text, w->at, (size_t)(w->end - w->at), &missing);
+}
+
+/* Cut names may become equal; then a reader would lose one. */
+static bool check_unique(writer *w, mmd_string_table *names, const uint8_t *name, const char *kind,
+                         size_t index)
+{
+    uint32_t first;
+    if (!mmd_string_table_add(w->arena, names, name, (size_t)(w->at - name), &first))
+        return mmd_fail_memory(w->err);
+    return first == index ||
+           mmd_fail(w->err, MMD_E_ARGUMENT, "%s[%zu] and %s[%u] have the same name in the file",
+                    kind, index, kind, (unsigned)first);
+}
+
+static bool write_name(writer *w, mmd_string_table *names, const char *kind, size_t index,
+                       mmd_text name)
+{
     mmd_motion_names_fault fault;
-    if (name.size && (memchr(name.data, '\r', name.size) || memchr(name.data, '\n', name.size)))
-        return mmd_fail(w->err, MMD_E_ARGUMENT, "%s[%zu]: the name contains a line end", kind,
-                        index);
-    if (!mmd_motion_names_fits(w->encoding, name, MMD_NAME_ANY_SIZE, &fault) && !w->cut_names)
-        return mmd_fail(w->err, MMD_E_ARGUMENT, "%s[%zu]: \"%.*s\" %s", kind, index,
-                        mmd_text_fit(name, 120), name.data, fault.text);
-    w->at += mmd_text_encode_cp932(w->encoding, name, w->at, (size_t)(w->end - w->at), &missing);
+    if (!mmd_motion_names_fits(w->encoding, name, MMD_NAME_ANY_SIZE, &fault)) {
+        if (!w->cut_names)
+            return mmd_fail(w->err, MMD_E_ARGUMENT, "%s[%zu]: \"%.*s\" %s", kind, index,
+                            mmd_text_fit(name, 120), name.data, fault.text);
+        char *copy = copy_text(w, name);
+        if (!copy)
+            return false;
+        name.data = copy;
+        for (const char *found; (found = mmd_motion_names_find_syntax(name));)
+            copy[found - copy] = '?';
+    }
+    uint8_t *start = w->at;
+    encode_text(w, name);
+    if (!check_unique(w, names, start, kind, index))
+        return false;
     write_text(w, NEW_LINE);
     return true;
 }
@@ -106,7 +146,7 @@ static bool write_bone(writer *w, size_t index, const mmd_bone_track *track)
 {
     long millionths[4];
     write_index(w, "Bone", index);
-    if (!write_name(w, "bones", index, track->name))
+    if (!write_name(w, &w->bones, "bones", index, track->name))
         return false;
     for (int i = 0; i < 3; i++) {
         write_text(w, i ? "," : "  ");
@@ -125,7 +165,7 @@ static bool write_bone(writer *w, size_t index, const mmd_bone_track *track)
 static bool write_morph(writer *w, size_t index, const mmd_morph_track *track)
 {
     write_index(w, "Morph", index);
-    if (!write_name(w, "morphs", index, track->name))
+    if (!write_name(w, &w->morphs, "morphs", index, track->name))
         return false;
     write_text(w, "  ");
     write_number(w, track->weights[0]);
@@ -133,20 +173,24 @@ static bool write_morph(writer *w, size_t index, const mmd_morph_track *track)
     return true;
 }
 
-/* A semicolon or line end would end the name of the file. */
-static void write_header(writer *w, const mmd_motion *pose)
+/* The name of the file ends at a semicolon, line end or comment, begins after blanks, and has no
+   block. */
+static bool write_header(writer *w, const mmd_motion *pose)
 {
-    uint32_t missing;
     write_text(w, "Vocaloid Pose Data file" NEW_LINE NEW_LINE);
-    uint8_t *name = w->at;
-    w->at +=
-        mmd_text_encode_cp932(w->encoding, pose->name, w->at, (size_t)(w->end - w->at), &missing);
-    for (uint8_t *c = name; c < w->at; c++)
-        if (*c == ';' || *c == '\r' || *c == '\n')
+    char *name = copy_text(w, pose->name);
+    if (!name)
+        return false;
+    if (*name == ' ' || *name == '\t')
+        *name = '_';
+    for (char *c = name; *c; c++)
+        if (strchr(";{\r\n", *c) || (c[0] == '/' && c[1] == '/'))
             *c = '_';
+    encode_text(w, (mmd_text){name, pose->name.size});
     write_text(w, ".osm;\t\t// " PARENT_FILE NEW_LINE);
     w->at += snprintf((char *)w->at, NUMBER_SIZE, "%zu;\t\t\t\t// ", pose->bone_track_count);
     write_text(w, BONE_COUNT NEW_LINE NEW_LINE);
+    return true;
 }
 
 static size_t size_limit(const mmd_motion *pose)
@@ -164,14 +208,14 @@ const uint8_t *mmd_vpd_write(mmd_arena *arena, const mmd_motion *pose, bool cut_
 {
     size_t limit = size_limit(pose);
     uint8_t *bytes = mmd_arena_alloc_uninitialized(arena, limit, 1);
-    writer w = {.at = bytes, .end = bytes + limit, .cut_names = cut_names, .err = err};
+    writer w = {
+        .arena = arena, .at = bytes, .end = bytes + limit, .cut_names = cut_names, .err = err};
     w.encoding = bytes ? mmd_text_cp932_table(arena) : NULL;
     if (!w.encoding) {
         mmd_fail_memory(err);
         return NULL;
     }
-    bool written = true;
-    write_header(&w, pose);
+    bool written = write_header(&w, pose);
     for (size_t i = 0; written && i < pose->bone_track_count; i++)
         written = write_bone(&w, i, &pose->bone_tracks[i]);
     for (size_t i = 0; written && i < pose->morph_track_count; i++)
