@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import os
 from typing import TYPE_CHECKING, Literal
@@ -54,7 +55,8 @@ def frames(
     Yields the frame numbers (n,) float64, and a Skinned of (n,V,3). The next turn of the loop fills
     the same arrays again: copy what you keep. With physics, which takes one core, another thread
     simulates the next frames meanwhile; it has ended when the loop has, also after `break` or an
-    exception.
+    exception, or soon after where Ctrl-C does not wait for it. A forked process that continues the
+    loop of another gets a RuntimeError if that thread was at work when it was forked.
 
     frames: (F,) numbers in any order; None: all of the motion's frame_range.
     chunk: the largest n; None: as many as are fast, 1 MB of positions and normals for each core, and
@@ -132,44 +134,54 @@ def _check_positive(name: str, number: int | None) -> None:
         raise ValueError(f"{name}: {number}, expected at least 1")
 
 
-class _Thread:
-    """Poses on another thread. Queues cost a fifth of concurrent.futures, once per chunk."""
+# Held by threads at work: a program that ends in the middle of a loop waits for them. They add and
+# remove their locks themselves, as Python runs signal handlers in the main thread only.
+_at_work: set[_thread.LockType] = set()
 
-    def __init__(self, pose: _Pose) -> None:
-        from queue import SimpleQueue  # these take a moment to import
-        from threading import Thread
 
-        self._pose = pose
-        self._wanted: SimpleQueue[_Numbers | None] = SimpleQueue()
-        self._posed: SimpleQueue[mmdskin.Pose | BaseException] = SimpleQueue()
-        # A program may end in the middle of a loop: Python waits for other threads before atexit.
-        self._thread = Thread(target=self._work, name="mmdskin-pose", daemon=True)
+def _wait_for_threads() -> None:
+    for lock in list(_at_work):
+        lock.acquire()
 
-    def __enter__(self) -> _Thread:
-        self._thread.start()
-        atexit.register(self._stop)
-        return self
 
-    def __exit__(self, *error: object) -> None:
-        self._stop()
-        atexit.unregister(self._stop)
+atexit.register(_wait_for_threads)
+if hasattr(os, "register_at_fork"):  # the child has none of these threads
+    os.register_at_fork(after_in_child=_at_work.clear)
 
-    def _stop(self) -> None:
-        self._wanted.put(None)
-        self._thread.join()
 
-    def _work(self) -> None:
-        while (numbers := self._wanted.get()) is not None:
-            try:
-                self._posed.put(self._pose(numbers))
-            except BaseException as error:
-                self._posed.put(error)
+class _Ahead:
+    """A pose that another thread computes. That thread waits for nobody and ends by itself, so that
+    an interrupt at any moment leaves nothing behind. threading.Thread would leave itself in a list
+    of the module when it is interrupted while it starts."""
 
-    def begin(self, numbers: _Numbers) -> None:
-        self._wanted.put(numbers)
+    def __init__(self, pose: _Pose, numbers: _Numbers) -> None:
+        self._posed: mmdskin.Pose | BaseException | None = None
+        self._process = os.getpid()
+        self._lock = _thread.allocate_lock()
+        self._lock.acquire()
+        _thread.start_new_thread(self._work, (pose, numbers))
+
+    def _work(self, pose: _Pose, numbers: _Numbers) -> None:
+        _at_work.add(self._lock)
+        try:
+            self._posed = pose(numbers)
+        except BaseException as error:
+            self._posed = error
+        del pose  # before the lock says that this thread has ended
+        _at_work.discard(self._lock)
+        self._lock.release()
+
+    def wait(self) -> None:
+        if self._posed is None and os.getpid() == self._process:
+            with self._lock:
+                pass
 
     def result(self) -> mmdskin.Pose:
-        posed = self._posed.get()
+        posed, self._posed = self._posed, None
+        if posed is None:
+            raise RuntimeError(
+                "frames: this process was forked while another thread simulated; begin a new loop"
+            )
         if isinstance(posed, BaseException):
             raise posed
         return posed
@@ -182,12 +194,14 @@ def _pose_ahead(parts: Iterator[_Numbers], pose: _Pose) -> _Poses:
         return
     # The first on this thread, which Ctrl-C interrupts: physics simulates up to it.
     posed = pose(part)
-    with _Thread(pose) as thread:
-        for following in parts:
-            thread.begin(following)
+    for following in parts:
+        ahead = _Ahead(pose, following)
+        try:
             yield part, posed
-            part, posed = following, thread.result()
-        yield part, posed
+        finally:
+            ahead.wait()
+        part, posed = following, ahead.result()
+    yield part, posed
 
 
 def _run(poses: _Poses, skin: _Skin) -> _Chunks:

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: MIT
 """mmdskin.frames: a dance as a loop, in the memory of a few frames."""
 
+import _thread
 import atexit
+import gc
+import os
+import random
 import signal
 import subprocess
 import sys
-import threading
+import time
 
 import mmdskin
 import numpy as np
@@ -26,9 +30,17 @@ def motion():
 
 @pytest.fixture(autouse=True)
 def no_thread_is_left():
-    before = threading.active_count()
+    before = _thread._count()
     yield
-    assert threading.active_count() == before
+    assert ends_at(before)
+
+
+def ends_at(threads):
+    """Whether there are soon no more threads than these: they end by themselves."""
+    deadline = time.monotonic() + 10
+    while _thread._count() > threads and time.monotonic() < deadline:
+        time.sleep(0.001)
+    return _thread._count() <= threads
 
 
 def gather(loop):
@@ -128,15 +140,89 @@ print(len(next(loop)[0]))
 
 
 def test_a_thread_that_cannot_start_leaves_nothing_behind(model, monkeypatch):
-    def refused(_thread):
+    def refused(*_):
         raise RuntimeError("can't start new thread")
 
     handlers = atexit._ncallbacks()
-    monkeypatch.setattr(threading.Thread, "start", refused)
+    monkeypatch.setattr(_thread, "start_new_thread", refused)
     loop = mmdskin.frames(model, None, [0, 1], chunk=1, physics=True)
     with pytest.raises(RuntimeError, match="can't start new thread"):
         next(loop)
     assert atexit._ncallbacks() == handlers
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
+def test_a_forked_process_that_continues_a_loop_ends():
+    """It has no thread that simulates: an error, or the poses that were ready, but no waiting."""
+    script = """
+import os, sys, time
+import mmdskin
+from physics import chains
+
+def child(wait):
+    loop = mmdskin.frames(chains.load(chains.chain_file()), chains.swing(), range(4000), chunk=1000, physics=True)
+    next(loop)
+    time.sleep(wait)
+    process = os.fork()
+    if process == 0:
+        try:
+            next(loop)
+            print("continued", flush=True)
+            loop.close()
+        except RuntimeError as error:
+            print(error, flush=True)
+        os._exit(0)
+    os.waitpid(process, 0)
+    loop.close()
+
+child(0)
+child(3)
+"""
+    command = [sys.executable, "-c", script]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=env)
+    assert done.returncode == 0, done.stderr
+    first, second = done.stdout.splitlines()
+    assert first == (
+        "frames: this process was forked while another thread simulated; begin a new loop"
+    )
+    assert second == "continued"
+
+
+def test_interrupts_at_any_moment_leave_no_thread_and_no_simulation(model, motion, on_ctrl_c):
+    """Also while the loop starts and ends. The kernel sends the signals, so no other thread does."""
+    if not hasattr(signal, "setitimer"):
+        pytest.skip("this system has no timer that sends a signal")
+
+    class Stop(BaseException):
+        pass
+
+    def stop(*_):
+        raise Stop
+
+    def references():
+        """Each Simulation has one to the model."""
+        gc.collect()
+        return sys.getrefcount(model)
+
+    rng = random.Random(1)
+    before = signal.signal(signal.SIGALRM, stop)
+    threads, alive, interrupted = _thread._count(), references(), 0
+    try:
+        for _ in range(400):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-4, 4e-3))
+                for _ in mmdskin.frames(model, motion, range(6), chunk=1, physics=True):
+                    pass
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except Stop:
+                interrupted += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert interrupted > 50
+    assert ends_at(threads)
+    assert references() == alive
 
 
 def test_an_error_while_posing_ends_the_loop(model, motion):
