@@ -41,13 +41,14 @@ def _only_moved(names: str) -> str:
 
 
 _NAMED = "its name "  # of tracks that the export lists itself
-_REASONS: dict[str, Callable[[str], str]] = {  # how the native module begins a note
-    "left out: no vertex": _unseen,
-    "left out: a rigid body": _simulated,
+# How the native module begins a note; what is lost comes first, what is as usual last.
+_REASONS: dict[str, Callable[[str], str]] = {
+    "scaled, sheared": _scaled,
+    "off its fixed axis": _turned,
     "left out: an earlier bone": _doubled,
     "its rotation is left out": _only_moved,
-    "off its fixed axis": _turned,
-    "scaled, sheared": _scaled,
+    "left out: no vertex": _unseen,
+    "left out: a rigid body": _simulated,
 }
 
 
@@ -109,10 +110,8 @@ def _lines(result: Result) -> list[str]:
             continue
         start = next((start for start in _REASONS if reason.startswith(start)), reason)
         groups.setdefault(start, []).append(bone)
-    return [
-        *result.lines,
-        *(
-            _REASONS[start](listed(names)) if start in _REASONS else f"{listed(names)}: {start}"
-            for start, names in groups.items()
-        ),
+    others = [
+        f"{listed(names)}: {start}" for start, names in groups.items() if start not in _REASONS
     ]
+    known = [text(listed(groups[start])) for start, text in _REASONS.items() if start in groups]
+    return [*result.lines, *others, *known]

@@ -315,14 +315,18 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         for encoding in sorted({source.motion.encoding for source in found} - {"cp932"}):
             text = tr("Names of the motion are read as {encoding}", encoding=encoding)
             self.report({"INFO"}, text)
-        missing = dict.fromkeys(name for source in found for name in source.unmatched.bones)
+        named = {track.name for source in found for track in source.motion.bones}
+        missing = {name for source in found for name in source.unmatched.bones}
         if missing:
             self.report(
-                {"WARNING"},
+                {"INFO"},
                 tr_count(
-                    "1 bone of the motion is missing in the model",
-                    "{count} bones of the motion are missing in the model",
+                    "The model lacks 1 bone of the motion, which is ignored as in MMD; it has the"
+                    " other {found}",
+                    "The model lacks {count} bones of the motion, which are ignored as in MMD; it"
+                    " has the other {found}",
                     count=len(missing),
+                    found=len(named) - len(missing),
                 ),
             )
         return found

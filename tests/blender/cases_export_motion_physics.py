@@ -60,3 +60,19 @@ class Simulated(Keyed):
         tracks = self.exported()
         self.assertTrue(tracks)
         self.assertFalse(tracks.keys() & set(HAIR))
+
+    def test_what_is_lost_is_listed_before_what_mmd_simulates(self):
+        report = addon().export_motion.report
+        notes = (
+            ("髪", "left out: a rigid body moves it"),
+            ("腰", "scaled, sheared or mirrored by up to 1.200, which is lost"),
+            ("袖", "left out: no vertex and no IK depends on it"),
+            ("首", "something new"),
+        )
+        self.simulate()
+        self.exported()
+        motion = addon().blender.native.load().load_motion(self.out)
+        report.write_text([report.Result(self.out, motion, notes=notes, lines=("first",))])
+        lines = bpy.data.texts["MMD Motion Export"].as_string().splitlines()[1:]
+        order = [next(name for name in "首腰袖髪" if name in line) for line in lines[1:] if line]
+        self.assertEqual((lines[0].strip(), order), ("first", list("首腰袖髪")))

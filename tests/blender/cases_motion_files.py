@@ -221,6 +221,14 @@ class Files(imported.Case):
         self.assert_plays()
         self.assert_plays(dance=4, frame=10)
 
+    def test_bones_that_the_model_lacks_are_said_to_be_harmless(self):
+        bones = [motion_file.BoneKey(name, 0, (2, 0, 0)) for name in ("センター", "袖", "裾")]
+        self.write_motion(DANCE, bones=bones)
+        with case.reports() as said:
+            self.play(DANCE)
+        lacks = "Info: The model lacks 2 bones of the motion, which are ignored as in MMD"
+        self.assertTrue(any(lacks in one and "the other 1" in one for one in said), said)
+
     def test_a_simulation_is_outdated_by_a_change_of_any(self):
         def fingerprint():
             found = addon().pose.pose_source.settings_of(self.armature, bpy.context.scene)
