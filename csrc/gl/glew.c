@@ -12,7 +12,10 @@
 #define glGetIntegerv mmd_gl1.GetIntegerv
 #include <src/glew.c>
 
+/* Functions that OpenGL took over from extensions are loaded even if the driver does not list these
+   any more. */
 GLenum mmd_gl_glew_init(void)
 {
+    glewExperimental = GL_TRUE;
     return glewContextInit();
 }

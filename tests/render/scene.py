@@ -47,8 +47,8 @@ def mesh_of(positions, normals, triangles):
     return mesh, mmdskin.Skinned(positions, normals, None)
 
 
-def ball(steps=64, radius=1.0, center=(0, 0, 0)):
-    """(Mesh, Skinned) of a ball of steps by steps quads."""
+def ball_arrays(steps):
+    """Directions to the vertices of a ball of steps by steps quads, and its triangles."""
     down, around = np.mgrid[0 : steps + 1, 0 : steps + 1] * np.pi / steps
     around = around * 2
     normals = np.stack(
@@ -56,7 +56,12 @@ def ball(steps=64, radius=1.0, center=(0, 0, 0)):
     ).reshape(-1, 3)
     a = (np.arange(steps)[:, None] * (steps + 1) + np.arange(steps)).ravel()
     b, c = a + 1, a + steps + 1
-    triangles = np.concatenate([np.stack([a, b, c], 1), np.stack([b, c + 1, c], 1)])
+    return normals, np.concatenate([np.stack([a, b, c], 1), np.stack([b, c + 1, c], 1)])
+
+
+def ball(steps=64, radius=1.0, center=(0, 0, 0)):
+    """(Mesh, Skinned) of a ball."""
+    normals, triangles = ball_arrays(steps)
     return mesh_of(normals * radius + center, normals, triangles)
 
 

@@ -29,12 +29,19 @@ def test_a_library_that_is_not_a_library(tmp_path):
     assert str(path) in python(WITHOUT_GL, **{LIBRARY: str(path)})
 
 
+@needs_egl
+def test_a_missing_library_names_its_package(tmp_path):
+    (tmp_path / "libEGL.so.1").write_text("not a library")
+    reason = python(WITHOUT_GL, LD_LIBRARY_PATH=str(tmp_path), MMDSKIN_EGL="")
+    assert "no EGL library" in reason and "libegl1" in reason, reason
+
+
 @pytest.mark.parametrize(
     "defines, words",
     [
         (["-DDEVICES=0"], ["no device"]),
         (["-DDEVICES=2"], ["device 0", "device 1", "EGL_NOT_INITIALIZED"]),
-        (["-DBIND=0"], ["EGL_NOT_INITIALIZED"]),
+        (["-DBIND=0"], ["EGL_NOT_INITIALIZED", "libegl-mesa0", "libnvidia-gl"]),
         (["-DCLIENT_EXTENSIONS=NULL"], ["EGL_NOT_INITIALIZED"]),
         (['-DCLIENT_EXTENSIONS=""'], ["neither devices nor surfaceless"]),
         (['-DCLIENT_EXTENSIONS="EGL_MESA_platform_surfaceless"'], ["surfaceless", "eglInitialize"]),

@@ -15,9 +15,6 @@ def test_devices_of_all_kinds_give_their_results(wrapper, hardware, switch, pers
     """With and without memory of their own, and buffers that stay mapped. Several passes."""
     python(
         f"""
-        def told(name):
-            return ctypes.c_int.in_dll(driver, name).value
-
         if "{switch}" != "nothing_else":
             tell("{switch}", 1)
         tell("hardware", {hardware})
@@ -39,10 +36,6 @@ def test_devices_of_all_kinds_give_their_results(wrapper, hardware, switch, pers
 
 
 PICTURES = """
-def told(name):
-    return ctypes.c_int.in_dll(driver, name).value
-
-
 one = np.zeros((3, 1), "i4"), np.ones((3, 1), "f4")
 corners = np.float32([[-1, -1, 0], [0, 1, 0], [1, -1, 0]])
 normals = np.tile(np.float32([0, 0, -1]), (3, 1))
