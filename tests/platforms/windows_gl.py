@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """OpenGL drivers under Wine that are too old: mmdskin gives a reason and skins on the CPU.
 
-tests/skin/test_gl.py sets Mesa's variables for a child process; Wine's driver sees only those that
-were set before Wine started, so this starts Wine with them.
+tests/skin/test_gl.py wraps EGL; under Wine, Mesa's variables choose what its driver has, and they must be
+set before Wine starts.
 """
 
 import os
@@ -16,15 +16,16 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/skin")]
 import gl_scripts  # noqa: E402
 
 DRIVERS = [
-    ({"MESA_GL_VERSION_OVERRIDE": version}, ["3.3", version]) for version in ("2.1", "3.0", "3.2")
+    ({"MESA_GL_VERSION_OVERRIDE": version}, ["4.3 needed", version])
+    for version in ("2.1", "3.3", "4.2")
 ] + [
     (
         {
-            "MESA_GL_VERSION_OVERRIDE": "3.3",
+            "MESA_GL_VERSION_OVERRIDE": "4.3",
             "MESA_GLSL_VERSION_OVERRIDE": "110",
             "MESA_SHADER_CACHE_DISABLE": "true",
         },
-        ["does not compile", "GLSL 3.30 is not supported"],
+        ["does not compile", "GLSL 4.30 is not supported"],
     )
 ]
 

@@ -93,6 +93,11 @@ def boxes(*places):
     return mesh_of(positions, normals, triangles)
 
 
+def shows(image, color):
+    """Where a picture has a color, of numbers to 255. OpenGL lets drivers round halves either way."""
+    return (np.abs(image - np.float64(color)) <= 0.5).all(-1)
+
+
 def draw(mesh, skinned, **options):
     options = {"camera": CAMERA, "size": (8, 8)} | options
     return mmdskin.render(mesh, skinned, **options)

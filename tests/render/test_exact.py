@@ -86,5 +86,12 @@ def test_normals_are_those_of_the_corners(picture):
     expected[behind] *= -1
     inside = (shares > 0.02).all(1)
     found = seen.normals[rows, columns]
-    np.testing.assert_allclose(found[inside], expected[inside], atol=1e-3)
+    # A corner may be off by a part of a pixel, which is a longer way on a surface that is seen at a
+    # grazing angle.
+    plane = np.cross(b - a, c - a)
+    facing = np.abs((plane * directions).sum(1))
+    facing /= np.linalg.norm(plane, axis=1) * np.linalg.norm(directions, axis=1)
+    off = np.abs(found - expected).max(1)
+    assert (off <= 1e-3 / facing)[inside].all()
+    assert np.median(off[inside]) <= 1e-4
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-6)

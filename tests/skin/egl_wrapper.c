@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -27,14 +28,19 @@ int reset_reason = 0;          /* what it says of one; 0: only that calls are lo
 int no_notification = 0;       /* whether contexts cannot be made to tell of a reset */
 int no_restart = 0;            /* whether no context can be made after that */
 int contexts_made = 0;         /* so far */
-int nameless = 0;              /* whether it does not report its name, as after a lost context */
+int refuse_shaders = 0;        /* whether none compiles */
+int old_version = 0; /* whether it makes no contexts of OpenGL 4, and says that it has 3.3 */
+int nameless = 0;    /* whether it does not report its name, as after a lost context */
 
 enum {
     EGL_NONE = 0x3038,
     EGL_RESET_NOTIFICATION_STRATEGY = 0x31BD,
     GL_CONTEXT_LOST = 0x0507,
+    EGL_CONTEXT_MAJOR_VERSION = 0x3098,
     GL_VENDOR = 0x1F00,
     GL_RENDERER = 0x1F01,
+    GL_VERSION = 0x1F02,
+    GL_COMPILE_STATUS = 0x8B81,
     GL_MAP_PERSISTENT_BIT = 0x40,
     GL_MAX_TEXTURE_BUFFER_SIZE = 0x8C2B,
     GL_TIMEOUT_EXPIRED = 0x911B,
@@ -47,6 +53,7 @@ static void (*real_get_integerv)(unsigned name, int *value);
 static const unsigned char *(*real_get_string)(unsigned name);
 static void *(*real_map_buffer_range)(unsigned target, ptrdiff_t first, ptrdiff_t size,
                                       unsigned access);
+static void (*real_get_shaderiv)(unsigned shader, unsigned name, int *value);
 static void (*real_gen_textures)(int count, unsigned *textures);
 static void (*real_delete_textures)(int count, const unsigned *textures);
 static void (*real_copy_buffer)(unsigned from, unsigned to, ptrdiff_t first, ptrdiff_t target,
@@ -70,7 +77,23 @@ static const unsigned char *get_string(unsigned name)
 {
     if (nameless && (name == GL_VENDOR || name == GL_RENDERER))
         return NULL;
+    if (old_version && name == GL_VERSION)
+        return (const unsigned char *)"3.3.0 of the test";
     return hardware && name == GL_RENDERER ? (const unsigned char *)"GPU" : real_get_string(name);
+}
+
+static void get_shaderiv(unsigned shader, unsigned name, int *value)
+{
+    real_get_shaderiv(shader, name, value);
+    if (refuse_shaders && name == GL_COMPILE_STATUS)
+        *value = 0;
+}
+
+/* As NVIDIA's driver words it. */
+static void get_shader_info_log(unsigned shader, int size, int *length, char *log)
+{
+    (void)shader, (void)length;
+    snprintf(log, (size_t)size, "\nCompute info\n------------\n0(1) : error C0201: no\nmore\n");
 }
 
 static int lost;              /* whether the current context is */
@@ -179,8 +202,9 @@ void *eglCreateContext(void *display, void *config, void *share, const int *attr
     *(void **)&real_create_context = dlsym(RTLD_NEXT, "eglCreateContext");
     if (no_restart && contexts_made)
         return NULL;
-    for (const int *name = attributes; no_notification && *name != EGL_NONE; name += 2)
-        if (*name == EGL_RESET_NOTIFICATION_STRATEGY)
+    for (const int *name = attributes; name && *name != EGL_NONE; name += 2)
+        if ((no_notification && *name == EGL_RESET_NOTIFICATION_STRATEGY) ||
+            (old_version && *name == EGL_CONTEXT_MAJOR_VERSION && name[1] > 3))
             return NULL;
     contexts_made++;
     lost = 0;
@@ -203,6 +227,12 @@ function eglGetProcAddress(const char *name)
         *(function *)&real_get_string = real;
         return (function)get_string;
     }
+    if (strcmp(name, "glGetShaderiv") == 0) {
+        *(function *)&real_get_shaderiv = real;
+        return (function)get_shaderiv;
+    }
+    if (strcmp(name, "glGetShaderInfoLog") == 0 && refuse_shaders)
+        return (function)get_shader_info_log;
     if (strcmp(name, "glGetError") == 0) {
         *(function *)&real_get_error = real;
         return (function)get_error;
