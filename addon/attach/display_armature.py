@@ -131,7 +131,8 @@ def attach(
     constraint.inverse_matrix = place.inverted_safe()
     if snap:
         location, rotation, _ = place.decompose()
-        there = Matrix.LocRotScale(location, rotation, tuple(now.to_scale()))
+        size: Any = now.to_scale()
+        there = Matrix.LocRotScale(location, rotation, size)
         constraint.inverse_matrix @= there @ now.inverted_safe()
     return constraint
 

@@ -2,15 +2,16 @@
 """Hair and clothes moved by the model's rigid bodies, for a motion or an armature's keyframes.
 
 `simulation` computes them frame by frame, for bakes and imports of motions. The preview can jump to
-any frame, so it plays a file that Simulate (`operators`) wrote and `cache` reads (`playback`). Bakes of
-an armature's own keyframes (`keyed`) do the same.
+any frame, so it plays a file that Simulate (`operators`; several models: `together`) wrote and `cache`
+reads (`playback`). Bakes of an armature's own keyframes (`keyed`) do the same.
 """
 
-from . import keyed, operators, playback
+from . import keyed, operators, playback, together
 
 
 def register() -> None:
     operators.register()
+    together.register()
     keyed.register()
     playback.register()
 
@@ -18,4 +19,5 @@ def register() -> None:
 def unregister() -> None:
     playback.unregister()
     keyed.unregister()
+    together.unregister()
     operators.unregister()

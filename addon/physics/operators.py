@@ -14,7 +14,7 @@ from ..blender.user_error import UserError
 from ..operators import modal_job
 from ..operators.editing import Edit, editing
 from ..operators.model_operator import ModelOperator
-from ..pose import pose_source
+from ..pose import physics_settings, pose_source
 from ..scene import path_notes, scene_model, setting_paths
 from . import cache, group, key_inputs, runs
 
@@ -92,11 +92,7 @@ def _member(model: scene_model.SceneModel, context: bpy.types.Context) -> group.
         raise scene_model.needs_override(model.name)
     settings = pose_source.settings_of(model.armature, context.scene)
     if settings is None or settings.physics is None:
-        raise UserError(
-            "'{name}' has no physics to simulate: set Pose Source to MMD's IK or"
-            " Motion File, and turn Physics on",
-            name=model.name,
-        )
+        raise physics_settings.nothing_to_simulate(model.name)
     opened = pose_source.load(model.armature, settings)
     if not len(key_inputs.moved_bones(opened.rig.pmx)) and not settings.physics.group:
         raise UserError(

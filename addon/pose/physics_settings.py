@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..blender import native
+from ..blender.user_error import UserError
 from . import gravity_keys
 
 if TYPE_CHECKING:
@@ -72,6 +73,15 @@ class Settings(NamedTuple):
 def is_simulated(settings: Any) -> bool:
     """Whether a model with these properties has physics."""
     return settings.physics and settings.source in {"IK", "MOTION"}
+
+
+def nothing_to_simulate(name: str) -> UserError:
+    """The error for a model without physics."""
+    return UserError(
+        "'{name}' has no physics to simulate: set Pose Source to MMD's IK or Motion File, and"
+        " turn Physics on",
+        name=name,
+    )
 
 
 def moved_bones(pmx: "mmdskin.Model") -> set[int]:

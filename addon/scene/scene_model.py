@@ -30,6 +30,8 @@ def model_of(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer) -> S
         if model.meshes:
             return model
     if armature is None:
+        for shown in instanced(obj):
+            raise _is_instance(obj, shown)
         name = (root or obj).name
         raise UserError("'{name}' has no armature: select an object of an MMD model", name=name)
     model = _described(armature, root, view_layer)
@@ -40,6 +42,21 @@ def model_of(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer) -> S
             armature=armature.name,
         )
     return model
+
+
+def _is_instance(obj: bpy.types.Object, model: SceneModel) -> UserError:
+    """The error for an object that shows a model as an instance of a collection."""
+    if model.armature is not None and model.armature.library:
+        return UserError(
+            "'{name}' is an instance of the linked model '{model}': use Make Library Override first",
+            name=obj.name,
+            model=model.name,
+        )
+    return UserError(
+        "'{name}' is an instance of '{model}': select the model itself",
+        name=obj.name,
+        model=model.name,
+    )
 
 
 def models_without_armature(objects: Iterable[bpy.types.Object | None]) -> list[SceneModel]:

@@ -20,6 +20,8 @@ class MMDSKIN_MT_model(bpy.types.Menu):
             "look",
             "standard_colors",
             "simulate",
+            "simulate_together",
+            "simulate_alone",
             "mirror_pose",
             "flip_sliders",
             "show_pose",

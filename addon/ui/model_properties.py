@@ -83,11 +83,6 @@ def _cache_changed(settings: Any, context: bpy.types.Context) -> None:
     _motion_changed(settings, context)
 
 
-def _groups(settings: Any, context: bpy.types.Context, text: str) -> list[str]:
-    names = (obj.mmdskin.physics_group for obj in bpy.data.objects if obj.type == "ARMATURE")
-    return sorted({name for name in names if name})
-
-
 def _deformation_changed(settings: Any, context: bpy.types.Context) -> None:
     settings.id_data.update_tag()  # drivers of live meshes depend on the armature
 
@@ -134,7 +129,6 @@ class MMDSKIN_PG_model(
         description="Models with the same name here collide with each other, so that hands move each"
         " other's hair. Simulate then simulates all of them; if empty, the model is simulated alone",
         update=_group_changed,
-        search=_groups,
         **_SETTING,
     )
     physics_cache: StringProperty(

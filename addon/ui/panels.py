@@ -23,6 +23,7 @@ from ..mmd_look.operators import MMDSKIN_OT_look, MMDSKIN_OT_standard_colors
 from ..operators import properties
 from ..physics import cache
 from ..physics.operators import MMDSKIN_OT_simulate
+from ..physics.together import MMDSKIN_OT_simulate_alone, MMDSKIN_OT_simulate_together
 from ..pose import ik_source, physics_settings, pose_source
 from ..preview import single_user, switch, tick
 from ..preview.operators import MMDSKIN_OT_preview
@@ -388,6 +389,7 @@ def _pose_source(
         others = ", ".join(_simulated_with(armature, scene))
         if others:
             _wrapped(layout, tr("Simulated together with {names}", names=others), width)
+            layout.operator(MMDSKIN_OT_simulate_alone.bl_idname, icon="UNLINKED")
         _button(layout, MMDSKIN_OT_simulate, model, "PHYSICS")
         trouble = MMDSKIN_OT_simulate.unavailable(model)
         if not trouble and any(switch.is_live(obj) for obj in model.meshes):
@@ -423,7 +425,8 @@ def _more_physics(
         emboss=False,
     )
     if settings.physics_more:
-        _settings(layout, settings, [*physics_settings.MORE, "physics_group"], width)
+        _settings(layout, settings, list(physics_settings.MORE), width)
+        layout.operator(MMDSKIN_OT_simulate_together.bl_idname, icon="LINKED")
 
 
 def _summary(obj: bpy.types.Object, armature: bpy.types.Object) -> _Summary:

@@ -25,6 +25,17 @@ class Refused(case.Case):
         scene.select(prop)
         self.assert_refused("'cup' has no armature")
 
+    def test_an_instance_says_what_to_select(self):
+        collection = bpy.data.collections.new("cast")
+        bpy.context.scene.collection.children.link(collection)
+        for obj in (self.scene.root, *self.scene.root.children_recursive):
+            collection.objects.link(obj)
+        instance = bpy.data.objects.new("inst", None)
+        instance.instance_type, instance.instance_collection = "COLLECTION", collection
+        bpy.context.scene.collection.objects.link(instance)
+        scene.select(instance)
+        self.assert_refused("'inst' is an instance of 'model': select the model itself")
+
     def test_root_without_armature(self):
         root = bpy.data.objects.new("empty root", None)
         root["mmd_type"] = scene.KINDS["ROOT"]

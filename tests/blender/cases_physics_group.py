@@ -9,6 +9,7 @@ import case
 import fingerprint
 import numpy as np
 import scene
+from cases_panel import redraw
 from files import pmx_file
 from keyed_physics import BAR, Keyed, addon, dressed
 
@@ -228,6 +229,51 @@ class Reopened(Group):
         self.put(self.place)
         self.assert_close(scene.evaluated_positions(self.mesh), expected, 0)
         self.assertEqual(case.physics_troubles(), [])
+
+
+class Chosen(Group):
+    """The group is chosen by selection."""
+
+    def groups(self):
+        return [armature.mmdskin.physics_group for armature in self.armatures]
+
+    def select(self, *objects):
+        scene.select(objects[0])
+        for obj in objects:
+            obj.select_set(True)
+
+    def test_selected_models_are_simulated_together_and_alone_again(self):
+        for armature in self.armatures:
+            armature.mmdskin.physics_group = ""
+        self.select(self.mesh, self.other.parent)  # any objects of the models
+        self.assertEqual(bpy.ops.mmdskin.simulate_together(), {"FINISHED"})
+        self.assertEqual(len({*self.groups(), ""}), 2)
+        drawn = redraw(self.mesh)
+        self.assertIn(f"Simulated together with {self.other.parent.name}", drawn)
+        self.simulate()
+        self.assert_both()
+        self.assertIn(("mmdskin.simulate_alone", None), drawn)
+        self.assertEqual(bpy.ops.mmdskin.simulate_alone(), {"FINISHED"})
+        self.assertEqual(self.groups(), ["", ""])
+        self.assertNotIn(("mmdskin.simulate_alone", None), redraw(self.mesh))
+
+    def test_a_model_joins_the_group_of_another(self):
+        self.armature.mmdskin.physics_group = ""
+        self.select(self.mesh, self.other_mesh)
+        bpy.ops.mmdskin.simulate_together()
+        self.assertEqual(self.groups(), ["二人", "二人"])
+
+    def test_what_cannot_be_is_refused_and_changes_nothing(self):
+        self.armature.mmdskin.physics_group = ""
+        self.select(self.mesh, self.armature)
+        before = self.groups()
+        with self.assertRaisesRegex(RuntimeError, "Select two or more models"):
+            bpy.ops.mmdskin.simulate_together()
+        self.armature.mmdskin.physics = False
+        self.select(self.mesh, self.other_mesh)
+        with self.assertRaisesRegex(RuntimeError, "has no physics to simulate"):
+            bpy.ops.mmdskin.simulate_together()
+        self.assertEqual(self.groups(), before)
 
 
 class Elsewhere(Group):

@@ -216,6 +216,10 @@ class LinkedPanel(Linked):
         drawn = redraw(empty)
         self.assertIn("model: Shows the model of 'library.blend', live", said(drawn))
         self.assertIn(("mmdskin.make_override", None), drawn)
+        with self.assertRaisesRegex(
+            RuntimeError, "linked model 'model': use Make Library Override"
+        ):
+            bpy.ops.mmdskin.bake()
 
     def test_mmd_skinning_cannot_be_switched(self):
         self.bring(link=True)

@@ -108,13 +108,15 @@ def test_simulate_together(blender, folder):
     for number in (1, 2):
         blender.click(".mmdskin.physics")
         blender.wait_for(f"sum(s.physics for s in {settings}) == {number}")
-        blender.click(".mmdskin.physics_more", columns=[0.25])
-        blender.fresh(30)
-        blender.enter(".mmdskin.physics_group", "pair", "VIEW_3D", "UI")
-        blender.wait_for(f"sum(s.physics_group == 'pair' for s in {settings}) == {number}")
         if number == 1:
             blender.click_at(*blender.ask("on_display((-0.5, 0, 1.2))"))
             blender.fresh(20)
+    blender.click(".mmdskin.physics_more", columns=[0.25])
+    blender.fresh(30)
+    blender.key("a")
+    blender.click("mmdskin.simulate_together")
+    groups = f"{{s.physics_group for s in {settings}}}"
+    blender.wait_for(f"len({groups}) == 1 and {groups} != {{''}}")
     blender.picture("together")
     blender.click("mmdskin.simulate")
     blender.wait_for(f"all(s.physics_cache for s in {settings})")

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The operators Simulate Together and Simulate Alone: which models touch each other."""
+
+import contextlib
+from typing import Any
+
+import bpy
+
+from ..blender import registration
+from ..blender.translations import tr_count
+from ..blender.user_error import UserError, cancelled
+from ..operators.editing import Edit, editing
+from ..operators.model_operator import ModelOperator
+from ..pose import physics_settings
+from ..scene import scene_model
+from ..scene.scene_model import SceneModel
+
+
+class _Grouping:
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return ModelOperator.poll.__func__(cls, context)
+
+
+class MMDSKIN_OT_simulate_together(_Grouping, bpy.types.Operator):
+    """Let the selected models touch each other, so that hands move each other's hair. Simulate then \
+simulates all of them"""
+
+    bl_idname = "mmdskin.simulate_together"
+    bl_label = "Simulate Together"
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        try:
+            models = _selected(context)
+            if len(models) < 2:
+                raise UserError("Select two or more models to simulate them together")
+            with editing(models, _check) as edit:
+                name = _group_of(models)
+                for model in models:
+                    _set_group(edit, model.armature, name)
+        except UserError as error:
+            return cancelled(self, error)
+        text = tr_count(
+            "1 model is simulated together",
+            "{count} models are simulated together: use Simulate",
+            len(models),
+        )
+        self.report({"INFO"}, text)
+        return {"FINISHED"}
+
+
+class MMDSKIN_OT_simulate_alone(_Grouping, bpy.types.Operator):
+    """Let the model touch no other one"""
+
+    bl_idname = "mmdskin.simulate_alone"
+    bl_label = "Simulate Alone"
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        try:
+            model = scene_model.model_of(context.active_object, context.view_layer)
+            name = model.armature.mmdskin.physics_group
+            with editing([model], lambda one: scene_model.check_editable(one.armature)) as edit:
+                _set_group(edit, model.armature, "")
+                left = [armature for armature in _armatures() if _is_in(armature, name)]
+                if len(left) == 1:
+                    _set_group(edit, left[0], "")
+        except UserError as error:
+            return cancelled(self, error)
+        return {"FINISHED"}
+
+
+def _selected(context: bpy.types.Context) -> list[SceneModel]:
+    """The models of the selected objects, that of the active one first."""
+    found: dict[bpy.types.Object | None, SceneModel] = {}
+    for obj in (context.active_object, *context.selected_objects):
+        with contextlib.suppress(UserError):
+            model = scene_model.model_of(obj, context.view_layer)
+            found.setdefault(model.armature, model)
+    return list(found.values())
+
+
+def _check(model: SceneModel) -> None:
+    scene_model.check_editable(model.armature)
+    if not physics_settings.is_simulated(model.armature.mmdskin):
+        raise physics_settings.nothing_to_simulate(model.name)
+
+
+def _group_of(models: list[SceneModel]) -> str:
+    """The group of one of the models, else a new one."""
+    for model in models:
+        if name := model.armature.mmdskin.physics_group:
+            return name
+    taken = {armature.mmdskin.physics_group for armature in _armatures()}
+    name, number = models[0].name, 1
+    while name in taken:
+        name, number = f"{models[0].name} {number}", number + 1
+    return name
+
+
+def _set_group(edit: Edit, armature: bpy.types.Object, name: str) -> None:
+    settings = armature.mmdskin
+    edit.on_failure(setattr, settings, "physics_group", settings.physics_group)
+    settings.physics_group = name
+
+
+def _is_in(armature: bpy.types.Object, name: str) -> bool:
+    return bool(name) and armature.mmdskin.physics_group == name
+
+
+def _armatures() -> list[bpy.types.Object]:
+    return [obj for obj in bpy.data.objects if obj.type == "ARMATURE"]
+
+
+register, unregister = registration.functions(
+    MMDSKIN_OT_simulate_together, MMDSKIN_OT_simulate_alone
+)
