@@ -239,15 +239,38 @@ class Rig:
             self.append_t[i] = np.float32(wanted.ratio) * moved
 
 
+def settles(bones):
+    """Whether a still pose stays after some evaluations: no append depends on itself."""
+    reads = {}
+    for i, bone in enumerate(bones):
+        wanted = bone.append
+        if not wanted or wanted.source in (-1, i) or not (wanted.rotation or wanted.translation):
+            continue
+        reads[i] = [wanted.source]
+        while wanted.local and bones[reads[i][-1]].parent >= 0:
+            reads[i].append(bones[reads[i][-1]].parent)
+    left = set(reads)
+    while left:
+        ready = {i for i in left if not left.intersection(reads[i])}
+        if not ready:
+            return False
+        left -= ready
+    return True
+
+
 def worlds(model, translations, rotations, sliders=None, pi=ROUNDED_PI):
     """World matrices (B,4,4) of local values, without IK."""
     rig = Rig(model.bones, *own_values(model, translations, rotations, sliders), pi)
     order = evaluation_order(model.bones)
     for i in order:
         rig.place(i)
-    for i in order:
-        rig.append(i)
-        rig.place(i)
+    for _ in order if settles(model.bones) else (1,):
+        before = rig.append_t.tobytes(), rig.append_q.tobytes()
+        for i in order:
+            rig.append(i)
+            rig.place(i)
+        if before == (rig.append_t.tobytes(), rig.append_q.tobytes()):
+            break
     return rig.world
 
 

@@ -25,10 +25,7 @@ bool mmd_inverse_pose_init(mmd_arena *arena, const mmd_rig *rig, mmd_inverse_pos
     inverse->morph_translations = mmd_arena_alloc(arena, n, sizeof *inverse->morph_translations);
     inverse->morph_rotations = mmd_arena_alloc(arena, n, sizeof *inverse->morph_rotations);
     inverse->weights = mmd_arena_alloc(arena, rig->morph_count, sizeof *inverse->weights);
-    inverse->rank = mmd_arena_alloc(arena, n, sizeof *inverse->rank);
-    for (size_t i = 0; inverse->rank && i < n; i++)
-        inverse->rank[rig->order[i]] = (int32_t)i;
-    return mmd_pose_state_init(arena, rig, &inverse->state) && inverse->order && inverse->rank &&
+    return mmd_pose_state_init(arena, rig, &inverse->state) && inverse->order &&
            inverse->morph_translations && inverse->morph_rotations && inverse->weights;
 }
 
@@ -119,14 +116,7 @@ static void invert_bone(mmd_inverse_pose *inverse, int32_t index, const double r
     mmd_quat_multiply(parent_inverse, rotation, q);
     mmd_quat_rotate(parent_inverse, from_parent, t);
     if (bone->source >= 0) {
-        mmd_pose_bone *source = &state->bones[bone->source], kept = *source;
-        /* mmd_pose() has not evaluated the append of a source that comes later. */
-        if (inverse->rank[bone->source] > inverse->rank[index]) {
-            memset(source->append_translation, 0, sizeof source->append_translation);
-            mmd_quat_identity(source->append_rotation);
-        }
         mmd_pose_state_append(state, index);
-        *source = kept;
         mmd_quat_conjugate(at->append_rotation, inverted);
         mmd_quat_multiply(q, inverted, q);
     }

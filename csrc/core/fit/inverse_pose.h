@@ -13,7 +13,6 @@
 typedef struct mmd_inverse_pose {
     mmd_pose_state state;
     const int32_t *order;
-    int32_t *rank; /* (B,) index in the evaluation order of mmd_pose() */
     double (*morph_translations)[3], (*morph_rotations)[4];
     float *weights; /* (M,) after groups and flips */
 } mmd_inverse_pose;

@@ -180,6 +180,11 @@ static void evaluate_before_physics(mmd_poser *poser, const mmd_pose_job *job, c
     const mmd_rig *rig = poser->pose.rig;
     for (size_t i = 0; rig->reads_later_layer && i < rig->bone_count; i++)
         mmd_pose_state_update(&poser->pose, rig->order[i]);
+    for (size_t i = 0; i < rig->early_count; i++)
+        if (rig->early[i] < 0)
+            mmd_pose_state_update(&poser->pose, ~rig->early[i]);
+        else if (!fixed || !fixed[rig->early[i]])
+            mmd_pose_state_append(&poser->pose, rig->early[i]);
     for (size_t i = 0; i < rig->layers_before_physics; i++)
         evaluate_layer(&poser->pose, &rig->layers[i], solvers_on(poser, job), fixed);
 }

@@ -108,6 +108,79 @@ static void find_local_reads(mmd_rig *rig, sort_key *keys)
     }
 }
 
+/* The values of bones that appends read, as nodes of a graph: 2 bone is the bone's append, 2 bone +
+   1 its world transform. The k-th of the two that a node depends on; -1: none. */
+static int32_t prerequisite(const mmd_rig *rig, int32_t node, int k)
+{
+    const mmd_rig_bone *bone = &rig->bones[node / 2];
+    if (node % 2 && k == 0)
+        return bone->parent < 0 ? -1 : 2 * bone->parent + 1;
+    if (node % 2)
+        return bone->source < 0 ? -1 : node - 1;
+    if (k == 1)
+        return -1;
+    if (bone->append & MMD_APPEND_LOCAL)
+        return 2 * bone->source + 1;
+    return rig->bones[bone->source].source < 0 ? -1 : 2 * bone->source;
+}
+
+/* Adds what a node depends on, then the node, to the early values. False if it depends on itself.
+   States: 0 new; 1 to 3 on the stack, of its two prerequisites one less is visited; 4 added. */
+static bool add_early(mmd_rig *rig, int32_t node, uint8_t *states, int32_t *stack)
+{
+    size_t depth = 0;
+    if (states[node] == 0)
+        states[stack[depth++] = node] = 1;
+    while (depth) {
+        node = stack[depth - 1];
+        if (states[node] == 3) {
+            rig->early[rig->early_count++] = node % 2 ? ~(node / 2) : node / 2;
+            states[node] = 4;
+            depth--;
+            continue;
+        }
+        int32_t next = prerequisite(rig, node, states[node]++ - 1);
+        if (next >= 0 && states[next] == 0)
+            states[stack[depth++] = next] = 1;
+        else if (next >= 0 && states[next] != 4)
+            return false;
+    }
+    return true;
+}
+
+/* Appends whose source is evaluated later and appends itself, or is placed by bones that do. */
+static bool find_early(mmd_rig *rig, mmd_arena *temporary)
+{
+    size_t n = rig->bone_count;
+    uint8_t *states = mmd_arena_alloc(temporary, 2 * n, sizeof *states);
+    int32_t *stack = mmd_arena_alloc(temporary, 2 * n, sizeof *stack);
+    bool *seen = mmd_arena_alloc(temporary, n, sizeof *seen);
+    bool *placed = mmd_arena_alloc(temporary, n, sizeof *placed); /* by appends */
+    if (!states || !stack || !seen || !placed)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const mmd_rig_bone *bone = &rig->bones[rig->order[i]];
+        placed[rig->order[i]] = bone->source >= 0 || (bone->parent >= 0 && placed[bone->parent]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const mmd_rig_bone *bone = &rig->bones[rig->order[i]];
+        bool local = bone->append & MMD_APPEND_LOCAL;
+        seen[rig->order[i]] = true;
+        if (bone->source < 0 || seen[bone->source] ||
+            !(local ? placed[bone->source] : rig->bones[bone->source].source >= 0))
+            continue;
+        if (!rig->early)
+            rig->early = mmd_arena_alloc(&rig->arena, 2 * n, sizeof *rig->early);
+        if (!rig->early)
+            return false;
+        if (!add_early(rig, 2 * bone->source + local, states, stack)) {
+            rig->early_count = 0;
+            return true;
+        }
+    }
+    return true;
+}
+
 static bool find_order(mmd_rig *rig, mmd_arena *temporary)
 {
     size_t n = rig->bone_count;
@@ -202,8 +275,8 @@ mmd_rig *mmd_rig_new(const mmd_model *model, mmd_error *err)
         rig->model = model;
         rig->bone_count = model->bone_count;
         rig->morph_count = model->morph_count;
-        built =
-            copy_bones(rig) && find_order(rig, &temporary) && mmd_rig_solvers_find(rig, &temporary);
+        built = copy_bones(rig) && find_order(rig, &temporary) && find_early(rig, &temporary) &&
+                mmd_rig_solvers_find(rig, &temporary);
     }
     mmd_arena_free(&temporary);
     if (built)

@@ -91,6 +91,10 @@ struct mmd_rig {
     size_t final_update_count;
     int32_t *final_update;  /* in evaluation order: docs/mmd-behavior.md#ik-settle */
     bool reads_later_layer; /* an append or a solver reads a bone of a layer evaluated later */
+    /* What to evaluate first in a frame, for appends that read ones evaluated later: the append of
+       a bone, or as ~bone its world transform. docs/mmd-behavior.md#append-later. */
+    size_t early_count;
+    int32_t *early;
 };
 
 /* (B,) parents and append sources before what depends on them; cycles of sources are cut where they

@@ -335,17 +335,20 @@ static void find_first_inner(const mmd_rig *rig, mmd_rig_solver *solver, const g
 }
 
 /* The refresh set, all moving bones without the effectors of other solvers, and its inner bones.
-   Subtracts the number of moving bones from `budget`. */
+   Early appends come first. Subtracts the number of moving bones from `budget`. */
 static bool find_refresh_set(mmd_rig *rig, mmd_rig_solver *solver, const graph *g, double *budget)
 {
     size_t count = find_moving(rig, solver, g);
-    *budget -= (double)count;
+    *budget -= (double)(count + rig->early_count);
     find_inner(rig, solver, g);
-    solver->refresh = mmd_arena_alloc(&rig->arena, count, sizeof *solver->refresh);
-    solver->inner = mmd_arena_alloc(&rig->arena, count, sizeof *solver->inner);
+    size_t most = count + rig->early_count;
+    solver->refresh = mmd_arena_alloc(&rig->arena, most, sizeof *solver->refresh);
+    solver->inner = mmd_arena_alloc(&rig->arena, most, sizeof *solver->inner);
     bool allocated = solver->refresh && solver->inner;
-    for (size_t i = 0; allocated && i < count; i++) {
-        int32_t bone = g->found[i];
+    for (size_t i = 0; allocated && i < most; i++) {
+        int32_t bone = i < rig->early_count ? rig->early[i] : g->found[i - rig->early_count];
+        if (bone < 0 || !(g->marks[bone] & MOVES))
+            continue;
         if (g->roles[bone] & IS_EFFECTOR && bone != solver->effector && !(g->marks[bone] & LINK)) {
             g->roles[bone] |= IS_STALE;
             continue;
