@@ -15,14 +15,21 @@ from . import ADDON, blender_versions
 CONTEXT = "MMD Skin"  # of the names of properties and panels
 READER = "Reader"  # the context of the native module's messages about files
 
+_ESCAPES = {code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(127, 160))}
 _FORMER = {"zh_CN": "zh_HANS"}  # name of a language before Blender 4.0: its name now
 _languages = languages.load()
 _locale = ""  # the user's; "" if sentences stay English
 
 
 def tr(sentence: str, /, **values: object) -> str:
-    """The sentence in the user's language with its {fields} filled in; on any thread."""
-    return texts().get(sentence, sentence).format(**values)
+    """The sentence in the user's language with its {fields} filled in; on any thread.
+
+    Blender prints reports: what would control a terminal in the name of a file is escaped."""
+    shown = {
+        name: str(value).translate(_ESCAPES) if isinstance(value, (str, Exception)) else value
+        for name, value in values.items()
+    }
+    return texts().get(sentence, sentence).format(**shown)
 
 
 class Sentence:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Errors of the command line."""
 
+from mmdskin.printable import printable
+
 
 class CommandError(Exception):
     """An error that is shown as it is, in one line, with the exit status."""
@@ -11,6 +13,7 @@ class CommandError(Exception):
 
 
 def warn(text: str) -> None:
+    """In one line on stderr, as all errors are shown, too."""
     import sys
 
-    print("mmdskin:", " ".join(text.split()), file=sys.stderr)
+    print("mmdskin:", printable(" ".join(text.split())), file=sys.stderr)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import mmdskin
 from mmdskin import command_input
 from mmdskin.command_error import CommandError, warn
+from mmdskin.printable import printable
 from mmdskin.texture_files import texture_paths
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def _text(found: Mapping[str, Any]) -> str:
         shown = _bounds(value) if key == "bounds" else _value(value)
         if key not in ("file", "kind", "name") and shown not in ("", "0"):
             lines.append(f"  {key.replace('_', ' '):21} {shown}")
-    return "\n".join(lines)
+    return "\n".join(map(printable, lines))
 
 
 def _bounds(bounds: list[list[float]]) -> str:

@@ -70,7 +70,7 @@ def _open_closed_streams() -> None:
 
 
 def _fail(text: str, status: int = 1) -> int:
-    print("mmdskin:", " ".join(text.split()), file=sys.stderr)
+    warn(text)
     return status
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mmdskin.printable import printable
+
 
 def _chunk(name: bytes, data: bytes) -> bytes:
     checksum = zlib.crc32(name + data)
@@ -25,12 +27,15 @@ def png(image: NDArray[np.uint8]) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*chunk) for chunk in chunks.items())
 
 
+def _text(value: Any) -> str:
+    return html.escape(printable(str(value)))
+
+
 def _table(title: str, rows: dict[str, Any]) -> str:
     cells = "".join(
-        f"<tr><th>{html.escape(name)}</th><td>{html.escape(str(value))}</td></tr>"
-        for name, value in rows.items()
+        f"<tr><th>{_text(name)}</th><td>{_text(value)}</td></tr>" for name, value in rows.items()
     )
-    return f"<table><caption>{html.escape(title)}</caption>{cells}</table>"
+    return f"<table><caption>{_text(title)}</caption>{cells}</table>"
 
 
 def model_html(model: Any) -> str:

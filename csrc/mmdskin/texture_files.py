@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mmdskin.printable import printable
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -34,7 +36,9 @@ def load_textures(
         if model.path is None:
             raise ValueError("folder: needed, as the model was not loaded from a path")
         folder = os.path.dirname(model.path)
-    return read_textures(model, os.fspath(folder), lambda text: warnings.warn(text, stacklevel=3))
+    return read_textures(
+        model, os.fspath(folder), lambda text: warnings.warn(printable(text), stacklevel=3)
+    )
 
 
 def texture_paths(model: Model, folder: str) -> dict[int, str | None]:

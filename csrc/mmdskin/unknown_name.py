@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mmdskin.printable import printable
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -38,7 +40,8 @@ class UnknownNameError(KeyError):
         shown = {_fold(name): name if self._english else one.name for name, one in named if name}
         nearest = ", ".join(f'"{name}"' for name in _similar(_fold(self.args[0]), shown))
         missing = f'no {self._item} "{self.args[0]}"'
-        return f"{missing}; nearest: {nearest}" if nearest else f"{missing} and no similar name"
+        end = f"; nearest: {nearest}" if nearest else " and no similar name"
+        return printable(missing + end)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Without the records."""

@@ -3,23 +3,51 @@
    UnknownNameError. */
 #include "python/exceptions.h"
 
+#include <stdio.h>
 #include <string.h>
 
-/* Bytes of names that are not characters, which the core has as surrogates, become U+FFFD: three
-   bytes each. */
+/* Whether a character in UTF-8 would control a terminal, and how many bytes it has: C0, DEL, C1,
+   and marks of lines and directions, as in the package's printable.py. */
+static size_t control_size(const uint8_t *c)
+{
+    if (c[0] < 0x20 || c[0] == 0x7F)
+        return 1;
+    if (c[0] == 0xC2 && c[1] >= 0x80 && c[1] <= 0x9F)
+        return 2;
+    bool marks = c[0] == 0xE2 && c[1] == 0x80 && (c[2] == 0x8E || c[2] == 0x8F);
+    bool lines = c[0] == 0xE2 && c[1] == 0x80 && c[2] >= 0xA8 && c[2] <= 0xAE;
+    bool isolates = c[0] == 0xE2 && c[1] == 0x81 && c[2] >= 0xA6 && c[2] <= 0xA9;
+    return marks || lines || isolates ? 3 : 0;
+}
+
+static bool is_surrogate(const uint8_t *c)
+{
+    return c[0] == 0xED && (c[1] & 0xFE) == 0xB2 && c[2];
+}
+
+/* Bytes of names that are not characters, which the core has as surrogates, become U+FFFD. */
 PyObject *mmd_py_exceptions_str(const char *text)
 {
-    size_t size = strlen(text);
-    PyObject *bytes = PyBytes_FromStringAndSize(text, (Py_ssize_t)size), *shown = NULL;
-    if (bytes) {
-        uint8_t *copy = (uint8_t *)PyBytes_AsString(bytes);
-        for (size_t i = 0; i + 2 < size; i++)
-            if (copy[i] == 0xED && (copy[i + 1] & 0xFE) == 0xB2)
-                memcpy(copy + i, "\xEF\xBF\xBD", 3);
-        shown = PyUnicode_DecodeUTF8((const char *)copy, (Py_ssize_t)size, "replace");
+    size_t size = 0;
+    char *shown = PyMem_Malloc(4 * strlen(text) + 1);
+    if (!shown)
+        return PyErr_NoMemory();
+    for (const uint8_t *c = (const uint8_t *)text; *c;) {
+        size_t control = control_size(c);
+        if (control == 3)
+            size += (size_t)sprintf(shown + size, "\\u20%02x",
+                                    (unsigned)((c[1] & 0x3F) << 6 | (c[2] & 0x3F)) & 0xFF);
+        else if (control)
+            size += (size_t)sprintf(shown + size, "\\x%02x", (unsigned)c[control - 1]);
+        else if (is_surrogate(c))
+            memcpy(shown + size, "\xEF\xBF\xBD", 3), size += 3, c += 2;
+        else
+            shown[size++] = (char)*c;
+        c += control ? control : 1;
     }
-    Py_XDECREF(bytes);
-    return shown;
+    PyObject *result = PyUnicode_DecodeUTF8(shown, (Py_ssize_t)size, "replace");
+    PyMem_Free(shown);
+    return result;
 }
 
 /* FormatError keeps offset and section in its instance dictionary, where pickle finds them: the

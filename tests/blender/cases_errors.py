@@ -36,6 +36,13 @@ class Refused(case.Case):
         scene.select(instance)
         self.assert_refused("'inst' is an instance of 'model': select the model itself")
 
+    def test_a_name_that_would_control_the_terminal(self):
+        """Blender prints reports there."""
+        prop = bpy.data.objects.new("\x1b[2J\x07\x9b", bpy.data.meshes.new("cup"))
+        bpy.context.scene.collection.objects.link(prop)
+        scene.select(prop)
+        self.assert_refused(r"'\x1b[2J\x07\x9b' has no armature")
+
     def test_root_without_armature(self):
         root = bpy.data.objects.new("empty root", None)
         root["mmd_type"] = scene.KINDS["ROOT"]
