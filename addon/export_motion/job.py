@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """An export as a job: read the scene frame by frame, find keys, and write files only at the end."""
 
+import ctypes
 import threading
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -87,7 +88,11 @@ class _Outcome(NamedTuple):
 def _meanwhile(
     call: Callable[[], _Found], take: Callable[[_Found], None], text: str
 ) -> Generator[modal_job.Progress, None, None]:
-    """Call on another thread, so that the window keeps drawing; pass the result to `take`."""
+    """Call on another thread, so that the window keeps drawing; pass the result to `take`.
+
+    Blender's own timers and jobs cannot wait for the module without blocking the window. The thread
+    ends before this does, also if it is closed early: it gets an exception, which ends a fit at once.
+    """
     outcomes: list[_Outcome] = []
 
     def run() -> None:
@@ -96,11 +101,18 @@ def _meanwhile(
         except BaseException as error:
             outcomes.append(_Outcome(error=error))
 
-    thread = threading.Thread(target=run, daemon=True)
+    thread = threading.Thread(target=run)
     thread.start()
-    while thread.is_alive():
-        thread.join(_WAIT)
-        yield modal_job.Progress(1.0, text)
+    try:
+        while thread.is_alive():
+            thread.join(_WAIT)
+            yield modal_job.Progress(1.0, text)
+    finally:
+        while thread.is_alive():
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(thread.ident or 0), ctypes.py_object(KeyboardInterrupt)
+            )
+            thread.join(_WAIT)
     (outcome,) = outcomes
     if outcome.error is not None:
         raise outcome.error

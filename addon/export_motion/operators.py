@@ -2,6 +2,7 @@
 """File > Export > MMD Motion: bones, morphs, IK switches and visibility of models, or camera and light."""
 
 import os
+from types import SimpleNamespace
 from typing import Any
 
 import bpy
@@ -235,16 +236,22 @@ class MMDSKIN_OT_export_motion(
     def _exports(self, context: bpy.types.Context, path: str) -> tuple[list[Export], Timing]:
         if self.content == "CAMERA":
             timing = timing_of(context.scene, self, scene_export.blocks(context.scene, self))
-            return [scene_export.SceneExport(path, context.scene, timing, self)], timing
+            export = scene_export.SceneExport(path, context.scene, timing, self._options())
+            return [export], timing
         models = self._models(context)
         blocks = [block for model in models for block in record.blocks(model)]
         timing = timing_of(context.scene, self, blocks)
         paths = [path] if self.content == "MODEL" else [_with_name(path, one) for one in models]
+        options = self._options()
         exports: list[Export] = [
-            ModelExport(model, of_model, context.scene, timing, self)
+            ModelExport(model, of_model, context.scene, timing, options)
             for model, of_model in zip(models, paths, strict=True)
         ]
         return exports, timing
+
+    def _options(self) -> SimpleNamespace:
+        """The options as they are now: Blender may free the operator while the job runs."""
+        return SimpleNamespace(**{name: getattr(self, name) for name in self.shown})
 
     def _models(self, context: bpy.types.Context) -> list[scene_model.SceneModel]:
         if self.content == "MODEL":

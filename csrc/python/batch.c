@@ -139,7 +139,8 @@ bool mmd_py_batch_run(mmd_py_state *state, const mmd_py_batch *batch, mmd_thread
         Py_END_ALLOW_THREADS
         if (!done)
             mmd_py_exceptions_raise(state, &err);
-        if (!done || PyErr_CheckSignals() < 0)
+        bool is_last = end == batch->frame_count; /* whose caller returns to Python soon */
+        if (!done || (is_last ? PyErr_CheckSignals() < 0 : mmd_py_exceptions_interrupted()))
             return false;
     }
     return true;
@@ -151,7 +152,7 @@ static bool run_tasks(const mmd_thread_runner *runner, size_t count, size_t cost
     const mmd_py_batch_runner *self = (const mmd_py_batch_runner *)runner;
     mmd_py_batch batch;
     return (mmd_py_batch_plan(self->threads, count, cost, step, &batch) &&
-            mmd_py_batch_run(self->state, &batch, task, arg)) ||
+            mmd_py_batch_run(self->state, &batch, task, arg) && !mmd_py_exceptions_interrupted()) ||
            mmd_fail(err, MMD_E_INTERRUPTED, "interrupted");
 }
 

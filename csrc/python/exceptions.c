@@ -148,6 +148,20 @@ PyObject *mmd_py_exceptions_raise(mmd_py_state *state, const mmd_error *err)
     return NULL;
 }
 
+bool mmd_py_exceptions_interrupted(void)
+{
+    if (PyErr_CheckSignals() < 0)
+        return true;
+    PyObject *globals = PyDict_New();
+    PyObject *code = globals ? Py_CompileString("0", "mmdskin", Py_eval_input) : NULL;
+    PyObject *result = code ? PyEval_EvalCode(code, globals, globals) : NULL;
+    bool interrupted = !result;
+    Py_XDECREF(result);
+    Py_XDECREF(code);
+    Py_XDECREF(globals);
+    return interrupted;
+}
+
 void mmd_py_exceptions_raise_unknown(PyObject *name, const char *item, PyObject *records,
                                      bool english)
 {

@@ -15,6 +15,10 @@ PyObject *mmd_py_exceptions_raise(mmd_py_state *state, const mmd_error *err);
 void mmd_py_exceptions_raise_unknown(PyObject *name, const char *item, PyObject *records,
                                      bool english);
 
+/* Whether a signal handler has raised an exception, or another thread has one for this thread
+   (PyThreadState_SetAsyncExc): Python raises that only where its own code runs. */
+bool mmd_py_exceptions_interrupted(void);
+
 /* A str of a C string that need not be valid UTF-8: drivers use any encoding, and a long message
    may be cut inside a character. */
 PyObject *mmd_py_exceptions_str(const char *text);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Fits take time in proportion to their frames, whatever the values are, and Ctrl-C ends them."""
 
+import ctypes
 import signal
 import threading
 import time
@@ -126,10 +127,13 @@ def test_the_keys_of_a_trembling_bone_do_not_depend_on_the_number_of_threads(thr
 WAIT = 0.5
 
 
-@pytest.mark.parametrize("work", [
+LONG = pytest.mark.parametrize("work", [
     lambda: mmdskin.Motion.from_locals(model(), *trembling(60_000, ("normal", 1)), threads=1),
     lambda: mmdskin.Motion.from_camera(orbit(600_000, 0.02)),
 ], ids=["locals", "camera"])  # fmt: skip
+
+
+@LONG
 def test_ctrl_c_ends_a_fit_of_one_track(work, on_ctrl_c):
     """Each takes seconds."""
     pressed = []
@@ -144,3 +148,24 @@ def test_ctrl_c_ends_a_fit_of_one_track(work, on_ctrl_c):
     with pytest.raises(KeyboardInterrupt):
         work()
     assert pressed[0] - sent < 0.5  # a tenth of a second where this machine has nothing else to do
+
+
+@LONG
+def test_an_exception_for_another_thread_ends_its_fit(work):
+    """As programs with a window cancel it."""
+    found = []
+
+    def run():
+        try:
+            found.append(work())
+        except BaseException as error:
+            found.append(type(error))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    time.sleep(WAIT)
+    raised = ctypes.pythonapi.PyThreadState_SetAsyncExc(
+        ctypes.c_ulong(thread.ident), ctypes.py_object(KeyboardInterrupt)
+    )
+    thread.join()
+    assert (raised, found) == (1, [KeyboardInterrupt])
