@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 # Positions and normals of a core's frames: half of a usual second-level cache, which the mesh is in, too.
 CACHE_BYTES = 1 << 20
-# With fewer frames for each, pose() and skin() do not use several cores; more in all take too much memory.
+# With fewer frames for each, pose() and skin() do not use several cores, and one core takes up to a quarter
+# longer: only a batch is written past the caches. More in all take too much memory.
 FRAMES_PER_CORE, MOST_FRAMES = 12, 192
 
 
@@ -59,8 +60,8 @@ def frames(
     loop of another gets a RuntimeError if that thread was at work when it was forked.
 
     frames: (F,) numbers in any order; None: all of the motion's frame_range.
-    chunk: the largest n; None: as many as are fast, 1 MB of positions and normals for each core, and
-    twelve frames for each if there are several.
+    chunk: the largest n; None: as many as are fast, 1 MB of positions and normals for each core, but
+    at least twelve frames.
     physics: True or a Physics, as in Model.pose(); one Simulation runs through all frames.
     ik: as in Model.pose(). The other options are those of skin().
 
@@ -82,8 +83,7 @@ def frames(
     if chunk is None:
         cores = threads or os.cpu_count() or 1
         fitting = max(1, CACHE_BYTES // (24 * max(1, len(model.positions))))
-        shared = min(FRAMES_PER_CORE * cores, MOST_FRAMES) if cores > 1 else 1
-        chunk = max(fitting * cores, shared)
+        chunk = max(fitting * cores, min(FRAMES_PER_CORE * cores, MOST_FRAMES))
 
     def skin(posed: mmdskin.Pose, out: mmdskin.Skinned | None) -> mmdskin.Skinned:
         return mmdskin.skin(

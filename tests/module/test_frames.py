@@ -64,7 +64,7 @@ def test_the_loop_gives_what_one_batch_gives(model, motion, chunk, lengths, phys
     assert found[3] == lengths
 
 
-@pytest.mark.parametrize("cores, longest", [(1, 4), (2, 24), (64, 192)])
+@pytest.mark.parametrize("cores, longest", [(1, 12), (2, 24), (64, 192)])
 def test_by_default_every_core_has_enough_frames(model, cores, longest, monkeypatch):
     monkeypatch.setattr("mmdskin.frame_loop.CACHE_BYTES", 4 * 24 * len(model.positions))
     monkeypatch.setattr("mmdskin.frame_loop.FRAMES_PER_CORE", 12)
