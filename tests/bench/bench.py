@@ -5,8 +5,10 @@ Compared calls alternate, and the best round of each counts, as Python's timeit 
 rounds measure what else the machine was doing. Limits are printed beside the values; nothing fails.
 """
 
+import io
 import json
 import os
+import pickle
 import platform
 import subprocess
 import sys
@@ -15,6 +17,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None
 
 import mmdskin
 import numpy as np
@@ -138,6 +145,132 @@ def cpu_rows(model, rng):
             continue
         t = best({name: call}, 51)[name]
         yield f"skin, cpu:{name}", t / len(model.positions) * 1e9, "ns/vertex", None, None
+
+
+def keep(call, count):
+    """Calls it so many times and keeps the results, whose memory is then new each time."""
+    return lambda: [call() for _ in range(count)]
+
+
+def result_rows(model, motion):
+    """Calls as one writes them first, beside the fastest that there is."""
+    pose, poses = (model.pose(motion, frames) for frames in (130, np.arange(BATCH)))
+    for what, one, kept, dropped_bar in (
+        ("", pose, 64, 1.15),
+        (f", {BATCH} frames", poses, 3, 1.3),
+    ):
+        new = partial(mmdskin.skin, model, one, backend="cpu", threads=1)
+        shape = new().positions.shape
+
+        def into_empty(new=new, shape=shape):
+            empty = (np.empty(shape, np.float32) for _ in range(2))
+            return new(out=mmdskin.Skinned(*empty, None))
+
+        calls = {
+            "out": partial(new, out=new()),
+            "new": new,
+            "kept": keep(new, kept),
+            "empty": keep(into_empty, kept),
+        }
+        t = best(calls, 101 if one is pose else 9)
+        ns = t["new"] / np.prod(shape[:-1]) * 1e9
+        yield f"skin{what}, new arrays", ns, "ns/vertex", None, None
+        yield "  dropped, against out=", t["new"] / t["out"], "x", "<=", dropped_bar
+        yield "  kept, against np.empty and out=", t["kept"] / t["empty"], "x", "<=", 1.1
+    for what, call in (
+        ("pose", partial(model.pose, motion, np.arange(BATCH))),
+        ("locals_of", partial(model.locals_of, poses)),
+    ):
+        yield f"  {what}, {BATCH} frames, new pages of memory", new_pages(call), "", "<=", 1
+
+
+def new_pages(call, rounds=20):
+    """How many pages a call touches for the first time, once results have been dropped before."""
+    if resource is None:
+        return 0
+    for _ in range(3):
+        call()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(rounds):
+        call()
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) / rounds
+
+
+def save_durably(data, path):
+    """What it takes to replace a file so that it has its old contents or the new ones."""
+    with open(f"{path}.new", "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(f"{path}.new", path)
+    folder = os.open(os.path.dirname(path), os.O_RDONLY)
+    os.fsync(folder)
+    os.close(folder)
+
+
+def model_rows(data):
+    """Calls on whole models, beside those that do the least for the same result."""
+    model = mmdskin.load_model(data)
+    bones = len(model.bones)
+    arrays = np.zeros((bones, 3), np.float32), np.tile(np.float32([0, 0, 0, 1]), (bones, 1))
+    named = {bone.name: ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)) for bone in model.bones}
+
+    with tempfile.TemporaryDirectory() as folder:
+        groups = (
+            (
+                31,
+                {
+                    "load": lambda: mmdskin.load_model(data),
+                    "replace": lambda: model.replace(name="a"),
+                    "load, save": lambda: mmdskin.load_model(data).save(io.BytesIO()),
+                    "load, pickle": lambda: pickle.dump(mmdskin.load_model(data), io.BytesIO()),
+                },
+            ),
+            (
+                101,
+                {
+                    "save": lambda: model.save(io.BytesIO()),
+                    "pickle": lambda: pickle.dump(model, io.BytesIO()),
+                },
+            ),
+            (
+                31,
+                {
+                    "to path": lambda: model.save(f"{folder}/a.pmx"),
+                    "durably": lambda: save_durably(data, f"{folder}/b.pmx"),
+                },
+            ),
+            (
+                301,
+                {
+                    "dict": lambda: model.pose_from(named),
+                    "arrays": lambda: model.pose_from(*arrays),
+                },
+            ),
+        )
+        t = {what: s for rounds, calls in groups for what, s in best(calls, rounds).items()}
+    yield "Model.replace, of load_model", t["replace"] / t["load"], "x", "<=", 2
+    yield "save, of pickle", t["save"] / t["pickle"], "x", "<=", 2
+    first = t["load, save"] / t["load, pickle"]
+    yield "  the first time, both with load_model", first, "x", "<=", 2
+    yield "  to a path, of a file with two fsync", t["to path"] / t["durably"], "x", "<=", 2
+    yield "pose_from, dict of all bones, of arrays", t["dict"] / t["arrays"], "x", "<=", 6
+
+
+def first_rows(data, motion, rounds=31):
+    """What the first calls on a model take more than the next, as they prepare the mesh."""
+    pose, times = mmdskin.load_model(data).pose(motion, 130), {}
+    for _ in range(rounds):
+        model = None
+        for what in ("load", "first", "next"):
+            start = time.perf_counter()
+            if what == "load":
+                model = mmdskin.load_model(data)
+            else:
+                mmdskin.skin(model, pose)
+            times[what] = min(times.get(what, np.inf), time.perf_counter() - start)
+    yield "first skin, more than the next", (times["first"] - times["next"]) * 1e3, "ms", None, None
+    yield "  of load_model", (times["first"] - times["next"]) / times["load"], "x", "<=", 1.5
 
 
 def method_rows(model, rng):
@@ -360,6 +493,13 @@ def loop_rows(model, motion):
         for _ in mmdskin.frames(model, motion, numbers):
             pass
 
+    def chunks(chunk):
+        for _ in mmdskin.frames(model, motion, numbers, chunk=chunk, threads=1):
+            pass
+
+    t = best({chunk: partial(chunks, chunk) for chunk in (None, 1, 4, 8, 12, 24, 48)}, 15)
+    fastest = min(t.values())
+    yield "frames(), one thread, of the best chunk", t[None] / fastest, "x", "<=", 1.1
     t = best({"loop": loop, 8: partial(by_hand, 8), 32: partial(by_hand, 32)}, 25)
     yield f"frames(), {DANCE} frames", t["loop"] / DANCE * 1e6, "us/frame", None, None
     for chunk in (8, 32):
@@ -410,17 +550,21 @@ def main():
     model, motion = mmdskin.load_model(data), mmdskin.load_motion(dance)
     devices = {backend.name: backend.device for backend in mmdskin.backends() if backend.available}
     print(
-        f"{name}, {len(model.positions)} vertices, positions and normals, one thread, with out=; best rounds"
+        f"{name}, {len(model.positions)} vertices, positions and normals, one thread; best rounds; "
+        "with out= where no new arrays are named"
     )
     print(f"{cpu_name()}, {os.cpu_count()} CPUs; {devices}\n")
     rows = []
     groups = (
+        result_rows(model, motion),
         cpu_rows(model, rng),
         method_rows(model, rng),
         copy_rows(model, rng),
         gl_rows(model, rng),
         render_rows(model, motion),
         load_rows(data),
+        first_rows(data, motion),
+        model_rows(data),
         motion_rows(dance),
         pose_rows(model, motion),
         fit_rows(model, motion),

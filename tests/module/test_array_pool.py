@@ -169,6 +169,24 @@ def test_at_most_64_mb_of_results_are_kept_until_shutdown():
 
 
 @needs_linux
+def test_results_that_are_dropped_need_no_new_pages():
+    counts = python(
+        """
+        import resource
+        def new_pages():
+            return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        for size in (1, 30, 100):
+            skin(size)
+            before = new_pages()
+            for _ in range(10):
+                skin(size)
+            print(new_pages() - before)
+        """
+    )
+    assert max(map(int, counts)) < 100  # of 2,560, 76,800 and 256,000
+
+
+@needs_linux
 def test_a_larger_result_is_kept_until_there_are_smaller_ones():
     large, small, end = python(
         """

@@ -35,27 +35,27 @@ static inline void write_number(writer *w, uint32_t value, size_t size)
     w->size += size;
 }
 
-static void write_u8(writer *w, uint8_t value)
+static inline void write_u8(writer *w, uint8_t value)
 {
     write_number(w, value, 1);
 }
 
-static void write_u16(writer *w, uint16_t value)
+static inline void write_u16(writer *w, uint16_t value)
 {
     write_number(w, value, 2);
 }
 
-static void write_u32(writer *w, uint32_t value)
+static inline void write_u32(writer *w, uint32_t value)
 {
     write_number(w, value, 4);
 }
 
-static void write_count(writer *w, size_t count)
+static inline void write_count(writer *w, size_t count)
 {
     write_u32(w, (uint32_t)count);
 }
 
-static void write_f32s(writer *w, const float *numbers, size_t count)
+static inline void write_f32s(writer *w, const float *numbers, size_t count)
 {
     uint8_t *at = w->at ? w->at + w->size : NULL;
     for (size_t i = 0; at && i < count; i++) {
@@ -66,12 +66,12 @@ static void write_f32s(writer *w, const float *numbers, size_t count)
     w->size += 4 * count;
 }
 
-static void write_f32(writer *w, float number)
+static inline void write_f32(writer *w, float number)
 {
     write_f32s(w, &number, 1);
 }
 
-static void write_index(writer *w, mmd_index_kind kind, int32_t index)
+static inline void write_index(writer *w, mmd_index_kind kind, int32_t index)
 {
     if (w->index_sizes[kind] == 1)
         write_u8(w, (uint8_t)index);
@@ -140,7 +140,7 @@ static void write_header(writer *w, const mmd_model *model)
 }
 
 /* As many bones and numbers as the deform type has. */
-static void write_deform(writer *w, const mmd_model *model, size_t v)
+static inline void write_deform(writer *w, const mmd_model *model, size_t v)
 {
     static const struct {
         size_t bones, weights, vectors;
@@ -154,8 +154,10 @@ static void write_deform(writer *w, const mmd_model *model, size_t v)
     write_f32(w, model->edge_scales[v]);
 }
 
-static void write_vertices(writer *w, const mmd_model *model)
+/* On a copy of the writer, which stays in registers: bytes that are written might be its own. */
+static void write_vertices(writer *to, const mmd_model *model)
 {
+    writer copy = *to, *w = &copy;
     size_t sets = model->additional_uv_count;
     write_count(w, model->vertex_count);
     for (size_t v = 0; v < model->vertex_count; v++) {
@@ -165,14 +167,17 @@ static void write_vertices(writer *w, const mmd_model *model)
         write_f32s(w, model->additional_uvs + 4 * sets * v, 4 * sets);
         write_deform(w, model, v);
     }
+    *to = copy;
 }
 
-static void write_faces(writer *w, const mmd_model *model)
+static void write_faces(writer *to, const mmd_model *model)
 {
+    writer copy = *to, *w = &copy;
     size_t count = 3 * model->triangle_count;
     write_count(w, count);
     for (size_t i = 0; i < count; i++)
         write_index(w, MMD_INDEX_VERTEX, model->triangles[i]);
+    *to = copy;
 }
 
 static void write_textures(writer *w, const mmd_model *model)
