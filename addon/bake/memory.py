@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import bpy
 
+from ..blender import playhead
 from ..blender.translations import tr
 from . import frames
 
@@ -63,7 +64,7 @@ def frames_of(settings: bpy.types.PropertyGroup, scene: bpy.types.Scene) -> int:
     """The number of shape keys that a model's settings choose."""
     if settings.range == "CURRENT":
         return 1
-    first, last = scene.frame_start, scene.frame_end
+    first, last = playhead.frame_range(scene)
     if settings.range == "CUSTOM":
         first, last = settings.frame_start, settings.frame_end
     return frames.count_in_range(first, last, settings.step, settings.samples)

@@ -106,7 +106,7 @@ class MMDSKIN_OT_bake(
         frames: tuple[float, ...] = (playhead.frame(scene),)
         samples = 1
         if self.range != "CURRENT":
-            first, last = scene.frame_start, scene.frame_end
+            first, last = playhead.frame_range(scene)
             if self.range == "CUSTOM":
                 first, last = self.frame_start, self.frame_end
             if properties.has_samples(self.target):

@@ -29,9 +29,16 @@ def frame(scene: bpy.types.Scene) -> float:
     return scene.frame_current + part if part else scene.frame_current
 
 
+def frame_range(scene: bpy.types.Scene) -> tuple[int, int]:
+    """The first and last frame that the scene plays: of its preview range, where that is on."""
+    if scene.use_preview_range:
+        return scene.frame_preview_start, scene.frame_preview_end
+    return scene.frame_start, scene.frame_end
+
+
 def end(scene: bpy.types.Scene) -> float:
     """The animation time of the scene's last frame."""
-    return scene.frame_end * stretch(scene)
+    return max(scene.frame_end, frame_range(scene)[1]) * stretch(scene)
 
 
 def time(scene: bpy.types.Scene) -> float:

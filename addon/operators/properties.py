@@ -290,7 +290,11 @@ def bake_properties(**more: Any) -> dict[str, Any]:
             description="Frames to bake",
             items=[
                 ("CURRENT", "Current Frame", "Pose at the current frame"),
-                ("SCENE", "Scene Range", "Between Start and End of the scene"),
+                (
+                    "SCENE",
+                    "Scene Range",
+                    "Between Start and End of the scene, or of its preview range if that is on",
+                ),
                 ("CUSTOM", "Custom Range", "Between Start and End"),
             ],
             default="CURRENT",

@@ -7,6 +7,7 @@ file is not played; the panel then shows the reason.
 
 import dataclasses
 import functools
+import math
 import os
 import zipfile
 from typing import TYPE_CHECKING, NamedTuple
@@ -92,7 +93,9 @@ def with_cached_physics(
         return motion.with_poses(grouped.posed, grouped.changes)
     cache, problem = _matching(motion, armature, settings)
     of_armature.problem = problem
-    return motion if cache is None else motion.with_poses(functools.partial(_posed, motion, cache))
+    if cache is None:
+        return motion
+    return motion.with_poses(_Playing(motion, cache, of_armature).posed)
 
 
 def _matching(
@@ -105,6 +108,18 @@ def _matching(
     if cache.fingerprint == fingerprint.of_motion(motion, settings) and fits(cache, motion.rig.pmx):
         return cache, ""
     return None, changed()
+
+
+class _Playing:
+    """The poses of a motion with its own simulation."""
+
+    def __init__(self, motion: Motion, cache: Cache, state: PlaybackState) -> None:
+        self._motion, self._cache, self._state = motion, cache, state
+
+    def posed(self, frames: np.ndarray) -> np.ndarray:
+        """As `Motion.posed`."""
+        self._state.problem = _ends_before(self._motion, self._cache, frames)
+        return _posed(self._motion, self._cache, frames)
 
 
 class _Grouped:
@@ -137,14 +152,22 @@ class _Grouped:
             except UserError as error:
                 cache, problem = None, error
             if problem and self._strict:
-                raise UserError(
-                    "The physics of '{name}' cannot be baked: {reason}",
-                    name=self._armature.name,
-                    reason=problem,
-                )
+                raise self._refused(problem)
             state.problem, self._known = problem, (state, changes, cache)
         found = self._known[2]
-        return self._motion.posed(frames) if found is None else _posed(self._motion, found, frames)
+        if found is None:
+            return self._motion.posed(frames)
+        problem = state.problem = _ends_before(self._motion, found, frames)
+        if problem and self._strict:
+            raise self._refused(problem)
+        return _posed(self._motion, found, frames)
+
+    def _refused(self, problem: object) -> UserError:
+        return UserError(
+            "The physics of '{name}' cannot be baked: {reason}",
+            name=self._armature.name,
+            reason=problem,
+        )
 
 
 def state_of(armature: bpy.types.Object) -> PlaybackState:
@@ -176,6 +199,23 @@ def version_of(armature: bpy.types.Object) -> tuple | None:
 
 def changed() -> Sentence:
     return Sentence("The files or settings have changed since the simulation: simulate again")
+
+
+def outside(first: float, last: float) -> Sentence:
+    """The problem of frames of the scene before or after those that were simulated."""
+    return Sentence(
+        "Only frames {first} to {last} are simulated: simulate again",
+        first=math.ceil(first),
+        last=math.floor(last),
+    )
+
+
+def _ends_before(motion: Motion, cache: Cache, frames: np.ndarray) -> object:
+    """The problem of a simulation that ends before a motion and one of these frames of it, or ""."""
+    last = cache.last
+    if last >= motion.motion.frame_range[1] or np.max(frames, initial=-np.inf) <= last:
+        return ""
+    return outside(*motion.scene_frames([cache.first, last]))
 
 
 def pivot_transforms(

@@ -98,11 +98,7 @@ class _Playing:
             return ""
         if found.first <= frame <= found.last:
             return Sentence("This pose was not simulated: key it and simulate again")
-        return Sentence(
-            "Only frames {first} to {last} are simulated: simulate again",
-            first=math.ceil(found.first),
-            last=math.floor(found.last),
-        )
+        return cache.outside(found.first, found.last)
 
 
 # Whether a cache matches the current pose

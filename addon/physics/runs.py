@@ -48,8 +48,7 @@ class MotionRun:
         starts, ends = [], []
         for member, motion, offset in zip(members, motions, self._offsets, strict=True):
             _check_speed(member, motion.speed, motions[0].speed)
-            [scene_end] = motion.motion_frames(playhead.end(context.scene))
-            last = max(motion.motion.frame_range[1], math.ceil(scene_end), member.physics.start)
+            last = max(_last(motion, context.scene), member.physics.start)
             starts.append(member.physics.start - offset)
             ends.append(last - offset)
         self._first = min(starts)
@@ -64,7 +63,7 @@ class MotionRun:
         if len(self._members) > 1:
             scene = self._context.scene
             with PoseFrames(self._context, group.objects(self._members)) as frames:
-                for frame in (scene.frame_start, scene.frame_end):
+                for frame in playhead.frame_range(scene):
                     frames.go_to(frame)
                     group.check_still(self._members)
         for begin in range(0, self.frames, _BLOCK):
@@ -92,8 +91,16 @@ class MotionRun:
         return found
 
 
+def _last(motion: Motion, scene: bpy.types.Scene) -> int:
+    """The frame of a motion up to which it is simulated: where the motion and the scene end, or the
+    scene's preview range."""
+    end = playhead.frame_range(scene)[1] * playhead.stretch(scene)
+    [last] = motion.motion_frames(end)
+    return max(math.ceil(last), 0 if scene.use_preview_range else motion.motion.frame_range[1])
+
+
 class SceneRun:
-    """Over the scene's frame range, sample by sample."""
+    """Over the range that the scene plays, sample by sample."""
 
     def __init__(self, context: bpy.types.Context, members: Sequence[Member]) -> None:
         self._context, self._members = context, members
@@ -105,9 +112,10 @@ class SceneRun:
         self._seconds = max(1, hz // _STEPS_PER_SECOND) / hz
         self._rate = 1 / (self._seconds * fps)
         self._stretch = playhead.stretch(scene)
-        self._first = scene.frame_start * self._stretch
-        self.frames = scene.frame_end - scene.frame_start + 1
-        way = (scene.frame_end - scene.frame_start) * self._stretch
+        first, last = playhead.frame_range(scene)
+        self._first = first * self._stretch
+        self.frames = last - first + 1
+        way = (last - first) * self._stretch
         self._count = math.ceil(way * self._rate - 1e-6) + 1
         offsets = []
         for member in members:

@@ -71,9 +71,9 @@ def settings_of(
     if overrides.get("source", own.source) != SOURCE:
         return None
     path = setting_paths.absolute(armature, "model_path", overrides)
-    # The simulation always starts with the scene's frame range.
+    # The simulation always starts with the range that the scene plays.
     fps = scene.render.fps / scene.render.fps_base
-    first = scene.frame_start * playhead.stretch(scene)
+    first = playhead.frame_range(scene)[0] * playhead.stretch(scene)
     timing = gravity_keys.Timing(first, fps / 30, playhead.end(scene))
     physics = physics_settings.settings_of(own, overrides, timing)
     if physics is None:

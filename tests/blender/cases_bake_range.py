@@ -3,6 +3,7 @@
 
 import os
 import struct
+import sys
 
 import bpy
 import case
@@ -93,6 +94,22 @@ class Playback(Range):
         self.assert_plays(expected)
         self.assertIn("MMD 0005", self.mesh.data.shape_keys.key_blocks)
         self.assertNotIn("MMD 0010", self.mesh.data.shape_keys.key_blocks)
+
+    def test_the_preview_range_of_the_scene_where_it_is_on(self):
+        current = bpy.context.scene
+        self.addCleanup(setattr, current, "use_preview_range", False)
+        current.use_preview_range = True
+        current.frame_preview_start, current.frame_preview_end = 9, 12
+        self.scene.armature.mmdskin.range = "SCENE"
+        addon = sys.modules["addon_package"]
+        self.assertEqual(addon.bake.memory.frames_of(self.scene.armature.mmdskin, current), 4)
+        expected = self.expected(range(9, 13))
+        for target, more in TARGETS:
+            with self.subTest(target):
+                self.bake(target, range="SCENE", **more)
+                self.assertEqual(addon.bake.record.state_of(self.mesh).frames, [9, 12])
+                self.assert_plays(expected)
+                bpy.ops.mmdskin.clear_bake()
 
     def test_first_and_last_frame_are_held_outside_of_the_range(self):
         expected = self.expected((5, 9))

@@ -98,6 +98,34 @@ class Live(Keyed):
         self.shown(12)
         self.assertIn("Only frames 0 to 10", self.trouble)
 
+    def test_the_preview_range_is_simulated_where_it_is_on(self):
+        """Of own keys all of it, as the scene's range; of a motion file from its start on."""
+        current = bpy.context.scene
+        self.addCleanup(setattr, current, "use_preview_range", False)
+        self.settings.motion_path, self.settings.motion_start = self.motion_path, 0
+        for source, first in (("IK", 3), ("MOTION", 0)):
+            with self.subTest(source):
+                self.settings.source = source
+                current.use_preview_range = False
+                self.simulate()
+                whole = {frame: self.shown(frame) for frame in (4, 8, 15)}
+                current.use_preview_range = True
+                current.frame_preview_start, current.frame_preview_end = 3, 8
+                self.assertEqual(self.trouble, "")
+                self.simulate()
+                with np.load(self.file) as file:
+                    last = file["first"] + (len(file["points"]) - 1) / file["rate"]
+                    self.assertEqual((file["first"], round(float(last))), (first, 8))
+                for frame in (8, 4):
+                    shown = self.shown(frame)
+                    self.assertEqual(self.trouble, "")
+                    if source == "MOTION":
+                        self.assert_close(shown, whole[frame], BAR)
+                self.shown(15)
+                self.assertIn(f"Only frames {first} to 8 are simulated", self.trouble)
+                self.shown(8)
+                self.assertEqual(self.trouble, "")
+
     @property
     def trouble(self):
         return addon().physics.cache.state_of(self.armature).problem_text
