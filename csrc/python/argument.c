@@ -134,9 +134,13 @@ bool mmd_py_argument_frame_range(PyObject *argument, const size_t *count, uint32
     return valid;
 }
 
-bool mmd_py_argument_check_positive(const char *name, double value)
+bool mmd_py_argument_positive(PyObject *value, const char *name, double *out)
 {
-    if (isfinite(value) && value > 0)
+    if (!value)
+        return true;
+    if (!mmd_py_argument_double(value, name, out))
+        return false;
+    if (isfinite(*out) && *out > 0)
         return true;
     PyErr_Format(PyExc_ValueError, "%s: expected a positive number", name);
     return false;

@@ -32,7 +32,7 @@ bool mmd_py_argument_finite_frames(PyObject *value, const char *name, mmd_py_arr
 /* Frame numbers that follow each other, `count` of them; None: from 0 on. */
 bool mmd_py_argument_frame_range(PyObject *argument, const size_t *count, uint32_t *first);
 
-/* Whether a number that has been parsed is positive and finite. */
-bool mmd_py_argument_check_positive(const char *name, double value);
+/* A positive number; NULL: leaves `out` as it is. */
+bool mmd_py_argument_positive(PyObject *value, const char *name, double *out);
 
 #endif

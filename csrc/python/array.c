@@ -248,6 +248,22 @@ static bool refuse_record(PyObject *argument, const char *name, const char *expe
     return true;
 }
 
+/* Raises ValueError if an array is one of objects because of integers that no dtype holds. */
+static bool refuse_large(PyArrayObject *array, const char *name)
+{
+    int overflow = 0;
+    PyObject *item, *flat = PyObject_GetAttrString((PyObject *)array, "flat");
+    while (flat && overflow == 0 && (item = PyIter_Next(flat)) != NULL) {
+        if (PyLong_Check(item))
+            (void)PyLong_AsLongLongAndOverflow(item, &overflow);
+        Py_DECREF(item);
+    }
+    Py_XDECREF(flat);
+    if (overflow)
+        PyErr_Format(PyExc_ValueError, "%s: a number is too large", name);
+    return PyErr_Occurred();
+}
+
 static bool check_kind(PyArrayObject *array, PyObject *argument, const char *name,
                        mmd_py_array_dtype dtype)
 {
@@ -260,7 +276,8 @@ static bool check_kind(PyArrayObject *array, PyObject *argument, const char *nam
     if (fits)
         return true;
     const char *expected = is_real(dtype) ? "numbers" : "integers";
-    if (type == NPY_OBJECT && refuse_record(argument, name, expected)) /* before numpy 1.24 */
+    if (type == NPY_OBJECT && (refuse_record(argument, name, expected) /* before numpy 1.24 */ ||
+                               refuse_large(array, name)))
         return false;
     if (type == NPY_OBJECT && PyArray_NDIM(array) == 0) /* numpy made an array of one object */
         PyErr_Format(PyExc_TypeError, "%s: expected %s, not %R", name, expected,

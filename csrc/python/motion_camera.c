@@ -120,13 +120,14 @@ PyObject *mmd_py_motion_from_camera(PyObject *type, PyObject *args, PyObject *kw
     static char *names[] = {"camera", "frames", "tolerance", "degrees", "cuts", NULL};
     mmd_py_state *state = PyType_GetModuleState((PyTypeObject *)type);
     PyObject *camera, *frames = Py_None, *no_cuts = PyTuple_New(0), *cuts = no_cuts, *made = NULL;
+    PyObject *tolerance_argument = NULL, *degrees_argument = NULL;
     double tolerance = 0.02, degrees = 0.05;
     mmd_py_render_scene scene = {0};
     if (no_cuts &&
-        PyArg_ParseTupleAndKeywords(args, kwargs, "O|O$ddO:from_camera", names, &camera, &frames,
-                                    &tolerance, &degrees, &cuts) &&
-        mmd_py_argument_check_positive("tolerance", tolerance) &&
-        mmd_py_argument_check_positive("degrees", degrees)) {
+        PyArg_ParseTupleAndKeywords(args, kwargs, "O|O$OOO:from_camera", names, &camera, &frames,
+                                    &tolerance_argument, &degrees_argument, &cuts) &&
+        mmd_py_argument_positive(tolerance_argument, "tolerance", &tolerance) &&
+        mmd_py_argument_positive(degrees_argument, "degrees", &degrees)) {
         mmd_camera_fit_job job = {.tolerance = tolerance,
                                   .angle_tolerance = degrees / 57.29577951308232};
         if (camera == Py_None)

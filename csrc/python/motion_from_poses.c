@@ -23,6 +23,7 @@ typedef enum ik_form { IK_AS_KEYED, IK_OFF, IK_BOTH } ik_form;
 typedef struct fit_options {
     PyObject *frames, *ik, *physics, *like, *threads;
     double tolerance, physics_tolerance;
+    PyObject *tolerance_argument, *physics_tolerance_argument;
     ik_form form;
     bool key_physics;
     uint32_t first_frame;
@@ -56,8 +57,10 @@ static bool parse_options(fit_call *call, fit_source source)
                         " use from_locals");
         return false;
     }
-    return mmd_py_argument_check_positive("tolerance", options->tolerance) &&
-           mmd_py_argument_check_positive("physics_tolerance", options->physics_tolerance) &&
+    return mmd_py_argument_positive(options->tolerance_argument, "tolerance",
+                                    &options->tolerance) &&
+           mmd_py_argument_positive(options->physics_tolerance_argument, "physics_tolerance",
+                                    &options->physics_tolerance) &&
            mmd_py_motion_check(call->state, options->like);
 }
 
@@ -246,10 +249,10 @@ PyObject *mmd_py_motion_from_poses(PyObject *type, PyObject *args, PyObject *kwa
     fit_call call = new_call(type);
     fit_options *options = &call.options;
     PyObject *pose_argument, *result = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OddOOOO:from_poses", names, &call.model,
-                                     &pose_argument, &options->frames, &options->tolerance,
-                                     &options->physics_tolerance, &options->ik, &options->physics,
-                                     &options->like, &options->threads))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OOOOOOO:from_poses", names, &call.model,
+                                     &pose_argument, &options->frames, &options->tolerance_argument,
+                                     &options->physics_tolerance_argument, &options->ik,
+                                     &options->physics, &options->like, &options->threads))
         return NULL;
     mmd_py_model_locals_pose pose = {0};
     if (begin(&call, SOURCE_POSES) && mmd_py_model_locals_parse(call.model, pose_argument, &pose)) {
@@ -277,11 +280,11 @@ PyObject *mmd_py_motion_from_locals(PyObject *type, PyObject *args, PyObject *kw
     mmd_py_pose_input input = {.rotations = Py_None, .weights = Py_None};
     PyObject *result = NULL;
     mmd_error err = {0};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO$OddOOOO:from_locals", names, &call.model,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO$OOOOOOO:from_locals", names, &call.model,
                                      &input.translations, &input.rotations, &input.weights,
-                                     &options->frames, &options->tolerance,
-                                     &options->physics_tolerance, &options->ik, &options->physics,
-                                     &options->like, &options->threads))
+                                     &options->frames, &options->tolerance_argument,
+                                     &options->physics_tolerance_argument, &options->ik,
+                                     &options->physics, &options->like, &options->threads))
         return NULL;
     if (begin(&call, SOURCE_LOCALS) && mmd_py_pose_input_parse(call.model, &input)) {
         mmd_pose_job *job = &input.job;

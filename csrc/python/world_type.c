@@ -247,20 +247,20 @@ static PyObject *push(PyObject *object, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"body", "impulse", "torque", NULL};
     world_object *self = (world_object *)object;
-    Py_ssize_t body;
-    PyObject *impulse_arg, *torque_arg = NULL;
+    long body;
+    PyObject *body_arg, *impulse_arg, *torque_arg = NULL;
     double impulse[3], torque[3] = {0};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "nO|O:push", names, &body, &impulse_arg,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O:push", names, &body_arg, &impulse_arg,
                                      &torque_arg) ||
+        !mmd_py_argument_int(body_arg, "body", 0, (long)mmd_world_body_count(self->world) - 1,
+                             &body) ||
         !mmd_py_argument_numbers(impulse_arg, "impulse", MMD_PY_FLOAT64, 3, impulse) ||
         (torque_arg && !mmd_py_argument_numbers(torque_arg, "torque", MMD_PY_FLOAT64, 3, torque)) ||
         !acquire(self))
         return NULL;
     mmd_error err = {0};
-    bool pushed = body >= 0 && mmd_world_push(self->world, (size_t)body, impulse, torque, &err);
+    bool pushed = mmd_world_push(self->world, (size_t)body, impulse, torque, &err);
     release(self);
-    if (body < 0)
-        return PyErr_Format(PyExc_ValueError, "body: %zd is negative", body);
     return pushed ? Py_NewRef(Py_None) : mmd_py_exceptions_raise(mmd_py_state_of(object), &err);
 }
 

@@ -80,6 +80,7 @@ def test_a_camera_that_looks_straight_down_keeps_its_heading():
     ("options", "text"),
     [
         ({"tolerance": -1}, "tolerance: expected a positive number"),
+        ({"degrees": 10**400}, "degrees: 1000"),
         ({"degrees": float("inf")}, "degrees: expected a positive number"),
         ({"cuts": [5]}, "cuts: number 0 is not one of the frames"),
         ({"cuts": [0.5]}, "cuts: number 0 is not one of the frames"),

@@ -342,6 +342,8 @@ def test_a_fixed_axis_that_the_pose_leaves_is_reported():
     ("options", "text"),
     [
         ({"tolerance": 0}, "tolerance: expected a positive number"),
+        ({"tolerance": 10**400}, "tolerance: 1000"),
+        ({"physics_tolerance": -(10**400)}, "physics_tolerance: -1000"),
         ({"physics_tolerance": float("nan")}, "physics_tolerance: expected a positive number"),
         ({"ik": "on"}, 'ik: unknown "on", expected "as_keyed" or "off" or "both"'),
         ({"ik": "as_keyed"}, 'ik: "as_keyed" needs the values of IK bones'),

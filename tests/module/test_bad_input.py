@@ -178,6 +178,13 @@ def test_rows_of_different_lengths_are_refused(rows):
         mmdskin.skin(mesh(), rows)
 
 
+@pytest.mark.parametrize("number", [10**400, -(10**400), 2**64])
+def test_integers_that_no_array_holds_are_refused_as_values(number):
+    """Neither with OverflowError nor with the TypeError of an array of objects."""
+    with pytest.raises(ValueError, match="bone_matrices: a number is too large"):
+        mmdskin.skin(mesh(), [[number] * 4] * 4)
+
+
 @pytest.mark.parametrize("value", [NAN, INF])
 def test_matrices_that_are_not_finite_are_refused_and_named(value):
     matrices = np.tile(rest(5), (3, 1, 1, 1))

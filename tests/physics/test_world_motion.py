@@ -161,8 +161,10 @@ def test_a_push_changes_velocities_by_impulse_and_torque():
 @pytest.mark.parametrize(
     "index, impulse, message",
     [
-        (1, (0, 0, 0), "body: 1 of 1"),
-        (-1, (0, 0, 0), "body: -1 is negative"),
+        (1, (0, 0, 0), "body: 1, expected 0 to 0"),
+        (-1, (0, 0, 0), "body: -1, expected 0 to 0"),
+        (10**400, (0, 0, 0), "body: 1000"),
+        (0, (10**400, 0, 0), "impulse: a number is too large"),
         (0, (0, 1e9, 0), "velocity 1e\\+09"),
         (0, (np.nan, 0, 0), "velocity nan"),
     ],
