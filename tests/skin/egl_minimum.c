@@ -264,7 +264,7 @@ static const struct {
     REPLACED(TexBuffer, tex_buffer),
     REPLACED(TexBufferRange, tex_buffer_range),
     REPLACED(DispatchCompute, dispatch_compute),
-    /* Of OpenGL 4.4 and 4.5: hidden. */
+    /* Of later versions. */
     {"glBufferStorage", NULL, NULL},
     {"glGetGraphicsResetStatus", NULL, NULL}};
 
