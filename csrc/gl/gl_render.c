@@ -53,7 +53,8 @@ static void set_uniforms(mmd_gl_renderer *r)
         frame.to_light[i] = (float)(mmd ? to_light[i] : view->to_light[i]);
         if (mmd)
             frame.light_color[i] =
-                effects->light_colors[(effects->light_color_frames > 1 ? 3 * r->frame : 0) + i];
+                effects->light_colors[(effects->light_color_frames > 1 ? 3 * r->frame : 0) +
+                                      (size_t)i];
     }
     memcpy(frame.background, job->background, sizeof frame.background);
     if (!mmd)
