@@ -13,7 +13,7 @@ from ..operators import properties
 from ..operators.editing import Edit
 from ..physics import simulation
 from ..pose import earlier_motions, gravity_keys, ik_source, merge, motion_source, physics_settings
-from ..scene import model_file, scene_model
+from ..scene import model_file, renamed, scene_model
 from . import record
 
 # Options of the physics; it starts with the motion.
@@ -139,6 +139,28 @@ class MotionImport:
                     name=obj.name,
                 )
                 self.options.report({"WARNING"}, text)
+
+    def follow_renames(self, source: motion_source.Motion) -> None:
+        """Let UV morphs use renamed UV maps, and name the morphs of the motion that nothing shows."""
+        meshes = self.model.meshes
+        for obj in meshes:
+            for socket, name in renamed.follow_uv_maps(obj):
+                self.edit.on_failure(setattr, socket, "default_value", name)
+        blocks = [obj.data.shape_keys for obj in meshes if obj.data.shape_keys]
+        if not blocks:
+            return
+        lost = source.without_key(set().union(*(block.key_blocks.keys() for block in blocks)))
+        if any(map(renamed.lacks_uv_maps, meshes)):
+            kinds = enumerate(source.rig.pmx.morphs)
+            lost += [i for i, morph in kinds if morph.kind.startswith("uv")]
+        names = source.moved_morphs(lost)
+        if names:
+            text = tr(
+                "The motion cannot move these morphs, because their shape keys or UV maps were"
+                " renamed or removed: {names}",
+                names=", ".join(names),
+            )
+            self.options.report({"WARNING"}, text)
 
     def tell_muted(self, count: int) -> None:
         if count:

@@ -250,6 +250,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         )
 
     def _move(self, job: MotionImport, source: motion_source.Motion) -> None:
+        job.follow_renames(source)
         if self.mode != record.FILE and source.motion.morphs:
             job.tell_linked()
         if self.mode == record.FILE:

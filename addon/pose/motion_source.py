@@ -5,7 +5,7 @@ scene.
 
 import copy
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import bpy
@@ -237,6 +237,12 @@ class Motion:
         if weights:
             self._weights = frames, np.concatenate(weights)
 
+    def without_key(self, names: Iterable[str]) -> list[int]:
+        """The indices of vertex morphs that none of the named shape keys has."""
+        found = {self._keys.get(name, -1) for name in names}
+        morphs = enumerate(self.rig.pmx.morphs)
+        return [i for i, morph in morphs if morph.kind == "vertex" and i not in found]
+
     def known_keys(self, names: Sequence[str]) -> np.ndarray:
         """(K,) bool: whether the model has a morph for each of these shape keys."""
         return np.array([name in self._keys for name in names], bool)
@@ -280,6 +286,16 @@ class Motion:
         """Whether the motion keys the morph of the named shape key."""
         number = self._keys.get(name, -1)
         return number >= 0 and self.rig.pmx.morphs[number].name in self._morph_tracks
+
+    def moved_morphs(self, numbers: Iterable[int]) -> list[str]:
+        """The names of those of these morphs, by index, that the motion moves, also by others."""
+        numbers = list(numbers)
+        tracks = [track.frames for track in self.motion.morphs]
+        if not numbers or not tracks:
+            return []
+        frames = self.scene_frames(np.unique(np.concatenate(tracks)))
+        moved = np.flatnonzero(self.morph_values(numbers, frames).any(axis=0))
+        return [self.rig.pmx.morphs[numbers[place]].name for place in moved]
 
     @property
     def flips(self) -> set[str]:

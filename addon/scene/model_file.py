@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from ..blender import input_files, native, reader_texts
 from ..blender.translations import tr
 from ..blender.user_error import UserError
-from . import mmd_tools, scene_model, setting_paths, stored
+from . import mmd_tools, renamed, scene_model, setting_paths, stored
 from .names import unique
 
 if TYPE_CHECKING:
@@ -98,7 +98,8 @@ def morph_keys(armature: bpy.types.Object) -> tuple[str, ...]:
     """The shape key of each morph of the file, "" for none; () for other importers."""
     for obj in scene_model.ancestors(armature.original):  # evaluated copies lack it
         if mmd_tools.MORPHS in obj:
-            return tuple(stored.text(m, "key") for m in stored.groups(obj, mmd_tools.MORPHS))
+            noted = [stored.text(m, "key") for m in stored.groups(obj, mmd_tools.MORPHS)]
+            return renamed.keys(noted, armature.original.children)
     return ()
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import bpy
 
-from . import english_names, mmd_tools, scene_model, stored
+from . import english_names, mmd_tools, renamed, scene_model, stored
 from .names import Named, chosen, language_of
 
 SLIDER = "slider"  # in an entry of the root's list of morphs: the name of its custom property
@@ -43,8 +43,10 @@ def by_panel(model: scene_model.SceneModel) -> dict[str, list[Slider]]:
     root = scene_model.ancestor_with(model.armature, mmd_tools.MORPHS)
     english = language_of(model.armature) == "ENGLISH"
     blocks = [obj.data.shape_keys.key_blocks for obj in model.meshes if obj.data.shape_keys]
-    for morph in stored.groups(root, mmd_tools.MORPHS):
-        key, name = stored.text(morph, "key"), stored.text(morph, SLIDER)
+    morphs = list(stored.groups(root, mmd_tools.MORPHS))
+    shape_keys = renamed.keys([stored.text(morph, "key") for morph in morphs], model.meshes)
+    for morph, key in zip(morphs, shape_keys, strict=True):
+        name = stored.text(morph, SLIDER)
         record = Named(stored.text(morph, "name"), stored.text(morph, "name_english"))
         # A model that was split into several meshes has the key in each.
         sliders = [
