@@ -16,8 +16,10 @@ enum { OUT_POSITIONS, OUT_NORMALS, OUT_TANGENTS, OUTPUTS };
 
 static const char *const output_names[OUTPUTS] = {"out.positions", "out.normals", "out.tangents"};
 
-/* Vertices of a chunk: about 10 ms on the CPU. On a card, fewer would leave it idle in between. */
-enum { CHUNK_VERTICES = 1 << 21, GL_CHUNK_VERTICES = 1 << 23 };
+enum {
+    CHUNK_VERTICES = 1 << 21, /* about 10 ms on the CPU, 40 ms by a software renderer */
+    CARD_CHUNKS = 4           /* of these at once: a graphics card is idle between chunks */
+};
 
 typedef struct skin_call {
     mmd_py_state *state;
@@ -211,14 +213,26 @@ static PyObject *skinned(skin_call *call)
                                         members[1], members[2], NULL);
 }
 
+static bool is_on_card(void)
+{
+    char device[1];
+    bool found, software;
+    Py_BEGIN_ALLOW_THREADS
+    found = mmd_gl_skin_info(device, sizeof device, &software, NULL);
+    Py_END_ALLOW_THREADS
+    return found && !software;
+}
+
 /* OpenGL runs on one thread, its own, and others copy the results. */
 static bool plan_batch(skin_call *call, mmd_py_batch *batch)
 {
     size_t vertices = call->job.mesh->vertex_count;
     if (!mmd_py_batch_plan(call->threads, vertices ? call->job.frame_count : 0, vertices,
-                           call->on_gl ? GL_CHUNK_VERTICES : CHUNK_VERTICES, batch))
+                           CHUNK_VERTICES, batch))
         return false;
     if (call->on_gl) {
+        if (batch->frame_count > batch->chunk && is_on_card())
+            batch->chunk *= CARD_CHUNKS;
         call->gl_threads = (mmd_gl_skin_threads){mmd_py_batch_pool(call->state), batch->threads};
         batch->threads = 1;
     }
