@@ -10,22 +10,9 @@ Reads PMX 2.0 and 2.1, PMD, VMD and VPD. Computes BDEF1, BDEF2, BDEF4, SDEF and 
 the CPU, or by OpenGL without a window. OpenGL is not loaded until it is requested.
 """
 
-# `from mmdskin import` would call a missing file a circular import.
-import mmdskin._mmdskin as _mmdskin
 from mmdskin._mmdskin import *  # noqa: F403
 from mmdskin._mmdskin import __version__  # noqa: F401
 from mmdskin.conversion import convert  # noqa: F401
 from mmdskin.frame_loop import frames  # noqa: F401
 from mmdskin.texture_files import load_textures  # noqa: F401
 from mmdskin.unknown_name import UnknownNameError  # noqa: F401
-
-
-def _repr_png_(self: _mmdskin.Rendered) -> bytes | None:
-    """For notebooks: the image, unless there is none or a batch."""
-    from mmdskin.notebook import png
-
-    image = self.image
-    return None if image is None or image.ndim != 3 else png(image)
-
-
-_mmdskin.Rendered._repr_png_ = _repr_png_

@@ -4,11 +4,78 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import GenericAlias
-from typing import Any, BinaryIO, Generic, Literal, NamedTuple, SupportsIndex, final, overload
+from typing import Any, BinaryIO, Generic, Literal, NamedTuple, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import TypeVar
+
+from mmdskin.records import (
+    IK as IK,
+)
+from mmdskin.records import (
+    Append as Append,
+)
+from mmdskin.records import (
+    Backend as Backend,
+)
+from mmdskin.records import (
+    Bone as Bone,
+)
+from mmdskin.records import (
+    BoneTrack as BoneTrack,
+)
+from mmdskin.records import (
+    CameraTrack as CameraTrack,
+)
+from mmdskin.records import (
+    DisplayFrame as DisplayFrame,
+)
+from mmdskin.records import (
+    FitReport as FitReport,
+)
+from mmdskin.records import (
+    IKLink as IKLink,
+)
+from mmdskin.records import (
+    Joint as Joint,
+)
+from mmdskin.records import (
+    Light as Light,
+)
+from mmdskin.records import (
+    LightTrack as LightTrack,
+)
+from mmdskin.records import (
+    Material as Material,
+)
+from mmdskin.records import (
+    Morph as Morph,
+)
+from mmdskin.records import (
+    MorphTrack as MorphTrack,
+)
+from mmdskin.records import (
+    Named as Named,
+)
+from mmdskin.records import (
+    Physics as Physics,
+)
+from mmdskin.records import (
+    PropertyTrack as PropertyTrack,
+)
+from mmdskin.records import (
+    RigidBody as RigidBody,
+)
+from mmdskin.records import (
+    Shadow as Shadow,
+)
+from mmdskin.records import (
+    ShadowTrack as ShadowTrack,
+)
+from mmdskin.records import (
+    Unmatched as Unmatched,
+)
 
 __version__: str
 
@@ -66,118 +133,6 @@ class FormatError(ValueError):
 class BackendError(RuntimeError): ...
 class UnknownNameError(KeyError): ...
 
-class Append(NamedTuple):
-    source: int
-    ratio: float = 1.0
-    rotation: bool = True
-    translation: bool = False
-    local: bool = False
-
-class IKLink(NamedTuple):
-    bone: int
-    lower: _Vector | None = None
-    upper: _Vector | None = None
-
-class IK(NamedTuple):
-    target: int
-    loop_count: int = 40
-    unit_angle: float = 2.0
-    links: tuple[IKLink, ...] = ()
-
-class Bone(NamedTuple):
-    name: str
-    name_english: str = ""
-    position: _Vector = (0.0, 0.0, 0.0)
-    parent: int = -1
-    layer: int = 0
-    flags: int = 0x1E
-    tail_bone: int = -1
-    tail_offset: _Vector = (0.0, 0.0, 0.0)
-    append: Append | None = None
-    fixed_axis: _Vector | None = None
-    local_axes: tuple[_Vector, _Vector] | None = None
-    external_parent: int | None = None
-    after_physics: bool = False
-    ik: IK | None = None
-
-class Morph(NamedTuple):
-    name: str
-    name_english: str = ""
-    panel: int = 4
-    kind: Literal[
-        "group",
-        "vertex",
-        "bone",
-        "uv",
-        "uv1",
-        "uv2",
-        "uv3",
-        "uv4",
-        "material",
-        "flip",
-        "impulse",
-    ] = "vertex"
-    indices: NDArray[np.int32] = ...
-    values: NDArray[np.float32] = ...
-
-class Material(NamedTuple):
-    name: str
-    name_english: str = ""
-    diffuse: _Color = (1.0, 1.0, 1.0, 1.0)
-    specular: _Vector = (0.0, 0.0, 0.0)
-    specular_power: float = 5.0
-    ambient: _Vector = (0.5, 0.5, 0.5)
-    flags: int = 0x0E
-    edge_color: _Color = (0.0, 0.0, 0.0, 1.0)
-    edge_size: float = 1.0
-    texture: int = -1
-    sphere_texture: int = -1
-    sphere_mode: Literal["none", "multiply", "add", "sub_texture"] = "none"
-    toon: int = -1
-    shared_toon: bool = False
-    memo: str = ""
-    index_count: int = -1
-
-class DisplayFrame(NamedTuple):
-    name: str
-    name_english: str = ""
-    special: bool = False
-    elements: tuple[tuple[Literal["bone", "morph"], int], ...] = ()
-
-class RigidBody(NamedTuple):
-    name: str
-    name_english: str = ""
-    bone: int = -1
-    group: int = 0
-    mask: int = 0xFFFF
-    shape: Literal["sphere", "box", "capsule"] = "sphere"
-    size: _Vector = (1.0, 1.0, 1.0)
-    position: _Vector = (0.0, 0.0, 0.0)
-    rotation: _Vector = (0.0, 0.0, 0.0)
-    mass: float = 1.0
-    linear_damping: float = 0.5
-    angular_damping: float = 0.5
-    restitution: float = 0.0
-    friction: float = 0.5
-    mode: Literal["follow_bone", "physics", "physics_and_bone"] = "follow_bone"
-
-class Joint(NamedTuple):
-    name: str
-    name_english: str = ""
-    kind: Literal["spring_6dof", "6dof", "point_to_point", "cone_twist", "slider", "hinge"] = (
-        "spring_6dof"
-    )
-    body_a: int = -1
-    body_b: int = -1
-    position: _Vector = (0.0, 0.0, 0.0)
-    rotation: _Vector = (0.0, 0.0, 0.0)
-    translation_lower: _Vector = (0.0, 0.0, 0.0)
-    translation_upper: _Vector = (0.0, 0.0, 0.0)
-    rotation_lower: _Vector = (0.0, 0.0, 0.0)
-    rotation_upper: _Vector = (0.0, 0.0, 0.0)
-    translation_spring: _Vector = (0.0, 0.0, 0.0)
-    rotation_spring: _Vector = (0.0, 0.0, 0.0)
-
 class Skinned(NamedTuple, Generic[_Normals, _Tangents]):
     positions: _Floats
     normals: _Normals
@@ -199,96 +154,6 @@ class Camera(NamedTuple, Generic[_Position, _Point, _Up, _Fov]):
     target: _Point
     up: _Up
     fov: _Fov
-
-class Light(NamedTuple):
-    color: NDArray[np.float32]
-    direction: NDArray[np.float32]
-
-class Shadow(NamedTuple):
-    mode: NDArray[np.uint8]
-    distance: NDArray[np.float32]
-
-class Physics(NamedTuple):
-    gravity: ArrayLike = (0.0, -98.0, 0.0)
-    hz: float = 60.0
-    iterations: int = 10
-    ground: bool | float = True
-    damping_extra: bool = True
-    joined_collide: bool = True
-    start: float | None = None
-    settle: int = 300
-    teleport: float = 0.0
-    gravity_noise: float = 0.0
-    gravity_seed: int = 0
-
-class BoneTrack(NamedTuple):
-    name: str
-    frames: NDArray[np.uint32]
-    translations: NDArray[np.float32]
-    rotations: NDArray[np.float32]
-    interpolation: NDArray[np.uint8]
-    physics: NDArray[np.bool_] | None = None
-    stored: NDArray[np.uint8] | None = None
-
-class MorphTrack(NamedTuple):
-    name: str
-    frames: NDArray[np.uint32]
-    weights: NDArray[np.float32]
-
-class CameraTrack(NamedTuple):
-    frames: NDArray[np.uint32]
-    distances: NDArray[np.float32]
-    targets: NDArray[np.float32]
-    rotations: NDArray[np.float32]
-    interpolation: NDArray[np.uint8]
-    view_angles: NDArray[np.float32]
-    perspective: NDArray[np.bool_]
-
-class LightTrack(NamedTuple):
-    frames: NDArray[np.uint32]
-    colors: NDArray[np.float32]
-    directions: NDArray[np.float32]
-
-class ShadowTrack(NamedTuple):
-    frames: NDArray[np.uint32]
-    modes: NDArray[np.uint8]
-    distances: NDArray[np.float32]
-
-class PropertyTrack(NamedTuple):
-    frames: NDArray[np.uint32]
-    visible: NDArray[np.bool_]
-    ik_names: tuple[str, ...]
-    ik_enabled: NDArray[np.bool_]
-
-class Unmatched(NamedTuple):
-    bones: tuple[str, ...]
-    morphs: tuple[str, ...]
-    ik: tuple[str, ...]
-
-class FitReport(NamedTuple):
-    keys: int
-    worst: float
-    notes: tuple[tuple[str, str], ...]
-
-class Backend(NamedTuple):
-    name: Literal["gl", "cpu"]
-    available: bool
-    device: str | None
-    reason: str | None
-
-@final
-class Named(tuple[_Record, ...]):
-    @overload
-    def __getitem__(self, key: SupportsIndex | str, /) -> _Record: ...
-    @overload
-    def __getitem__(self, key: slice, /) -> tuple[_Record, ...]: ...
-    def __contains__(self, key: object, /) -> bool: ...
-    @overload
-    def get(self, name: str, default: None = None, /) -> _Record | None: ...
-    @overload
-    def get(self, name: str, default: _Default, /) -> _Record | _Default: ...
-    @property
-    def names(self) -> tuple[str, ...]: ...
 
 @final
 class Model:

@@ -378,10 +378,11 @@ static bool parse_arguments(const char *format, PyObject *args, PyObject *kwargs
 
 PyObject *mmd_py_model_from_arrays(PyObject *type, PyObject *args, PyObject *kwargs)
 {
-    builder b = {0};
+    mmd_py_state *state = PyType_GetModuleState((PyTypeObject *)type);
+    builder b = {.parser.state = state};
     if (!parse_arguments(FORMAT ":from_arrays", args, kwargs, b.values))
         return NULL;
-    PyObject *model = build(PyType_GetModuleState((PyTypeObject *)type), &b);
+    PyObject *model = build(state, &b);
     mmd_py_record_parser_free(&b.parser);
     return model;
 }
@@ -410,7 +411,7 @@ static bool keep_members(builder *b, PyObject *self)
 
 PyObject *mmd_py_model_replace(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    builder b = {0};
+    builder b = {.parser.state = mmd_py_state_of(self)};
     const mmd_model *model = mmd_py_model_data(self);
     if (PyTuple_Size(args)) {
         PyErr_SetString(PyExc_TypeError, "replace: expected keywords only");

@@ -6,7 +6,7 @@
     class Model                                       # model_type.c, model_*.c
     class Motion                                      # motion_type.c, motion_*.c
     class Mesh, World, Simulation                     # mesh_type.c, world_type.c, ...
-    Bone, ..., Skinned, Pose, Backend, Physics        # record_types.c, by collections.namedtuple
+    Bone, ..., Skinned, Pose, Backend, Physics        # mmdskin/records.py
     def load_model(source): ...                       # model_type.c
     def load_motion(source, encoding=None, *, model=None): ... # motion_type.c
     def skin(mesh, bone_matrices, ...): ...           # module_skin.c
@@ -174,10 +174,9 @@ static bool name_package(PyObject *module)
     return named;
 }
 
-/* `base`: a class, NULL for object. */
-static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec, PyTypeObject *base)
+static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec)
 {
-    PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, (PyObject *)base);
+    PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
     if (type && PyModule_AddType(module, type) < 0)
         Py_CLEAR(type);
     return type;
@@ -190,15 +189,13 @@ static int module_exec(PyObject *module)
         return -1;
     if (!mmd_py_exceptions_add(module, state) || !mmd_py_record_add_classes(module, state))
         return -1;
-    state->model_type = add_type(module, &mmd_py_model_spec, NULL);
-    state->mesh_type = add_type(module, &mmd_py_mesh_spec, NULL);
-    state->motion_type = add_type(module, &mmd_py_motion_spec, NULL);
-    state->world_type = add_type(module, &mmd_py_world_spec, NULL);
-    state->simulation_type = add_type(module, &mmd_py_simulation_spec, NULL);
-    PyType_Spec *named_spec = mmd_py_named_get_spec();
-    state->named_type = named_spec ? add_type(module, named_spec, &PyTuple_Type) : NULL;
+    state->model_type = add_type(module, &mmd_py_model_spec);
+    state->mesh_type = add_type(module, &mmd_py_mesh_spec);
+    state->motion_type = add_type(module, &mmd_py_motion_spec);
+    state->world_type = add_type(module, &mmd_py_world_spec);
+    state->simulation_type = add_type(module, &mmd_py_simulation_spec);
     if (!state->model_type || !state->mesh_type || !state->motion_type || !state->world_type ||
-        !state->simulation_type || !state->named_type)
+        !state->simulation_type)
         return -1;
     return PyModule_AddStringConstant(module, "__version__", mmd_version());
 }
@@ -211,7 +208,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->motion_type);
     Py_VISIT(state->world_type);
     Py_VISIT(state->simulation_type);
-    Py_VISIT(state->named_type);
+    Py_VISIT(state->named);
     Py_VISIT(state->format_error);
     Py_VISIT(state->backend_error);
     for (int i = 0; i < MMD_PY_RECORD_COUNT; i++)
@@ -227,7 +224,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->motion_type);
     Py_CLEAR(state->world_type);
     Py_CLEAR(state->simulation_type);
-    Py_CLEAR(state->named_type);
+    Py_CLEAR(state->named);
     Py_CLEAR(state->format_error);
     Py_CLEAR(state->backend_error);
     for (int i = 0; i < MMD_PY_RECORD_COUNT; i++)

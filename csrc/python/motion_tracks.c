@@ -103,7 +103,7 @@ static mmd_text default_name(const mmd_motion *tracks)
 /* NULL with an exception if they are not valid. */
 static mmd_motion *build_motion(mmd_py_state *state, const track_arguments *arguments)
 {
-    mmd_py_record_parser parser = {0};
+    mmd_py_record_parser parser = {.state = state};
     mmd_motion tracks = {0}, *motion = NULL;
     void *bones = NULL, *morphs = NULL;
     mmd_error err = {0};

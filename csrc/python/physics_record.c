@@ -45,11 +45,6 @@ static PyObject *values_of(const mmd_simulation_settings *p)
                          p->gravity.noise, (unsigned long)p->gravity.seed);
 }
 
-PyObject *mmd_py_physics_record_defaults(void)
-{
-    return values_of(&mmd_simulation_settings_default);
-}
-
 PyObject *mmd_py_physics_record_new(mmd_py_state *state, const mmd_simulation_settings *physics)
 {
     PyObject *values = values_of(physics);

@@ -6,9 +6,6 @@
 #include "python/array.h"
 #include "python/state.h"
 
-/* The default fields of Physics(), a tuple. */
-PyObject *mmd_py_physics_record_defaults(void);
-
 /* Parses an argument `physics`. Returns 0 for None and False, 1 for True and a Physics, -1 with an
    exception. `rows`, none before, keeps the rows of a gravity that changes; clear it, also after
    failure, when `physics` is no longer used. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Creates the classes of records, and records from C structs. */
+/* Records from C structs. */
 #include "python/record.h"
 
 void mmd_py_record_tuple_set(PyObject **tuple, size_t index, PyObject *item)
@@ -49,7 +49,7 @@ PyObject *mmd_py_record_texts(const mmd_text *texts, size_t count)
 /* A Named of a tuple, which it takes. */
 static PyObject *find_by_name(mmd_py_state *state, PyObject *tuple)
 {
-    PyObject *named = PyObject_CallFunctionObjArgs((PyObject *)state->named_type, tuple, NULL);
+    PyObject *named = PyObject_CallFunctionObjArgs(state->named, tuple, NULL);
     Py_DECREF(tuple);
     return named;
 }
@@ -77,37 +77,25 @@ PyObject *mmd_py_record_cached_tuple_get(const mmd_py_record_cached_tuple *prope
     return Py_NewRef(*slot);
 }
 
-static PyObject *create_class(PyObject *namedtuple, const mmd_py_record_type *type)
+/* A class of records.py, which is added to the module. */
+static PyObject *add_class(PyObject *module, PyObject *records, const char *name)
 {
-    PyObject *fields = PyTuple_New((Py_ssize_t)type->field_count);
-    for (size_t i = 0; fields && i < type->field_count; i++)
-        mmd_py_record_tuple_set(&fields, i, PyUnicode_FromString(type->fields[i].name));
-    PyObject *arguments = fields ? Py_BuildValue("(sN)", type->name, fields) : NULL;
-    PyObject *defaults = type->defaults ? type->defaults() : Py_NewRef(Py_None);
-    PyObject *keywords =
-        defaults ? Py_BuildValue("{sssN}", "module", "mmdskin", "defaults", defaults) : NULL;
-    PyObject *class = arguments && keywords ? PyObject_Call(namedtuple, arguments, keywords) : NULL;
-    Py_XDECREF(arguments);
-    Py_XDECREF(keywords);
-    PyObject *doc = class ? PyUnicode_FromString(type->doc) : NULL;
-    if (class && (!doc || PyObject_SetAttrString(class, "__doc__", doc) < 0))
+    PyObject *class = PyObject_GetAttrString(records, name);
+    if (class && PyModule_AddObjectRef(module, name, class) < 0)
         Py_CLEAR(class);
-    Py_XDECREF(doc);
     return class;
 }
 
 bool mmd_py_record_add_classes(PyObject *module, mmd_py_state *state)
 {
-    PyObject *collections = PyImport_ImportModule("collections");
-    PyObject *namedtuple = collections ? PyObject_GetAttrString(collections, "namedtuple") : NULL;
-    bool ok = namedtuple != NULL;
+    PyObject *records = PyImport_ImportModule("mmdskin.records");
+    state->named = records ? add_class(module, records, "Named") : NULL;
+    bool ok = state->named;
     for (int i = 0; ok && i < MMD_PY_RECORD_COUNT; i++) {
-        state->records[i] = create_class(namedtuple, &mmd_py_record_types[i]);
-        ok = state->records[i] &&
-             PyModule_AddObjectRef(module, mmd_py_record_types[i].name, state->records[i]) == 0;
+        state->records[i] = add_class(module, records, mmd_py_record_types[i].name);
+        ok = state->records[i];
     }
-    Py_XDECREF(namedtuple);
-    Py_XDECREF(collections);
+    Py_XDECREF(records);
     return ok;
 }
 

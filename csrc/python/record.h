@@ -5,8 +5,8 @@
 #include "python/array.h"
 #include "python/state.h"
 
-/* Records are named tuples, such as Bone or Camera. record_types.c describes each class: its fields
-   in order, and how each field is converted from a member of a C struct. */
+/* Records are named tuples, such as Bone or Camera: csrc/mmdskin/records.py has the classes.
+   record_types.c says how the fields of those that are made from C structs are converted. */
 
 /* The struct that a record is made from. Arrays in the record are views that keep `owner` alive. */
 typedef struct mmd_py_record_source {
@@ -19,7 +19,7 @@ typedef struct mmd_py_record_parser mmd_py_record_parser; /* record_parser.h */
 
 typedef struct mmd_py_record_field {
     const char *name;
-    /* Converts to Python; NULL: the class is called with values, never made from a struct. */
+    /* Converts to Python. */
     PyObject *(*get)(const struct mmd_py_record_field *field, const mmd_py_record_source *source);
     /* Converts from Python to the struct that is parsed. Exceptions begin with the parser's path.
      */
@@ -38,16 +38,15 @@ typedef struct mmd_py_record_field {
 } mmd_py_record_field;
 
 typedef struct mmd_py_record_type {
-    const char *name, *doc;
+    const char *name;
     size_t size; /* of the struct; 0: the class is called with values */
     size_t field_count;
     const mmd_py_record_field *fields;
-    PyObject *(*defaults)(void); /* a tuple of the defaults of the last fields; NULL: none */
 } mmd_py_record_type;
 
 extern const mmd_py_record_type mmd_py_record_types[MMD_PY_RECORD_COUNT];
 
-/* Creates the classes by collections.namedtuple and adds them to the module. */
+/* Adds the classes to the module and its state. */
 bool mmd_py_record_add_classes(PyObject *module, mmd_py_state *state);
 
 /* A record of one struct, and a tuple of records of an array of structs. */

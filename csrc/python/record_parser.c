@@ -102,7 +102,7 @@ bool mmd_py_record_parse_texts(mmd_py_record_parser *parser, PyObject *value, mm
 /* The default of a field, borrowed; NULL: it has none. */
 static PyObject *default_of(const mmd_py_record_type *type, size_t index, PyObject *defaults)
 {
-    size_t count = defaults ? (size_t)PyTuple_Size(defaults) : 0, first = type->field_count - count;
+    size_t first = type->field_count - (size_t)PyTuple_Size(defaults);
     return index < first ? NULL : PyTuple_GetItem(defaults, (Py_ssize_t)(index - first));
 }
 
@@ -237,18 +237,20 @@ static bool parse(mmd_py_record_parser *parser, const mmd_py_record_type *type, 
     return ok;
 }
 
-/* The defaults of a type's last fields; NULL without an exception: it has none. */
-static PyObject *defaults_of(const mmd_py_record_type *type)
+/* A new tuple of the defaults of a class's last fields. */
+static PyObject *defaults_of(const mmd_py_record_parser *parser, mmd_py_record_kind kind)
 {
-    return type->defaults ? type->defaults() : NULL;
+    PyObject *new = PyObject_GetAttrString(parser->state->records[kind], "__new__");
+    PyObject *defaults = new ? PyObject_GetAttrString(new, "__defaults__") : NULL;
+    Py_XDECREF(new);
+    return defaults;
 }
 
 bool mmd_py_record_parse(mmd_py_record_parser *parser, mmd_py_record_kind kind, PyObject *record,
                          void *data)
 {
-    const mmd_py_record_type *type = &mmd_py_record_types[kind];
-    PyObject *defaults = defaults_of(type);
-    bool ok = !PyErr_Occurred() && parse(parser, type, record, defaults, data);
+    PyObject *defaults = defaults_of(parser, kind);
+    bool ok = defaults && parse(parser, &mmd_py_record_types[kind], record, defaults, data);
     Py_XDECREF(defaults);
     return ok;
 }
@@ -258,8 +260,8 @@ bool mmd_py_record_parse_list(mmd_py_record_parser *parser, mmd_py_record_kind k
 {
     const mmd_py_record_type *type = &mmd_py_record_types[kind];
     PyObject *all = mmd_py_record_sequence(records, parser->path);
-    PyObject *defaults = all ? defaults_of(type) : NULL;
-    bool ok = all && !PyErr_Occurred();
+    PyObject *defaults = all ? defaults_of(parser, kind) : NULL;
+    bool ok = defaults;
     if (ok) {
         *count = (size_t)PyTuple_Size(all);
         *data = mmd_py_record_parser_alloc(parser, *count, type->size);

@@ -9,9 +9,10 @@
    plain tuple of the same values, a dict by the names of the fields, or an object with these
    attributes; fields with a default may be left out. */
 
-/* Owns the memory that the structs borrow, and knows what an exception is about. A zeroed parser is
-   empty and valid. */
+/* Owns the memory that the structs borrow, and knows what an exception is about. A parser that is
+   zero but for the state is empty and valid. */
 struct mmd_py_record_parser {
+    mmd_py_state *state;
     PyObject *references; /* list */
     mmd_arena arena;
     char path[128]; /* of what is parsed: "bones[3].parent" */

@@ -7,7 +7,7 @@
 
 #include "mmdskin.h"
 
-/* The classes of records; their fields are in record_types.c. */
+/* The classes of records.py. */
 typedef enum mmd_py_record_kind {
     MMD_PY_RECORD_SKINNED,
     MMD_PY_RECORD_POSE,
@@ -40,8 +40,8 @@ typedef enum mmd_py_record_kind {
 /* The state of one module object: each interpreter has its own. */
 typedef struct mmd_py_state {
     PyTypeObject *model_type, *mesh_type, *motion_type, *world_type, *simulation_type;
-    PyTypeObject *named_type;
     PyObject *format_error, *backend_error;
+    PyObject *named; /* the class */
     PyObject *records[MMD_PY_RECORD_COUNT];
 } mmd_py_state;
 

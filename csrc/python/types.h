@@ -15,9 +15,6 @@
 extern PyType_Spec mmd_py_model_spec, mmd_py_mesh_spec, mmd_py_motion_spec, mmd_py_world_spec;
 extern PyType_Spec mmd_py_simulation_spec;
 
-/* The spec of Named, a subtype of tuple; NULL with an exception. */
-PyType_Spec *mmd_py_named_get_spec(void);
-
 /* Allocates a zeroed object of one of these types; frees one whose references are cleared. */
 PyObject *mmd_py_object_new(PyTypeObject *type);
 void mmd_py_object_free(PyObject *self);

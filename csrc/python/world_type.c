@@ -58,6 +58,7 @@ static bool parse_order(world_object *self, PyObject *argument)
 static bool parse_records(world_object *self, mmd_py_record_kind kind, PyObject *records,
                           const char *name, void **data, size_t *count)
 {
+    self->parser.state = mmd_py_state_of((PyObject *)self);
     size_t length = mmd_py_record_parser_enter(&self->parser, "%s", name);
     bool ok = mmd_py_record_parse_list(&self->parser, kind, records, data, count);
     mmd_py_record_parser_leave(&self->parser, length);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The reference of the API: signatures from the type stub, texts from the module's docstrings."""
+"""The reference of the API: signatures from the type stub and the records, texts from docstrings."""
 
 import ast
 import inspect
@@ -8,16 +8,16 @@ from pathlib import Path
 
 import mmdskin
 
-STUB = Path(__file__).resolve().parents[2] / "csrc/mmdskin/__init__.pyi"
+PACKAGE = Path(__file__).resolve().parents[2] / "csrc/mmdskin"
+SOURCES = (PACKAGE / "__init__.pyi", PACKAGE / "records.py")  # what the first one has counts
 _LONGEST = 90  # of a private type that is shown by what it means
 _ARGUMENT = re.compile(r"^(\w+(?:, \w+)*): (.*)")
 
 
 def pages():
     """All public functions and types as MyST, with reStructuredText in blocks."""
-    stub = Public().visit(ast.parse(STUB.read_text("utf-8"))).body
     functions, types, records, errors = [], [], [], []
-    for name, nodes in by_name(stub).items():
+    for name, nodes in definitions().items():
         if isinstance(nodes[0], ast.FunctionDef):
             functions += function("function", name, nodes, getattr(mmdskin, name))
         elif issubclass(getattr(mmdskin, name), Exception):
@@ -31,6 +31,14 @@ def pages():
         f"## {title}\n\n```{{eval-rst}}\n" + "\n".join(lines) + "\n```\n"
         for title, lines in sections.items()
     )
+
+
+def definitions():
+    """{public name: its definitions}."""
+    found = {}
+    for source in reversed(SOURCES):
+        found |= by_name(Public().visit(ast.parse(source.read_text("utf-8"))).body)
+    return found
 
 
 class Public(ast.NodeTransformer):

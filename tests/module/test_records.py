@@ -9,12 +9,14 @@ from pathlib import Path
 import mmdskin
 import pytest
 from sample import model as sample
+from sample.character import model as character
 
 STUB = Path(__file__).parents[2] / "csrc/mmdskin/__init__.pyi"
 
 
 def stub_records() -> dict[str, tuple[str, ...]]:
-    """Fields of the named tuples in the stub, in order."""
+    """Fields, in order, of the named tuples that the stub declares: those that are generic, which they cannot
+    be in Python 3.10."""
     tree = ast.parse(STUB.read_text(encoding="utf-8"))
     return {
         node.name: tuple(item.target.id for item in node.body if isinstance(item, ast.AnnAssign))
@@ -24,13 +26,16 @@ def stub_records() -> dict[str, tuple[str, ...]]:
     }
 
 
-def module_records() -> dict[str, tuple[str, ...]]:
-    kinds = vars(mmdskin).items()
-    return {name: kind._fields for name, kind in kinds if hasattr(kind, "_fields")}
-
-
 def test_module_and_stub_have_the_same_fields_in_the_same_order():
-    assert module_records() == stub_records()
+    declared = stub_records()
+    assert declared == {name: getattr(mmdskin, name)._fields for name in declared}
+    assert len(declared) == 4
+
+
+def test_defaults_of_physics_are_those_of_the_c_library():
+    assert (
+        mmdskin.Simulation(mmdskin.load_model(sample.build_sample())).physics == mmdskin.Physics()
+    )
 
 
 def in_threads(work, count=4) -> list:
@@ -80,3 +85,17 @@ def test_threads_get_the_same_tuple(files, load, section):
         owner = load(files[load])
         tuples = in_threads(lambda: getattr(owner, section))  # noqa: B023
         assert len({id(one) for one in tuples}) == 1
+
+
+@pytest.mark.parametrize(
+    "kind", ["bones", "morphs", "materials", "display_frames", "rigid_bodies", "joints"]
+)
+def test_fields_are_found_by_name_and_in_order(kind):
+    """A field that is in another place in C than in Python would be another one by its name."""
+    dancer = mmdskin.load_model(character.build_character())
+    records = getattr(dancer, kind)
+    named = [record._asdict() for record in records]
+    if kind == "bones":
+        for values in named:
+            values |= {name: values[name] and values[name]._asdict() for name in ("append", "ik")}
+    assert records and dancer.replace(**{kind: named}) == dancer.replace(**{kind: records})

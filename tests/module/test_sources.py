@@ -36,7 +36,7 @@ OTHER_NAMES = {
     "vec3": {"double2", "simd"},  # the same vectors in registers
     "quat": {"slerp"},
     # What the types use of each other, each in a file of its own.
-    "types": {"model", "mesh", "motion", "simulation", "named", "object", "module"},
+    "types": {"model", "mesh", "motion", "simulation", "object", "module"},
     "state": {"record"},  # the state lists the classes of records
     "render": {"look", "ground"},  # what a job chooses
     "constraint_block": {"delta"},  # the velocities that rows change
