@@ -20,6 +20,14 @@
    ..._variant and ..._with_tangents return, and frees it; freeing NULL does nothing. Arguments are
    borrowed for the duration of the call unless stated otherwise.
 
+   NULL: a pointer argument, or a pointer in a struct that an argument points to, may be NULL only
+   where this is said, or where it is an array without items. Functions that take an mmd_error fail
+   with MMD_E_ARGUMENT for others ("positions: missing") and for enums out of range. Functions
+   without one accept NULL: sizes are then 0, a selection is empty, a sampled track has its
+   defaults, and where `out` is NULL nothing happens. Models and motions that functions take as
+   const are those of _load and _new (and _select), which are valid; only what mmd_model_new() and
+   mmd_motion_new() take is checked.
+
    Models, motions, rigs and meshes never change once created, so any number of threads may share
    one. There is no mutable global state, except the cached features of the CPU, and nothing is
    printed.
@@ -421,7 +429,7 @@ typedef enum mmd_motion_part {
 #define MMD_CAMERA_NAME "\xE3\x82\xAB\xE3\x83\xA1\xE3\x83\xA9\xE3\x83\xBB\xE7\x85\xA7\xE6\x98\x8E"
 
 /* The tracks of one part, which stay the motion's: not for mmd_motion_free(). The name of the
-   camera part begins with MMD_CAMERA_NAME. */
+   camera part begins with MMD_CAMERA_NAME. A part that is none of these selects all. */
 mmd_motion mmd_motion_select(const mmd_motion *motion, mmd_motion_part part);
 
 /* Writes a motion as a VMD file: its size, and its bytes into memory of that size. Names are
@@ -494,7 +502,7 @@ typedef struct mmd_pose_job {
     const uint8_t *ik_bones;    /* (ik_frames,B) 1: run the IK of this bone; NULL: of all */
     size_t translation_frames, rotation_frames, morph_weight_frames, ik_frames;
 
-    /* Outputs. */
+    /* Outputs, both required. */
     float *out_matrices;      /* (frame_count,B,4,4) skinning matrices, row-major */
     float *out_morph_weights; /* (frame_count,M) from the motion, or the caller's */
 } mmd_pose_job;

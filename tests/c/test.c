@@ -102,8 +102,8 @@ int main(void)
     setvbuf(stdout, NULL, _IOLBF, 0); /* keeps what was printed when a sanitizer aborts */
     error_tests();
     arena_tests();
+    public_tests();
     bytes_tests();
-    file_tests();
     text_tests();
     load_tests();
     pmx_tests();

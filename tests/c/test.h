@@ -43,8 +43,8 @@ float test_random_float(uint32_t *state, float low, float high);
 
 void error_tests(void);
 void arena_tests(void);
+void public_tests(void);
 void bytes_tests(void);
-void file_tests(void);
 void text_tests(void);
 void load_tests(void);
 void pmx_tests(void);

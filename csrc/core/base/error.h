@@ -17,4 +17,10 @@
 bool mmd_fail(mmd_error *err, mmd_error_code code, const char *format, ...) MMD_PRINTF(3, 4);
 bool mmd_fail_memory(mmd_error *err);
 
+/* Whether an argument that must not be NULL is there. */
+static inline bool mmd_error_require(const void *argument, const char *name, mmd_error *err)
+{
+    return argument || mmd_fail(err, MMD_E_ARGUMENT, "%s: missing", name);
+}
+
 #endif

@@ -143,6 +143,8 @@ mmd_text mmd_text_decode(mmd_arena *arena, mmd_text_encoding encoding, const uin
 bool mmd_text_is_valid(mmd_text text)
 {
     const uint8_t *bytes = (const uint8_t *)text.data;
+    if (!bytes && text.size)
+        return false;
     for (size_t at = 0; at < text.size;) {
         size_t from = at;
         uint32_t c = next_utf8(bytes, text.size, &at);

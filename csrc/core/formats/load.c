@@ -22,6 +22,8 @@ static bool fail_in_header(mmd_error *err)
 
 static bool read_model(mmd_model *model, const uint8_t *bytes, size_t size, mmd_error *err)
 {
+    if (size && !mmd_error_require(bytes, "bytes", err))
+        return false;
     if (mmd_pmx_is(bytes, size))
         return mmd_pmx_read(model, bytes, size, err);
     if (mmd_pmd_is(bytes, size))
@@ -36,6 +38,8 @@ static bool read_model(mmd_model *model, const uint8_t *bytes, size_t size, mmd_
 static bool read_motion(mmd_motion *motion, const uint8_t *bytes, size_t size,
                         const mmd_text_decoder *names, mmd_error *err)
 {
+    if (size && !mmd_error_require(bytes, "bytes", err))
+        return false;
     if (mmd_vmd_is(bytes, size))
         return mmd_vmd_read(motion, bytes, size, names, err);
     if (mmd_vpd_is(bytes, size))

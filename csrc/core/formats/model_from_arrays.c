@@ -242,6 +242,8 @@ static mmd_model *write_and_load(builder *b)
 
 mmd_model *mmd_model_new(const mmd_model *arrays, mmd_error *err)
 {
+    if (!mmd_error_require(arrays, "arrays", err))
+        return NULL;
     builder b = {.model = *arrays, .err = err};
     b.model.soft_body_count = 0;
     mmd_model *model = NULL;

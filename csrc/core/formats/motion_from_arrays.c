@@ -105,6 +105,8 @@ static bool begin_track(builder *b, const uint32_t *frames, size_t count)
     if (count > MMD_MAX_RECORDS)
         return mmd_fail(b->r.err, MMD_E_ARGUMENT, "%s.frames: %zu keys, limit %d", b->path, count,
                         MMD_MAX_RECORDS);
+    if (count && !frames)
+        return mmd_fail(b->r.err, MMD_E_ARGUMENT, "%s.frames: missing", b->path);
     b->input_count = count;
     b->keys = mmd_arena_alloc(&b->scratch, count, sizeof *b->keys);
     uint64_t *scratch = mmd_arena_alloc(&b->scratch, count, sizeof *scratch);
@@ -118,8 +120,9 @@ static bool begin_track(builder *b, const uint32_t *frames, size_t count)
 
 static bool copy_name(builder *b, mmd_text input, mmd_text *name)
 {
-    if (input.size && memchr(input.data, 0, input.size))
-        return mmd_fail(b->r.err, MMD_E_ARGUMENT, "%s: the name contains a NUL", b->path);
+    if (input.size && (!input.data || memchr(input.data, 0, input.size)))
+        return mmd_fail(b->r.err, MMD_E_ARGUMENT, "%s: the name %s", b->path,
+                        input.data ? "contains a NUL" : "is missing");
     char *copy = mmd_reader_alloc(&b->r, input.size + 1, 1);
     if (copy && input.size)
         memcpy(copy, input.data, input.size);
@@ -202,6 +205,8 @@ static bool copy_bone(builder *b, const mmd_bone_track *input, mmd_bone_track *t
 static bool copy_bones(builder *b, const mmd_motion *input, mmd_motion *motion)
 {
     size_t kept = 0;
+    if (input->bone_track_count && !mmd_error_require(input->bone_tracks, "bones", b->r.err))
+        return false;
     motion->bone_tracks =
         mmd_reader_alloc(&b->r, input->bone_track_count, sizeof *motion->bone_tracks);
     bool ok = mmd_reader_ok(&b->r);
@@ -230,6 +235,8 @@ static bool copy_morph(builder *b, const mmd_morph_track *input, mmd_morph_track
 static bool copy_morphs(builder *b, const mmd_motion *input, mmd_motion *motion)
 {
     size_t kept = 0;
+    if (input->morph_track_count && !mmd_error_require(input->morph_tracks, "morphs", b->r.err))
+        return false;
     motion->morph_tracks =
         mmd_reader_alloc(&b->r, input->morph_track_count, sizeof *motion->morph_tracks);
     bool ok = mmd_reader_ok(&b->r);
@@ -301,6 +308,8 @@ static bool copy_properties(builder *b, const mmd_property_track *input, mmd_pro
     if (!begin_track(b, input->frames, input->key_count))
         return false;
     size_t names = b->count ? input->ik_count : 0;
+    if (names && !mmd_error_require(input->ik_names, "properties.ik_names", b->r.err))
+        return false;
     mmd_track_alloc_property(&b->r, track, b->count, names);
     if (!mmd_reader_ok(&b->r))
         return false;
@@ -318,6 +327,8 @@ static bool copy_properties(builder *b, const mmd_property_track *input, mmd_pro
 
 mmd_motion *mmd_motion_new(const mmd_motion *tracks, mmd_error *err)
 {
+    if (!mmd_error_require(tracks, "tracks", err))
+        return NULL;
     mmd_motion *motion = mmd_arena_new_owner(sizeof *motion);
     if (!motion) {
         mmd_fail_memory(err);

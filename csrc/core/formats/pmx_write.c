@@ -397,11 +397,13 @@ static size_t write_all(const mmd_model *model, uint8_t *bytes)
 
 size_t mmd_pmx_size(const mmd_model *model)
 {
-    return write_all(model, NULL);
+    return model ? write_all(model, NULL) : 0;
 }
 
 bool mmd_pmx_write(const mmd_model *model, uint8_t *bytes, mmd_error *err)
 {
+    if (!mmd_error_require(model, "model", err) || !mmd_error_require(bytes, "bytes", err))
+        return false;
     if (model->soft_body_count)
         return mmd_fail(err, MMD_E_ARGUMENT,
                         "the model was loaded without its %zu soft bodies, so it cannot be saved",

@@ -267,6 +267,8 @@ static bool write_properties(writer *w, const mmd_motion *motion)
 
 size_t mmd_vmd_size(const mmd_motion *motion)
 {
+    if (!motion)
+        return 0;
     size_t counts = 6 * sizeof(uint32_t);
     size_t states = motion->properties.key_count * motion->properties.ik_count;
     return MMD_VMD_HEAD + MMD_VMD_MODEL_NAME + counts + count_bone_keys(motion) * MMD_VMD_BONE +
@@ -281,6 +283,8 @@ bool mmd_vmd_write(const mmd_motion *motion, bool cut_names, uint8_t *bytes, mmd
         write_header, write_bones,  write_morphs,     write_camera,
         write_light,  write_shadow, write_properties,
     };
+    if (!mmd_error_require(motion, "motion", err) || !mmd_error_require(bytes, "bytes", err))
+        return false;
     writer w = {.at = bytes, .cut_names = cut_names, .err = err};
     w.encoding = mmd_text_cp932_table(&w.arena);
     bool written = w.encoding || mmd_fail_memory(err);

@@ -50,10 +50,14 @@ static bool check_names(const checker *c, mmd_text name, mmd_text name_english)
     return check_text(c, "name", name) && check_text(c, "name_english", name_english);
 }
 
-static bool check_count(const checker *c, const char *what, size_t count)
+/* Of the parts of an item; `parts` is their array. */
+static bool check_parts(const checker *c, const char *what, const void *parts, size_t count)
 {
-    return count <= MMD_MAX_RECORDS || mmd_fail(c->err, MMD_E_ARGUMENT, "%s %zu: %zu %s, limit %d",
-                                                c->kind, c->item, count, what, MMD_MAX_RECORDS);
+    if (count > MMD_MAX_RECORDS)
+        return mmd_fail(c->err, MMD_E_ARGUMENT, "%s %zu: %zu %s, limit %d", c->kind, c->item, count,
+                        what, MMD_MAX_RECORDS);
+    return !count || parts ||
+           mmd_fail(c->err, MMD_E_ARGUMENT, "%s %zu: %s: missing", c->kind, c->item, what);
 }
 
 static bool check_kind(const checker *c, const char *what, int kind, int count)
@@ -164,7 +168,7 @@ static bool check_ik(const checker *c, const mmd_ik *ik)
     size_t bones = c->model->bone_count;
     if (!check_index(c, "IK target", ik->target, bones) ||
         !check_numbers(c, "unit_angle", &ik->unit_angle, 1) ||
-        !check_count(c, "IK links", ik->link_count))
+        !check_parts(c, "IK links", ik->links, ik->link_count))
         return false;
     for (size_t k = 0; k < ik->link_count; k++) {
         const mmd_ik_link *link = &ik->links[k];
@@ -273,7 +277,8 @@ static bool check_morph(const checker *c)
     const mmd_morph *morph = &c->model->morphs[c->item];
     if (!check_names(c, morph->name, morph->name_english) ||
         !check_kind(c, "kind", (int)morph->kind, MMD_MORPH_KIND_COUNT) ||
-        !check_count(c, "offsets", morph->offset_count))
+        !check_parts(c, "offsets", morph->indices, morph->offset_count) ||
+        !check_parts(c, "values", morph->values, morph->offset_count))
         return false;
     for (size_t i = 0; i < morph->offset_count; i++)
         if (!check_offset(c, morph, i))
@@ -286,7 +291,7 @@ static bool check_display_frame(const checker *c)
     const mmd_model *model = c->model;
     const mmd_display_frame *frame = &model->display_frames[c->item];
     if (!check_names(c, frame->name, frame->name_english) ||
-        !check_count(c, "elements", frame->element_count))
+        !check_parts(c, "elements", frame->elements, frame->element_count))
         return false;
     for (size_t i = 0; i < frame->element_count; i++) {
         const mmd_frame_element *element = &frame->elements[i];

@@ -38,6 +38,9 @@ static int32_t segment_source(const mmd_bone *bone)
 bool mmd_model_segments(const mmd_model *model, float *segments, mmd_error *err)
 {
     enum { UNVISITED, ON_PATH, DONE };
+    if (!mmd_error_require(model, "model", err) ||
+        (model->bone_count && !mmd_error_require(segments, "segments", err)))
+        return false;
     mmd_arena arena = {0};
     uint8_t *state = mmd_arena_alloc(&arena, model->bone_count, sizeof *state);
     int32_t *path = mmd_arena_alloc(&arena, model->bone_count, sizeof *path);

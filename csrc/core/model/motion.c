@@ -41,6 +41,8 @@ void mmd_motion_find_range(mmd_motion *motion)
 mmd_motion mmd_motion_select(const mmd_motion *motion, mmd_motion_part part)
 {
     static const mmd_text camera_name = {MMD_CAMERA_NAME, sizeof MMD_CAMERA_NAME - 1};
+    static const mmd_motion none = {.name = {"", 0}};
+    motion = motion ? motion : &none;
     mmd_motion tracks = *motion;
     bool has_camera_name = motion->name.size >= camera_name.size &&
                            memcmp(motion->name.data, camera_name.data, camera_name.size) == 0;

@@ -68,8 +68,10 @@ static void view_axes(const double rotation[3], double up[3], double forward[3])
 
 void mmd_camera_at(const mmd_camera_track *track, double frame, mmd_camera *out)
 {
+    if (!out)
+        return;
     static const camera_key unset = {.target = {0, 10, 0}, .distance = -45, .view_angle = 30};
-    camera_key key = track->key_count ? sample(track, frame) : unset;
+    camera_key key = track && track->key_count ? sample(track, frame) : unset;
     double forward[3];
     view_axes(key.rotation, out->up, forward);
     double farthest = 0;

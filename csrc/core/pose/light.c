@@ -23,10 +23,12 @@ static double mix(double from, double to, double x)
 
 void mmd_light_at(const mmd_light_track *track, double frame, mmd_light *out)
 {
+    if (!out)
+        return;
     static const mmd_light unset = {.color = {154 / 255.0, 154 / 255.0, 154 / 255.0},
                                     .direction = {-0.5, -1, 0.5}};
     *out = unset;
-    if (!track->key_count)
+    if (!track || !track->key_count)
         return;
     double x;
     size_t at = find_key(track->frames, track->key_count, frame, &x), next = at + (x > 0);
@@ -38,8 +40,10 @@ void mmd_light_at(const mmd_light_track *track, double frame, mmd_light *out)
 
 void mmd_shadow_at(const mmd_shadow_track *track, double frame, mmd_shadow *out)
 {
+    if (!out)
+        return;
     *out = (mmd_shadow){.mode = 0, .distance = DEFAULT_SHADOW_DISTANCE};
-    if (!track->key_count)
+    if (!track || !track->key_count)
         return;
     double x;
     size_t at = find_key(track->frames, track->key_count, frame, &x), next = at + (x > 0);

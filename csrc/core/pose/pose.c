@@ -48,6 +48,8 @@ static bool allocate(mmd_poser *poser, const mmd_rig *rig, const mmd_motion *mot
 
 mmd_poser *mmd_poser_new(const mmd_rig *rig, const mmd_motion *motion, mmd_error *err)
 {
+    if (!mmd_error_require(rig, "rig", err))
+        return NULL;
     mmd_poser *poser = mmd_arena_new_owner(sizeof *poser);
     if (!poser || !allocate(poser, rig, motion)) {
         mmd_fail_memory(err);
@@ -288,9 +290,17 @@ void mmd_pose_run(mmd_poser *poser, const mmd_pose_job *job)
 
 bool mmd_pose(mmd_poser *poser, const mmd_pose_job *job, mmd_error *err)
 {
+    if (!mmd_error_require(poser, "poser", err) || !mmd_error_require(job, "job", err))
+        return false;
+    const mmd_rig *rig = poser->pose.rig;
     if (poser->binding && !job->frames && job->frame_count)
         return mmd_fail(err, MMD_E_ARGUMENT, "frames: missing, expected %zu", job->frame_count);
-    if (!mmd_pose_check(poser->pose.rig, job, err))
+    if (!mmd_pose_check(rig, job, err))
+        return false;
+    if (job->frame_count &&
+        ((rig->bone_count && !mmd_error_require(job->out_matrices, "out_matrices", err)) ||
+         (rig->morph_count &&
+          !mmd_error_require(job->out_morph_weights, "out_morph_weights", err))))
         return false;
     mmd_pose_run(poser, job);
     return true;

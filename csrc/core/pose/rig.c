@@ -268,6 +268,8 @@ const int32_t *mmd_rig_dependency_order(mmd_arena *arena, const mmd_rig *rig)
 
 mmd_rig *mmd_rig_new(const mmd_model *model, mmd_error *err)
 {
+    if (!mmd_error_require(model, "model", err))
+        return NULL;
     mmd_arena temporary = {0};
     mmd_rig *rig = mmd_arena_new_owner(sizeof *rig);
     bool built = false;

@@ -31,11 +31,19 @@ static size_t used_slots(const mmd_mesh_desc *desc, size_t vertex)
 
 static bool check_morphs(const mmd_mesh_desc *desc, mmd_error *err)
 {
+    if (desc->morph_count && !mmd_error_require(desc->morphs, "morphs", err))
+        return false;
     for (size_t m = 0; m < desc->morph_count; m++) {
         const mmd_morph *morph = &desc->morphs[m];
+        if ((unsigned)morph->kind >= MMD_MORPH_KIND_COUNT)
+            return mmd_fail(err, MMD_E_ARGUMENT, "morph %zu: kind %d of %d", m, (int)morph->kind,
+                            MMD_MORPH_KIND_COUNT);
         bool vertices = morph->kind == MMD_MORPH_VERTEX;
         if (!vertices && morph->kind != MMD_MORPH_GROUP && morph->kind != MMD_MORPH_FLIP)
             continue;
+        if (morph->offset_count && (!morph->indices || !morph->values))
+            return mmd_fail(err, MMD_E_ARGUMENT, "morph %zu: %s: missing", m,
+                            morph->indices ? "values" : "indices");
         size_t limit = vertices ? desc->vertex_count : desc->morph_count;
         for (size_t i = 0; i < morph->offset_count; i++)
             if (morph->indices[i] < 0 || (size_t)morph->indices[i] >= limit)
@@ -326,12 +334,14 @@ static mmd_mesh *new_checked(const mmd_mesh_desc *desc, mmd_error *err)
 
 mmd_mesh *mmd_mesh_new(const mmd_mesh_desc *desc, mmd_error *err)
 {
-    return check(desc, err) ? new_checked(desc, err) : NULL;
+    return mmd_error_require(desc, "desc", err) && check(desc, err) ? new_checked(desc, err) : NULL;
 }
 
 /* Loaded models are valid: nothing to check. */
 mmd_mesh *mmd_mesh_of_model(const mmd_model *model, mmd_error *err)
 {
+    if (!mmd_error_require(model, "model", err))
+        return NULL;
     return new_checked(&(mmd_mesh_desc){.vertex_count = model->vertex_count,
                                         .positions = model->positions,
                                         .normals = model->normals,

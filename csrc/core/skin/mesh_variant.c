@@ -67,6 +67,8 @@ static bool check_vectors(const char *name, const char *row, const float *values
 
 bool mmd_mesh_extras_check(const mmd_mesh *mesh, const mmd_mesh_extras *extras, mmd_error *err)
 {
+    if (!mmd_error_require(mesh, "base", err) || !mmd_error_require(extras, "extras", err))
+        return false;
     if (extras->segments && extras->segment_count < mesh->bone_count)
         return mmd_fail(err, MMD_E_ARGUMENT, "segments: %zu, expected at least %zu, one per bone",
                         extras->segment_count, mesh->bone_count);

@@ -19,6 +19,12 @@ static bool has_correction(mmd_method method)
 bool mmd_skin_check(const mmd_skin_job *job, mmd_error *err)
 {
     const mmd_mesh *mesh = job->mesh;
+    if ((unsigned)job->method > MMD_METHOD_CENTERS_OF_ROTATION)
+        return mmd_fail(err, MMD_E_ARGUMENT, "method: %d of %d", (int)job->method,
+                        MMD_METHOD_CENTERS_OF_ROTATION + 1);
+    if ((unsigned)job->sdef_blend > MMD_SDEF_SLERP)
+        return mmd_fail(err, MMD_E_ARGUMENT, "sdef_blend: %d of %d", (int)job->sdef_blend,
+                        MMD_SDEF_SLERP + 1);
     if (mesh->method != (job->method < MMD_METHOD_BULGE_FREE ? MMD_METHOD_MMD : job->method))
         return mmd_fail(err, MMD_E_ARGUMENT, "method: the mesh is prepared for another one");
     if (has_correction(job->method) && !(job->correction >= 0 && job->correction <= 1))
@@ -45,6 +51,8 @@ bool mmd_skin_check(const mmd_skin_job *job, mmd_error *err)
         return mmd_fail(err, MMD_E_ARGUMENT, "tangents: the mesh has none");
 
     size_t count = job->matrix_frames * job->bone_count * 16;
+    if (count && !mmd_error_require(job->matrices, "bone_matrices", err))
+        return false;
     size_t bad = mmd_numbers_first_not_finite(job->matrices, count);
     if (bad < count)
         return mmd_fail(err, MMD_E_ARGUMENT,
@@ -192,6 +200,10 @@ bool mmd_skin_cpu(const mmd_skin_job *job, const mmd_skin_kernel *kernel, mmd_er
 
 bool mmd_skin(const mmd_skin_job *job, const char *kernel_name, mmd_error *err)
 {
+    if (!mmd_error_require(job, "job", err) || !mmd_error_require(job->mesh, "mesh", err) ||
+        (job->mesh->vertex_count && job->frame_count &&
+         !mmd_error_require(job->positions, "positions", err)))
+        return false;
     const mmd_skin_kernel *kernel =
         kernel_name ? mmd_skin_kernel_find(kernel_name, err) : mmd_skin_kernel_best();
     return kernel && mmd_skin_check(job, err) && mmd_skin_cpu(job, kernel, err);
