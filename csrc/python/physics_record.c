@@ -41,7 +41,7 @@ static PyObject *values_of(const mmd_simulation_settings *p)
     }
     return Py_BuildValue("(NdiNOONiddk)", gravity, w->hz, w->iterations, ground,
                          w->additional_damping ? Py_True : Py_False,
-                         w->joined_collide ? Py_True : Py_False, start, p->settle, p->teleport,
+                         w->collide_connected ? Py_True : Py_False, start, p->settle, p->teleport,
                          p->gravity.noise, (unsigned long)p->gravity.seed);
 }
 
@@ -133,7 +133,7 @@ static bool parse_fields(PyObject *record, mmd_simulation_settings *physics, mmd
                                                   &world->iterations) &&
            mmd_py_physics_record_parse_ground(fields[3], "Physics.ground", world) &&
            parse_bool(fields[4], &world->additional_damping) &&
-           parse_bool(fields[5], &world->joined_collide) && parse_start(fields[6], physics) &&
+           parse_bool(fields[5], &world->collide_connected) && parse_start(fields[6], physics) &&
            parse_count(fields[7], "Physics.settle", 0, MMD_SIMULATION_MAX_SETTLE,
                        &physics->settle) &&
            mmd_py_argument_double(fields[8], "Physics.teleport", &physics->teleport) &&

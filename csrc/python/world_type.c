@@ -96,7 +96,7 @@ static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     PyObject *bodies, *joints, *gravity = NULL, *hz = NULL, *iterations = NULL, *order = NULL;
     PyObject *ground = NULL;
     int contacts = 1, damping_extra = settings->additional_damping;
-    int joined_collide = settings->joined_collide;
+    int joined_collide = settings->collide_connected;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OOOOpppO:World", names, &bodies, &joints,
                                      &gravity, &hz, &iterations, &ground, &contacts, &damping_extra,
                                      &joined_collide, &order))
@@ -109,7 +109,7 @@ static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
          !mmd_py_physics_record_parse_iterations(iterations, "iterations", &settings->iterations)))
         return NULL;
     settings->additional_damping = damping_extra;
-    settings->joined_collide = joined_collide;
+    settings->collide_connected = joined_collide;
     desc.contacts = contacts;
     world_object *self = (world_object *)mmd_py_object_new(type);
     if (!self)
@@ -260,7 +260,7 @@ static PyObject *push(PyObject *object, PyObject *args, PyObject *kwargs)
         !acquire(self))
         return NULL;
     mmd_error err = {0};
-    bool pushed = mmd_world_push(self->world, (size_t)body, impulse, torque, &err);
+    bool pushed = mmd_world_apply_impulse(self->world, (size_t)body, impulse, torque, &err);
     release(self);
     return pushed ? Py_NewRef(Py_None) : mmd_py_exceptions_raise(mmd_py_state_of(object), &err);
 }
@@ -299,12 +299,12 @@ static PyObject *getnewargs_ex(PyObject *object, PyObject *unused)
     PyObject *order = joints ? order_argument(desc) : NULL;
     PyObject *ground = order ? mmd_py_physics_record_ground(settings) : NULL;
     if (ground)
-        return Py_BuildValue("((NN){s(ddd)sdsisNsOsOsOsN})", bodies, joints, "gravity",
-                             settings->gravity[0], settings->gravity[1], settings->gravity[2], "hz",
-                             settings->hz, "iterations", settings->iterations, "ground", ground,
-                             "contacts", desc->contacts ? Py_True : Py_False, "damping_extra",
-                             settings->additional_damping ? Py_True : Py_False, "joined_collide",
-                             settings->joined_collide ? Py_True : Py_False, "joint_order", order);
+        return Py_BuildValue(
+            "((NN){s(ddd)sdsisNsOsOsOsN})", bodies, joints, "gravity", settings->gravity[0],
+            settings->gravity[1], settings->gravity[2], "hz", settings->hz, "iterations",
+            settings->iterations, "ground", ground, "contacts", desc->contacts ? Py_True : Py_False,
+            "damping_extra", settings->additional_damping ? Py_True : Py_False, "joined_collide",
+            settings->collide_connected ? Py_True : Py_False, "joint_order", order);
     Py_XDECREF(bodies);
     Py_XDECREF(joints);
     Py_XDECREF(order);

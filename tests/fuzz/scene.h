@@ -109,7 +109,7 @@ static inline mmd_simulation_settings take_physics(script *s)
     physics.gravity.rows = bits & 128 ? gravity[0] : NULL;
     physics.gravity.row_count = sizeof gravity / sizeof *gravity;
     physics.world.additional_damping = bits & 8;
-    physics.world.joined_collide = bits & 16;
+    physics.world.collide_connected = bits & 16;
     physics.has_start = bits & 32;
     physics.start = 3;
     return physics;

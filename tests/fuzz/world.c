@@ -73,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     desc.settings.ground = settings & 1;
     desc.contacts = settings & 2;
     desc.settings.additional_damping = settings & 4;
-    desc.settings.joined_collide = settings & 8;
+    desc.settings.collide_connected = settings & 8;
     for (size_t i = 0; i < desc.body_count; i++)
         bodies[i] = take_body(&s);
     for (size_t i = 0; i < desc.joint_count; i++)

@@ -86,7 +86,7 @@ void mmd_body_stop(mmd_body *body)
     memset(body->state.angular_velocity, 0, sizeof body->state.angular_velocity);
 }
 
-void mmd_body_push(mmd_body *body, const double impulse[3], const double torque[3])
+void mmd_body_apply_impulse(mmd_body *body, const double impulse[3], const double torque[3])
 {
     double change[3];
     mmd_vec3_add_scaled(impulse, body->inverse_mass, body->state.velocity);
@@ -186,7 +186,7 @@ void mmd_body_integrate_pose(mmd_body *body, double time_step)
         !in_range(state->angular_velocity)) {
         *state = before;
         mmd_body_stop(body);
-        body->escaped = true;
+        body->diverged = true;
         return;
     }
     rotate(state->angular_velocity, time_step, state->rotation);

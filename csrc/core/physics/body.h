@@ -30,7 +30,7 @@ typedef struct mmd_body {
     double linear_factor, angular_factor;   /* what damping leaves of 1 in a step */
     double linear_damping, angular_damping; /* 0 to 1, per second */
     bool kinematic;                         /* mode follow_bone: moved by kinematic transforms */
-    bool escaped; /* would have left MMD_BODY_LIMIT since this was last set to false */
+    bool diverged; /* would have left MMD_BODY_LIMIT since this was last set to false */
 } mmd_body;
 
 /* The rest rotation Ry Rx Rz of PMX bodies and joints. */
@@ -51,7 +51,7 @@ void mmd_body_stop(mmd_body *body);
 
 /* Changes its velocities by an impulse at its center (mass units/s) and an angular impulse (mass
    units^2/s), along world axes. */
-void mmd_body_push(mmd_body *body, const double impulse[3], const double torque[3]);
+void mmd_body_apply_impulse(mmd_body *body, const double impulse[3], const double torque[3]);
 
 /* Moves it to a pose. Its velocities become those that lead there in one step, clamped to
    MMD_BODY_LIMIT, so that contacts and joints feel the motion. */
@@ -63,7 +63,7 @@ void mmd_body_integrate_velocity(mmd_body *body, const double gravity[3], double
                                  bool additional_damping);
 
 /* Moves it by its velocities. A body that would exceed MMD_BODY_LIMIT, or become NaN, keeps its
-   pose, stops and is marked as escaped. */
+   pose, stops and is marked as diverged. */
 void mmd_body_integrate_pose(mmd_body *body, double time_step);
 
 mmd_body_pose mmd_body_pose_of(const mmd_body *body);

@@ -5,11 +5,18 @@
 #include "core/math/vec3.h"
 #include "core/physics/constraint_schedule.h"
 
-/* A block of constraint rows as the solver visits it, in four lanes: two halves of linear and
-   angular. The halves are the sides of one row, or two rows with one side each. */
+/* A block of constraint rows as the solver visits it, in four lanes: two halves of two lanes. The
+   halves are the sides of one row, or two rows with one side each. With the Jacobian (n, r) of a
+   side (-n for the second), its visit (constraint_solver.h) is
 
-/* Lanes of a half. */
+       lambda' = clamp(lambda + rhs - (n . dv + r . dw, of both sides) K^-1, lower, upper)
+       dv     += n m^-1 (lambda' - lambda)
+       dw     += t (lambda' - lambda)            t = I^-1 r, the turn by an impulse of 1 */
+
+/* Lanes of a half: of vectors the linear and the angular part; of other numbers that of the row and
+   one of the body, so that a block fills whole cache lines. */
 enum { MMD_CONSTRAINT_LINEAR, MMD_CONSTRAINT_ANGULAR };
+enum { MMD_CONSTRAINT_ROW, MMD_CONSTRAINT_BODY };
 
 /* What the solver has added to a body's velocities so far (btSolverBody): the linear and the
    angular one along x, y and z. */
@@ -23,20 +30,13 @@ typedef struct mmd_constraint_lanes {
     _Alignas(32) double of[2][2];
 } mmd_constraint_lanes;
 
-/* The two lanes of each half. Those that the row's numbers leave free have what an impulse does to
-   the body, so that a block fills whole cache lines:
-
-                     linear            angular
-     jacobian        n; -n of a        J's angular
-                     second side       part
-     effective_mass  the row's         I^-1 r along x
-     rhs             the row's         I^-1 r along y
-     lower_impulse   the row's         I^-1 r along z
-     upper_impulse   the row's         the inverse mass
-     impulse         the row's         the row's */
 typedef struct mmd_constraint_block {
-    mmd_constraint_lanes jacobian[3];
-    mmd_constraint_lanes effective_mass, rhs, lower_impulse, upper_impulse, impulse;
+    mmd_constraint_lanes jacobian[3];           /* n and r, along x, y and z */
+    mmd_constraint_lanes effective_mass_turn_x; /* K^-1 and t along x */
+    mmd_constraint_lanes rhs_turn_y;            /* rhs and t along y */
+    mmd_constraint_lanes lower_turn_z;          /* the lower impulse and t along z */
+    mmd_constraint_lanes upper_inverse_mass;    /* the upper impulse and m^-1 */
+    mmd_constraint_lanes impulse;               /* lambda in both lanes */
 } mmd_constraint_block;
 
 /* Of each half. */

@@ -23,8 +23,9 @@ INLINE lanes change_impulse(mmd_constraint_block *block, lanes along, bool frict
                             int r)
 {
     lanes impulse = LANES(block->impulse, r);
-    lanes lower = LANES(block->lower_impulse, r), upper = LANES(block->upper_impulse, r);
-    lanes sum = impulse + LANES(block->rhs, r) - along * LANES(block->effective_mass, r);
+    lanes lower = LANES(block->lower_turn_z, r), upper = LANES(block->upper_inverse_mass, r);
+    lanes sum =
+        impulse + LANES(block->rhs_turn_y, r) - along * LANES(block->effective_mass_turn_x, r);
     lanes clamped = friction ? lanes_min(lanes_max(sum, lower * contact), upper * contact)
                              : lanes_min(lanes_max(sum, lower), upper);
     /* Not a number if a body's velocity has overflowed; the end of this step stops it. */
@@ -59,10 +60,9 @@ INLINE void visit(mmd_constraint_block *block, const mmd_constraint_links *links
         if (r == 0 || !two_sided) /* else it is the same again */
             added = change_impulse(block, along[r] + lanes_swap(along[r]), friction,
                                    lanes_load(contacts[0], contacts[1], r), r);
-        /* their angular lanes: I^-1 r, see constraint_block.h */
-        const mmd_constraint_lanes *const turns[] = {&block->effective_mass, &block->rhs,
-                                                     &block->lower_impulse};
-        lanes scale = lanes_second(added * LANES(block->upper_impulse, r), added);
+        const mmd_constraint_lanes *const turns[] = {&block->effective_mass_turn_x,
+                                                     &block->rhs_turn_y, &block->lower_turn_z};
+        lanes scale = lanes_second(added * LANES(block->upper_inverse_mass, r), added);
         for (int i = 0; i < 3; i++) {
             lanes response = lanes_blend(LANES(block->jacobian[i], r), LANES(*turns[i], r));
             lanes_store(velocity[i][r] + response * scale, first[i], second[i], r);

@@ -25,6 +25,7 @@ bool mmd_constraint_solver_init(mmd_arena *arena, size_t body_count, size_t row_
 /* Setup */
 
 enum { LINEAR = MMD_CONSTRAINT_LINEAR, ANGULAR = MMD_CONSTRAINT_ANGULAR };
+enum { ROW = MMD_CONSTRAINT_ROW, BODY = MMD_CONSTRAINT_BODY };
 
 /* J V */
 static inline double velocity_of(const mmd_constraint_row *row, const mmd_body_state *a,
@@ -48,10 +49,10 @@ static inline double set_side(const mmd_constraint_row *row, const mmd_body *bod
         block->jacobian[i].of[half][LINEAR] = sign * row->linear[i];
         block->jacobian[i].of[half][ANGULAR] = angular[i];
     }
-    block->effective_mass.of[half][ANGULAR] = turn[0];
-    block->rhs.of[half][ANGULAR] = turn[1];
-    block->lower_impulse.of[half][ANGULAR] = turn[2];
-    block->upper_impulse.of[half][ANGULAR] = body->inverse_mass;
+    block->effective_mass_turn_x.of[half][BODY] = turn[0];
+    block->rhs_turn_y.of[half][BODY] = turn[1];
+    block->lower_turn_z.of[half][BODY] = turn[2];
+    block->upper_inverse_mass.of[half][BODY] = body->inverse_mass;
     return mmd_vec3_dot(turn, angular);
 }
 
@@ -64,11 +65,11 @@ static inline void set_row(const mmd_constraint_row *row, const mmd_body *bodies
         turning + (a->inverse_mass + b->inverse_mass) * mmd_vec3_dot(row->linear, row->linear);
     double effective_mass = inverse_effective_mass > DBL_MIN ? 1 / inverse_effective_mass : 0;
     double velocity = velocity_of(row, &a->state, &b->state);
-    block->effective_mass.of[half][LINEAR] = effective_mass;
-    block->rhs.of[half][LINEAR] = (row->target_velocity - velocity) * effective_mass;
-    block->lower_impulse.of[half][LINEAR] = row->lower_impulse;
-    block->upper_impulse.of[half][LINEAR] = row->upper_impulse;
-    block->impulse.of[half][LINEAR] = block->impulse.of[half][ANGULAR] = row->impulse;
+    block->effective_mass_turn_x.of[half][ROW] = effective_mass;
+    block->rhs_turn_y.of[half][ROW] = (row->target_velocity - velocity) * effective_mass;
+    block->lower_turn_z.of[half][ROW] = row->lower_impulse;
+    block->upper_inverse_mass.of[half][ROW] = row->upper_impulse;
+    block->impulse.of[half][ROW] = block->impulse.of[half][BODY] = row->impulse;
 }
 
 /* Sets a half of a block to the only side of a row. */
@@ -84,7 +85,7 @@ static void set_one_sided(mmd_constraint_solver *solver, const mmd_constraint_ro
     links->bodies[half] = body;
     links->contacts[half] = row->friction ? solver->halves[row->contact] : 0;
     solver->halves[index] = (uint32_t)(2 * block) + (uint32_t)half;
-    solver->impulses[index] = &solver->blocks[block].impulse.of[half][LINEAR];
+    solver->impulses[index] = &solver->blocks[block].impulse.of[half][ROW];
 }
 
 /* Sets the second half of a block to nothing, which acts on the ground. */
@@ -105,15 +106,15 @@ static void set_two_sided(mmd_constraint_solver *solver, const mmd_constraint_ro
     double turning = set_side(row, &bodies[row->body_a], false, out, 0) +
                      set_side(row, &bodies[row->body_b], true, out, 1);
     set_row(row, bodies, turning, out, 0);
-    out->effective_mass.of[1][LINEAR] = out->effective_mass.of[0][LINEAR];
-    out->rhs.of[1][LINEAR] = out->rhs.of[0][LINEAR];
-    out->lower_impulse.of[1][LINEAR] = row->lower_impulse;
-    out->upper_impulse.of[1][LINEAR] = row->upper_impulse;
-    out->impulse.of[1][LINEAR] = out->impulse.of[1][ANGULAR] = row->impulse;
+    out->effective_mass_turn_x.of[1][ROW] = out->effective_mass_turn_x.of[0][ROW];
+    out->rhs_turn_y.of[1][ROW] = out->rhs_turn_y.of[0][ROW];
+    out->lower_turn_z.of[1][ROW] = row->lower_impulse;
+    out->upper_inverse_mass.of[1][ROW] = row->upper_impulse;
+    out->impulse.of[1][ROW] = out->impulse.of[1][BODY] = row->impulse;
     uint32_t contact = row->friction ? solver->halves[row->contact] : 0;
     solver->links[block] = (mmd_constraint_links){{row->body_a, row->body_b}, {contact, contact}};
     solver->halves[index] = (uint32_t)(2 * block);
-    solver->impulses[index] = &out->impulse.of[0][LINEAR];
+    solver->impulses[index] = &out->impulse.of[0][ROW];
 }
 
 static void set_blocks(mmd_constraint_solver *solver, const mmd_constraint_row *rows,

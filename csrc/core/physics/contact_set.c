@@ -54,11 +54,11 @@ bool mmd_contact_set_init(mmd_arena *arena, const mmd_contact_set_desc *desc, mm
         .restitutions = mmd_arena_alloc(arena, count + 1, sizeof *set->restitutions),
         .manifolds = mmd_arena_alloc(arena, capacity, sizeof *set->manifolds),
         .previous = mmd_arena_alloc(arena, capacity, sizeof *set->previous),
-        .of_pairs = mmd_arena_alloc(arena, pairs, sizeof *set->of_pairs),
-        .of_ground = mmd_arena_alloc(arena, count, sizeof *set->of_ground),
+        .pair_manifolds = mmd_arena_alloc(arena, pairs, sizeof *set->pair_manifolds),
+        .ground_manifolds = mmd_arena_alloc(arena, count, sizeof *set->ground_manifolds),
         .order = mmd_arena_alloc(arena, pairs + count + 1, sizeof *set->order)};
     if (!set->shapes || !set->frictions || !set->restitutions || !set->manifolds ||
-        !set->previous || !set->of_pairs || !set->of_ground || !set->order)
+        !set->previous || !set->pair_manifolds || !set->ground_manifolds || !set->order)
         return false;
     for (size_t i = 0; i < count; i++) {
         mmd_shape_init(&desc->sources[i], &set->shapes[i]);
@@ -156,13 +156,13 @@ void mmd_contact_set_detect(mmd_contact_set *set, const mmd_body *bodies)
     mmd_broad_phase_update(&set->broad_phase, bodies, set->shapes);
     size_t next = 0;
     for (size_t i = 0; set->ground && i < set->body_count; i++)
-        set->of_ground[i] = broad_phase->filters[i].dynamic
-                                ? detect_pair(set, bodies, i, set->body_count, &next)
-                                : NONE;
+        set->ground_manifolds[i] = broad_phase->filters[i].dynamic
+                                       ? detect_pair(set, bodies, i, set->body_count, &next)
+                                       : NONE;
     for (size_t i = 0; i < broad_phase->pair_count; i++) {
         mmd_broad_phase_pair pair = broad_phase->pairs[i];
         bool dynamic = broad_phase->filters[pair.a].dynamic || broad_phase->filters[pair.b].dynamic;
-        set->of_pairs[i] = dynamic ? detect_pair(set, bodies, pair.a, pair.b, &next) : NONE;
+        set->pair_manifolds[i] = dynamic ? detect_pair(set, bodies, pair.a, pair.b, &next) : NONE;
     }
 }
 
@@ -183,11 +183,11 @@ void mmd_contact_set_sort(mmd_contact_set *set, const mmd_islands *islands)
     const mmd_broad_phase *broad_phase = &set->broad_phase;
     set->order_count = 0;
     for (size_t i = 0; set->ground && i < set->body_count; i++)
-        add_slot(set, islands, i, set->body_count, set->of_ground[i]);
+        add_slot(set, islands, i, set->body_count, set->ground_manifolds[i]);
     for (size_t i = 0; i < broad_phase->manifolds.count; i++) {
         uint32_t index = broad_phase->manifolds.pairs[i];
         mmd_broad_phase_pair pair = broad_phase->pairs[index];
-        add_slot(set, islands, pair.a, pair.b, set->of_pairs[index]);
+        add_slot(set, islands, pair.a, pair.b, set->pair_manifolds[index]);
     }
     mmd_islands_sort(set->order, set->order_count);
     size_t kept = 0;

@@ -18,8 +18,8 @@ typedef struct mmd_contact_set {
     mmd_broad_phase broad_phase;
     mmd_contact_manifold *manifolds, *previous; /* with points: of this step, the one before */
     size_t count, previous_count, order_count;
-    uint32_t *of_pairs,
-        *of_ground;          /* the manifold of each pair, and of each body with the ground */
+    uint32_t *pair_manifolds,
+        *ground_manifolds;   /* the manifold of each pair, and of each body with the ground */
     mmd_islands_slot *order; /* in which the manifolds are solved */
     size_t point_count;
 } mmd_contact_set;

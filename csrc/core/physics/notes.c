@@ -100,7 +100,7 @@ static void write_predicate(mmd_notes_kind kind, const mmd_notes_entry *note, ch
                  "would follow its bone beyond 1e6 units at frame %g; it stays in place",
                  note->frame);
         break;
-    case MMD_NOTES_ESCAPED:
+    case MMD_NOTES_DIVERGED:
         snprintf(text, size, "became unstable at frame %g and was reset", note->frame);
         break;
     case MMD_NOTES_STRETCH_LIMITED:

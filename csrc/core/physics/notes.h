@@ -12,7 +12,7 @@ typedef enum mmd_notes_kind {
     MMD_NOTES_NOT_CONNECTED,   /* a joint that does not connect two bodies */
     MMD_NOTES_NO_MASS,         /* a dynamic body without mass */
     MMD_NOTES_OUT_OF_RANGE,    /* a bone would move its body beyond MMD_BODY_LIMIT */
-    MMD_NOTES_ESCAPED,         /* a body exceeded MMD_BODY_LIMIT or became NaN */
+    MMD_NOTES_DIVERGED,        /* a body exceeded MMD_BODY_LIMIT or became NaN */
     MMD_NOTES_STRETCH_LIMITED, /* the joint stretch limit moved a body back */
     MMD_NOTES_STRETCHED,       /* a joint was far beyond its limits */
     MMD_NOTES_TELEPORTED,      /* all bodies restarted after a sudden move */

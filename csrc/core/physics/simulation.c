@@ -15,7 +15,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#define CARRIED_EPSILON 1e-6 /* steps: a shorter rest of an interval is rounding */
+#define ACCUMULATOR_EPSILON 1e-6 /* steps: a shorter rest of an interval is rounding */
 
 /* Settings */
 
@@ -26,7 +26,7 @@ const mmd_simulation_settings mmd_simulation_settings_default = {
               .iterations = 10,
               .ground = true,
               .additional_damping = true,
-              .joined_collide = true},
+              .collide_connected = true},
     .settle = 300,
 };
 
@@ -108,7 +108,7 @@ static bool find_rest_poses(mmd_simulation *simulation, mmd_error *err)
     for (size_t i = 0; i < simulation->body_count; i++) {
         const mmd_simulation_member *member =
             mmd_simulation_members_of_body(simulation->members, i);
-        mmd_simulation_member_place(member, &poses[i]);
+        mmd_simulation_member_to_world(member, &poses[i]);
         for (int k = 0; k < 3; k++)
             if (!(fabs(poses[i].position[k]) <= MMD_BODY_LIMIT)) {
                 mmd_fail(err, MMD_E_ARGUMENT, "places: body %zu at %g, expected at most 1e6",
@@ -281,17 +281,17 @@ bool mmd_simulation_set_targets(mmd_simulation *simulation, const mmd_simulation
         state->frame = 0;
         mmd_simulation_run_start(simulation);
         state->input_start_step = state->input_end_step = 0;
-        state->input_end_frame = state->input_end_carried = 0;
+        state->input_end_frame = state->input_end_accumulator = 0;
         return true;
     }
-    double end = state->input_carried + seconds * simulation->settings.world.hz;
-    double count = floor(end + CARRIED_EPSILON);
+    double end = state->time_accumulator + seconds * simulation->settings.world.hz;
+    double count = floor(end + ACCUMULATOR_EPSILON);
     state->input_start_step = state->step;
     state->input_end_step = state->step + count;
     state->input_start_frame = state->frame;
     state->input_end_frame = state->frame + seconds * MMD_SIMULATION_FRAMES_PER_SECOND;
-    state->input_start_carried = state->input_carried;
-    state->input_end_carried = end - count > CARRIED_EPSILON ? end - count : 0;
+    state->input_start_accumulator = state->time_accumulator;
+    state->input_end_accumulator = end - count > ACCUMULATOR_EPSILON ? end - count : 0;
     return true;
 }
 
@@ -301,7 +301,7 @@ bool mmd_simulation_advance(mmd_simulation *simulation, size_t *steps)
     if (!run_to(simulation, state->input_end_step, steps))
         return false;
     interpolate(simulation, 1);
-    state->input_carried = state->input_end_carried;
+    state->time_accumulator = state->input_end_accumulator;
     state->frame = state->input_end_frame;
     return true;
 }
@@ -319,7 +319,7 @@ static void show_bodies(mmd_simulation *simulation, const mmd_simulation_member 
     double frames_back = mmd_simulation_run_frame_of_step(simulation, state->step) - frame;
     double fraction =
         frames_back * simulation->settings.world.hz / MMD_SIMULATION_FRAMES_PER_SECOND;
-    double seconds = state->input_carried / simulation->settings.world.hz;
+    double seconds = state->time_accumulator / simulation->settings.world.hz;
     size_t end = member->first_body + member->body_count;
     for (size_t i = member->first_body; i < end; i++) {
         mmd_body_pose *pose = &simulation->poses[i], current = mmd_body_pose_of(&bodies[i]);
@@ -329,7 +329,7 @@ static void show_bodies(mmd_simulation *simulation, const mmd_simulation_member 
             *pose = current;
         if (state->uses_input && seconds > 0)
             mmd_body_pose_extrapolate(&bodies[i].state, seconds, pose);
-        mmd_simulation_member_take_back(member, pose);
+        mmd_simulation_member_to_model(member, pose);
     }
 }
 

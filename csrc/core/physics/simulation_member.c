@@ -173,7 +173,7 @@ mmd_simulation_member *mmd_simulation_members_of_joint(mmd_simulation_member *me
     return members;
 }
 
-void mmd_simulation_member_place(const mmd_simulation_member *member, mmd_body_pose *pose)
+void mmd_simulation_member_to_world(const mmd_simulation_member *member, mmd_body_pose *pose)
 {
     const mmd_body_pose *placement = &member->placement;
     if (!member->placed)
@@ -185,7 +185,7 @@ void mmd_simulation_member_place(const mmd_simulation_member *member, mmd_body_p
     mmd_quat_normalize(pose->rotation);
 }
 
-void mmd_simulation_member_take_back(const mmd_simulation_member *member, mmd_body_pose *pose)
+void mmd_simulation_member_to_model(const mmd_simulation_member *member, mmd_body_pose *pose)
 {
     const mmd_body_pose *placement = &member->placement;
     double inverse[4];

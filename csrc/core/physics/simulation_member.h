@@ -51,7 +51,7 @@ mmd_simulation_member *mmd_simulation_members_of_joint(mmd_simulation_member *me
                                                        size_t joint);
 
 /* From the model's space to the world's, and back. */
-void mmd_simulation_member_place(const mmd_simulation_member *member, mmd_body_pose *pose);
-void mmd_simulation_member_take_back(const mmd_simulation_member *member, mmd_body_pose *pose);
+void mmd_simulation_member_to_world(const mmd_simulation_member *member, mmd_body_pose *pose);
+void mmd_simulation_member_to_model(const mmd_simulation_member *member, mmd_body_pose *pose);
 
 #endif

@@ -110,7 +110,7 @@ static bool follow(const mmd_simulation_member *member, size_t body, mmd_body_po
     if (!mmd_bone_bodies_follow(&member->bone_bodies.bindings[body], mmd_poser_state(member->poser),
                                 pose))
         return false;
-    mmd_simulation_member_place(member, pose);
+    mmd_simulation_member_to_world(member, pose);
     for (int i = 0; member->placed && i < 3; i++)
         if (!(fabs(pose->position[i]) <= MMD_BODY_LIMIT))
             return false;
@@ -172,7 +172,7 @@ static void restart_bodies(mmd_simulation *simulation, size_t first, size_t end,
             place_body(&bodies[i], &simulation->poses[i]);
         else
             mmd_body_stop(&bodies[i]);
-        bodies[i].escaped = false;
+        bodies[i].diverged = false;
     }
     mmd_world_clear_contacts(simulation->world, first, end);
 }
@@ -294,7 +294,7 @@ static void apply_impulse(const mmd_simulation_member *member, const float *offs
         mmd_quat_rotate(member->placement.rotation, impulse, impulse);
         mmd_quat_rotate(member->placement.rotation, torque, torque);
     }
-    mmd_body_push(body, impulse, torque);
+    mmd_body_apply_impulse(body, impulse, torque);
 }
 
 /* All stops come before all impulses. */
@@ -322,7 +322,7 @@ static void apply_impulse_morphs(mmd_simulation *simulation, const mmd_simulatio
         }
 }
 
-static void restart_escaped(mmd_simulation *simulation, double frame)
+static void restart_diverged(mmd_simulation *simulation, double frame)
 {
     const mmd_body *bodies = mmd_world_bodies(simulation->world);
     bool *restarting = simulation->restarting;
@@ -331,8 +331,8 @@ static void restart_escaped(mmd_simulation *simulation, double frame)
         size_t first = member->first_body, end = first + member->body_count;
         bool any = false;
         for (size_t i = first; i < end; i++)
-            if (bodies[i].escaped && !restarting[simulation->islands[i]]) {
-                mmd_notes_add_body(&member->notes, MMD_NOTES_ESCAPED, i - first, frame);
+            if (bodies[i].diverged && !restarting[simulation->islands[i]]) {
+                mmd_notes_add_body(&member->notes, MMD_NOTES_DIVERGED, i - first, frame);
                 restarting[simulation->islands[i]] = any = true;
             }
         if (!any)
@@ -412,7 +412,7 @@ void mmd_simulation_run_start(mmd_simulation *simulation)
     apply_switches(simulation, frame);
     mmd_simulation_run_copy_poses(simulation, simulation->still_poses);
     state->step = state->still_step = -simulation->settings.settle;
-    state->input_carried = 0;
+    state->time_accumulator = 0;
     state->started = true;
     state->has_previous = false;
 }
@@ -425,17 +425,17 @@ static double next_frame(mmd_simulation *simulation)
     if (!state->uses_input)
         return mmd_simulation_run_frame_of_step(simulation, state->step);
     double made = state->step - state->input_start_step;
-    double length = state->input_end_step - state->input_start_step + state->input_end_carried -
-                    state->input_start_carried;
+    double length = state->input_end_step - state->input_start_step + state->input_end_accumulator -
+                    state->input_start_accumulator;
     if (state->input_end_step > state->input_start_step) { /* else bodies settle */
-        double fraction = (made - state->input_start_carried) / length;
+        double fraction = (made - state->input_start_accumulator) / length;
         for (size_t m = 0; m < simulation->member_count; m++)
             mmd_pose_input_interpolate(&simulation->members[m].input, fraction);
         state->frame = state->input_start_frame +
                        fraction * (state->input_end_frame - state->input_start_frame);
         mmd_simulation_run_forget_bones(simulation);
     }
-    state->input_carried = 0;
+    state->time_accumulator = 0;
     return state->frame;
 }
 
@@ -456,7 +456,7 @@ void mmd_simulation_run_step(mmd_simulation *simulation)
                    gravity);
     mmd_world_set_gravity(simulation->world, gravity);
     mmd_world_advance(simulation->world);
-    restart_escaped(simulation, frame);
+    restart_diverged(simulation, frame);
     limit_stretch(simulation, frame);
     mmd_notes_add_dropped_pairs(&simulation->members[0].notes,
                                 mmd_world_dropped_pairs(simulation->world), frame);

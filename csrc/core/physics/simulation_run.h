@@ -24,8 +24,8 @@ typedef struct mmd_simulation_state {
     uint64_t uses_input;
     double input_start_step, input_end_step; /* the last steps before the interval and in it */
     double input_start_frame, input_end_frame;
-    double input_carried; /* steps from the last step to the present; 0 to 1 */
-    double input_start_carried, input_end_carried;
+    double time_accumulator; /* steps from the last step to the present; 0 to 1 */
+    double input_start_accumulator, input_end_accumulator;
 } mmd_simulation_state;
 
 struct mmd_simulation {

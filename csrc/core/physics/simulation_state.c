@@ -79,8 +79,8 @@ static bool is_valid_interval(const mmd_simulation *simulation)
     return mmd_simulation_run_takes_input(simulation) &&
            is_step(simulation, state->input_start_step) &&
            is_step(simulation, state->input_end_step) && is_frame(state->input_start_frame) &&
-           is_frame(state->input_end_frame) && is_fraction(state->input_start_carried) &&
-           is_fraction(state->input_end_carried) &&
+           is_frame(state->input_end_frame) && is_fraction(state->input_start_accumulator) &&
+           is_fraction(state->input_end_accumulator) &&
            (state->input_end_step <= state->input_start_step ||
             state->input_start_step <= state->step);
 }
@@ -90,7 +90,7 @@ static bool is_valid(const mmd_simulation *simulation)
 {
     const mmd_simulation_state *state = simulation->state;
     if (!is_step(simulation, state->step) || !is_step(simulation, state->still_step) ||
-        !is_frame(state->frame) || !is_fraction(state->input_carried) ||
+        !is_frame(state->frame) || !is_fraction(state->time_accumulator) ||
         (state->uses_input && !is_valid_interval(simulation)))
         return false;
     for (size_t i = 0; i < simulation->body_count; i++)

@@ -128,7 +128,7 @@ static bool init_world(const mmd_world_desc *desc, mmd_world *world, mmd_error *
                                         .bodies = world->bodies,
                                         .joint_count = desc->joint_count,
                                         .excluding_joints =
-                                            settings->joined_collide ? NULL : desc->joints,
+                                            settings->collide_connected ? NULL : desc->joints,
                                         .ground = settings->ground,
                                         .ground_height = settings->ground_height};
     if (desc->contacts && !mmd_contact_set_init(&world->arena, &contact_set, &world->contact_set))
@@ -211,13 +211,13 @@ bool mmd_world_set_state(mmd_world *world, const double *state, mmd_error *err)
     return true;
 }
 
-bool mmd_world_push(mmd_world *world, size_t body, const double impulse[3], const double torque[3],
-                    mmd_error *err)
+bool mmd_world_apply_impulse(mmd_world *world, size_t body, const double impulse[3],
+                             const double torque[3], mmd_error *err)
 {
     if (body >= world->body_count)
         return mmd_fail(err, MMD_E_ARGUMENT, "body: %zu of %zu", body, world->body_count);
     mmd_body pushed = world->bodies[body];
-    mmd_body_push(&pushed, impulse, torque);
+    mmd_body_apply_impulse(&pushed, impulse, torque);
     for (int i = 0; i < 3; i++) {
         double velocity = pushed.state.velocity[i], angular = pushed.state.angular_velocity[i];
         if (!isfinite(impulse[i]) || !isfinite(torque[i]) || !(fabs(velocity) <= MMD_BODY_LIMIT) ||

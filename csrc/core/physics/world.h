@@ -16,7 +16,7 @@ typedef struct mmd_world_settings {
     bool ground;       /* a static plane at y = ground_height */
     double ground_height;
     bool additional_damping; /* slow bodies come to rest: btRigidBody's m_additionalDamping */
-    bool joined_collide;     /* bodies that a joint connects collide with each other */
+    bool collide_connected;  /* bodies that a joint connects collide with each other */
 } mmd_world_settings;
 
 typedef struct mmd_world_desc {
@@ -53,11 +53,11 @@ void mmd_world_state(const mmd_world *world, double *state);
 /* Normalizes rotations and removes all contacts. Fails as mmd_world_step() does. */
 bool mmd_world_set_state(mmd_world *world, const double *state, mmd_error *err);
 
-/* mmd_body_push() of a body; one of infinite mass does not move. Fails with MMD_E_ARGUMENT, and
-   changes nothing, for a body that does not exist, or if a number or a velocity that it yields is
-   not finite or exceeds 1e6. */
-bool mmd_world_push(mmd_world *world, size_t body, const double impulse[3], const double torque[3],
-                    mmd_error *err);
+/* mmd_body_apply_impulse() of a body; one of infinite mass does not move. Fails with
+   MMD_E_ARGUMENT, and changes nothing, for a body that does not exist, or if a number or a velocity
+   that it yields is not finite or exceeds 1e6. */
+bool mmd_world_apply_impulse(mmd_world *world, size_t body, const double impulse[3],
+                             const double torque[3], mmd_error *err);
 
 /* The contacts of the last step, (P,10): bodies a and b (-1: the ground), a point on b, the normal
    from there to a, the distance along it, the impulse. Returns P; NULL only counts. */
