@@ -10,10 +10,8 @@ layout(binding = VERTICES_UNIT) uniform isamplerBuffer vertices;
 layout(binding = MORPH_OFFSETS_UNIT) uniform isamplerBuffer morph_offsets; // bits of x y z; index of the morph's weight
 layout(binding = MORPH_WEIGHTS_UNIT) uniform samplerBuffer morph_weights;
 
-layout(location = VERTEX_COUNT) uniform int vertex_count; // of the range
-layout(location = FRAME_VERTICES) uniform int frame_vertices; // of the mesh
-layout(location = BONE_STRIDE) uniform int bone_stride; // texels per frame of bones
-layout(location = MORPH_STRIDE) uniform int morph_stride; // texels per frame of morph_weights
+// Vertices of the range and of the mesh; texels per frame of bones and of morph_weights.
+layout(location = SIZES) uniform ivec4 sizes;
 layout(location = CORRECTION) uniform float correction; // 0 to 1, for BULGE_FREE and COMPENSATED
 
 // The results, in the order of the mesh.
@@ -31,13 +29,13 @@ layout(std430, binding = 1) writeonly buffer normal_buffer { float normals[]; };
 layout(std430, binding = 2) writeonly buffer tangent_buffer { float tangents[]; };
 #endif
 
-#define STORE(buffer, index, v) buffer[3 * (index)] = v.x, buffer[3 * (index) + 1] = v.y, buffer[3 * (index) + 2] = v.z
+#define STORE(to, i, v) to[3 * (i)] = v.x, to[3 * (i) + 1] = v.y, to[3 * (i) + 2] = v.z
 
 int vertex, frame;
 
 ivec4 fetch_bits(int texel)
 {
-    return texelFetch(vertices, texel * vertex_count + vertex);
+    return texelFetch(vertices, texel * sizes[0] + vertex);
 }
 
 vec4 fetch(int texel)
@@ -47,7 +45,7 @@ vec4 fetch(int texel)
 
 vec3 morph_position(vec3 p, int first, int count)
 {
-    int weights = frame * morph_stride;
+    int weights = frame * sizes[3];
     for (int i = first; i < first + count; i++) {
         ivec4 offset = texelFetch(morph_offsets, i);
         p += texelFetch(morph_weights, weights + offset.w).x * intBitsToFloat(offset.xyz);
@@ -59,11 +57,11 @@ void main()
 {
     vertex = int(gl_GlobalInvocationID.x);
     frame = int(gl_GlobalInvocationID.y);
-    if (vertex >= vertex_count)
+    if (vertex >= sizes[0])
         return;
     ivec4 position_bits = fetch_bits(0), normal_bits = fetch_bits(1);
     vec3 p = intBitsToFloat(position_bits.xyz), n = intBitsToFloat(normal_bits.xyz);
-    int index = position_bits.w + frame * frame_vertices, pivot = normal_bits.w & 3;
+    int index = position_bits.w + frame * sizes[1], pivot = normal_bits.w & 3;
 #if TANGENTS
     vec4 tangent = fetch(2);
 #else
@@ -80,7 +78,7 @@ void main()
 #else
     vec4 weights = vec4(1.0, 0.0, 0.0, 0.0);
 #endif
-    ivec4 bone = fetch_bits(4) * BONE_TEXELS + frame * bone_stride;
+    ivec4 bone = fetch_bits(4) * BONE_TEXELS + frame * sizes[2];
     transform m = blend_linear(bone, weights);
 #if KIND == LINEAR
     p = apply(m, vec4(p, 1.0));

@@ -32,10 +32,7 @@ enum { MMD_GL_GROUP_SIZE = 128, MMD_GL_MAX_GROUPS = 65535 };
 
 /* Locations of uniforms in skin.comp, which has them as macros. */
 #define MMD_GL_SKIN_UNIFORMS(X)                                                                    \
-    X(VERTEX_COUNT)                                                                                \
-    X(FRAME_VERTICES)                                                                              \
-    X(BONE_STRIDE)                                                                                 \
-    X(MORPH_STRIDE)                                                                                \
+    X(SIZES)                                                                                       \
     X(CORRECTION)                                                                                  \
     X(VIEW_ROTATION)                                                                               \
     X(CAMERA)

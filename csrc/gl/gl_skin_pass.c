@@ -75,9 +75,10 @@ size_t mmd_gl_skin_pass_max_frames(const mmd_gl_skin_pass *pass, size_t frames, 
     const mmd_skin_job *job = pass->job;
     const mmd_mesh *mesh = job->mesh;
     size_t texels = mesh->bone_count * MMD_GL_BONE_TEXELS;
-    GLint limit = 0, block = 0;
+    GLint limit = 0;
+    GLint64 block = 0; /* some drivers have more than an int can tell */
     mmd_gl1.GetIntegerv(GL_MAX_TEXTURE_BUFFER_SIZE, &limit);
-    mmd_gl1.GetIntegerv(GL_MAX_SHADER_STORAGE_BLOCK_SIZE, &block);
+    glGetInteger64v(GL_MAX_SHADER_STORAGE_BLOCK_SIZE, &block);
     size_t vertices = (size_t)(block < MAX_BUFFER_BYTES ? block : MAX_BUFFER_BYTES) / 16;
     if (texels > (size_t)limit || mesh->morph_count > (size_t)limit)
         return mmd_fail(err, MMD_E_BACKEND,
@@ -131,17 +132,16 @@ static mmd_gl_skin_variant variant_of(const mmd_gl_skin_pass *pass, const mmd_gl
                                  .drawn = drawn};
 }
 
-static void set_uniforms(const mmd_gl_skin_pass *pass, size_t vertices,
-                         const mmd_gl_skin_view *view)
+static void set_uniforms(const mmd_gl_skin_pass *pass, const mmd_gl_skin_variant *variant,
+                         size_t vertices, const mmd_gl_skin_view *view)
 {
     const mmd_skin_job *job = pass->job;
     size_t bone_stride = job->matrix_frames > 1 ? job->mesh->bone_count * MMD_GL_BONE_TEXELS : 0;
     size_t morph_stride = job->morph_weight_frames > 1 ? job->mesh->morph_count : 0;
-    glUniform1i(MMD_GL_SKIN_VERTEX_COUNT, (GLint)vertices);
-    glUniform1i(MMD_GL_SKIN_FRAME_VERTICES, (GLint)job->mesh->vertex_count);
-    glUniform1i(MMD_GL_SKIN_BONE_STRIDE, (GLint)bone_stride);
-    glUniform1i(MMD_GL_SKIN_MORPH_STRIDE, (GLint)morph_stride);
-    glUniform1f(MMD_GL_SKIN_CORRECTION, job->correction);
+    glUniform4i(MMD_GL_SKIN_SIZES, (GLint)vertices, (GLint)job->mesh->vertex_count,
+                (GLint)bone_stride, (GLint)morph_stride);
+    if (variant->kind == MMD_SKIN_BULGE_FREE || variant->kind == MMD_SKIN_COMPENSATED)
+        glUniform1f(MMD_GL_SKIN_CORRECTION, job->correction);
     if (view) {
         glUniformMatrix3fv(MMD_GL_SKIN_VIEW_ROTATION, 1, GL_TRUE, view->rotation);
         glUniform3fv(MMD_GL_SKIN_CAMERA, 1, view->camera);
@@ -170,7 +170,7 @@ bool mmd_gl_skin_pass_run(mmd_gl_skin_pass *pass, size_t first, size_t frames,
         size_t groups = (range->vertex_count + MMD_GL_GROUP_SIZE - 1) / MMD_GL_GROUP_SIZE;
         bind_texture(MMD_GL_VERTICES_UNIT, range->texture);
         glUseProgram(program);
-        set_uniforms(pass, range->vertex_count, view);
+        set_uniforms(pass, &variant, range->vertex_count, view);
         glDispatchCompute((GLuint)groups, (GLuint)frames, 1);
     }
     glMemoryBarrier(GL_ALL_BARRIER_BITS);

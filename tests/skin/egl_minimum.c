@@ -69,6 +69,7 @@ typedef void (*function)(void);
 
 static struct {
     void (*GetIntegerv)(unsigned name, int *value);
+    void (*GetInteger64v)(unsigned name, long long *value);
     const unsigned char *(*GetString)(unsigned name);
     unsigned (*GetError)(void);
     void (*GetProgramiv)(unsigned program, unsigned name, int *value);
@@ -99,6 +100,14 @@ static void get_integerv(unsigned name, int *value)
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         if (limits[i].name == name)
             *value = limits[i].value;
+}
+
+static void get_integer64v(unsigned name, long long *value)
+{
+    int granted = -1;
+    gl.GetInteger64v(name, value);
+    get_integerv(name, &granted);
+    *value = granted < *value ? granted : *value;
 }
 
 static const unsigned char *get_string(unsigned name)
@@ -254,6 +263,7 @@ static const struct {
         "gl" #name, (function *)&gl.name, (function)ours                                           \
     }
     REPLACED(GetIntegerv, get_integerv),
+    REPLACED(GetInteger64v, get_integer64v),
     REPLACED(GetString, get_string),
     REPLACED(GetError, get_error),
     REPLACED(GetProgramiv, get_programiv),

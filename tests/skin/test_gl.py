@@ -204,6 +204,33 @@ def test_batches_of_any_size(gl):
     )
 
 
+def test_directions_that_the_cpu_corrects_in_many_frames(gl):
+    """Blends of opposite rotations, for which float is not enough, among others, in results of several
+    passes that threads copy."""
+    python(
+        """
+        rng = np.random.default_rng(2)
+        n, frames = 20001, 60
+        pairs = np.where(rng.random((n, 1)) < 0.1, [0, 1], [0, 2])
+        tangents = rng.normal(size=(n, 3))
+        mixed = mmdskin.Mesh(rng.normal(size=(n, 3)), pairs, np.full((n, 2), 0.5), normals=rng.normal(size=(n, 3)),
+                             tangents=tangents)
+        bones = np.tile(np.eye(4), (frames, 3, 1, 1))
+        angles = np.pi - 1e-4 * rng.random(frames)
+        bones[:, 1, 0, 0] = bones[:, 1, 1, 1] = np.cos(angles)
+        bones[:, 1, 1, 0] = np.sin(angles)
+        bones[:, 1, 0, 1] = -np.sin(angles)
+        want, found = (mmdskin.skin(mixed, bones, tangents=True, backend=name) for name in ("cpu:scalar", "gl"))
+        for name in ("normals", "tangents"):
+            off = abs(getattr(found, name) - getattr(want, name)).max()
+            assert off <= 4e-5, (name, off)
+        only = mmdskin.skin(mixed, bones, normals=False, tangents=True, backend="gl")
+        assert np.array_equal(only.tangents, found.tangents)
+        assert np.array_equal(mmdskin.skin(mixed, bones, backend="gl", threads=1).normals, found.normals)
+        """
+    )
+
+
 def test_nothing_to_do(gl):
     python(
         """
