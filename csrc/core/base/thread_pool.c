@@ -236,8 +236,6 @@ void mmd_thread_pool_stop(mmd_thread_pool *pool)
 void mmd_thread_pool_reset(mmd_thread_pool *pool)
 {
     mmd_arena arena = pool->arena;
-    *pool = (mmd_thread_pool){.arena = arena,
-                              .mutex = MMD_MUTEX_INIT,
-                              .work = MMD_CONDITION_INIT,
-                              .done = MMD_CONDITION_INIT};
+    *pool = (mmd_thread_pool){.arena = arena, .mutex = MMD_MUTEX_INIT, .done = MMD_CONDITION_INIT};
+    mmd_condition_init_timed(&pool->work);
 }

@@ -38,6 +38,12 @@ static inline void mmd_condition_wait(mmd_condition *condition, mmd_mutex *mutex
     SleepConditionVariableSRW(condition, mutex, INFINITE, 0);
 }
 
+/* For mmd_condition_wait_for(), instead of MMD_CONDITION_INIT. */
+static inline void mmd_condition_init_timed(mmd_condition *condition)
+{
+    InitializeConditionVariable(condition);
+}
+
 /* False if it timed out. */
 static inline bool mmd_condition_wait_for(mmd_condition *condition, mmd_mutex *mutex,
                                           unsigned milliseconds)
@@ -112,17 +118,47 @@ static inline void mmd_condition_wait(mmd_condition *condition, mmd_mutex *mutex
     pthread_cond_wait(condition, mutex);
 }
 
+#ifdef __APPLE__
+/* Its conditions know no other clock, but this function; the headers hide it from POSIX programs.
+ */
+int pthread_cond_timedwait_relative_np(pthread_cond_t *, pthread_mutex_t *,
+                                       const struct timespec *);
+
+static inline void mmd_condition_init_timed(mmd_condition *condition)
+{
+    *condition = (mmd_condition)MMD_CONDITION_INIT;
+}
+
+static inline bool mmd_condition_wait_for(mmd_condition *condition, mmd_mutex *mutex,
+                                          unsigned milliseconds)
+{
+    struct timespec time = {(time_t)(milliseconds / 1000), milliseconds % 1000 * 1000000L};
+    return pthread_cond_timedwait_relative_np(condition, mutex, &time) == 0;
+}
+#else
+/* For mmd_condition_wait_for(), instead of MMD_CONDITION_INIT: changes of the system's clock do not
+   matter. */
+static inline void mmd_condition_init_timed(mmd_condition *condition)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
 /* False if it timed out. */
 static inline bool mmd_condition_wait_for(mmd_condition *condition, mmd_mutex *mutex,
                                           unsigned milliseconds)
 {
     struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     long nanoseconds = until.tv_nsec + milliseconds % 1000 * 1000000L;
     until.tv_sec += (time_t)(milliseconds / 1000) + nanoseconds / 1000000000;
     until.tv_nsec = nanoseconds % 1000000000;
     return pthread_cond_timedwait(condition, mutex, &until) == 0;
 }
+#endif
 
 static inline void mmd_condition_signal(mmd_condition *condition)
 {
