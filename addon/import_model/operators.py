@@ -10,6 +10,7 @@ from bpy.props import BoolProperty, EnumProperty, StringProperty
 from ..blender import registration
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
+from ..mmd_look import color_management
 from ..operators.importing import Importer, scale_property
 from ..preview import switch
 from ..scene import names, scene_model
@@ -26,7 +27,8 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
     bl_label = "Import MMD Model"
     bl_options = {"REGISTER", "UNDO", "PRESET"}
 
-    preferred = shown = ("scale", "types", "names", "constraints", "look", "live", "pack_textures")
+    preferred = ("scale", "types", "names", "constraints", "look", "live", "pack_textures")
+    shown = (*preferred[:5], "standard_colors", *preferred[5:])
 
     filename_ext = ".pmx"
     filter_glob: StringProperty(default="*.pmx;*.pmd", options={"HIDDEN"})
@@ -57,6 +59,12 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
         description="Show toon shading, sphere maps, edges and MMD's light in Material Preview and renders",
         default=True,
     )
+    standard_colors: BoolProperty(
+        name="Use Standard Colors",
+        description="Set the scene's view transform to Standard, so that renders have MMD's colors",
+        default=False,
+        options={"SKIP_SAVE"},
+    )
     live: BoolProperty(
         name="MMD Skinning",
         description="Show MMD's deformation in the viewport and in renders",
@@ -74,6 +82,12 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
         " pose sources MMD's IK and Motion File",
         default=True,
     )
+
+    def is_used(self, option: str) -> bool:
+        if option == "standard_colors":
+            changes = self.standard_colors or color_management.changes_colors(bpy.context.scene)
+            return self.look and changes
+        return True
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -114,6 +128,8 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
             self.report({"WARNING"} if imported else {"ERROR"}, text)
         if not imported:
             return {"CANCELLED"}
+        if self.look and self.standard_colors:
+            color_management.use_standard_colors(context.scene)
         self.report(
             {"INFO"},
             tr_count("Imported 1 model", "Imported {count} models", imported),

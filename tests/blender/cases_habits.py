@@ -228,7 +228,7 @@ class Operators(case.Case):
             ({"types": {"CAMERA"}}, {"mode", "model_path", "step", "replace", "physics", *physics}),
             ({"mode": "ORIGINAL", "physics": False}, {"step", *physics}),
             ({"mode": "ORIGINAL"}, {"step"}),
-            ({"mode": "FILE"}, {"step", "replace"}),
+            ({"mode": "FILE"}, {"step"}),
         ):
             shown = motion_options(**{**settings, **changed})
             self.assertEqual(set(motion_importer().shown) - shown, hidden, changed)

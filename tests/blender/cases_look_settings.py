@@ -2,6 +2,8 @@
 """What the look says and asks: color management, engines, missing textures and opacity."""
 
 import os
+import sys
+from types import SimpleNamespace
 
 import bpy
 import case
@@ -39,6 +41,25 @@ class Panel(cases_look.Case):
                 self.assertEqual(getattr(view, name), before)
                 self.assertFalse(bpy.ops.mmdskin.standard_colors.poll())
                 self.assertNotIn(CHANGED, redraw(self.model.mesh))
+
+    def test_the_import_offers_standard_colors_where_they_are_not(self):
+        view = bpy.context.scene.view_settings
+        kind = sys.modules["addon_package"].import_model.operators.MMDSKIN_OT_import_model
+
+        def offered(look=True):
+            options = SimpleNamespace(look=look, standard_colors=False)
+            return kind.is_used(options, "standard_colors")
+
+        view.view_transform = "Standard"
+        self.assertFalse(offered())
+        view.view_transform = "Filmic"
+        self.assertTrue(offered())
+        self.assertFalse(offered(look=False))
+        path = self.write(cases_look.looked_model(), "色.pmx")
+        for options, expected in (({}, "Filmic"), ({"standard_colors": True}, "Standard")):
+            bpy.ops.mmdskin.import_model(filepath=path, look=True, **options)
+            self.assertEqual(view.view_transform, expected)
+        self.assertFalse(offered())
 
     def test_it_says_that_cycles_shows_no_self_shadow(self):
         render, settings = bpy.context.scene.render, self.model.armature.mmdskin

@@ -46,6 +46,7 @@ class Files(imported.Case):
     def setUp(self):
         super().setUp()
         bpy.context.scene.render.fps = 30
+        bpy.context.scene.frame_start, bpy.context.scene.use_preview_range = 1, False
         self.load_model()
         bone = motion_file.BoneKey("センター", 0, (2, 0, 0), (0, 0, 0, 1))
         self.write_motion(

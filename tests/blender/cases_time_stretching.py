@@ -53,6 +53,7 @@ class Simulation(Simulates):
         self.armature.mmdskin.source = "IK"
         self.key_gravity()
         bpy.context.scene.frame_start = 4
+        self.addCleanup(setattr, bpy.context.scene, "frame_start", 1)
         for fps in (30, 60):
             bpy.context.scene.render.fps = fps
             for old, new in ((100, 200), (200, 100)):
