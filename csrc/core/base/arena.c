@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Small allocations share blocks of this size. A large one gets a block of its own, which calloc
-   can map lazily. */
+/* Small allocations share blocks of this size, and are zeroed one by one: short calls use little of
+   a block. A large one gets a block of its own, which calloc can map lazily. */
 enum { BLOCK_SIZE = 32 * 1024 };
 
 struct mmd_arena_block {
@@ -65,9 +65,10 @@ static void *allocate(mmd_arena *arena, size_t count, size_t size, bool zeroed)
 
     struct mmd_arena_block *last = arena->last;
     size_t gap = last ? (size_t)(-(uintptr_t)last->next % align) : 0;
+    bool own = false;
     if (!last || (size_t)(last->end - last->next) < bytes + gap) {
-        bool own = bytes > BLOCK_SIZE / 4;
-        struct mmd_arena_block *block = block_new(own ? bytes : BLOCK_SIZE, zeroed || !own);
+        own = bytes > BLOCK_SIZE / 4;
+        struct mmd_arena_block *block = block_new(own ? bytes : BLOCK_SIZE, zeroed && own);
         if (!block)
             return NULL;
         if (last && own) {
@@ -83,6 +84,8 @@ static void *allocate(mmd_arena *arena, size_t count, size_t size, bool zeroed)
     }
     void *memory = last->next + gap;
     last->next += gap + bytes;
+    if (zeroed && !own)
+        memset(memory, 0, bytes);
 #ifdef MMD_TEST_FAULTS
     if (!zeroed)
         memset(memory, UNINITIALIZED, count * size);

@@ -112,12 +112,14 @@ static bool workspace_init(mmd_skin_workspace *workspace, const mmd_skin_job *jo
     bool streams =
         MMD_STREAMS && bytes <= CACHED_FRAME_BYTES && bytes * job->frame_count > CACHED_BYTES;
     mmd_arena *arena = &workspace->arena;
-    workspace->bones = mmd_arena_alloc(arena, mesh->bone_count, sizeof *workspace->bones);
-    workspace->weights = mmd_arena_alloc(arena, mesh->morph_count, sizeof *workspace->weights);
-    workspace->scratch = mmd_arena_alloc(arena, job->morph_weights ? kernel->scratch_size(mesh) : 0,
-                                         sizeof *workspace->scratch);
+    workspace->bones =
+        mmd_arena_alloc_uninitialized(arena, mesh->bone_count, sizeof *workspace->bones);
+    workspace->weights =
+        mmd_arena_alloc_uninitialized(arena, mesh->morph_count, sizeof *workspace->weights);
+    workspace->scratch = mmd_arena_alloc_uninitialized(
+        arena, job->morph_weights ? kernel->scratch_size(mesh) : 0, sizeof *workspace->scratch);
     workspace->staging =
-        streams ? mmd_arena_alloc(arena, floats, sizeof *workspace->staging) : NULL;
+        streams ? mmd_arena_alloc_uninitialized(arena, floats, sizeof *workspace->staging) : NULL;
     if (workspace->bones && workspace->weights && workspace->scratch &&
         (workspace->staging || !streams))
         return true;
