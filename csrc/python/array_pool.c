@@ -21,7 +21,7 @@ typedef union block {
     char cache_line[64];
 } block;
 
-enum { KEPT_BLOCKS = 16, KEPT_BYTES = 1 << 26, PAGE = 1 << 12, HUGE = 1 << 22 };
+enum { KEPT_BLOCKS = 16, KEPT_BYTES = 1 << 26, PAGE = 1 << 12, LARGE = 1 << 22 };
 /* More is kept where one result is larger: positions, normals and tangents. */
 enum { ARRAYS_OF_A_RESULT = 3 };
 
@@ -53,7 +53,7 @@ static block *get_pages(size_t size)
         return NULL;
 #endif
 #ifdef MADV_HUGEPAGE /* halves what new pages take */
-    if (pages && size >= HUGE)
+    if (pages && size >= LARGE)
         madvise(pages, size, MADV_HUGEPAGE);
 #endif
     if (pages)
