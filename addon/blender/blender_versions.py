@@ -54,6 +54,14 @@ def corner_vertices(mesh: bpy.types.ID) -> tuple[Any, str]:
     return (attribute.data, "value") if attribute is not None else (mesh.loops, "vertex_index")
 
 
+def corner_normals(mesh: bpy.types.ID) -> tuple[Any, str]:
+    """The place of each corner's normal, custom ones included."""
+    if hasattr(mesh, "corner_normals"):  # 4.1
+        return mesh.corner_normals, "vector"
+    mesh.calc_normals_split()
+    return mesh.loops, "normal"
+
+
 def uvs(layer: bpy.types.MeshUVLoopLayer) -> tuple[Any, str]:
     """The place of each corner's UV."""
     return (layer.uv, "vector") if hasattr(layer, "uv") else (layer.data, "uv")  # 3.5

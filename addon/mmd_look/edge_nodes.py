@@ -20,7 +20,7 @@ from .shading import HULL
 SIZE, EDGED = "mmd_edge", "mmd_edged"  # attributes of points (edge size) and faces (1: has an edge)
 SCALE = mmd_tools.EDGE_SCALE  # of points: the file's factor of the size, a vertex group
 SLOT = "mmd_edge_material"  # of points: the material slot whose size drivers move, -1 for none
-WELDED = "mmd_welded"  # of points, before 4.5: the first point at the same place
+WELDED = "mmd_welded"  # of points, before 4.5: the first point at the same place, alike
 POINTS = "Points"  # input before 4.5: how many points `WELDED` is for
 _NAME = "MMD Edge"
 _MARK = "mmdskin_edge"  # ID property of the group: the name of the scene whose camera it follows

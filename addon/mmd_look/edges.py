@@ -10,7 +10,8 @@ from ..blender import blender_versions
 from ..scene import material_values, mmd_tools
 from . import edge_materials, edge_nodes, followers
 
-_WELD = 1e-5  # points that are closer count as one
+_WELD = 1e-5  # points that are closer count as one, if their normals are similar:
+_SIMILAR = 0.7  # the least cosine of the angle between them
 
 
 def add(scene: bpy.types.Scene, obj: bpy.types.Object) -> None:
@@ -129,12 +130,35 @@ def _store_sizes(obj: bpy.types.Object, driven: edge_nodes.Driven) -> None:
 
 
 def _welded(mesh: Any) -> np.ndarray:
-    """(V,) int32: for each point, the first one at the same place."""
+    """(V,) int32: for each point, the first one at the same place, with a similar normal in the file.
+
+    Where layers of cloth meet, as at hems, normals differ: MMD's hull is open there.
+    """
     places = np.empty(3 * len(mesh.vertices), np.float32)
     mesh.vertices.foreach_get("co", places)
+    normals = _normals(mesh)
     cells = np.round(places.reshape(-1, 3) / _WELD)
-    _, first, group = np.unique(cells, axis=0, return_index=True, return_inverse=True)
+    leaders = _first_alike(cells)
+    differs = (normals * normals[leaders]).sum(1) < _SIMILAR
+    return _first_alike(np.column_stack((leaders, differs)))
+
+
+def _first_alike(rows: np.ndarray) -> np.ndarray:
+    """(N,) int32: for each row, the first equal one."""
+    _, first, group = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     return first[group.ravel()].astype(np.int32)
+
+
+def _normals(mesh: Any) -> np.ndarray:
+    """(V, 3) float32 unit normals of points, as the file has them."""
+    of_corners = np.empty(3 * len(mesh.loops), np.float32)
+    collection, name = blender_versions.corner_normals(mesh)
+    collection.foreach_get(name, of_corners)
+    corners, _ = _corners(mesh)
+    total = np.zeros((len(mesh.vertices), 3), np.float32)
+    np.add.at(total, corners, of_corners.reshape(-1, 3))
+    lengths = np.linalg.norm(total, axis=1, keepdims=True)
+    return np.divide(total, lengths, out=total, where=lengths > 0)
 
 
 def _corners(mesh: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -2,7 +2,7 @@
 """The images of a material's base texture, sphere map and toon.
 
 An image whose file is missing counts as none, as in MMD. MMD's ten shared toons are made from the
-native module's numbers and packed into the .blend file.
+native module's numbers and packed into the .blend file, and so are enlarged copies of sphere maps.
 """
 
 import re
@@ -15,6 +15,9 @@ from ..blender import native
 from ..scene import material_values, textures
 
 _MARK = "mmdskin_toon"  # ID property of the images of shared toons: their number
+_ENLARGED = "mmdskin_enlarged"  # ID property of enlarged copies: the image
+_SMOOTH = 1024  # width and height from which on texels of a sphere map are too small to be seen
+_LARGEST = 4096  # width or height of what is enlarged
 _SHARED = re.compile(r"toon(0[1-9]|10)\.bmp", re.IGNORECASE)
 
 
@@ -41,11 +44,44 @@ def collect(
     )
 
 
+def enlarged(image: bpy.types.Image) -> bpy.types.Image | None:
+    """An image that is smooth without interpolation: a copy with more texels if it has few.
+
+    None if there is none: for films, images in linear light, and long strips.
+    """
+    own: Any = image
+    if min(own.size) >= _SMOOTH:
+        return image
+    if own.is_float or own.source not in ("FILE", "GENERATED") or max(own.size) > _LARGEST:
+        return None
+    for other in bpy.data.images:
+        if other.get(_ENLARGED) == image and not other.library:
+            return other
+    pixels = np.empty((own.size[1], own.size[0], 4), np.float32)
+    own.pixels.foreach_get(pixels.ravel())
+    for axis in (0, 1):
+        pixels = _interpolated(pixels, max(_SMOOTH, pixels.shape[axis]), axis)
+    copy = _packed(f"{image.name}_enlarged", pixels, textures.has_alpha(image))
+    copy[_ENLARGED] = image
+    copy.colorspace_settings.name = own.colorspace_settings.name
+    copy.alpha_mode = own.alpha_mode
+    return copy
+
+
 def drop_unused(images: list[bpy.types.Image]) -> None:
-    """Remove those of the images that nothing uses."""
+    """Remove those of the images that nothing uses, and then what they are copies of."""
     for image in images:
-        if not image.users:
+        if image.packed_file and not _is_ours(image) and not textures.has_file(image):
+            image.use_fake_user = True  # the look may be turned on again
+        elif not image.users:
+            source = image.get(_ENLARGED)
             bpy.data.images.remove(image)
+            if source is not None:
+                drop_unused([source])
+
+
+def _is_ours(image: bpy.types.Image) -> bool:
+    return _MARK in image or _ENLARGED in image
 
 
 def _in_node(material: bpy.types.Material, name: str) -> bpy.types.Image | None:
@@ -63,21 +99,32 @@ def _toon(toon: str | int, folder: textures.TextureFolder) -> bpy.types.Image | 
     return folder.image(toon)
 
 
-def _shared(number: int) -> bpy.types.Image | None:
+def _shared(number: int) -> Any:
     ramps = native.load().toons()
     if not 0 <= number < len(ramps):
         return None
     for image in bpy.data.images:
         if image.get(_MARK) == number and not image.library:
             return image
-    return _image(f"toon{number + 1:02d}", number, ramps[number])
-
-
-def _image(name: str, number: int, ramp: np.ndarray) -> bpy.types.Image:
-    """A packed image of (rows, 4) colors, the first row on top."""
-    image: Any = bpy.data.images.new(name, 1, len(ramp), alpha=False)
+    image = _packed(f"toon{number + 1:02d}", ramps[number][::-1, None] / np.float32(255), False)
     image[_MARK] = number
-    image.pixels.foreach_set((ramp[::-1] / np.float32(255)).astype(np.float32).ravel())
+    return image
+
+
+def _interpolated(pixels: np.ndarray, count: int, axis: int) -> np.ndarray:
+    """Pixels with `count` rows (axis 0) or columns (1), linearly between the centers of texels."""
+    last = pixels.shape[axis] - 1
+    place = ((np.arange(count) + 0.5) * ((last + 1) / count) - 0.5).clip(0, last)
+    low = place.astype(np.intp)
+    share = (place - low).astype(np.float32).reshape((-1, 1, 1) if axis == 0 else (1, -1, 1))
+    first, second = (pixels.take(one, axis) for one in (low, np.minimum(low + 1, last)))
+    return first + (second - first) * share
+
+
+def _packed(name: str, pixels: np.ndarray, alpha: bool) -> Any:
+    """A new packed image of (rows, columns, 4) colors, the first row at the bottom."""
+    image: Any = bpy.data.images.new(name, pixels.shape[1], pixels.shape[0], alpha=alpha)
+    image.pixels.foreach_set(np.ascontiguousarray(pixels, np.float32).ravel())
     image.update()
     image.pack()
     return image

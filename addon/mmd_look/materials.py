@@ -153,6 +153,7 @@ def _show_images(
             tree.links.new(uv.outputs[0], node.inputs[0])
         else:
             tree.links.new(where.outputs["Sphere UV"], node.inputs[0])
+            _read_without_mip_maps(node)
         adds = values.sphere_mode == material_values.ADD
         look.inputs["Sphere Add" if adds else "Sphere Multiply"].default_value = 1.0
     if used.toon:
@@ -163,6 +164,17 @@ def _show_images(
             node.extension, node.interpolation = "EXTEND", "Closest"
             tree.links.new(where.outputs[f"{name} UV"], node.inputs[0])
         tree.links.new(where.outputs[shading.TOON_MIX], look.inputs[shading.TOON_MIX])
+
+
+def _read_without_mip_maps(node: Any) -> None:
+    """EEVEE chooses a mip map by how much the coordinates differ between neighboring pixels.
+
+    Those of sphere maps differ a lot at creases and thin parts, where a mip map shows an average of
+    its colors: light or dark specks.
+    """
+    smooth = images.enlarged(node.image)
+    if smooth is not None:
+        node.image, node.interpolation, node.extension = smooth, "Closest", "EXTEND"
 
 
 def _texture(tree: Any, look: Any, image: bpy.types.Image, name: str, place: int) -> Any:

@@ -39,10 +39,14 @@ class TextureFolder:
         if leaves_folder(path):
             self.outside.append(path)
             return None
+        place = bpy.path.resolve_ncase(os.path.join(self._folder, path))
         try:
-            input_files.check(bpy.path.resolve_ncase(os.path.join(self._folder, path)))
+            input_files.check(place)
         except FileNotFoundError:
-            pass  # a placeholder
+            packed = _packed(place)
+            if packed is not None:
+                return packed
+            # Else a placeholder.
         except OSError:
             self.unreadable.append(path)
             return None
@@ -78,9 +82,20 @@ def leaves_folder(path: str) -> bool:
 
 def exists(image: bpy.types.Image) -> bool:
     """Whether the file of an image exists, or the .blend file contains it."""
-    if image.packed_file or image.source != "FILE":
-        return True
+    return bool(image.packed_file) or image.source != "FILE" or has_file(image)
+
+
+def has_file(image: bpy.types.Image) -> bool:
     return os.path.isfile(bpy.path.abspath(image.filepath, library=image.library))
+
+
+def _packed(path: str) -> bpy.types.Image | None:
+    """The image that the .blend file contains in place of a file."""
+    for image in bpy.data.images:
+        own = image.packed_file and not image.library
+        if own and os.path.normpath(bpy.path.abspath(image.filepath)) == os.path.normpath(path):
+            return image
+    return None
 
 
 def has_alpha(image: bpy.types.Image) -> bool:

@@ -16,12 +16,23 @@ from files import pmx_file
 
 
 def looked_model():
-    """The small model with two materials: an opaque one with an edge, and a two-sided one."""
+    """The small model with two materials: an opaque one with an edge, and a two-sided one.
+
+    The first has a sphere map.
+    """
     model = case.small_model()
+    model.textures = ["sphere.png"]
     half = model.triangles.size // 6 * 3
     model.materials = [
         pmx_file.Material(
-            "前", flags=0x1E, index_count=half, edge_size=1.0, shared_toon=True, toon=0
+            "前",
+            flags=0x1E,
+            index_count=half,
+            edge_size=1.0,
+            shared_toon=True,
+            toon=0,
+            sphere_texture=0,
+            sphere_mode=1,
         ),
         pmx_file.Material("後", flags=0x01, index_count=model.triangles.size - half, toon=-1),
     ]
@@ -44,6 +55,7 @@ class Case(imported.Case):
         for kind in (bpy.data.volumes, bpy.data.lights, bpy.data.cameras):
             bpy.data.batch_remove(list(kind))
         light().remove_unused(bpy.context.scene)
+        imported.save_image(os.path.join(self.folder, "sphere.png"), np.full((4, 4, 4), 200))
         self.model = self.load(self.write(self.pmx()), look=False)
         self.materials = list(self.model.mesh.data.materials)
 

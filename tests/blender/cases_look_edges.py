@@ -8,7 +8,7 @@ import cases_look
 import followed
 import numpy as np
 import scene
-from cases_look_pictures import ball, balls
+from cases_look_pictures import ball, balls, surface
 from cases_sliders import change, morph
 from files import pmx_file
 from keyed_physics import Keyed
@@ -61,6 +61,35 @@ class Balls(cases_look.Case):
         self.assertEqual(faces, 3 * len(self.model.mesh.data.polygons) // 2)
         away = np.linalg.norm(points, axis=1) - RADIUS
         self.assertLess(np.abs(away - 4 * SCALE * followed.WIDTH).max(), 0.02 * RADIUS)
+
+
+class Hem(cases_look.Case):
+    """Two layers of cloth meet at a hem; each has its own normals in the file."""
+
+    COUNT = 5
+
+    def pmx(self):
+        # Of each layer: a row of points at the hem, and one above it.
+        x, up = np.meshgrid(np.arange(self.COUNT), (0, 1))
+        layers = [np.stack([x, up, side * up], -1).reshape(-1, 3) for side in (-0.5, 0.5)]
+        positions = np.concatenate(layers)
+        normals = np.array([(0, -0.5, -1), (0, -0.5, 1)]) / np.sqrt(1.25)
+        a = np.arange(self.COUNT - 1)
+        b, c = a + 1, a + self.COUNT
+        front = np.stack([a, c, b, b, c, c + 1], 1).reshape(-1, 3)
+        triangles = np.concatenate([front, front[:, ::-1] + 2 * self.COUNT])
+        record = pmx_file.Material("布", index_count=triangles.size, flags=0x10, edge_size=4.0)
+        normals, uvs = normals.repeat(2 * self.COUNT, 0), np.zeros((len(positions), 2))
+        return surface(positions, normals, uvs, triangles, [record])
+
+    def test_each_layer_has_the_edge_of_its_own_normals(self):
+        self.switch("ENABLE")
+        pmx, width = self.pmx(), 4 * followed.WIDTH
+        expected = scene.in_blender(pmx.positions) + width * pmx.normals[:, [0, 2, 1]]
+        hull, _ = followed.shown(self.model.mesh)[1]["edges"]
+        self.assertEqual(len(hull), len(expected))
+        self.assertLess(followed.distances(hull, expected).max(), 0.01 * width)
+        self.assertLess(followed.distances(expected, hull).max(), 0.01 * width)
 
 
 class TwoSided(cases_look.Case):

@@ -125,6 +125,15 @@ def read(collection, attribute, columns, dtype=np.float32):
     return flat.reshape(-1, columns) if columns > 1 else flat
 
 
+def save_image(path, pixels):
+    """A PNG file of (H, W, 4) numbers 0 to 255, the top row first."""
+    image = bpy.data.images.new("image", pixels.shape[1], pixels.shape[0], alpha=True)
+    image.pixels.foreach_set((pixels[::-1] / np.float32(255)).astype(np.float32).ravel())
+    image.filepath_raw, image.file_format = path, "PNG"
+    image.save()
+    bpy.data.images.remove(image)
+
+
 def everything():
     """The number of datablocks of each kind."""
     kinds = ("objects", "meshes", "armatures", "materials", "images", "shape_keys")
