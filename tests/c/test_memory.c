@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "core/base/stream.h"
 #include "core/fit/camera_fit.h"
 #include "core/fit/motion_fit.h"
 #include "core/model/morph.h"
@@ -243,14 +244,10 @@ static void a_simulation_survives_every_failing_allocation(void)
     pmx_sample_free(&sample);
 }
 
-/* All steps of a fit, as a batch of one thread runs them. */
 static bool fit_motion(const mmd_motion_fit_job *job, mmd_motion **motion, mmd_error *err)
 {
     mmd_motion_fit *fit = mmd_motion_fit_new(job, err);
-    bool done = fit && mmd_motion_fit_tracks(fit, 0, 0, fit->track_count, err) &&
-                mmd_motion_fit_build(fit, err) &&
-                mmd_motion_fit_compare(fit, 0, 0, job->frame_count, err) &&
-                mmd_motion_fit_refine(fit, err);
+    bool done = fit && mmd_motion_fit_run(fit, NULL, err);
     *motion = done ? mmd_motion_fit_release_motion(fit) : NULL;
     mmd_motion_fit_free(fit);
     return done;
@@ -317,7 +314,7 @@ static void a_camera_fit_survives_every_failing_allocation(void)
     mmd_camera_fit_job job = {
         .frame_count = 2, .cameras = cameras, .tolerance = 0.02, .angle_tolerance = 0.001};
     mmd_motion *motion = NULL;
-    STARVE(5, err, (motion = mmd_camera_fit(&job, &err)));
+    STARVE(5, err, (motion = mmd_camera_fit(&job, NULL, &err)));
     CHECK_INT(motion->camera.key_count, 2);
     mmd_motion_free(motion);
 }
