@@ -85,7 +85,7 @@ typedef struct mmd_arena {
 
 /* The contents of a PMX file as plain data; PMD files are converted to the same structs. A loaded
    model is valid: every index is -1 or within its table, parents form no cycle, every number is
-   finite. docs/mmd-behavior.md#pmx */
+   finite and at most 1e10 in size. docs/mmd-behavior.md#pmx */
 
 typedef enum mmd_deform {
     MMD_BDEF1,
@@ -331,9 +331,10 @@ bool mmd_pmx_write(const mmd_model *model, uint8_t *bytes, mmd_error *err);
 
 /* The contents of a VMD file as plain data, or of a VPD file as a motion with one frame, 0. A
    loaded motion is valid: the keys of a track ascend strictly by frame (of equal frames the last in
-   the file is kept), numbers are finite, rotations are unit quaternions x y z w (zero length in the
-   file becomes identity), interpolation bytes are 0 to 127. See docs/mmd-behavior.md#vmd for the
-   file and docs/mmd-behavior.md#sampling for what the tracks mean. */
+   the file is kept), numbers are at most 1e10 in size, rotations are unit quaternions x y z w (zero
+   length in the file becomes identity), interpolation bytes are 0 to 127. See
+   docs/mmd-behavior.md#vmd for the file and docs/mmd-behavior.md#sampling for what the tracks mean.
+ */
 
 typedef struct mmd_bone_track {
     mmd_text name;

@@ -100,6 +100,6 @@ bool mmd_py_bone_matrices_check_finite(const mmd_py_array *matrices, const char 
         return true;
     PyErr_Format(PyExc_ValueError, "%s: frame %zu, bone %zu: matrix is %s", name,
                  bad / MATRIX / bones, bad / MATRIX % bones,
-                 mmd_numbers_not_finite_name((double)numbers[bad]));
+                 mmd_numbers_fault((double)numbers[bad]));
     return false;
 }

@@ -467,6 +467,7 @@ const char mmd_py_model_from_arrays_doc[] =
     "name, name_english, comment, comment_english: str\n"
     "version: 2.0 or 2.1; default: 2.1 if anything needs it (QDEF, flip and impulse morphs,\n"
     "    joints other than \"spring_6dof\"). 1.0, of a PMD, becomes 2.0\n\n"
-    "Raises ValueError for numbers that are not finite, indices out of range, cycles of parents\n"
-    "and everything else that is not valid in a Model, and TypeError for an item that is not a\n"
-    "record. The message names the item and its limit: \"bone 12: parent 40 of 37\".";
+    "Raises ValueError for numbers that are not finite or beyond 1e10, indices out of range, "
+    "cycles\n"
+    "of parents and everything else that is not valid in a Model, and TypeError for an item that\n"
+    "is not a record. The message names the item and its limit: \"bone 12: parent 40 of 37\".";

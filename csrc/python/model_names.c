@@ -231,8 +231,7 @@ PyObject *mmd_py_model_sliders(PyObject *self, PyObject *dict)
         ok = label(&items, i, "", name) &&
              mmd_py_argument_numbers(value_of(&items, i), name, MMD_PY_FLOAT32, 1, weight);
         if (ok && !isfinite(*weight)) {
-            PyErr_Format(PyExc_ValueError, "%s is %s", name,
-                         mmd_numbers_not_finite_name((double)*weight));
+            PyErr_Format(PyExc_ValueError, "%s is %s", name, mmd_numbers_fault((double)*weight));
             ok = false;
         }
     }

@@ -82,7 +82,8 @@ const char mmd_py_model_load_doc[] =
     "source: a path (str or os.PathLike), a file opened with mode \"rb\", or the contents of a\n"
     "    file (bytes-like). A pipe or a device may give up to 1 GiB.\n"
     "Invalid data is cleaned: indices out of range become -1, numbers that are not finite\n"
-    "become 0, triangles and morph offsets that refer to missing elements are dropped.\n\n"
+    "become 0, those beyond 1e10 become 1e10, triangles and morph offsets that refer to missing "
+    "elements are dropped.\n\n"
     "Raises FormatError if the contents cannot be read, OSError if the file cannot be opened,\n"
     "and TypeError for any other source.";
 

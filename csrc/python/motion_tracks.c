@@ -169,6 +169,7 @@ const char mmd_py_motion_from_tracks_doc[] =
     "translations zero, rotations identity, interpolation linear, physics, perspective and\n"
     "visible True. `physics` and `stored` of a bone track may be omitted. A track may also be a\n"
     "plain tuple of the same values, or a dict of them by name.\n\n"
-    "Raises ValueError for numbers that are not finite, frames outside uint32, interpolation\n"
-    "outside 0 to 127, shadow modes outside 0 to 2 and two tracks of the same name, TypeError\n"
+    "Raises ValueError for numbers that are not finite or beyond 1e10, frames outside uint32,\n"
+    "interpolation outside 0 to 127, shadow modes outside 0 to 2 and two tracks of the same name, "
+    "TypeError\n"
     "for anything that is not a track. The message names the track and the key.";

@@ -134,7 +134,7 @@ def test_names_of_poses_have_any_length():
 
 
 def test_large_and_small_numbers_are_written_in_full():
-    values = [3.0e38, -16777217.0, 1e-7]
+    values = [9.0e9, -16777217.0, 1e-7]
     motion = mmdskin.Motion.from_tracks([("b", [0], [values], None, None)])
     line = re.search(r"\n  (.*); *\t", saved(motion).decode("cp932")).group(1)
     assert line == ",".join(f"{x:.6f}" for x in np.float32(values).astype(float))

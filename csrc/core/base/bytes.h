@@ -66,14 +66,19 @@ static inline int32_t mmd_bytes_i32(mmd_bytes *bytes)
     return (int32_t)mmd_bytes_u32(bytes);
 }
 
-/* `fallback` for NaN and infinity, whose exponents have all bits set:
-   docs/mmd-behavior.md#robust-reader. */
+/* Numbers of files are at most this large: docs/mmd-behavior.md#robust-reader. */
+#define MMD_BYTES_LIMIT 1e10f
+
+/* `fallback` for NaN and infinity, whose exponents have all bits set. */
 static inline float mmd_bytes_f32_at(const uint8_t *at, float fallback)
 {
     uint32_t bits = mmd_bytes_u32_at(at);
     float value;
     memcpy(&value, &bits, sizeof value);
-    return (bits & 0x7F800000) == 0x7F800000 ? fallback : value;
+    if ((bits & 0x7F800000) == 0x7F800000)
+        return fallback;
+    return value > MMD_BYTES_LIMIT ? MMD_BYTES_LIMIT
+                                   : (value < -MMD_BYTES_LIMIT ? -MMD_BYTES_LIMIT : value);
 }
 
 static inline float mmd_bytes_f32(mmd_bytes *bytes, float fallback)
@@ -89,7 +94,7 @@ static inline void mmd_bytes_f32s_at(const uint8_t *at, float *out, size_t count
         out[i] = mmd_bytes_f32_at(at + 4 * i, 0);
 }
 
-/* Keeps NaN and infinity: mmd_numbers_make_finite() replaces them all at once, which is faster. */
+/* Keeps NaN and infinity: mmd_numbers_limit() replaces them all at once, which is faster. */
 static inline void mmd_bytes_f32s_copy(const uint8_t *at, float *out, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

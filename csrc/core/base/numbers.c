@@ -2,54 +2,74 @@
 /* Checks and clamps for numbers that files or callers provide. */
 #include "core/base/numbers.h"
 
+#include "core/base/bytes.h"
 #include "core/base/error.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-/* The top bit is set for NaN and infinity, whose exponents have all bits set. Summing x * 0 would
-   detect them too, but each addition would wait for the one before. */
-static uint32_t overflowing_exponent(float number)
+/* The top bit is set for exponents from `exponent` on: of NaN and infinity 255. Summing x * 0 would
+   detect these too, but each addition would wait for the one before. */
+static inline uint32_t overflowing_exponent(float number, uint32_t exponent)
 {
     uint32_t bits;
     memcpy(&bits, &number, sizeof bits);
-    return (bits & 0x7F800000u) + 0x00800000u;
+    return (bits & 0x7F800000u) + 0x80000000u - (exponent << 23);
 }
 
-size_t mmd_numbers_first_not_finite(const float *numbers, size_t count)
+/* A multiple of 64 numbers from the start that have lower exponents. */
+static inline size_t skip_small(const float *numbers, size_t count, uint32_t exponent)
 {
     enum { CHUNK = 64 };
     size_t i = 0;
     for (; i + CHUNK <= count; i += CHUNK) {
         uint32_t found = 0;
         for (size_t k = 0; k < CHUNK; k++)
-            found |= overflowing_exponent(numbers[i + k]);
+            found |= overflowing_exponent(numbers[i + k], exponent);
         if (found & 0x80000000u)
             break;
     }
+    return i;
+}
+
+size_t mmd_numbers_first_not_finite(const float *numbers, size_t count)
+{
+    size_t i = skip_small(numbers, count, 255);
     while (i < count && isfinite(numbers[i]))
         i++;
     return i;
 }
 
-void mmd_numbers_make_finite(float *numbers, size_t count)
+size_t mmd_numbers_first_beyond_limit(const float *numbers, size_t count)
 {
-    for (size_t i = 0; (i += mmd_numbers_first_not_finite(numbers + i, count - i)) < count;)
-        numbers[i] = 0;
+    enum { EXPONENT = 127 + 33 }; /* of the limit */
+    size_t i = 0, last;
+    do {
+        i += skip_small(numbers + i, count - i, EXPONENT);
+        last = count - i < 64 ? count : i + 64;
+        while (i < last && fabsf(numbers[i]) <= MMD_BYTES_LIMIT)
+            i++;
+    } while (i == last && i < count);
+    return i;
 }
 
-double mmd_numbers_clamp_to_float(double number)
+void mmd_numbers_limit(float *numbers, size_t count)
 {
-    if (fabs(number) <= (double)FLT_MAX)
+    for (size_t i = 0; (i += mmd_numbers_first_beyond_limit(numbers + i, count - i)) < count;)
+        numbers[i] = isfinite(numbers[i]) ? copysignf(MMD_BYTES_LIMIT, numbers[i]) : 0;
+}
+
+double mmd_numbers_clamp(double number)
+{
+    if (fabs(number) <= MMD_NUMBERS_MAX)
         return number;
-    return number > 0 ? (double)FLT_MAX : number < 0 ? -(double)FLT_MAX : 0;
+    return number > 0 ? MMD_NUMBERS_MAX : number < 0 ? -MMD_NUMBERS_MAX : 0;
 }
 
-const char *mmd_numbers_not_finite_name(double number)
+const char *mmd_numbers_fault(double number)
 {
-    return isnan(number) ? "NaN" : "infinite";
+    return isnan(number) ? "NaN" : isinf(number) ? "infinite" : "beyond 1e10";
 }
 
 bool mmd_numbers_check_frame_count(const char *name, size_t frames, size_t expected, mmd_error *err)
@@ -66,7 +86,7 @@ bool mmd_numbers_check_frames(const char *name, const double *frames, size_t cou
         f++;
     if (f == count)
         return true;
-    const char *fault = mmd_numbers_not_finite_name(frames[f]);
+    const char *fault = mmd_numbers_fault(frames[f]);
     return count == 1 ? mmd_fail(err, MMD_E_ARGUMENT, "%s is %s", name, fault)
                       : mmd_fail(err, MMD_E_ARGUMENT, "%s[%zu] is %s", name, f, fault);
 }

@@ -131,8 +131,7 @@ static void invert_bone(mmd_inverse_pose *inverse, int32_t index, const double r
     for (int i = 0; i < 3; i++) {
         t[i] -= bone->offset[i] + inverse->morph_translations[index][i] +
                 (bone->source >= 0 ? at->append_translation[i] : 0);
-        translation_out[i] =
-            fabs(t[i]) < MIN_TRANSLATION ? 0 : (float)mmd_numbers_clamp_to_float(t[i]);
+        translation_out[i] = fabs(t[i]) < MIN_TRANSLATION ? 0 : (float)mmd_numbers_clamp(t[i]);
         at->local_translation[i] =
             inverse->morph_translations[index][i] + (double)translation_out[i];
     }

@@ -59,10 +59,10 @@ static bool check_counts(const mmd_model *model, mmd_error *err)
 
 static bool check_slots(const builder *b, size_t vertex, const int32_t *bones, const float *weights)
 {
-    size_t bad = mmd_numbers_first_not_finite(weights, 4);
+    size_t bad = mmd_numbers_first_beyond_limit(weights, 4);
     if (bad < 4)
         return mmd_fail(b->err, MMD_E_ARGUMENT, "bone_weights: vertex %zu, component %zu is %s",
-                        vertex, bad, mmd_numbers_not_finite_name((double)weights[bad]));
+                        vertex, bad, mmd_numbers_fault((double)weights[bad]));
     for (size_t i = 0; i < 4; i++)
         if (weights[i] != 0 && bones[i] < 0)
             return mmd_fail(b->err, MMD_E_ARGUMENT, "vertex %zu: weight %g has no bone", vertex,

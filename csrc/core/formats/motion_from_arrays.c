@@ -43,11 +43,13 @@ static bool fail_key(const builder *b, const char *what, size_t key, const char 
 static bool check_floats(const builder *b, const column *c)
 {
     const float *numbers = c->input;
-    size_t count = b->input_count * c->width, bad = mmd_numbers_first_not_finite(numbers, count);
+    size_t count = b->input_count * c->width;
+    size_t bad = c->content == ROTATIONS ? mmd_numbers_first_not_finite(numbers, count)
+                                         : mmd_numbers_first_beyond_limit(numbers, count);
     char fault[80];
     if (bad < count) {
         snprintf(fault, sizeof fault, ", component %zu is %s", bad % c->width,
-                 mmd_numbers_not_finite_name((double)numbers[bad]));
+                 mmd_numbers_fault((double)numbers[bad]));
         return fail_key(b, c->name, bad / c->width, fault);
     }
     for (size_t k = 0; c->content == ROTATIONS && k < b->input_count; k++) {

@@ -407,8 +407,8 @@ static bool read_rigid_bodies(mmd_reader *r, mmd_pmd *pmd)
         /* Positions are relative to the bone, or to the center bone. */
         size_t bone = body->bone < 0 ? 0 : (size_t)body->bone;
         for (int k = 0; k < 3 && bone < pmd->file_bones; k++)
-            body->position[k] = (float)mmd_numbers_clamp_to_float(
-                (double)body->position[k] + (double)model->bones[bone].position[k]);
+            body->position[k] += model->bones[bone].position[k];
+        mmd_numbers_limit(body->position, 3);
     }
     return mmd_reader_ok(r);
 }

@@ -188,10 +188,10 @@ static bool read_vertices(mmd_reader *r, const index_sizes *sizes, mmd_model *mo
         if (!read_deform(r, sizes->bone, at[size - 1], model, v))
             return false;
     }
-    mmd_numbers_make_finite(model->positions, 3 * n);
-    mmd_numbers_make_finite(model->normals, 3 * n);
-    mmd_numbers_make_finite(model->uvs, 2 * n);
-    mmd_numbers_make_finite(model->additional_uvs, 4 * sets * n);
+    mmd_numbers_limit(model->positions, 3 * n);
+    mmd_numbers_limit(model->normals, 3 * n);
+    mmd_numbers_limit(model->uvs, 2 * n);
+    mmd_numbers_limit(model->additional_uvs, 4 * sets * n);
     return true;
 }
 

@@ -32,9 +32,9 @@ static bool check_index(const checker *c, const char *what, int32_t index, size_
 
 static bool check_numbers(const checker *c, const char *what, const float *numbers, size_t count)
 {
-    size_t bad = mmd_numbers_first_not_finite(numbers, count);
+    size_t bad = mmd_numbers_first_beyond_limit(numbers, count);
     return bad == count || mmd_fail(c->err, MMD_E_ARGUMENT, "%s %zu: %s is %s", c->kind, c->item,
-                                    what, mmd_numbers_not_finite_name((double)numbers[bad]));
+                                    what, mmd_numbers_fault((double)numbers[bad]));
 }
 
 static bool check_text(const checker *c, const char *what, mmd_text text)
@@ -70,10 +70,10 @@ static bool check_kind(const checker *c, const char *what, int kind, int count)
 static bool check_array(const checker *c, const char *name, const float *numbers, size_t columns)
 {
     size_t count = c->model->vertex_count * columns;
-    size_t bad = mmd_numbers_first_not_finite(numbers, count);
-    return bad == count || mmd_fail(c->err, MMD_E_ARGUMENT, "%s: vertex %zu, component %zu is %s",
-                                    name, bad / columns, bad % columns,
-                                    mmd_numbers_not_finite_name((double)numbers[bad]));
+    size_t bad = mmd_numbers_first_beyond_limit(numbers, count);
+    return bad == count ||
+           mmd_fail(c->err, MMD_E_ARGUMENT, "%s: vertex %zu, component %zu is %s", name,
+                    bad / columns, bad % columns, mmd_numbers_fault((double)numbers[bad]));
 }
 
 /* A file stores one weight of BDEF2 and SDEF, and none of BDEF1. */
@@ -261,10 +261,10 @@ static bool check_offset(const checker *c, const mmd_morph *morph, size_t i)
     if (index < first || index >= (int64_t)count)
         return mmd_fail(c->err, MMD_E_ARGUMENT, "morph %zu, offset %zu: %s %d of %zu", c->item, i,
                         target, (int)index, count);
-    size_t bad = mmd_numbers_first_not_finite(values, width);
+    size_t bad = mmd_numbers_first_beyond_limit(values, width);
     if (bad < width)
         return mmd_fail(c->err, MMD_E_ARGUMENT, "morph %zu, offset %zu: value %zu is %s", c->item,
-                        i, bad, mmd_numbers_not_finite_name((double)values[bad]));
+                        i, bad, mmd_numbers_fault((double)values[bad]));
     if (has_switch && values[0] != 0 && values[0] != 1)
         return mmd_fail(c->err, MMD_E_ARGUMENT, "morph %zu, offset %zu: %s %g, expected 0 or 1",
                         c->item, i, morph->kind == MMD_MORPH_IMPULSE ? "local" : "operation",

@@ -3,6 +3,7 @@
 #include "core/model/morph.h"
 
 #include "core/base/arena.h"
+#include "core/base/bytes.h"
 #include "core/base/error.h"
 #include "core/base/numbers.h"
 
@@ -30,12 +31,12 @@ static void flip(const mmd_morph *morph, float value, float *weights)
     weights[morph->indices[child]] = morph->values[child];
 }
 
-/* Weights stay finite, so that what they multiply does not become NaN. */
+/* Weights stay within the limit, so that what they multiply is finite. */
 static void add_weight(float amount, float *weight)
 {
     *weight += amount;
-    if (!isfinite(*weight))
-        *weight = (float)mmd_numbers_clamp_to_float(*weight);
+    if (fabsf(*weight) > MMD_BYTES_LIMIT)
+        *weight = copysignf(MMD_BYTES_LIMIT, *weight);
 }
 
 void mmd_morph_weights(const mmd_morph *morphs, size_t count, const float *sliders, float *weights)
@@ -78,8 +79,7 @@ bool mmd_morph_check(const float *sliders, size_t frame_count, size_t morph_coun
     if (bad == count)
         return true;
     return mmd_fail(err, MMD_E_ARGUMENT, "morph_weights: frame %zu, morph %zu is %s",
-                    bad / morph_count, bad % morph_count,
-                    mmd_numbers_not_finite_name(sliders[bad]));
+                    bad / morph_count, bad % morph_count, mmd_numbers_fault(sliders[bad]));
 }
 
 void mmd_morph_uvs(const mmd_model *model, const float *weights, int channel, float *uvs)
@@ -135,9 +135,10 @@ static void add_offset(material_mix *mix, const float *values, double weight)
     bool adds = values[0] != 0;
     for (int k = 0; k < MIX_NUMBERS; k++) {
         if (adds)
-            mix->summand[k] += weight * values[1 + k];
+            mix->summand[k] = mmd_numbers_clamp(mix->summand[k] + weight * values[1 + k]);
         else
-            mix->factor[k] *= 1 + weight * (values[1 + k] - 1.0);
+            mix->factor[k] =
+                mmd_numbers_clamp(mix->factor[k] * (1 + weight * (values[1 + k] - 1.0)));
     }
 }
 
@@ -162,7 +163,7 @@ static material_mix *mix_morphs(const mmd_model *model, const float *weights, mm
     }
     for (size_t i = 0; i < count; i++)
         for (int k = 0; k < MIX_NUMBERS; k++) {
-            mixes[i].factor[k] *= all->factor[k];
+            mixes[i].factor[k] = mmd_numbers_clamp(mixes[i].factor[k] * all->factor[k]);
             mixes[i].summand[k] += all->summand[k];
         }
     return mixes;

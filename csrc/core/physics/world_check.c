@@ -13,7 +13,7 @@ static bool check_floats(const char *kind, size_t index, const char *name, const
 {
     size_t bad = mmd_numbers_first_not_finite(numbers, count);
     return bad == count || mmd_fail(err, MMD_E_ARGUMENT, "%s %zu: %s is %s", kind, index, name,
-                                    mmd_numbers_not_finite_name((double)numbers[bad]));
+                                    mmd_numbers_fault((double)numbers[bad]));
 }
 
 static bool check_index(const char *kind, size_t index, const char *name, int value, int count,

@@ -78,8 +78,8 @@ static bool check_components(const char *name, const float *numbers, size_t fram
     if (bad == count)
         return true;
     return mmd_fail(err, MMD_E_ARGUMENT, "%s: frame %zu, bone %zu is %s in %c", name,
-                    bad / width / bones, bad / width % bones,
-                    mmd_numbers_not_finite_name(numbers[bad]), "xyzw"[bad % width]);
+                    bad / width / bones, bad / width % bones, mmd_numbers_fault(numbers[bad]),
+                    "xyzw"[bad % width]);
 }
 
 static bool check_lengths(const mmd_pose_job *job, size_t bones, mmd_error *err)

@@ -6,8 +6,6 @@
 #include "core/math/mat3.h"
 #include "core/math/portable_math.h"
 
-#include <float.h>
-
 /* Only bones that append and link-driven ones have these values. */
 static void reset_append(mmd_pose_bone *state)
 {
@@ -37,8 +35,8 @@ static void apply_morph(mmd_pose_state *pose, const mmd_morph *morph, float weig
         mmd_quat_slerp(identity, rotation, weight, rotation);
         mmd_quat_multiply(rotation, state->local_rotation, state->local_rotation);
         for (int i = 0; i < 3; i++)
-            state->local_translation[i] = mmd_numbers_clamp_to_float(state->local_translation[i] +
-                                                                     (double)weight * values[i]);
+            state->local_translation[i] =
+                mmd_numbers_clamp(state->local_translation[i] + (double)weight * values[i]);
     }
 }
 
@@ -110,7 +108,7 @@ void mmd_pose_state_append(mmd_pose_state *pose, int32_t index)
             double amount = local ? source->world_position[i] - rest[i]
                                   : source->local_translation[i] + source->append_translation[i];
             /* Bones that append from each other would grow without end. */
-            state->append_translation[i] = mmd_numbers_clamp_to_float(bone->ratio * amount);
+            state->append_translation[i] = mmd_numbers_clamp(bone->ratio * amount);
         }
     }
 }
@@ -125,14 +123,14 @@ static inline void load_pairs(mmd_double2 *out, const double *a, const double *b
         out[i] = (mmd_double2){a[i], b[i]};
 }
 
-/* False if a number may be beyond what a float can hold, as those of hostile files. */
-static inline bool fit_floats(const mmd_double2 v[3])
+/* False if a number may be beyond MMD_NUMBERS_MAX, as those of hostile files. */
+static inline bool are_within_limit(const mmd_double2 v[3])
 {
     const mmd_double2_bits magnitude = {INT64_MAX, INT64_MAX};
     mmd_double2 sum = {0, 0};
     for (int i = 0; i < 3; i++)
         sum += (mmd_double2)((mmd_double2_bits)v[i] & magnitude);
-    return sum[0] <= (double)FLT_MAX && sum[1] <= (double)FLT_MAX;
+    return sum[0] <= MMD_NUMBERS_MAX && sum[1] <= MMD_NUMBERS_MAX;
 }
 
 static inline row join_row(mmd_double2 a, mmd_double2 b)
@@ -160,10 +158,10 @@ static inline void write_two(const mmd_pose_state *pose, size_t a, size_t b, flo
     for (int i = 0; i < 3; i++)
         shift[i] =
             world[i] - (m[i][0] * position[0] + m[i][1] * position[1] + m[i][2] * position[2]);
-    if (!fit_floats(shift))
+    if (!are_within_limit(shift))
         for (int i = 0; i < 3; i++)
-            shift[i] = (mmd_double2){mmd_numbers_clamp_to_float(shift[i][0]),
-                                     mmd_numbers_clamp_to_float(shift[i][1])};
+            shift[i] =
+                (mmd_double2){mmd_numbers_clamp(shift[i][0]), mmd_numbers_clamp(shift[i][1])};
     row rows_a[4] = {[3] = {0, 0, 0, 1}}, rows_b[4] = {[3] = {0, 0, 0, 1}};
     for (int i = 0; i < 3; i++) {
         m[i][3] = shift[i];

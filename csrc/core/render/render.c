@@ -25,7 +25,7 @@ static bool check_values(const char *name, const float *values, size_t frames, s
     size_t count = frames * vertices * width, bad = mmd_numbers_first_not_finite(values, count);
     return bad == count || mmd_fail(err, MMD_E_ARGUMENT, "%s: frame %zu, vertex %zu is %s", name,
                                     bad / width / vertices, bad / width % vertices,
-                                    mmd_numbers_not_finite_name((double)values[bad]));
+                                    mmd_numbers_fault((double)values[bad]));
 }
 
 static bool check_coordinates(const mmd_render_job *job, mmd_error *err)
@@ -66,7 +66,7 @@ static bool check_point(const double point[3], const char *name, size_t frame, m
     for (int i = 0; i < 3; i++) {
         if (!isfinite(point[i]))
             return mmd_fail(err, MMD_E_ARGUMENT, "camera: frame %zu: %s[%d] is %s", frame, name, i,
-                            mmd_numbers_not_finite_name(point[i]));
+                            mmd_numbers_fault(point[i]));
         if (fabs(point[i]) > (double)MMD_RENDER_MAX_COORDINATE)
             return mmd_fail(err, MMD_E_ARGUMENT, "camera: frame %zu: %s[%d] is %g, limit %g", frame,
                             name, i, point[i], (double)MMD_RENDER_MAX_COORDINATE);
@@ -100,7 +100,7 @@ static bool check_colors(const float *values, int count, const char *name, size_
     for (int i = 0; i < count; i++)
         if (!isfinite(values[i]))
             return mmd_fail(err, MMD_E_ARGUMENT, "materials[%zu].%s is %s", material, name,
-                            mmd_numbers_not_finite_name((double)values[i]));
+                            mmd_numbers_fault((double)values[i]));
     return true;
 }
 
@@ -155,7 +155,7 @@ static bool check_finite(const char *name, const float *values, size_t count, mm
 {
     size_t bad = mmd_numbers_first_not_finite(values, count);
     return bad == count || mmd_fail(err, MMD_E_ARGUMENT, "%s: number %zu is %s", name, bad,
-                                    mmd_numbers_not_finite_name((double)values[bad]));
+                                    mmd_numbers_fault((double)values[bad]));
 }
 
 static bool check_effects(const mmd_render_job *job, mmd_error *err)

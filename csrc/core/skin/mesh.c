@@ -18,7 +18,7 @@ static bool check_finite(const char *what, const float *values, size_t rows, siz
     if (bad == rows * columns)
         return true;
     return mmd_fail(err, MMD_E_ARGUMENT, "%s: vertex %zu, component %zu is %s", what, bad / columns,
-                    bad % columns, mmd_numbers_not_finite_name(values[bad]));
+                    bad % columns, mmd_numbers_fault(values[bad]));
 }
 
 /* Influence slots that the vertex's deform type reads. */
@@ -54,7 +54,7 @@ static bool check_morphs(const mmd_mesh_desc *desc, mmd_error *err)
         if (bad < count)
             return mmd_fail(err, MMD_E_ARGUMENT, "morph %zu, offset %zu is %s", m,
                             bad / mmd_morph_width(morph->kind),
-                            mmd_numbers_not_finite_name(morph->values[bad]));
+                            mmd_numbers_fault(morph->values[bad]));
     }
     return true;
 }

@@ -62,7 +62,7 @@ static bool check_vectors(const char *name, const char *row, const float *values
     if (!values || bad == count * width)
         return true;
     return mmd_fail(err, MMD_E_ARGUMENT, "%s: %s %zu, component %zu is %s", name, row, bad / width,
-                    bad % dimensions, mmd_numbers_not_finite_name(values[bad]));
+                    bad % dimensions, mmd_numbers_fault(values[bad]));
 }
 
 bool mmd_mesh_extras_check(const mmd_mesh *mesh, const mmd_mesh_extras *extras, mmd_error *err)

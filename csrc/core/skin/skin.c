@@ -58,7 +58,7 @@ bool mmd_skin_check(const mmd_skin_job *job, mmd_error *err)
         return mmd_fail(err, MMD_E_ARGUMENT,
                         "bone_matrices: frame %zu, bone %zu, row %zu, column %zu is %s",
                         bad / 16 / job->bone_count, bad / 16 % job->bone_count, bad / 4 % 4,
-                        bad % 4, mmd_numbers_not_finite_name(job->matrices[bad]));
+                        bad % 4, mmd_numbers_fault(job->matrices[bad]));
     return mmd_morph_check(job->morph_weights, job->morph_weight_frames, mesh->morph_count, err);
 }
 
