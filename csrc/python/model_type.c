@@ -9,6 +9,8 @@
 #include "python/record.h"
 #include "python/types.h"
 
+#include <string.h>
+
 #include <math.h>
 #include <stddef.h>
 
@@ -264,19 +266,70 @@ PyObject *mmd_py_model_saved_bytes(PyObject *self)
     return bytes;
 }
 
-/* Models of equal files are equal. */
+/* The contents of a model as a PMX file, apart from how files store them: encoding of texts, sizes
+   of indices. What the file had besides the contents, soft bodies, does not count. NULL without
+   memory; the caller frees it. */
+static uint8_t *contents_of(const mmd_model *model, size_t *size)
+{
+    mmd_model plain = *model;
+    plain.utf8 = false;
+    memset(plain.index_sizes, 0, sizeof plain.index_sizes);
+    plain.soft_body_count = 0;
+    *size = mmd_pmx_size(&plain);
+    uint8_t *bytes = PyMem_RawMalloc(*size);
+    if (bytes)
+        mmd_pmx_write(&plain, bytes, NULL);
+    return bytes;
+}
+
+/* What is quick to compare, and seldom the same in different models. The version of a PMD is not
+   that of its contents as a PMX. */
+static bool is_alike(const mmd_model *one, const mmd_model *two)
+{
+    return one->vertex_count == two->vertex_count && one->triangle_count == two->triangle_count &&
+           one->bone_count == two->bone_count && one->morph_count == two->morph_count &&
+           one->material_count == two->material_count && one->version == two->version;
+}
+
+/* 1, 0, or -1 without memory. */
+static int have_same_contents(const mmd_model *one, const mmd_model *two)
+{
+    if (!is_alike(one, two))
+        return 0;
+    size_t first_size, second_size;
+    uint8_t *first = contents_of(one, &first_size), *second = contents_of(two, &second_size);
+    int same =
+        first && second ? first_size == second_size && memcmp(first, second, first_size) == 0 : -1;
+    PyMem_RawFree(second);
+    PyMem_RawFree(first);
+    return same;
+}
+
+/* Models are equal if their members are, apart from the path. */
 static PyObject *model_compare(PyObject *self, PyObject *other, int operation)
 {
     if (Py_TYPE(other) != Py_TYPE(self) || (operation != Py_EQ && operation != Py_NE))
         Py_RETURN_NOTIMPLEMENTED;
-    PyObject *one = file_bytes(self), *two = one ? file_bytes(other) : NULL;
-    return two ? PyObject_RichCompare(one, two, operation) : NULL;
+    int equal = self == other;
+    if (!equal) {
+        Py_BEGIN_ALLOW_THREADS
+        equal = have_same_contents(((model_object *)self)->model, ((model_object *)other)->model);
+        Py_END_ALLOW_THREADS
+    }
+    return equal < 0 ? PyErr_NoMemory() : PyBool_FromLong(equal == (operation == Py_EQ));
 }
 
+/* Of what is_alike() compares, and the name. */
 static Py_hash_t model_hash(PyObject *self)
 {
-    PyObject *bytes = file_bytes(self);
-    return bytes ? PyObject_Hash(bytes) : -1;
+    const mmd_model *model = ((model_object *)self)->model;
+    PyObject *key =
+        Py_BuildValue("(Nnnnn)", mmd_py_record_str(model->name), (Py_ssize_t)model->vertex_count,
+                      (Py_ssize_t)model->triangle_count, (Py_ssize_t)model->bone_count,
+                      (Py_ssize_t)model->morph_count);
+    Py_hash_t hash = key ? PyObject_Hash(key) : -1;
+    Py_XDECREF(key);
+    return hash;
 }
 
 static PyObject *model_html(PyObject *self, PyObject *unused)
@@ -498,7 +551,7 @@ static const char model_doc[] =
     "An MMD model, as load_model() and Model.from_arrays() return it: immutable, picklable (as\n"
     "the bytes of the file) and safe to share between threads. Coordinates are those of the\n"
     "file: left-handed, +Y up, about 12.5 units per meter. Arrays are read-only views, not\n"
-    "copies; a view keeps the data alive. Models of equal files are equal.\n\n"
+    "copies; a view keeps the data alive. Models are equal if all members but path are.\n\n"
     "VTK ignores that an array is read-only, and DLPack before version 1 cannot say so: give them\n"
     "a copy, as by numpy_to_vtk(model.positions, deep=True) and model.positions.copy().";
 

@@ -11,7 +11,7 @@ import mmdskin
 import numpy as np
 import pytest
 from files import pmx_file as pmx
-from files.small import rigid_file
+from files.small import rigid_file, small_file
 from PIL import Image
 from sample import model as sample
 from sample import motion as sample_motion
@@ -168,6 +168,65 @@ def test_models_of_equal_files_are_equal(model):
     assert model != "model" and model != 3
 
 
+WIDE = dict.fromkeys(pmx.index_sizes(small_file()), 4)  # bytes of each kind of index
+
+
+def saved(thing):
+    file = io.BytesIO()
+    thing.save(file)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"encoding": "utf-8"},
+        {"index_sizes": WIDE},
+        {"encoding": "utf-8", "index_sizes": {**WIDE, "b": 2, "v": 2}},
+    ],
+)
+def test_models_with_equal_members_are_equal(changes):
+    """Files may differ in how they store them."""
+    plain = mmdskin.load_model(pmx.write(small_file(soft_bodies=[])))
+    model = mmdskin.load_model(pmx.write(small_file(soft_bodies=[], **changes)))
+    for other in (plain, model.replace(), mmdskin.load_model(saved(model)), copy.copy(model)):
+        assert other == model and hash(other) == hash(model)
+
+
+def test_a_file_that_needed_cleaning_equals_what_is_saved(tmp_path):
+    file = small_file(soft_bodies=[])
+    file.bones[1].parent = 99
+    model = mmdskin.load_model(pmx.write(file))
+    assert model.replace() == model == mmdskin.load_model(saved(model))
+    model.save(tmp_path / "a.pmx")
+    assert mmdskin.load_model(tmp_path / "a.pmx") == model  # path does not count
+
+
+def test_models_that_differ_in_one_member_are_not_equal():
+    model = mmdskin.load_model(pmx.write(small_file(soft_bodies=[])))
+    bones, morphs, materials = list(model.bones), list(model.morphs), list(model.materials)
+    bones[0] = bones[0]._replace(layer=7)
+    morphs[0] = morphs[0]._replace(panel=2 if morphs[0].panel != 2 else 3)
+    materials[0] = materials[0]._replace(memo="other")
+    changes = {
+        "name": "other",
+        "comment_english": "other",
+        "positions": model.positions + np.float32(1),
+        "uvs": model.uvs + np.float32(1),
+        "triangles": model.triangles[:, [1, 2, 0]],
+        "edge_scales": model.edge_scales + np.float32(1),
+        "bones": bones,
+        "morphs": morphs,
+        "materials": materials,
+        "textures": [*model.textures[:-1], "other.png"],
+        "joints": (),
+    }
+    for member, value in changes.items():
+        other = model.replace(**{member: value})
+        assert other != model, member
+
+
 def motions():
     """Motions that differ in one thing."""
     make = mmdskin.Motion.from_tracks
@@ -209,9 +268,10 @@ def test_motions_are_equal_only_if_all_tracks_are():
 
 
 def test_a_saved_motion_is_equal_when_loaded(motion):
-    file = io.BytesIO()
-    motion.save(file)
-    assert mmdskin.load_motion(file.getvalue()) == motion
+    members = ("bones", "morphs", "camera", "light", "shadow", "properties", "name")
+    made = mmdskin.Motion.from_tracks(*(getattr(motion, member) for member in members))
+    for other in (mmdskin.load_motion(saved(motion)), made, copy.copy(motion)):
+        assert other == motion and hash(other) == hash(motion)
 
 
 # Files
