@@ -11,8 +11,8 @@ for use in "$@"; do
             libegl1 libegl-mesa0 libgl1-mesa-dri)
         ;;
     check)
-        packages+=(binutils clang pkgconf clang-format libclang-rt-14-dev llvm xz-utils gcc-mingw-w64-x86-64-win32
-            gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static)
+        packages+=(binutils clang pkgconf clang-format glslang-tools libclang-rt-14-dev llvm xz-utils
+            gcc-mingw-w64-x86-64-win32 gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static)
         ;;
     demo)
         packages+=(blender python3-numpy)

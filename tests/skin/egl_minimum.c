@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The real EGL with a driver that grants just what OpenGL 4.3 guarantees, and refuses more as the
-   drivers of graphics cards do: by an error, or by a program that does not link. Linked to the
-   libEGL of the machine, which provides all other functions. */
+   drivers of graphics cards do: by an error, or by a program that does not link. Writes the sources
+   of all shaders to the folder MMDSKIN_TEST_SHADERS. Linked to the libEGL of the machine, which
+   provides all other functions. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Names and numbers of the OpenGL 4.3 core specification; the limits are those of its tables. */
@@ -26,6 +28,9 @@ enum {
     GL_LAST_FLOAT_SAMPLER = 0x8B64,
     GL_FIRST_ARRAY_SAMPLER = 0x8DC0,
     GL_LAST_SAMPLER = 0x8DD8,
+    GL_FRAGMENT_SHADER = 0x8B30,
+    GL_VERTEX_SHADER = 0x8B31,
+    GL_SHADER_TYPE = 0x8B4F,
     GL_LINK_STATUS = 0x8B82,
     GL_TEXTURE_BUFFER = 0x8C2A,
     GL_SHADER_STORAGE_BUFFER = 0x90D2,
@@ -72,6 +77,8 @@ static struct {
     void (*GetInteger64v)(unsigned name, long long *value);
     const unsigned char *(*GetString)(unsigned name);
     unsigned (*GetError)(void);
+    void (*GetShaderiv)(unsigned shader, unsigned name, int *value);
+    void (*ShaderSource)(unsigned shader, int count, const char *const *text, const int *lengths);
     void (*GetProgramiv)(unsigned program, unsigned name, int *value);
     void (*GetProgramInfoLog)(unsigned program, int size, int *length, char *log);
     void (*GetProgramInterfaceiv)(unsigned program, unsigned interface, unsigned name, int *value);
@@ -122,6 +129,25 @@ static unsigned get_error(void)
     unsigned error = failed ? failed : gl.GetError();
     failed = 0;
     return error;
+}
+
+static void shader_source(unsigned shader, int count, const char *const *text, const int *lengths)
+{
+    static int written;
+    const char *folder = getenv("MMDSKIN_TEST_SHADERS");
+    char path[1024];
+    int type = 0;
+    gl.ShaderSource(shader, count, text, lengths);
+    gl.GetShaderiv(shader, GL_SHADER_TYPE, &type);
+    snprintf(path, sizeof path, "%s/%d.%s", folder ? folder : "", written++,
+             type == GL_VERTEX_SHADER     ? "vert"
+             : type == GL_FRAGMENT_SHADER ? "frag"
+                                          : "comp");
+    FILE *file = folder ? fopen(path, "w") : NULL;
+    for (int i = 0; file && i < count; i++)
+        fputs(text[i], file);
+    if (file)
+        fclose(file);
 }
 
 static int count(unsigned program, unsigned interface)
@@ -266,6 +292,7 @@ static const struct {
     REPLACED(GetInteger64v, get_integer64v),
     REPLACED(GetString, get_string),
     REPLACED(GetError, get_error),
+    REPLACED(ShaderSource, shader_source),
     REPLACED(GetProgramiv, get_programiv),
     REPLACED(GetProgramInfoLog, get_program_info_log),
     REPLACED(BindBufferRange, bind_buffer_range),
@@ -283,6 +310,7 @@ function eglGetProcAddress(const char *name)
     static function (*real)(const char *name);
     if (!real) {
         *(void **)&real = dlsym(RTLD_NEXT, "eglGetProcAddress");
+        *(function *)&gl.GetShaderiv = real("glGetShaderiv");
         *(function *)&gl.GetProgramInterfaceiv = real("glGetProgramInterfaceiv");
         *(function *)&gl.GetProgramResourceiv = real("glGetProgramResourceiv");
         *(function *)&gl.GetNamedBufferParameteriv = real("glGetNamedBufferParameteriv");

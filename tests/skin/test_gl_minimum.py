@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Results by a driver that grants just what OpenGL 4.3 guarantees: what one grants beyond it, others refuse."""
 
+import shutil
+import subprocess
+
 import mmdskin
 import numpy as np
 import pytest
@@ -9,6 +12,8 @@ from gl_scripts import python
 from skin import gl_pictures
 
 MIXED = """
+import itertools
+
 rng = np.random.default_rng(5)
 bones, count = 8, 5
 turns, _ = np.linalg.qr(rng.normal(size=(count, bones, 3, 3)))
@@ -33,6 +38,13 @@ def mixed(n=400, tangents=3):
         centers=rng.normal(size=(n, 3)), segments=ends, parents=np.arange(-1, bones - 1))
 
 
+def variants():
+    choices = (False, True), (False, True), ("nlerp", "slerp")
+    for mesh, weights in itertools.product([mixed(tangents=3), mixed(tangents=4)], [None, sliders]):
+        for normals, tangents, blend in itertools.product(*choices):
+            yield mesh, weights, dict(normals=normals, tangents=tangents, sdef_blend=blend)
+
+
 def compare(mesh, *pose, **options):
     want, found = (mmdskin.skin(mesh, *pose, backend=name, **options) for name in ("cpu:scalar", "gl"))
     for name in ("positions", "normals", "tangents"):
@@ -44,24 +56,16 @@ def compare(mesh, *pose, **options):
 """
 
 
-@pytest.mark.parametrize(
-    "method",
-    [
-        *("mmd", "linear", "dual_quaternion"),
-        *("bulge_free", "bulge_compensated", "centers_of_rotation"),
-    ],
-)
+METHODS = ["mmd", "linear", "dual_quaternion"]
+METHODS += ["bulge_free", "bulge_compensated", "centers_of_rotation"]
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_all_skinning_programs_link_and_agree(minimum, method):
     python(
         f"""
-        for width in (3, 4):
-            mesh = mixed(tangents=width)
-            for normals in (False, True):
-                for tangents in (False, True):
-                    for weights in (None, sliders):
-                        for blend in ("nlerp", "slerp"):
-                            compare(mesh, matrices, weights, method={method!r}, sdef_blend=blend,
-                                    normals=normals, tangents=tangents)
+        for mesh, weights, options in variants():
+            compare(mesh, matrices, weights, method={method!r}, **options)
         assert told("refused") == 0
         assert told("programs") >= 40, told("programs")
         assert "4.3.0" in described().device
@@ -69,6 +73,31 @@ def test_all_skinning_programs_link_and_agree(minimum, method):
         before=minimum.pop("before") + MIXED,
         **minimum,
     )
+
+
+def test_the_reference_compiler_accepts_all_shaders(minimum, tmp_path):
+    """It is stricter than Mesa's."""
+    compiler = shutil.which("glslangValidator")
+    if not compiler:
+        pytest.skip("no glslangValidator (package glslang-tools)")
+    python(
+        f"""
+        sys.path.insert(0, {str(locations.ROOT / "tests")!r})
+        from skin import gl_pictures
+
+        gl_pictures.draw()
+        for method in {METHODS}:
+            for mesh, weights, options in variants():
+                mmdskin.skin(mesh, matrices, weights, method=method, backend="gl", **options)
+        """,
+        before=minimum.pop("before") + MIXED,
+        MMDSKIN_TEST_SHADERS=str(tmp_path),
+        **minimum,
+    )
+    shaders = [path for kind in ("vert", "frag", "comp") for path in tmp_path.glob(f"*.{kind}")]
+    assert len(shaders) > 300, len(shaders)
+    done = subprocess.run([compiler, *shaders], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
 
 
 def test_more_vertices_and_bones_than_a_texture_holds(minimum):
