@@ -11,7 +11,8 @@ import imported
 import numpy as np
 import scene
 from cases_bake_range import forget_file
-from cases_motion import addon
+from cases_motion import addon, dance
+from cases_physics import Simulates
 from files import motion_file, pmx_file
 
 FORMS = ("SOLVED", "ORIGINAL", "FILE")
@@ -246,3 +247,37 @@ class Files(imported.Case):
         self.write_motion(LIPS, morphs=[motion_file.MorphKey("あ", 0, 0.25)])
         known.add(fingerprint())
         self.assertEqual(len(known), 4)
+
+
+class Simulated(Simulates):
+    """Hair that follows two files: together they are the motion of `Simulates`."""
+
+    def test_a_simulation_follows_all_files(self):
+        keys = dance(self.scene.pmx)
+        parts = ([k for k in keys.bones if (k.name == "左腕") == on] for on in (False, True))
+        paths = [
+            self.write(f"{number}.vmd", motion_file.write_vmd(keys._replace(bones=of, morphs=[])))
+            for number, of in enumerate(parts)
+        ]
+        whole = motion_file.write_vmd(keys._replace(morphs=[]))
+        self.motion_path = self.write("both.vmd", whole)
+        for fps in (30, 24):
+            bpy.context.scene.render.fps = fps
+            for path in paths:
+                bpy.ops.mmdskin.import_motion(
+                    filepath=path,
+                    model_path=self.model_path,
+                    mode="FILE",
+                    frame_start=0,
+                    physics=True,
+                    replace=path == paths[0],
+                )
+            self.simulate()
+            for frame in (0, 4, 12):
+                bpy.context.scene.frame_set(frame)
+                shown = scene.evaluated_positions(self.mesh)
+                self.assert_close(shown, self.expected([frame * 30 / fps])[0])
+            self.assertEqual(case.physics_troubles(), [])
+
+
+del Simulates
