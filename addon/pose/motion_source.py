@@ -166,6 +166,7 @@ class Motion:
         self._last: tuple[tuple, np.ndarray] | None = None  # state and result of `shown`
         # Motion frames that were posed last, and their weights of morphs as in the motion.
         self._weights: tuple[np.ndarray, np.ndarray] | None = None
+        self._mixed_weights: tuple[tuple, np.ndarray] | None = None  # and with groups and flips
 
     @property
     def unmatched(self) -> "mmdskin.Unmatched":
@@ -267,7 +268,7 @@ class Motion:
         return self._morph_weights(frames)[:, numbers]
 
     def _morph_weights(self, frames: ArrayLike) -> np.ndarray:
-        """(F, M) float32 weights of all morphs for scene frames, with groups and flips applied.
+        """(F, M) float32 weights of all morphs for scene frames, with groups and flips applied; read-only.
 
         Whoever asks has usually posed the same frames before.
         """
@@ -276,7 +277,10 @@ class Motion:
         if known is None or not np.array_equal(known[0], times):
             pose = self.rig.pmx.pose(self.motion, times, ik=False)
             known = self._weights = times, pose.morph_weights
-        return self._mixed(known[1].copy())
+        mixed = self._mixed_weights
+        if mixed is None or mixed[0] is not known:
+            mixed = self._mixed_weights = known, self._mixed(known[1].copy())
+        return mixed[1]
 
     def has_bone_track(self, name: str) -> bool:
         """Whether the motion keys the named scene bone."""
