@@ -146,6 +146,14 @@ bool mmd_py_batch_run(mmd_py_state *state, const mmd_py_batch *batch, mmd_thread
     return true;
 }
 
+bool mmd_py_batch_run_samples(mmd_py_state *state, size_t count, mmd_thread_pool_task *run,
+                              void *call)
+{
+    enum { CHUNK = 1 << 16 }; /* some milliseconds */
+    const mmd_py_batch batch = {.frame_count = count, .chunk = CHUNK, .threads = 1};
+    return mmd_py_batch_run(state, &batch, run, call);
+}
+
 static bool run_tasks(const mmd_thread_runner *runner, size_t count, size_t cost, size_t step,
                       mmd_thread_pool_task *task, void *arg, mmd_error *err)
 {

@@ -27,6 +27,10 @@ mmd_thread_pool *mmd_py_batch_pool(mmd_py_state *state);
 bool mmd_py_batch_run(mmd_py_state *state, const mmd_py_batch *batch, mmd_thread_pool_task *run,
                       void *call);
 
+/* Runs a task of short items, such as samples of one track, on this thread. */
+bool mmd_py_batch_run_samples(mmd_py_state *state, size_t count, mmd_thread_pool_task *run,
+                              void *call);
+
 /* Plans and runs such batches for a function of the core that is called with the GIL. Its error is
    MMD_E_INTERRUPTED, with an exception. */
 typedef struct mmd_py_batch_runner {

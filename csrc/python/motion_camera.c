@@ -9,12 +9,20 @@
 
 enum { POSITION, TARGET, UP, FOV, MEMBERS };
 
-static void sample(const mmd_camera_track *track, const double *frames, size_t count,
-                   float *const members[MEMBERS])
+typedef struct camera_samples {
+    const mmd_camera_track *track;
+    const double *frames;
+    float *members[MEMBERS];
+} camera_samples;
+
+static bool sample(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
 {
-    for (size_t f = 0; f < count; f++) {
+    const camera_samples *call = arg;
+    float *const *members = call->members;
+    (void)worker, (void)err;
+    for (size_t f = first; f < first + count; f++) {
         mmd_camera camera;
-        mmd_camera_at(track, frames[f], &camera);
+        mmd_camera_at(call->track, call->frames[f], &camera);
         for (size_t i = 0; i < 3; i++) {
             members[POSITION][3 * f + i] = (float)camera.position[i];
             members[TARGET][3 * f + i] = (float)camera.target[i];
@@ -22,13 +30,13 @@ static void sample(const mmd_camera_track *track, const double *frames, size_t c
         }
         members[FOV][f] = (float)camera.fov;
     }
+    return true;
 }
 
 PyObject *mmd_py_motion_camera_at(PyObject *self, PyObject *frames_arg)
 {
-    const mmd_camera_track *track = &mmd_py_motion_data(self)->camera;
     mmd_py_array frames = {0}, members[MEMBERS] = {{0}};
-    float *numbers[MEMBERS];
+    camera_samples call = {.track = &mmd_py_motion_data(self)->camera};
     bool ok = mmd_py_argument_finite_frames(frames_arg, "frames", &frames);
     bool batched = frames.rank == 1;
     size_t count = batched ? frames.shape[0] : 1;
@@ -36,17 +44,14 @@ PyObject *mmd_py_motion_camera_at(PyObject *self, PyObject *frames_arg)
     for (int i = 0; ok && i < MEMBERS; i++) {
         ok = mmd_py_array_new_floats(i == FOV ? batched : 1 + batched, shape + !batched,
                                      &members[i]);
-        numbers[i] = members[i].data;
+        call.members[i] = members[i].data;
     }
     PyObject *camera = NULL;
-    if (ok) {
-        Py_BEGIN_ALLOW_THREADS
-        sample(track, frames.data, count, numbers);
-        Py_END_ALLOW_THREADS
+    call.frames = frames.data;
+    if (ok && mmd_py_batch_run_samples(mmd_py_state_of(self), count, sample, &call))
         camera = PyObject_CallFunctionObjArgs(mmd_py_state_of(self)->records[MMD_PY_RECORD_CAMERA],
                                               members[POSITION].object, members[TARGET].object,
                                               members[UP].object, members[FOV].object, NULL);
-    }
     mmd_py_array_clear(&frames);
     for (int i = 0; i < MEMBERS; i++)
         mmd_py_array_clear(&members[i]);

@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /* Motion.light_at() and Motion.shadow_at(). */
 #include "python/argument.h"
+#include "python/batch.h"
 #include "python/types.h"
 
-static void sample_lights(const mmd_light_track *track, const double *frames, size_t count,
-                          float *colors, float *directions)
+typedef struct light_samples {
+    const mmd_light_track *track;
+    const double *frames;
+    float *colors, *directions;
+} light_samples;
+
+static bool sample_lights(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
 {
-    for (size_t f = 0; f < count; f++) {
+    const light_samples *call = arg;
+    (void)worker, (void)err;
+    for (size_t f = first; f < first + count; f++) {
         mmd_light light;
-        mmd_light_at(track, frames[f], &light);
+        mmd_light_at(call->track, call->frames[f], &light);
         for (size_t i = 0; i < 3; i++) {
-            colors[3 * f + i] = (float)light.color[i];
-            directions[3 * f + i] = (float)light.direction[i];
+            call->colors[3 * f + i] = (float)light.color[i];
+            call->directions[3 * f + i] = (float)light.direction[i];
         }
     }
+    return true;
 }
 
 PyObject *mmd_py_motion_light_at(PyObject *self, PyObject *frames_arg)
@@ -25,11 +34,11 @@ PyObject *mmd_py_motion_light_at(PyObject *self, PyObject *frames_arg)
     PyObject *light = NULL;
     if (ok && mmd_py_array_new_floats(1 + batched, shape + !batched, &colors) &&
         mmd_py_array_new_floats(1 + batched, shape + !batched, &directions)) {
-        Py_BEGIN_ALLOW_THREADS
-        sample_lights(&mmd_py_motion_data(self)->light, frames.data, shape[0], colors.data,
-                      directions.data);
-        Py_END_ALLOW_THREADS
-        light = PyObject_CallFunctionObjArgs(mmd_py_state_of(self)->records[MMD_PY_RECORD_LIGHT],
+        light_samples call = {&mmd_py_motion_data(self)->light, frames.data, colors.data,
+                              directions.data};
+        if (mmd_py_batch_run_samples(mmd_py_state_of(self), shape[0], sample_lights, &call))
+            light =
+                PyObject_CallFunctionObjArgs(mmd_py_state_of(self)->records[MMD_PY_RECORD_LIGHT],
                                              colors.object, directions.object, NULL);
     }
     mmd_py_array_clear(&frames);
@@ -38,15 +47,24 @@ PyObject *mmd_py_motion_light_at(PyObject *self, PyObject *frames_arg)
     return light;
 }
 
-static void sample_shadows(const mmd_shadow_track *track, const double *frames, size_t count,
-                           uint8_t *modes, float *distances)
+typedef struct shadow_samples {
+    const mmd_shadow_track *track;
+    const double *frames;
+    uint8_t *modes;
+    float *distances;
+} shadow_samples;
+
+static bool sample_shadows(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
 {
-    for (size_t f = 0; f < count; f++) {
+    const shadow_samples *call = arg;
+    (void)worker, (void)err;
+    for (size_t f = first; f < first + count; f++) {
         mmd_shadow shadow;
-        mmd_shadow_at(track, frames[f], &shadow);
-        modes[f] = shadow.mode;
-        distances[f] = (float)shadow.distance;
+        mmd_shadow_at(call->track, call->frames[f], &shadow);
+        call->modes[f] = shadow.mode;
+        call->distances[f] = (float)shadow.distance;
     }
+    return true;
 }
 
 PyObject *mmd_py_motion_shadow_at(PyObject *self, PyObject *frames_arg)
@@ -57,12 +75,12 @@ PyObject *mmd_py_motion_shadow_at(PyObject *self, PyObject *frames_arg)
     PyObject *shadow = NULL;
     if (ok && mmd_py_array_new(MMD_PY_UINT8, frames.rank, &count, &modes) &&
         mmd_py_array_new_floats(frames.rank, &count, &distances)) {
-        Py_BEGIN_ALLOW_THREADS
-        sample_shadows(&mmd_py_motion_data(self)->shadow, frames.data, count, modes.data,
-                       distances.data);
-        Py_END_ALLOW_THREADS
-        shadow = PyObject_CallFunctionObjArgs(mmd_py_state_of(self)->records[MMD_PY_RECORD_SHADOW],
-                                              modes.object, distances.object, NULL);
+        shadow_samples call = {&mmd_py_motion_data(self)->shadow, frames.data, modes.data,
+                               distances.data};
+        if (mmd_py_batch_run_samples(mmd_py_state_of(self), count, sample_shadows, &call))
+            shadow =
+                PyObject_CallFunctionObjArgs(mmd_py_state_of(self)->records[MMD_PY_RECORD_SHADOW],
+                                             modes.object, distances.object, NULL);
     }
     mmd_py_array_clear(&frames);
     mmd_py_array_clear(&modes);

@@ -153,6 +153,13 @@ def test_ctrl_c_stops_a_step_of_a_simulation(chain, on_ctrl_c):
     assert np.allclose(root, np.eye(4), atol=1e-6)
 
 
+@pytest.mark.parametrize("track", ["camera_at", "light_at", "shadow_at"])
+def test_ctrl_c_stops_the_sampling_of_tracks(motion, on_ctrl_c, track):
+    on_ctrl_c(signal.default_int_handler)
+    frames = np.linspace(0, 100, 1_500_000)
+    assert succeeds_once(lambda: is_stopped(partial(getattr(motion, track), frames)))
+
+
 def test_ctrl_c_stops_the_computation_of_centers(on_ctrl_c):
     on_ctrl_c(signal.default_int_handler)
     r = np.random.default_rng(0)
