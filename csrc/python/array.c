@@ -264,6 +264,20 @@ static bool refuse_large(PyArrayObject *array, const char *name)
     return PyErr_Occurred();
 }
 
+/* What else to do with a value that is often passed as this argument; "" if nothing is known. */
+static const char *hint(PyObject *argument, const char *name)
+{
+    bool is_path = PyUnicode_Check(argument) || PyBytes_Check(argument) ||
+                   PyObject_HasAttrString(argument, "__fspath__");
+    if (PyDict_Check(argument) && strcmp(name, "morph_weights") == 0)
+        return "; Model.sliders() makes them of a dict of names";
+    if (PyObject_HasAttrString(argument, "camera_at"))
+        return "; Model.pose() makes the pose of a frame of a Motion";
+    if (is_path && strncmp(name, "textures", 8) == 0)
+        return "; load_textures() reads the files of a model";
+    return "";
+}
+
 static bool check_kind(PyArrayObject *array, PyObject *argument, const char *name,
                        mmd_py_array_dtype dtype)
 {
@@ -280,11 +294,11 @@ static bool check_kind(PyArrayObject *array, PyObject *argument, const char *nam
                                refuse_large(array, name)))
         return false;
     if (type == NPY_OBJECT && PyArray_NDIM(array) == 0) /* numpy made an array of one object */
-        PyErr_Format(PyExc_TypeError, "%s: expected %s, not %R", name, expected,
-                     (PyObject *)Py_TYPE(argument));
+        PyErr_Format(PyExc_TypeError, "%s: expected %s, not %R%s", name, expected,
+                     (PyObject *)Py_TYPE(argument), hint(argument, name));
     else
-        PyErr_Format(PyExc_TypeError, "%s: dtype %S, expected %s", name,
-                     (PyObject *)PyArray_DESCR(array), expected);
+        PyErr_Format(PyExc_TypeError, "%s: dtype %S, expected %s%s", name,
+                     (PyObject *)PyArray_DESCR(array), expected, hint(argument, name));
     return false;
 }
 

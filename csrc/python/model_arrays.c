@@ -5,6 +5,7 @@
 #include "python/record_parser.h"
 #include "python/types.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* In the order of the keywords. */
@@ -177,6 +178,23 @@ static bool parse_influences(builder *b)
     return model->bone_weights != NULL;
 }
 
+/* In replace(): whether other positions are as many as what is kept of the model's vertices. */
+static bool check_kept_vertices(const builder *b, size_t count)
+{
+    char kept[160] = "";
+    for (int i = NORMALS; i <= SDEF; i++)
+        if (b->kept[i])
+            snprintf(kept + strlen(kept), sizeof kept - strlen(kept), "%s%s", *kept ? ", " : "",
+                     names[i]);
+    if (!*kept || count == b->model.vertex_count)
+        return true;
+    PyErr_Format(PyExc_ValueError,
+                 "positions: %zu vertices, but the model has %zu: replace %s, too (None: the "
+                 "default), and triangles and morphs, which refer to vertices",
+                 count, b->model.vertex_count, kept);
+    return false;
+}
+
 static bool parse_arrays(builder *b)
 {
     mmd_model *model = &b->model;
@@ -186,6 +204,8 @@ static bool parse_arrays(builder *b)
                      shape))
         return false;
     model->positions = positions;
+    if (!check_kept_vertices(b, positions ? shape[0] : 0))
+        return false;
     model->vertex_count = positions ? shape[0] : 0;
     if (!parse_array(b, TRIANGLES, MMD_PY_INT32, 2, (size_t[]){MMD_PY_ANY, 3}, "T", &triangles,
                      shape))

@@ -83,8 +83,10 @@ static bool parse_skinned(render_call *call, PyObject *skinned)
     if (is_skinned < 0)
         return false;
     if (!is_skinned || PyTuple_Size(skinned) != 3) {
-        PyErr_Format(PyExc_TypeError, "skinned: expected a Skinned or a Pose, not %R",
-                     (PyObject *)Py_TYPE(skinned));
+        bool is_motion = Py_TYPE(skinned) == call->state->motion_type;
+        PyErr_Format(PyExc_TypeError, "skinned: expected a Skinned or a Pose, not %R%s",
+                     (PyObject *)Py_TYPE(skinned),
+                     is_motion ? "; Model.pose() makes the pose of a frame of a Motion" : "");
         return false;
     }
     size_t frames = 0;

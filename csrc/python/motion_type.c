@@ -35,8 +35,9 @@ bool mmd_py_motion_check(mmd_py_state *state, PyObject *motion)
 {
     if (motion == Py_None || Py_TYPE(motion) == state->motion_type)
         return true;
-    PyErr_Format(PyExc_TypeError, "motion: expected a Motion or None, not %R",
-                 (PyObject *)Py_TYPE(motion));
+    PyErr_Format(PyExc_TypeError, "motion: expected a Motion or None, not %R%s",
+                 (PyObject *)Py_TYPE(motion),
+                 PyUnicode_Check(motion) ? "; load_motion() reads a file" : "");
     return false;
 }
 
