@@ -14,13 +14,14 @@
 #include <string.h>
 
 enum {
-    RING_SIZE = 2,            /* passes in flight: one is computed while the other is read back */
-    PASS_BYTES = 8 << 20,     /* of output, unless a single frame is larger */
-    ALIGNED_BYTES = 256,      /* what any driver wants an output to begin at */
-    COPY_VERTICES = 8192,     /* that a thread copies at once */
-    SHARED_BYTES = 1 << 20,   /* that are worth to be copied by several threads */
-    MAX_COPY_THREADS = 8,     /* more are slower */
-    STREAMED_BYTES = 16 << 20 /* of results that exceed the caches */
+    RING_SIZE = 2,              /* passes in flight: one is computed while the other is read back */
+    PASS_BYTES = 8 << 20,       /* of output, unless a single frame is larger */
+    CARD_PASS_BYTES = 16 << 20, /* each pass has to be submitted, and threads woken to read it */
+    ALIGNED_BYTES = 256,        /* what any driver wants an output to begin at */
+    COPY_VERTICES = 8192,       /* that a thread copies at once */
+    SHARED_BYTES = 1 << 20,     /* that are worth to be copied by several threads */
+    MAX_COPY_THREADS = 8,       /* more are slower */
+    STREAMED_BYTES = 16 << 20   /* of results that exceed the caches */
 };
 
 /* Where a pass leaves its outputs. */
@@ -62,13 +63,13 @@ static bool plan_passes(pass_runner *r, mmd_error *err)
     const mmd_mesh *mesh = job->mesh;
     float *const results[MMD_GL_SKIN_OUTPUTS] = {job->positions, job->normals, job->tangents};
     const size_t widths[MMD_GL_SKIN_OUTPUTS] = {3, 3, mesh->tangent_width};
-    size_t frame_bytes = 0;
+    size_t frame_bytes = 0, pass_bytes = r->pass.context->software ? PASS_BYTES : CARD_PASS_BYTES;
     for (size_t i = 0; i < MMD_GL_SKIN_OUTPUTS; i++) {
         r->results[i] = results[i];
         r->widths[i] = results[i] ? widths[i] : 0;
         frame_bytes += mesh->vertex_count * r->widths[i] * sizeof(float);
     }
-    size_t frames = frame_bytes < PASS_BYTES ? PASS_BYTES / frame_bytes : 1;
+    size_t frames = frame_bytes < pass_bytes ? pass_bytes / frame_bytes : 1;
     frames = mmd_gl_skin_pass_max_frames(
         &r->pass, frames < job->frame_count ? frames : job->frame_count, err);
     if (frames == 0)

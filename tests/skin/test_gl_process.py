@@ -138,13 +138,17 @@ def test_a_child_forked_before_the_first_use_has_its_own(gl):
 
 
 @needs_fork
-def test_forks_while_a_thread_is_skinning(gl):
+@pytest.mark.parametrize("frames", [1, 200])
+def test_forks_while_a_thread_is_skinning(gl, frames):
+    """Results of more than 1 MB are copied by several threads."""
     python(
-        """
+        f"""
         done = False
+        moves = np.tile(SHIFT, ({frames}, 1, 1, 1))
         def work():
             while not done:
-                check(mesh, "gl")
+                out = mmdskin.skin(mesh, moves, backend="gl", threads=4).positions
+                assert abs(out - POINTS - [1, 0, 0]).max() <= 1e-6
 
         thread = threading.Thread(target=work)
         thread.start()
