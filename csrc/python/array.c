@@ -123,6 +123,8 @@ static PyObject *new_pooled(int rank, npy_intp *dims, int type, size_t size)
 static bool has_default_allocator(void)
 {
     PyObject *handler = PyDataMem_GetHandler();
+    if (!handler)
+        PyErr_Clear();
     Py_XDECREF(handler);
     return handler == PyDataMem_DefaultHandler;
 }

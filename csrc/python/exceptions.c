@@ -3,6 +3,8 @@
    UnknownNameError. */
 #include "python/exceptions.h"
 
+#include "python/types.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -152,14 +154,10 @@ bool mmd_py_exceptions_interrupted(void)
 {
     if (PyErr_CheckSignals() < 0)
         return true;
-    PyObject *globals = PyDict_New();
-    PyObject *code = globals ? Py_CompileString("0", "mmdskin", Py_eval_input) : NULL;
-    PyObject *result = code ? PyEval_EvalCode(code, globals, globals) : NULL;
-    bool interrupted = !result;
+    /* Any function would do. Not Py_CompileString(), which crashes when memory is short. */
+    PyObject *result = mmd_py_object_call("mmdskin.printable", "printable", "(s)", "");
     Py_XDECREF(result);
-    Py_XDECREF(code);
-    Py_XDECREF(globals);
-    return interrupted;
+    return !result;
 }
 
 void mmd_py_exceptions_raise_unknown(PyObject *name, const char *item, PyObject *records,

@@ -161,8 +161,12 @@ mmd_motion *mmd_camera_fit(const mmd_camera_fit_job *job, const mmd_thread_runne
                            mmd_error *err)
 {
     camera_fit fit = {.job = job, .keys = {.frame_credit = MMD_KEY_FIT_FRAME_CREDIT}};
-    while (!fit.done && mmd_thread_runner_run(runner, 1, 1, 1, continue_fit, &fit, err))
-        ;
+    bool runs = true;
+    while (runs && !fit.done)
+        runs = mmd_thread_runner_run(runner, 1, 1, 1, continue_fit, &fit, err);
     mmd_arena_free(&fit.arena);
-    return fit.motion;
+    if (runs)
+        return fit.motion;
+    mmd_motion_free(fit.motion); /* made by the piece after which it was interrupted */
+    return NULL;
 }
