@@ -81,7 +81,9 @@ def kernels():
 
 @pytest.fixture(scope="session")
 def gl():
+    """A machine without OpenGL 4.3 skips its tests; a driver that refuses our programs fails them."""
     reason = gl_reason()
+    assert not reason or "does not" not in reason, reason
     if reason:
         pytest.skip(f"no OpenGL here: {reason}")
     return "gl"
