@@ -27,7 +27,7 @@ def describe(
     root[mmd_tools.NAME], root["mmd_name_e"] = pmx.name, pmx.name_english
     root["mmd_comment_j"], root["mmd_comment_e"] = pmx.comment, pmx.comment_english
     root["mmd_version"] = pmx.version
-    root["mmd_scale"] = options.scale
+    root[mmd_tools.SCALE] = options.scale
     root[names.LANGUAGE] = names.language(options.english)
     if "MORPHS" in options.parts:
         root[mmd_tools.MORPHS] = [

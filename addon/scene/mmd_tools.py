@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MODIFIER = "mmd_armature"
 USUAL_SCALE = 0.08  # Blender units per file unit
+SCALE = "mmd_scale"  # custom property of the root: that of our import
 FOLDER = "import_folder"  # custom property of the root: the folder of the file
 # Vertex groups: index / count of each vertex in the file, and its edge scale.
 VERTEX_ORDER, EDGE_SCALE = "mmd_vertex_order", "mmd_edge_scale"

@@ -183,7 +183,8 @@ def _rig(armature: bpy.types.Object, path: str) -> Rig:
             total=len(pmx.bones),
         )
     heads: list[Any] = [armature.data.bones[bone].head_local for bone in bones]
-    to_armature = fit([pmx.bones[number].position for number in bones.values()], heads)
+    points = [pmx.bones[number].position for number in bones.values()]
+    to_armature = fit(points, heads, _scale_of_import(armature))
     if to_armature is None:
         raise UserError(
             "'{file}' does not match '{name}': its bones have the same names but different"
@@ -192,6 +193,12 @@ def _rig(armature: bpy.types.Object, path: str) -> Rig:
             name=armature.name,
         )
     return Rig(path, pmx, bones, to_armature)
+
+
+def _scale_of_import(armature: bpy.types.Object) -> float:
+    root = scene_model.ancestor_with(armature.original, mmd_tools.SCALE)
+    scale = stored.value(root, mmd_tools.SCALE, 0.0)
+    return scale if 0 < scale < np.inf else mmd_tools.USUAL_SCALE
 
 
 def match_bones(armature: bpy.types.Object, pmx: "mmdskin.Model") -> dict[str, int]:
@@ -248,17 +255,19 @@ def _scene_side(name: str) -> Any:
     return (side.group(1) + (side.group(3) or ""), side.group(2)) if side else ""
 
 
-def fit(points: ArrayLike, targets: ArrayLike) -> np.ndarray | None:
+def fit(points: ArrayLike, targets: ArrayLike, scale: float) -> np.ndarray | None:
     """(4, 4) float64 that maps the file's points to the targets, or None.
 
-    The simplest map that fits is used, since it is the best determined. If none fits all points, up
-    to a quarter of them are ignored as moved by the user.
+    `scale` is that of points that are all in one place. The simplest map that fits is used, since it
+    is the best determined. If none fits all points, up to a quarter of them are ignored as moved by
+    the user.
     """
     points = np.asarray(points, np.float64).reshape(-1, 3) @ _AXES.T
     targets = np.asarray(targets, np.float64).reshape(-1, 3)
     tolerance = _TOLERANCE * max(np.ptp(targets, axis=0).max(), 1e-3)
+    scaled = functools.partial(_scaled, usual=scale)
     for rounds in (1, 5):
-        for solve in (_scaled, _similar, _affine):
+        for solve in (scaled, _similar, _affine):
             used = np.ones(len(points), bool)
             for _ in range(rounds):
                 linear, offset = solve(points[used], targets[used])
@@ -273,11 +282,11 @@ def fit(points: ArrayLike, targets: ArrayLike) -> np.ndarray | None:
     return None
 
 
-def _scaled(points: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _scaled(points: np.ndarray, targets: np.ndarray, usual: float) -> tuple[np.ndarray, np.ndarray]:
     """Default axes, uniform scale."""
     p, q, offset = _centered(points, targets)
     spread = (p * p).sum()
-    scale = (p * q).sum() / spread if spread > 1e-12 else mmd_tools.USUAL_SCALE
+    scale = (p * q).sum() / spread if spread > 1e-12 else usual
     return (scale * np.eye(3), offset(scale * np.eye(3))) if scale > 0 else (None, None)
 
 

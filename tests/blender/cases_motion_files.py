@@ -126,6 +126,15 @@ class Files(imported.Case):
             bpy.ops.mmdskin.import_motion(directory=self.folder, files=names, mode="FILE")
         self.assert_plays(lips=0, face=0)
 
+    def test_a_model_whose_bones_are_in_one_place_keeps_its_scale(self):
+        model = self.load(os.path.join(self.folder, "見本.pmx"), scale=1.0, live=True)
+        scene.select(model.armature)
+        for form in FORMS:
+            self.play(DANCE, form)
+            bpy.context.scene.frame_set(1)
+            moved = scene.evaluated_positions(model.mesh)[:, 0] - range(6)
+            self.assert_close(moved, np.full(6, 2.0), 1e-5)
+
     def test_each_at_its_start(self):
         for fps, real_time in ((30, True), (60, True), (25, True), (24, False)):
             with self.subTest(fps=fps, real_time=real_time):
