@@ -44,14 +44,15 @@ def give_nodes(follower: bpy.types.Object, group: Any) -> None:
 
 
 def stay_beside(follower: bpy.types.Object, obj: bpy.types.Object) -> None:
-    """Put a follower into the collections of its mesh object, and into no others."""
+    """Put a follower into the collections of its mesh object, those of the file, and into no others."""
     wanted, present = (
-        [one for one in block.users_collection if not one.library] for block in (obj, follower)
+        [one for one in block.users_collection if not (one.library or one.override_library)]
+        for block in (obj, follower)
     )
     for collection in wanted:
         if collection not in present:
             collection.objects.link(follower)
-    for collection in present:
+    for collection in present if wanted else ():
         if collection not in wanted:
             collection.objects.unlink(follower)
 
