@@ -128,5 +128,4 @@ def _wait_for_armature(
         drivers.add_transform(driver, f"b{number}", armature, name)
     for number, obj in enumerate(meshes):
         if obj.data.shape_keys:
-            name = f"{tick.KEYS}{number}"
-            drivers.add_property(driver, name, "KEY", obj.data.shape_keys, "eval_time")
+            drivers.add_keys(driver, f"{tick.KEYS}{number}", obj.data)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import bpy
 import numpy as np
 
-from ..blender import blender_versions, details, evaluated_bones, playhead
+from ..blender import blender_versions, details, drivers, evaluated_bones, playhead
 from ..physics import playback
 from ..pose import ik_source, pose_source, skinner
 from . import display_armature
@@ -161,7 +161,7 @@ def _key_values(ready: _Ready, display: bpy.types.Object) -> dict[str, float]:
     if not ready.keys:
         return {}
     blocks = [
-        variable.targets[0].id.key_blocks
+        drivers.keys_of(variable)
         for variable in variables(display)
         if variable.name.startswith(KEYS)
     ]

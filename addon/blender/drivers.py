@@ -16,6 +16,22 @@ def add_property(
     target.id_type, target.id, target.data_path = kind, block, path
 
 
+def add_keys(driver: bpy.types.Driver, name: str, mesh: bpy.types.ID) -> None:
+    """The shape keys of a mesh: the driver depends on the animation and the drivers of every key.
+
+    By the mesh: Blender 3.4 crashes if a driver refers to keys that were removed with their mesh.
+    """
+    add_property(driver, name, "MESH", mesh, "shape_keys.eval_time")
+
+
+def keys_of(variable: bpy.types.DriverVariable) -> Any:
+    """The key blocks of a variable from `add_keys`, or () without its mesh. Those of files of 0.2 have
+    the keys."""
+    block: Any = variable.targets[0].id
+    keys = block.shape_keys if isinstance(block, bpy.types.Mesh) else block
+    return keys.key_blocks if keys is not None else ()
+
+
 def add_transform(
     driver: bpy.types.Driver, name: str, obj: bpy.types.Object, bone: str = ""
 ) -> None:

@@ -240,7 +240,7 @@ def mixed_values(blocks: Any, order: np.ndarray) -> np.ndarray:
 
 def chosen_values(blocks: Any, names: set[str]) -> list[tuple[str, float]]:
     """(name, value) by which Blender mixes those of the evaluated key blocks that have these names."""
-    found = [blocks[name] for name in names.intersection(blocks.keys())]
+    found = [block for block in blocks if block.name in names]
     return [(block.name, 0.0 if block.mute else block.value) for block in found]
 
 

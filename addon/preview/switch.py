@@ -362,10 +362,10 @@ def _drive(
     if mesh.shape_keys:
         # The only property that depends on the animation and the drivers of every key.
         drivers.add_property(driver, "key", "KEY", mesh.shape_keys, "eval_time")
+    sliding = tick.sliding_meshes(armature, mesh, opened, bpy.context.view_layer)
+    for number, mesh_with_sliders in enumerate(sliding):
+        drivers.add_keys(driver, f"{tick.OTHERS}{number}", mesh_with_sliders)
     # Plain names only: Blender allows such a call even if scripts of the file may not run.
-    keys = tick.acting_keys(armature, mesh, opened, bpy.context.view_layer)
-    for number, of_other in enumerate(keys):
-        drivers.add_property(driver, f"{tick.OTHERS}{number}", "KEY", of_other, "eval_time")
     driver.expression = _expression(settings)
     mesh.update_tag()
 

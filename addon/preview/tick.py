@@ -9,7 +9,15 @@ from typing import Any, NamedTuple
 import bpy
 import numpy as np
 
-from ..blender import blender_versions, bounded, details, evaluated, evaluated_bones, playhead
+from ..blender import (
+    blender_versions,
+    bounded,
+    details,
+    drivers,
+    evaluated,
+    evaluated_bones,
+    playhead,
+)
 from ..blender.user_error import UserError
 from ..physics import playback
 from ..pose import deformation, ik_source, motion_source, pose_source, skinner
@@ -335,7 +343,7 @@ def _input(
 def _of_other_meshes(mesh: bpy.types.Mesh, acting: set[str]) -> list[list[tuple[str, float]]]:
     """(name, value) of the shape keys that move bones, of each other mesh that has some."""
     return [
-        skinner.chosen_values(variable.targets[0].id.key_blocks, acting)
+        skinner.chosen_values(drivers.keys_of(variable), acting)
         for variable in _variables(mesh)
         if variable.name.startswith(OTHERS)
     ]
@@ -382,7 +390,7 @@ def _prepared(
     opened = playback.load(armature, settings) if settings else None
     rest = rest_bones.signature(armature, obj)
     order = skinner.places(reader.keys, key_names)
-    keys_of_others = acting_keys(armature.original, mesh.original, opened, depsgraph.view_layer)
+    sliding = sliding_meshes(armature.original, mesh.original, opened, depsgraph.view_layer)
     buffers, memory = reader.buffers(), evaluated.Memory()
     ready = _Ready(
         reader,
@@ -396,9 +404,9 @@ def _prepared(
         settings,
         opened,
         normals,
-        _acting(opened) if keys_of_others else set(),
+        _acting(opened) if sliding else set(),
     )
-    others = [*pose_source.others_of(settings, armature), *keys_of_others]
+    others = [*pose_source.others_of(settings, armature), *sliding]
     if not _waits_for(mesh, reader.bones, opened, others):
         live.outgrown = True
     bounded.remember(copies, address, ready, _COPIES)
@@ -406,19 +414,19 @@ def _prepared(
     return ready
 
 
-def acting_keys(
+def sliding_meshes(
     armature: bpy.types.Object,
     mesh: bpy.types.ID,
     opened: pose_source.Opened | None,
     view_layer: bpy.types.ViewLayer,
-) -> list[bpy.types.Key]:
-    """The shape keys of a model's other meshes of which some move bones."""
+) -> list[bpy.types.ID]:
+    """A model's other meshes that have shape keys that move bones."""
     acting = _acting(opened)
     if not acting:
         return []
     meshes = (obj.data for obj in scene_model.meshes_of(armature, view_layer))
-    found = dict.fromkeys(one.shape_keys for one in meshes if one != mesh and one.shape_keys)
-    return [keys for keys in found if not acting.isdisjoint(keys.key_blocks.keys())]
+    found = dict.fromkeys(one for one in meshes if one != mesh and one.shape_keys)
+    return [one for one in found if not acting.isdisjoint(one.shape_keys.key_blocks.keys())]
 
 
 def _acting(opened: pose_source.Opened | None) -> set[str]:

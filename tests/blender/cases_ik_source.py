@@ -238,6 +238,23 @@ class TwoMeshes(Morphs):
                 self.assert_shown(farthest, *values)
                 bpy.ops.mmdskin.clear_bake()
 
+    def test_either_may_be_deleted(self):
+        """Blender 3.4 crashes where a driver refers to shape keys that are gone with their mesh."""
+        scene.select(self.armature)
+        bpy.ops.mmdskin.show_pose()
+        self.assert_shown(0, 0, 0)
+        other = self.meshes[1]
+        self.meshes = self.meshes[:1]
+        slider = self.meshes[0].data.shape_keys.key_blocks["まとめ"]
+        bpy.data.objects.remove(other)
+        for value in (0.5, 0.25):
+            slider.value = value
+            self.assert_shown(value, value)
+        bpy.data.meshes.remove(next(mesh for mesh in bpy.data.meshes if not mesh.users))
+        for value in (0.5, 0.25):
+            slider.value = value
+            self.assert_shown(value, value)
+
     def test_show_pose_on_bones_and_exports_take_the_same(self):
         self.meshes[0].data.shape_keys.key_blocks["まとめ"].value = 0.5
         scene.select(self.armature)

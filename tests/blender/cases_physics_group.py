@@ -322,6 +322,30 @@ class Outdated(Group):
         self.other.mmdskin.physics_group = ""
         self.assert_outdated()
 
+    def test_when_the_other_model_is_deleted(self):
+        """Its place was waited for; the model is still live."""
+        for number in range(2):
+            with self.subTest(number):
+                scene.select(self.other)
+                objects = [self.other, self.other_mesh, self.other.parent]
+                if number:
+                    bpy.data.batch_remove(objects)
+                else:
+                    for obj in objects:
+                        obj.select_set(True)
+                    bpy.ops.object.delete()
+                for frame in (11, 4):
+                    bpy.context.scene.frame_set(frame)
+                    shown = scene.evaluated_positions(self.mesh)
+                    self.assert_close(shown, self.both(frame, physics=False)[0], BAR)
+                self.assertEqual(case.live_errors(), [])
+                self.assertRegex(self.trouble(), "have changed since the simulation")
+                if not number:
+                    self.setUp()
+
+    def trouble(self):
+        return addon().physics.cache.state_of(self.armature).problem_text
+
     def test_when_keys_of_the_other_model_change(self):
         for sources in (("MOTION", "IK"), ("IK", "IK")):
             for armature, source in zip(self.armatures, sources, strict=True):
