@@ -279,7 +279,7 @@ bool mmd_py_field_set_morph_values(const mmd_py_record_field *field, PyObject *v
     mmd_py_array array = {0};
     if (!mmd_py_array_from(value, parser->path, MMD_PY_FLOAT32, true, &array))
         return false;
-    bool is_empty = array.rank == 1 && array.shape[0] == 0 && morph->offset_count == 0;
+    bool is_empty = array.rank > 0 && array.shape[0] == 0 && morph->offset_count == 0;
     bool ok = (is_empty || mmd_py_array_check_shape(&array, parser->path, 2, shape, "")) &&
               mmd_py_record_parser_keep(parser, array.object);
     if (ok)
