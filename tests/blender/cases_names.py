@@ -290,6 +290,33 @@ class Table(Case):
         ):
             self.assertEqual(self.find("bones", name), english)
 
+    def test_numbered_bones_of_hair_tails_and_ornaments(self):
+        for name, english in (
+            ("テール1", "tail 1"),
+            ("左テール２", "tail 2.L"),
+            ("テール先", "tail tip"),
+            ("腰飾り", "waist ornament"),
+            ("右後髪後列１", "back hair back row 1.R"),
+            ("左ひも1", "string 1.L"),
+            ("下あご", "lower jaw"),
+        ):
+            self.assertEqual(self.find("bones", name), english)
+
+    def test_the_usual_morphs_of_published_models(self):
+        """Those of Tda's models, and of ours."""
+        usual = """
+            真面目 困る にこり 怒り 喜び 悲しむ 敵意 上 下 前 眉頭左 眉頭右 左眉上げ 右眉怒り
+            まばたき 笑い ウィンク ウィンク右 ウィンク２ ｳｨﾝｸ２右 なごみ なごみω はぅ びっくり わぉ?!
+            じと目 ｷﾘｯ はちゅ目 はちゅ目縦潰れ はちゅ目横潰れ 星目 はぁと 瞳小 瞳縦潰れ 瞳大 光下
+            恐ろしい子！ ハイライト消 映り込み消 ぐるぐる目 白目 ヤンデレ目
+            あ い う え お あ２ ん ▲ ∧ □ ワ ω ω□ ああ にやり にやり２ にっこり ぺろっ てへぺろ てへぺろ２
+            口角上げ 口角下げ 口横広げ 歯無し上 歯無し下 ハンサム えー はんっ！ べー むっ ぷくー
+            照れ 涙 がーん みっぱい 頬染め 青ざめ メガネ
+        """
+        missing = [name for name in usual.split() if not self.find("morphs", name)]
+        self.assertEqual(missing, [])
+        self.assertEqual(self.find("morphs", "はちゅ目縦潰れ"), "blank eyes squashed")
+
     def test_morphs_that_name_one_side(self):
         for name, english in (
             ("ウィンク", "wink.L"),
