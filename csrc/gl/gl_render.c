@@ -229,6 +229,7 @@ typedef struct render_request {
     const mmd_render_job *job;
     const mmd_skin_job *skin;
     bool on_device;
+    mmd_gl_threads threads;
 } render_request;
 
 static bool init_renderer(mmd_gl_renderer *r, const render_request *request, mmd_error *err)
@@ -248,10 +249,12 @@ static bool render(mmd_gl_context *context, void *arg, mmd_error *err)
     const render_request *request = arg;
     const mmd_render_job *job = request->job;
     mmd_gl_render_skin skin = {0};
-    mmd_gl_renderer r = {.context = context,
-                         .programs = mmd_gl_render_programs_get(context, err),
-                         .resources = {.context = context, .job = job},
-                         .skin = request->skin && job->vertex_count ? &skin : NULL};
+    mmd_gl_renderer r = {
+        .context = context,
+        .programs = mmd_gl_render_programs_get(context, err),
+        .threads = &request->threads,
+        .resources = {.context = context, .job = job, .threads = &request->threads},
+        .skin = request->skin && job->vertex_count ? &skin : NULL};
     if (!r.programs)
         return false;
     bool ok = init_renderer(&r, request, err);
@@ -270,9 +273,9 @@ static bool render(mmd_gl_context *context, void *arg, mmd_error *err)
 }
 
 bool mmd_gl_render(const mmd_render_job *job, const mmd_skin_job *skin, bool on_device,
-                   mmd_error *err)
+                   mmd_gl_threads threads, mmd_error *err)
 {
-    return mmd_gl_thread_run(render, &(render_request){job, skin, on_device}, err);
+    return mmd_gl_thread_run(render, &(render_request){job, skin, on_device, threads}, err);
 }
 
 typedef struct size_request {

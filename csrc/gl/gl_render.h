@@ -4,6 +4,7 @@
 
 #include "core/render/render.h"
 #include "core/skin/skin.h"
+#include "gl/gl_threads.h"
 
 /* Whether OpenGL supports an image of this size. Fails with MMD_E_ARGUMENT, which names the limit.
    Starts the OpenGL thread. */
@@ -16,6 +17,6 @@ bool mmd_gl_render_fits(size_t width, size_t height, size_t samples, mmd_error *
    skinned on the device if `on_device`, for which the render job needs cameras and may not have
    self-shadows. */
 bool mmd_gl_render(const mmd_render_job *job, const mmd_skin_job *skin, bool on_device,
-                   mmd_error *err);
+                   mmd_gl_threads threads, mmd_error *err);
 
 #endif

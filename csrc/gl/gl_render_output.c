@@ -10,7 +10,8 @@
 #include <string.h>
 
 enum {
-    RING_SIZE = 2,         /* frames in flight: one is drawn while the other is read */
+    RING_SIZE = 3,         /* frames in flight: two wait or are drawn while one is read */
+    COPY_BYTES = 1 << 18,  /* that a thread copies at once */
     MAX_BYTES = 64 << 20,  /* of a frame; larger ones are read directly, as buffers would double */
     KEPT_BYTES = 16 << 20, /* of a buffer that is kept for the next job */
     OUTPUTS = MMD_GL_GBUFFER_COUNT + 1 /* and the image */
@@ -86,6 +87,23 @@ static void delete_fence(frame_results *slot)
     slot->fence = NULL;
 }
 
+typedef struct copied {
+    char *to;
+    const char *from;
+    size_t bytes;
+} copied;
+
+/* Copies blocks of COPY_BYTES. */
+static bool copy_blocks(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
+{
+    (void)worker, (void)err;
+    const copied *copy = arg;
+    size_t begin = first * COPY_BYTES, end = begin + count * COPY_BYTES;
+    end = end < copy->bytes ? end : copy->bytes;
+    memcpy(copy->to + begin, copy->from + begin, end - begin);
+    return true;
+}
+
 static bool collect(const mmd_gl_renderer *r, frame_results *slot, mmd_error *err)
 {
     if (!slot->fence)
@@ -98,10 +116,15 @@ static bool collect(const mmd_gl_renderer *r, frame_results *slot, mmd_error *er
     const char *from = mmd_gl_readback_begin(&slot->pixels, total_bytes(list, count), err);
     if (!from)
         return false;
-    for (size_t i = 0; i < count; from += list[i++].bytes)
-        memcpy(list[i].to, from, list[i].bytes);
-    return mmd_gl_readback_end(&slot->pixels) ||
-           mmd_fail(err, MMD_E_BACKEND, "OpenGL: the pixels were lost while they were read");
+    bool ok = true;
+    for (size_t i = 0; i < count; from += list[i++].bytes) {
+        copied copy = {list[i].to, from, list[i].bytes};
+        size_t blocks = (copy.bytes + COPY_BYTES - 1) / COPY_BYTES;
+        ok &= mmd_gl_threads_run(r->threads, blocks, copy.bytes, copy_blocks, &copy, err);
+    }
+    if (mmd_gl_readback_end(&slot->pixels))
+        return ok;
+    return mmd_fail(err, MMD_E_BACKEND, "OpenGL: the pixels were lost while they were read");
 }
 
 static bool submit(const mmd_gl_renderer *r, frame_results *slot, size_t frame, mmd_error *err)
@@ -139,8 +162,7 @@ bool mmd_gl_render_output_take(const mmd_gl_renderer *r, size_t frame, mmd_error
     if (r->context->software || total_bytes(list, count) > MAX_BYTES)
         return read_directly(r, list, count, err);
     struct mmd_gl_render_ring *ring = ring_of(r->context, err);
-    return ring && submit(r, &ring->slots[frame % RING_SIZE], frame, err) &&
-           (frame == 0 || collect(r, &ring->slots[(frame - 1) % RING_SIZE], err));
+    return ring && submit(r, &ring->slots[frame % RING_SIZE], frame, err);
 }
 
 bool mmd_gl_render_output_finish(const mmd_gl_renderer *r, bool ok, mmd_error *err)

@@ -72,11 +72,12 @@ static void make_buffer_texture(GLuint *texture, GLenum unit, GLenum format, GLu
     glTexBuffer(GL_TEXTURE_BUFFER, format, buffer);
 }
 
-/* Of an image; 0 without memory. */
+/* Of a small image; 0 without memory. */
 static GLuint find_texture(const mmd_gl_render_resources *resources,
                            const mmd_render_texture *image, mmd_error *err)
 {
-    return mmd_gl_texture_cache_get(resources->context, resources->job->look, image, err);
+    return mmd_gl_texture_cache_get(resources->context, resources->job->look, image,
+                                    mmd_gl_texture_cache_digest(image), err);
 }
 
 static bool find_shared_toons(mmd_gl_render_resources *resources, mmd_error *err)
@@ -105,6 +106,44 @@ static bool check_texture(const mmd_render_texture *image, mmd_error *err)
                     image->height, (int)max, (int)max);
 }
 
+typedef struct digests {
+    const mmd_render_texture *textures;
+    mmd_gl_texture_digest *found;
+} digests;
+
+static bool find_digests(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
+{
+    (void)worker, (void)err;
+    const digests *task = arg;
+    for (size_t i = first; i < first + count; i++)
+        task->found[i] = mmd_gl_texture_cache_digest(&task->textures[i]);
+    return true;
+}
+
+/* Those of the job. */
+static bool find_images(mmd_gl_render_resources *resources, mmd_error *err)
+{
+    const mmd_render_job *job = resources->job;
+    digests task = {job->textures, malloc((job->texture_count + 1) * sizeof *task.found)};
+    if (!task.found)
+        return mmd_fail_memory(err);
+    size_t bytes = 0;
+    bool found = true;
+    for (size_t i = 0; found && i < job->texture_count; i++) {
+        found = check_texture(&job->textures[i], err);
+        bytes += 4 * job->textures[i].width * job->textures[i].height;
+    }
+    found = found && mmd_gl_threads_run(resources->threads, job->texture_count, bytes, find_digests,
+                                        &task, err);
+    for (size_t i = 0; found && i < job->texture_count; i++) {
+        resources->textures[i] = mmd_gl_texture_cache_get(resources->context, job->look,
+                                                          &job->textures[i], task.found[i], err);
+        found = resources->textures[i] != 0;
+    }
+    free(task.found);
+    return found;
+}
+
 static bool find_textures(mmd_gl_render_resources *resources, mmd_error *err)
 {
     static const uint8_t white[] = {255, 255, 255, 255};
@@ -116,17 +155,8 @@ static bool find_textures(mmd_gl_render_resources *resources, mmd_error *err)
         return false;
     glActiveTexture(GL_TEXTURE0 + MMD_GL_TEXTURE_UNIT);
     resources->white_texture = find_texture(resources, &(mmd_render_texture){1, 1, white}, err);
-    if (!resources->white_texture)
-        return false;
-    for (size_t i = 0; i < job->texture_count; i++) {
-        const mmd_render_texture *image = &job->textures[i];
-        if (!check_texture(image, err))
-            return false;
-        resources->textures[i] = find_texture(resources, image, err);
-        if (!resources->textures[i])
-            return false;
-    }
-    return find_shared_toons(resources, err) && mmd_gl_check("textures", err);
+    return resources->white_texture && find_images(resources, err) &&
+           find_shared_toons(resources, err) && mmd_gl_check("textures", err);
 }
 
 static bool check_limits(const mmd_render_job *job, mmd_error *err)

@@ -6,6 +6,7 @@
 #include "core/render/toons.h"
 #include "gl/gl_render_program.h"
 #include "gl/gl_render_targets.h"
+#include "gl/gl_threads.h"
 
 /* What a render job needs on the device: its vertex buffers, and textures and framebuffers, which
    the context keeps. */
@@ -13,6 +14,7 @@
 typedef struct mmd_gl_render_resources {
     mmd_gl_context *context;
     const mmd_render_job *job;
+    const mmd_gl_threads *threads;
     GLuint vertex_array, buffers[MMD_GL_RENDER_ATTRIBUTE_COUNT], elements;
     GLuint triangles_texture, positions_texture; /* buffer textures of elements and positions */
     GLuint *textures, white_texture;             /* the job's, and one for materials without any */

@@ -10,6 +10,7 @@
 typedef struct mmd_gl_renderer {
     mmd_gl_context *context;
     const mmd_gl_render_programs *programs;
+    const mmd_gl_threads *threads;
     mmd_gl_render_resources resources;
     mmd_gl_render_uniforms uniforms;
     mmd_gl_render_skin *skin; /* NULL: the job has positions */

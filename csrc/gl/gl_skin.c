@@ -19,8 +19,6 @@ enum {
     CARD_PASS_BYTES = 16 << 20, /* each pass has to be submitted, and threads woken to read it */
     ALIGNED_BYTES = 256,        /* what any driver wants an output to begin at */
     COPY_VERTICES = 8192,       /* that a thread copies at once */
-    SHARED_BYTES = 1 << 20,     /* that are worth to be copied by several threads */
-    MAX_COPY_THREADS = 8,       /* more are slower */
     STREAMED_BYTES = 16 << 20   /* of results that exceed the caches */
 };
 
@@ -41,7 +39,7 @@ struct mmd_gl_skin_ring {
 /* Runs a job in passes of as many frames as the device's limits allow. */
 typedef struct pass_runner {
     mmd_gl_skin_pass pass;
-    const mmd_gl_skin_threads *threads;
+    const mmd_gl_threads *threads;
     float *results[MMD_GL_SKIN_OUTPUTS]; /* the caller's memory; NULL: not computed */
     size_t widths[MMD_GL_SKIN_OUTPUTS];  /* floats per vertex; 0: not computed */
     size_t pass_frames;
@@ -220,10 +218,7 @@ static bool copy_pass(const pass_runner *r, const char *mapped, size_t first, si
     for (size_t i = 0; i < MMD_GL_SKIN_OUTPUTS; i++)
         copy.from[i] = (const float *)(mapped + outputs[i].first);
     size_t blocks = (copy.vertices + COPY_VERTICES - 1) / COPY_VERTICES;
-    size_t threads = r->threads->count < MAX_COPY_THREADS ? r->threads->count : MAX_COPY_THREADS;
-    if (bytes < SHARED_BYTES || threads < 2)
-        return copy_blocks(&copy, 0, 0, blocks, err);
-    return mmd_thread_pool_run(r->threads->pool, 0, blocks, threads, copy_blocks, &copy, err);
+    return mmd_gl_threads_run(r->threads, blocks, bytes, copy_blocks, &copy, err);
 }
 
 /* Maps all outputs before it writes to the caller's memory. */
@@ -265,7 +260,7 @@ static bool run_passes(pass_runner *r, mmd_error *err)
 
 typedef struct skin_request {
     const mmd_skin_job *job;
-    mmd_gl_skin_threads threads;
+    mmd_gl_threads threads;
     size_t done; /* frames */
 } skin_request;
 
@@ -287,7 +282,7 @@ static bool skin(mmd_gl_context *context, void *arg, mmd_error *err)
     return ok;
 }
 
-bool mmd_gl_skin(const mmd_skin_job *job, mmd_gl_skin_threads threads, size_t *done, mmd_error *err)
+bool mmd_gl_skin(const mmd_skin_job *job, mmd_gl_threads threads, size_t *done, mmd_error *err)
 {
     skin_request request = {.job = job, .threads = threads};
     bool ok = mmd_gl_thread_run(skin, &request, err);

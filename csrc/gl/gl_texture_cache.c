@@ -13,13 +13,9 @@ enum {
     MIN_BYTES = 64 << 10    /* what a small one counts, so that there are at most 4096 to search */
 };
 
-typedef struct digest {
-    uint64_t halves[2];
-} digest;
-
 typedef struct entry {
     struct entry *next;
-    digest digest;
+    mmd_gl_texture_digest digest;
     size_t width, height;
     mmd_look look;
     GLuint name;
@@ -43,8 +39,10 @@ static uint64_t mix(uint64_t lane, uint64_t word)
     return lane ^ lane >> 29;
 }
 
-static digest digest_of(const uint8_t *bytes, size_t size)
+mmd_gl_texture_digest mmd_gl_texture_cache_digest(const mmd_render_texture *texture)
 {
+    const uint8_t *bytes = texture->pixels;
+    size_t size = 4 * texture->width * texture->height;
     enum { LANES = 8, STEP = LANES * sizeof(uint64_t) };
     uint64_t lanes[LANES] = {1, 2, 3, 4, 5, 6, 7, 8}, words[LANES];
     for (; size >= STEP; size -= STEP, bytes += STEP) {
@@ -55,7 +53,7 @@ static digest digest_of(const uint8_t *bytes, size_t size)
     memset(words, 0, sizeof words);
     if (size)
         memcpy(words, bytes, size);
-    digest out = {{0, 1}};
+    mmd_gl_texture_digest out = {{0, 1}};
     for (int i = 0; i < LANES; i++) {
         lanes[i] = mix(lanes[i], words[i]);
         out.halves[0] = mix(out.halves[0], lanes[i]);
@@ -104,14 +102,12 @@ static GLuint make_texture(mmd_look look, const mmd_render_texture *from)
 }
 
 GLuint mmd_gl_texture_cache_get(mmd_gl_context *context, mmd_look look,
-                                const mmd_render_texture *texture, mmd_error *err)
+                                const mmd_render_texture *texture, mmd_gl_texture_digest digest,
+                                mmd_error *err)
 {
     struct mmd_gl_texture_cache *cache = context->textures;
-    const entry wanted = {.digest =
-                              digest_of(texture->pixels, 4 * texture->width * texture->height),
-                          .width = texture->width,
-                          .height = texture->height,
-                          .look = look};
+    const entry wanted = {
+        .digest = digest, .width = texture->width, .height = texture->height, .look = look};
     entry *known = find(cache, &wanted);
     if (!known) {
         known = cache->unused;

@@ -61,9 +61,8 @@ static size_t ask_os(PyObject *os, const char *name, bool is_affinity)
     return count > 0 ? (size_t)count : 0;
 }
 
-/* The number of cores that this process may use, by the best source that this Python and system
-   have; 1 if they have none. 0 with an exception such as KeyboardInterrupt. */
-static size_t count_cores(void)
+/* By the best source that this Python and system have; 1 if they have none. */
+size_t mmd_py_batch_count_cores(void)
 {
     static const char *const names[] = {"process_cpu_count", "sched_getaffinity", "cpu_count"};
     PyObject *os = PyImport_ImportModule("os");
@@ -114,7 +113,7 @@ bool mmd_py_batch_plan(PyObject *threads, size_t frame_count, size_t frame_cost,
     double worth =
         THREADS_PER_CHUNK * (double)frame_count * (double)frame_cost / (double)chunk_cost;
     if (threads == Py_None && worth >= 2) {
-        batch->threads = count_cores();
+        batch->threads = mmd_py_batch_count_cores();
         if (batch->threads == 0)
             return false;
         if ((double)batch->threads > worth)

@@ -18,6 +18,9 @@ typedef struct mmd_py_batch {
 bool mmd_py_batch_plan(PyObject *threads, size_t frame_count, size_t frame_cost, size_t chunk_cost,
                        mmd_py_batch *batch);
 
+/* The number of cores that this process may use; 0 with an exception such as KeyboardInterrupt. */
+size_t mmd_py_batch_count_cores(void);
+
 /* The threads of all batches, for tasks that share their own work among them. NULL with an
    exception. */
 mmd_thread_pool *mmd_py_batch_pool(mmd_py_state *state);

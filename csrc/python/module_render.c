@@ -36,6 +36,7 @@ typedef struct render_call {
     mmd_skin_job skin; /* instead of positions, if it has a mesh */
     mmd_py_skin_pose pose;
     bool on_device; /* skins there */
+    mmd_gl_threads threads;
     mmd_py_array positions, normals, uvs;
     bool requested[OUTPUTS];
     mmd_py_array arrays[OUTPUTS];
@@ -232,11 +233,11 @@ static bool run_task(void *arg, size_t worker, size_t first, size_t count, mmd_e
     const render_call *call = arg;
     mmd_render_job slice = mmd_render_slice(&call->job, first, count);
     if (!call->skin.mesh)
-        return mmd_gl_render(&slice, NULL, false, err);
+        return mmd_gl_render(&slice, NULL, false, call->threads, err);
     mmd_skin_job skin = call->skin;
     if (skin.frame_count > 1)
         skin = mmd_skin_slice(&skin, first, count);
-    return mmd_gl_render(&slice, &skin, call->on_device, err);
+    return mmd_gl_render(&slice, &skin, call->on_device, call->threads, err);
 }
 
 /* On the device, unless that is a CPU. To frame a model and to fit a depth map, its vertices must
@@ -267,6 +268,9 @@ static PyObject *execute(render_call *call)
     if (!valid)
         return mmd_py_exceptions_raise(call->state, &err);
     choose_skinning(call);
+    call->threads = (mmd_gl_threads){mmd_py_batch_pool(call->state), mmd_py_batch_count_cores()};
+    if (!call->threads.pool || !call->threads.count)
+        return NULL;
     size_t samples = job->width * job->height * job->samples * job->samples;
     mmd_py_batch batch;
     if (!make_outputs(call) ||

@@ -30,7 +30,7 @@ typedef struct skin_call {
     mmd_py_array outputs[OUTPUTS];
     bool requested[OUTPUTS];
     bool on_gl;
-    mmd_gl_skin_threads gl_threads;
+    mmd_gl_threads gl_threads;
     const mmd_skin_kernel *kernel;  /* by "cpu:NAME"; NULL: the fastest */
     PyObject *threads;              /* the argument */
     mmd_skin_workspace *workspaces; /* per thread */
@@ -233,7 +233,7 @@ static bool plan_batch(skin_call *call, mmd_py_batch *batch)
     if (call->on_gl) {
         if (batch->frame_count > batch->chunk && is_on_card())
             batch->chunk *= CARD_CHUNKS;
-        call->gl_threads = (mmd_gl_skin_threads){mmd_py_batch_pool(call->state), batch->threads};
+        call->gl_threads = (mmd_gl_threads){mmd_py_batch_pool(call->state), batch->threads};
         batch->threads = 1;
     }
     return !call->on_gl || call->gl_threads.pool;

@@ -21,7 +21,7 @@ bool mmd_gl_skin_info(char *device, size_t size, bool *software, mmd_error *err)
     return no_context(err);
 }
 
-bool mmd_gl_skin(const mmd_skin_job *job, mmd_gl_skin_threads threads, size_t *done, mmd_error *err)
+bool mmd_gl_skin(const mmd_skin_job *job, mmd_gl_threads threads, size_t *done, mmd_error *err)
 {
     (void)job, (void)threads;
     *done = 0;
