@@ -123,7 +123,7 @@ def attach(
 
     Its own transform stays, and is where it returns to without the constraint.
     """
-    now = obj.evaluated_get(context.evaluated_depsgraph_get()).matrix_world.copy()
+    now = obj.matrix_world.copy()  # an evaluation here would leave a new bone at rest in 3.4
     constraint: Any = obj.constraints.new("CHILD_OF")
     constraint.name = CONSTRAINT
     constraint.target, constraint.subtarget = display, follower_of(display, bone)

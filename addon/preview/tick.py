@@ -183,6 +183,7 @@ def _show(
     if attribute is None or not len(attribute.data):  # in edit mode
         return False
     if obj is not None and saved_state.exists(obj, saved_state.BAKE):
+        live.said = ""  # of an evaluation while it was baked
         return False  # a baked library override keeps its driver
     if not _follows_its_object(mesh.original):
         live.outgrown = True
