@@ -23,10 +23,10 @@ class LongExport:
         self.ended = None
 
     def fit(self):
-        moves = np.zeros((FRAMES, len(self._model.bones), 3), np.float32)
-        turns = np.tile(np.float32([0, 0, 0, 1]), (*moves.shape[:2], 1))
-        moves[:, 1] = np.random.default_rng(1).normal(size=(FRAMES, 3))
         try:
+            moves = np.zeros((FRAMES, len(self._model.bones), 3), np.float32)
+            turns = np.tile(np.float32([0, 0, 0, 1]), (*moves.shape[:2], 1))
+            moves[:, 1] = np.random.default_rng(1).normal(size=(FRAMES, 3))
             return addon().blender.native.load().Motion.from_locals(self._model, moves, turns)
         except BaseException as error:
             self.ended = type(error)
@@ -47,6 +47,7 @@ class Stopped(MotionCase):
         for _ in range(20):
             self.assertIn("finding keys", next(self.job).text)
         self.assertEqual(len(threading.enumerate()), len(threads) + 1)
+        time.sleep(0.5)  # in the module by then
         start = time.perf_counter()
         self.job.close()
         self.assertEqual(threading.enumerate(), threads)
