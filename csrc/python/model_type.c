@@ -9,6 +9,7 @@
 #include "python/record.h"
 #include "python/types.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <math.h>
@@ -276,7 +277,7 @@ static uint8_t *contents_of(const mmd_model *model, size_t *size)
     memset(plain.index_sizes, 0, sizeof plain.index_sizes);
     plain.soft_body_count = 0;
     *size = mmd_pmx_size(&plain);
-    uint8_t *bytes = PyMem_RawMalloc(*size);
+    uint8_t *bytes = malloc(*size);
     if (bytes)
         mmd_pmx_write(&plain, bytes, NULL);
     return bytes;
@@ -300,8 +301,8 @@ static int have_same_contents(const mmd_model *one, const mmd_model *two)
     uint8_t *first = contents_of(one, &first_size), *second = contents_of(two, &second_size);
     int same =
         first && second ? first_size == second_size && memcmp(first, second, first_size) == 0 : -1;
-    PyMem_RawFree(second);
-    PyMem_RawFree(first);
+    free(second);
+    free(first);
     return same;
 }
 
