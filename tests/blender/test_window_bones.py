@@ -118,7 +118,7 @@ def test_simulate_together(blender, folder):
     groups = f"{{s.physics_group for s in {settings}}}"
     blender.wait_for(f"len({groups}) == 1 and {groups} != {{''}}")
     blender.picture("together")
-    blender.click("mmdskin.simulate")
+    blender.click("mmdskin.simulate(")  # not Simulate Together
     blender.wait_for(f"all(s.physics_cache for s in {settings})")
     blender.fresh(30)
     blender.picture("simulated")
