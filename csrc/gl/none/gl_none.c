@@ -35,9 +35,9 @@ bool mmd_gl_render_fits(size_t width, size_t height, size_t samples, mmd_error *
 }
 
 bool mmd_gl_render(const mmd_render_job *job, const mmd_skin_job *skin, bool on_device,
-                   mmd_error *err)
+                   mmd_gl_threads threads, mmd_error *err)
 {
-    (void)job, (void)skin, (void)on_device;
+    (void)job, (void)skin, (void)on_device, (void)threads;
     return no_context(err);
 }
 
