@@ -195,14 +195,14 @@ static const mmd_py_record_field property_track_fields[] = {
 #define FIELDS(list) sizeof(list) / sizeof *(list), (list)
 
 const mmd_py_record_type mmd_py_record_types[MMD_PY_RECORD_COUNT] = {
-    [MMD_PY_RECORD_SKINNED] = {"Skinned"},
-    [MMD_PY_RECORD_POSE] = {"Pose"},
-    [MMD_PY_RECORD_BACKEND] = {"Backend"},
-    [MMD_PY_RECORD_RENDERED] = {"Rendered"},
-    [MMD_PY_RECORD_CAMERA] = {"Camera"},
-    [MMD_PY_RECORD_LIGHT] = {"Light"},
-    [MMD_PY_RECORD_SHADOW] = {"Shadow"},
-    [MMD_PY_RECORD_PHYSICS] = {"Physics"},
+    [MMD_PY_RECORD_SKINNED] = {.name = "Skinned"},
+    [MMD_PY_RECORD_POSE] = {.name = "Pose"},
+    [MMD_PY_RECORD_BACKEND] = {.name = "Backend"},
+    [MMD_PY_RECORD_RENDERED] = {.name = "Rendered"},
+    [MMD_PY_RECORD_CAMERA] = {.name = "Camera"},
+    [MMD_PY_RECORD_LIGHT] = {.name = "Light"},
+    [MMD_PY_RECORD_SHADOW] = {.name = "Shadow"},
+    [MMD_PY_RECORD_PHYSICS] = {.name = "Physics"},
     [MMD_PY_RECORD_BONE] = {"Bone", sizeof(mmd_bone), FIELDS(bone_fields)},
     [MMD_PY_RECORD_APPEND] = {"Append", sizeof(mmd_bone), FIELDS(append_fields)},
     [MMD_PY_RECORD_IK] = {"IK", sizeof(mmd_ik), FIELDS(ik_fields)},
@@ -224,6 +224,6 @@ const mmd_py_record_type mmd_py_record_types[MMD_PY_RECORD_COUNT] = {
                                     FIELDS(shadow_track_fields)},
     [MMD_PY_RECORD_PROPERTY_TRACK] = {"PropertyTrack", sizeof(mmd_property_track),
                                       FIELDS(property_track_fields)},
-    [MMD_PY_RECORD_UNMATCHED] = {"Unmatched"},
-    [MMD_PY_RECORD_FIT_REPORT] = {"FitReport"},
+    [MMD_PY_RECORD_UNMATCHED] = {.name = "Unmatched"},
+    [MMD_PY_RECORD_FIT_REPORT] = {.name = "FitReport"},
 };
