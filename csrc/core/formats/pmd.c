@@ -6,7 +6,6 @@
 #include "core/formats/pmd_convert.h"
 #include "core/model/model.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -176,7 +175,8 @@ static bool read_ik(mmd_reader *r, mmd_pmd *pmd)
         *ik = (mmd_ik){.target = target, .link_count = links, .links = list};
         ik->loop_count = mmd_bytes_u16(&r->in);
         /* In PMX the angle is four times as large. */
-        ik->unit_angle = 4 * fmaxf(fminf(mmd_bytes_f32(&r->in, -1), FLT_MAX / 4), -FLT_MAX / 4);
+        ik->unit_angle =
+            fmaxf(fminf(4 * mmd_bytes_f32(&r->in, -1), MMD_BYTES_LIMIT), -MMD_BYTES_LIMIT);
         for (size_t k = 0; k < links; k++) {
             list[k].bone = read_bone_index(r);
             mmd_pmd_limit_knee(model, &list[k]);
