@@ -4,6 +4,7 @@
 #define SCENE_H
 
 #include "bodies.h"
+#include "core/base/bytes.h"
 #include "core/physics/simulation.h"
 #include "target.h"
 
@@ -20,6 +21,18 @@ typedef struct scene {
     char names[BONES][2];
 } scene;
 
+/* What models and motions may hold. */
+static inline float take_limited_number(script *s)
+{
+    return fmaxf(-MMD_BYTES_LIMIT, fminf(take_number(s), MMD_BYTES_LIMIT));
+}
+
+static inline void take_limited_numbers(script *s, float *numbers, size_t count)
+{
+    while (count-- > 0)
+        *numbers++ = take_limited_number(s);
+}
+
 static inline mmd_bone take_bone(script *s, scene *scene, size_t index)
 {
     static const uint16_t flags[] = {0, MMD_BONE_AFTER_PHYSICS, MMD_BONE_APPEND_ROTATION,
@@ -29,8 +42,8 @@ static inline mmd_bone take_bone(script *s, scene *scene, size_t index)
                      .parent = (int32_t)(take(s) % (index + 1)) - 1,
                      .flags = flags[take(s) % 4],
                      .append_source = (int32_t)(take(s) % (index + 1)) - 1,
-                     .append_ratio = take_number(s)};
-    take_numbers(s, bone.position, 3);
+                     .append_ratio = take_limited_number(s)};
+    take_limited_numbers(s, bone.position, 3);
     return bone;
 }
 
@@ -56,7 +69,7 @@ static inline void take_scene(script *s, scene *scene, size_t few, size_t bodies
         scene->joints[i] = take_joint(s, model->rigid_body_count);
     for (size_t i = 0; i < model->morph_count; i++) {
         scene->indices[i] = (int32_t)(take(s) % model->rigid_body_count);
-        take_numbers(s, scene->values[i], 7);
+        take_limited_numbers(s, scene->values[i], 7);
         scene->morphs[i] = (mmd_morph){.name = {"m", 1},
                                        .kind = MMD_MORPH_IMPULSE,
                                        .offset_count = 1,
@@ -72,11 +85,11 @@ static inline mmd_motion *take_motion(script *s)
     uint8_t physics[KEYS];
     for (uint32_t k = 0; k < KEYS; k++) {
         frames[k] = 4 * k + 1;
-        weights[k] = take_number(s);
+        weights[k] = take_limited_number(s);
         physics[k] = take(s) % 2;
     }
-    take_numbers(s, moves[0], 3 * KEYS);
-    take_numbers(s, moves[1], 3 * KEYS);
+    take_limited_numbers(s, moves[0], 3 * KEYS);
+    take_limited_numbers(s, moves[1], 3 * KEYS);
     mmd_bone_track bones[] = {
         {.name = {"a", 1}, .key_count = KEYS, .frames = frames, .translations = moves[0]},
         {.name = {"c", 1},
