@@ -58,11 +58,11 @@ class Motion(MotionCase):
                 bpy.ops.mmdskin.clear_bake()
 
     def test_vertices_that_overflow_are_refused_and_leave_nothing(self):
-        """A morph of a motion may have any weight."""
-        keys = [motion_file.MorphKey("あ", 0, 0.0), motion_file.MorphKey("あ", 9, 3e38)]
+        """A morph of a motion may have a weight of up to 1e10, and a shape key any offset."""
+        keys = [motion_file.MorphKey("あ", 0, 0.0), motion_file.MorphKey("あ", 9, 1e10)]
         data = motion_file.write_vmd(motion_file.Keys("踊り", [], keys))
         path = self.write("大きい.vmd", data)
-        self.mesh.data.shape_keys.key_blocks["あ"].data[3].co = (1000, 0, 0)
+        self.mesh.data.shape_keys.key_blocks["あ"].data[3].co = (1e30, 0, 0)
         before = fingerprint.of_file()
         for target in ("SHAPE_KEYS", "MESH_CACHE", "CORRECTIVE"):
             options = {**self.files(), "motion_path": path, "range": "CUSTOM", "frame_end": 16}
