@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import posixpath
 import warnings
 from typing import TYPE_CHECKING
 
@@ -71,6 +70,8 @@ def read_textures(
 
 
 def _find(folder: str, name: str) -> str | None:
+    import posixpath
+
     name = posixpath.normpath(name.replace("\\", "/"))
     if name.startswith(("/", "..")) or ":" in name:
         return None  # outside the model's folder
