@@ -12,7 +12,7 @@ import numpy as np
 import scene
 from cases_bake_range import forget_file
 from cases_motion import addon, dance
-from cases_physics import Simulates
+from cases_physics import SimulatesCase
 from files import motion_file, pmx_file
 
 FORMS = ("SOLVED", "ORIGINAL", "FILE")
@@ -43,7 +43,7 @@ def small_pmx():
     return pmx
 
 
-class Files(imported.Case):
+class FilesCase(imported.Case):
     def setUp(self):
         super().setUp()
         bpy.context.scene.render.fps = 30
@@ -87,6 +87,14 @@ class Files(imported.Case):
         expected[0, 1], expected[1, 1] = lips, 2 * face
         self.assert_close(self.offsets(frame), expected, 1e-4)
 
+    def find_model(self):
+        self.armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+        self.mesh = next(obj for obj in self.armature.children if obj.type == "MESH")
+        self.settings = self.armature.mmdskin
+        scene.select(self.armature)
+
+
+class Files(FilesCase):
     def test_play_together_in_any_order_and_any_form(self):
         for names in itertools.permutations((DANCE, LIPS, FACE)):
             for form in FORMS:
@@ -195,12 +203,6 @@ class Files(imported.Case):
         self.play(LIPS, "SOLVED")
         self.assert_plays()
 
-    def find_model(self):
-        self.armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
-        self.mesh = next(obj for obj in self.armature.children if obj.type == "MESH")
-        self.settings = self.armature.mmdskin
-        scene.select(self.armature)
-
     def test_a_missing_one_is_named(self):
         self.play(DANCE)
         self.play(LIPS)
@@ -258,8 +260,8 @@ class Files(imported.Case):
         self.assertEqual(len(known), 4)
 
 
-class Simulated(Simulates):
-    """Hair that follows two files: together they are the motion of `Simulates`."""
+class Simulated(SimulatesCase):
+    """Hair that follows two files: together they are the motion of `SimulatesCase`."""
 
     def test_a_simulation_follows_all_files(self):
         keys = dance(self.scene.pmx)
@@ -287,6 +289,3 @@ class Simulated(Simulates):
                 shown = scene.evaluated_positions(self.mesh)
                 self.assert_close(shown, self.expected([frame * 30 / fps])[0])
             self.assertEqual(case.physics_troubles(), [])
-
-
-del Simulates

@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 import scene
 from cases_bake_range import forget_file
-from cases_motion_files import FORMS, Files, small_pmx
+from cases_motion_files import FORMS, FilesCase, small_pmx
 from cases_sliders import HAS_UVS, change, morph
 from files import motion_file
 
@@ -29,7 +29,7 @@ def pmx_with_morphs():
     return pmx
 
 
-class Sliders(Files):
+class Sliders(FilesCase):
     def load_model(self, live=True):
         model = self.load(self.write(pmx_with_morphs()), live=live)
         self.armature, self.mesh = model.armature, model.mesh
@@ -151,4 +151,3 @@ class Sliders(Files):
 
 
 DANCE_WITHOUT = "踊り.vmd"
-del Files

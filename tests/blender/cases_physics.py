@@ -283,9 +283,7 @@ class Imports(Hair, ClearCase):
         return motion_file.write_vmd(dance(self.scene.pmx)._replace(bones=[]))
 
 
-class Simulates(Hair, MotionCase):
-    """The preview."""
-
+class SimulatesCase(Hair, MotionCase):
     def setUp(self):
         super().setUp()
         self.blend = os.path.join(self.folder.name, "踊り.blend")
@@ -306,6 +304,23 @@ class Simulates(Hair, MotionCase):
         self.assert_close(scene.evaluated_positions(self.mesh), self.of_file((12,))[0])
         self.assertEqual(case.live_errors(), [])
         self.assertIn(words, addon().physics.cache.state_of(self.armature).problem_text)
+
+    def assert_shows_at(self, frames):
+        for frame, expected in zip(frames, self.expected(list(frames.values())), strict=True):
+            bpy.context.scene.frame_set(frame)
+            self.assert_close(scene.evaluated_positions(self.mesh), expected)
+
+    def assert_not_simulated(self, words):
+        before = fingerprint.of_file(), sorted(os.listdir(self.folder.name))
+        with self.assertRaises(RuntimeError) as caught:
+            bpy.ops.mmdskin.simulate()
+        self.assertIn(words, str(caught.exception))
+        self.assertEqual(fingerprint.differences(before[0], fingerprint.of_file()), [])
+        self.assertEqual(before[1], sorted(os.listdir(self.folder.name)))
+
+
+class Simulates(SimulatesCase):
+    """The preview."""
 
     def test_the_preview_shows_it_at_any_frame(self):
         self.assert_plain("Not simulated yet")
@@ -338,11 +353,6 @@ class Simulates(Hair, MotionCase):
         self.assert_shows_at({1: 1.25, 2: 2.5, 7: 8.75})
         bpy.context.scene.render.fps = 25
         self.assert_shows_at({1: 1.2, 3: 3.6, 7: 8.4})
-
-    def assert_shows_at(self, frames):
-        for frame, expected in zip(frames, self.expected(list(frames.values())), strict=True):
-            bpy.context.scene.frame_set(frame)
-            self.assert_close(scene.evaluated_positions(self.mesh), expected)
 
     def test_before_and_after(self):
         self.armature.mmdskin.motion_start = 5
@@ -422,14 +432,6 @@ class Simulates(Hair, MotionCase):
         unsaved = SimpleNamespace(data=SimpleNamespace(filepath=""))
         with mock.patch.object(addon().physics.operators, "bpy", unsaved):
             self.assert_not_simulated("Save the .blend file first")
-
-    def assert_not_simulated(self, words):
-        before = fingerprint.of_file(), sorted(os.listdir(self.folder.name))
-        with self.assertRaises(RuntimeError) as caught:
-            bpy.ops.mmdskin.simulate()
-        self.assertIn(words, str(caught.exception))
-        self.assertEqual(fingerprint.differences(before[0], fingerprint.of_file()), [])
-        self.assertEqual(before[1], sorted(os.listdir(self.folder.name)))
 
     def test_escape_leaves_the_simulation_before(self):
         self.simulate()

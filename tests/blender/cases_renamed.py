@@ -6,14 +6,14 @@ import case
 import numpy as np
 import scene
 from cases_motion import addon
-from cases_motion_files import FORMS, Files
+from cases_motion_files import FORMS, FilesCase
 from cases_motion_sliders import HAS_UVS, OWN, pmx_with_morphs
 from files import motion_file
 
 ALL = ("あ", "まばたき", "UV", "材質")
 
 
-class Renamed(Files):
+class Renamed(FilesCase):
     def load_model(self, live=True):
         model = self.load(self.write(pmx_with_morphs()), live=live)
         self.armature, self.mesh = model.armature, model.mesh
@@ -83,6 +83,3 @@ class Renamed(Files):
         self.assertEqual(pairs("abc", "axyc"), {})
         self.assertEqual(pairs("abc", "cxa"), {})
         self.assertEqual(pairs("abc", "abcx"), {})
-
-
-del Files

@@ -7,14 +7,14 @@ import os
 import bpy
 import numpy as np
 from cases_motion import addon
-from cases_motion_files import FORMS, Files
+from cases_motion_files import FORMS, FilesCase
 from files import motion_file
 
 RATES = ((24, 1), (25, 1), (50, 1), (60, 1), (24, 1.001), (60, 1.001), (30, 1), (12, 1))
 JUMP = "飛.vmd"
 
 
-class Ends(Files):
+class Ends(FilesCase):
     """x and a morph jump at the end of the motion, from frame 90 to 91; a turn does before."""
 
     def setUp(self):
@@ -70,6 +70,3 @@ class Ends(Files):
 
     def write_path(self, name):
         return os.path.join(self.folder, name)
-
-
-del Files

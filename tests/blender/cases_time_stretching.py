@@ -7,7 +7,7 @@ import scene
 from cases_camera import SCALE
 from cases_export_motion_camera import ExportCameraCase
 from cases_motion import addon
-from cases_physics import Simulates, keyed_gravity
+from cases_physics import SimulatesCase, keyed_gravity
 from judges import pose_twin
 
 
@@ -18,7 +18,7 @@ def stretch(test, old, new):
         test.addCleanup(setattr, render, name, 100)
 
 
-class Simulation(Simulates):
+class Simulation(SimulatesCase):
     def key_gravity(self):
         settings = self.armature.mmdskin
         for frame, x in ((2, 0), (12, 90)):
@@ -82,4 +82,4 @@ class Markers(ExportCameraCase):
             self.assert_close(position, shown, 0.01)
 
 
-del Simulates, ExportCameraCase
+del ExportCameraCase
