@@ -24,8 +24,8 @@ static const struct {
                       [NORMALS] = {"normals", MMD_PY_FLOAT32, 3},
                       [TRIANGLES] = {"triangles", MMD_PY_INT32, 0}};
 
-/* Samples of a chunk: some tenths of a second on a CPU renderer. */
-enum { CHUNK_SAMPLES = 1 << 24 };
+/* Samples of a chunk, between which Ctrl-C takes effect: less than a tenth of a second. */
+enum { CARD_CHUNK_SAMPLES = 1 << 24, CPU_CHUNK_SAMPLES = 1 << 19 };
 
 typedef struct render_call {
     mmd_py_state *state;
@@ -240,19 +240,14 @@ static bool run_task(void *arg, size_t worker, size_t first, size_t count, mmd_e
     return mmd_gl_render(&slice, &skin, call->on_device, call->threads, err);
 }
 
-/* On the device, unless that is a CPU. To frame a model and to fit a depth map, its vertices must
-   be known here. */
-static void choose_skinning(render_call *call)
+static bool is_on_card(void)
 {
-    const mmd_render_job *job = &call->job;
     char device[8];
-    bool software = true;
-    if (!call->on_device && call->skin.mesh) {
-        Py_BEGIN_ALLOW_THREADS
-        call->on_device = mmd_gl_skin_info(device, sizeof device, &software, NULL) && !software;
-        Py_END_ALLOW_THREADS
-    }
-    call->on_device &= job->cameras && !job->effects.self_shadow;
+    bool found, software = true;
+    Py_BEGIN_ALLOW_THREADS
+    found = mmd_gl_skin_info(device, sizeof device, &software, NULL);
+    Py_END_ALLOW_THREADS
+    return found && !software;
 }
 
 static PyObject *execute(render_call *call)
@@ -267,14 +262,18 @@ static PyObject *execute(render_call *call)
     Py_END_ALLOW_THREADS
     if (!valid)
         return mmd_py_exceptions_raise(call->state, &err);
-    choose_skinning(call);
+    bool card = is_on_card();
+    /* To frame a model and to fit a depth map, its vertices must be known here. */
+    call->on_device =
+        (call->on_device || (card && call->skin.mesh)) && job->cameras && !job->effects.self_shadow;
     call->threads = (mmd_gl_threads){mmd_py_batch_pool(call->state), mmd_py_batch_count_cores()};
     if (!call->threads.pool || !call->threads.count)
         return NULL;
     size_t samples = job->width * job->height * job->samples * job->samples;
     mmd_py_batch batch;
     if (!make_outputs(call) ||
-        !mmd_py_batch_plan(NULL, job->frame_count, samples, CHUNK_SAMPLES, &batch) ||
+        !mmd_py_batch_plan(NULL, job->frame_count, samples,
+                           card ? CARD_CHUNK_SAMPLES : CPU_CHUNK_SAMPLES, &batch) ||
         !mmd_py_batch_run(call->state, &batch, run_task, call))
         return NULL;
     PyObject *members[OUTPUTS];
