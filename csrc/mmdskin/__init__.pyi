@@ -519,6 +519,7 @@ class Simulation(Generic[_Posed, _Simulated, _Followed, _Strain]):
         *,
         ik: bool | ArrayLike = True,
         physics: bool | ArrayLike = True,
+        gravity: ArrayLike | None = None,
     ) -> Pose[_Floats]: ...
     @overload
     def step(
@@ -530,6 +531,7 @@ class Simulation(Generic[_Posed, _Simulated, _Followed, _Strain]):
         *,
         ik: bool | Sequence[bool | ArrayLike] = True,
         physics: bool | Sequence[bool | ArrayLike] = True,
+        gravity: ArrayLike | None = None,
     ) -> tuple[Pose[_Floats], ...]: ...
     @overload
     def step(
@@ -541,6 +543,7 @@ class Simulation(Generic[_Posed, _Simulated, _Followed, _Strain]):
         *,
         ik: bool | ArrayLike | Sequence[bool | ArrayLike] = True,
         physics: bool | ArrayLike | Sequence[bool | ArrayLike] = True,
+        gravity: ArrayLike | None = None,
     ) -> Pose[_Floats] | tuple[Pose[_Floats], ...]: ...
     def reset(self) -> None: ...
     def __class_getitem__(cls, item: object, /) -> GenericAlias: ...

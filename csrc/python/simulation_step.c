@@ -16,6 +16,8 @@ typedef struct model_step {
 
 typedef struct step_call {
     double seconds;
+    bool has_gravity;
+    double gravity[3];
     size_t model_count;
     model_step *models;
     mmd_simulation_target *targets;
@@ -25,7 +27,9 @@ typedef struct step_call {
 static bool advance(mmd_py_simulation *self, const step_call *call)
 {
     mmd_error err = {0};
-    if (!mmd_simulation_set_targets(self->simulation, call->targets, call->seconds, &err)) {
+    if (!mmd_simulation_set_targets(self->simulation, call->targets,
+                                    call->has_gravity ? call->gravity : NULL, call->seconds,
+                                    &err)) {
         mmd_py_exceptions_raise(mmd_py_state_of((PyObject *)self), &err);
         return false;
     }
@@ -210,17 +214,20 @@ static bool allocate(step_call *call)
 
 PyObject *mmd_py_simulation_step(PyObject *object, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"translations", "rotations", "morph_weights", "seconds", "ik",
-                            "physics",      NULL};
+    static char *names[] = {"translations", "rotations", "morph_weights", "seconds",
+                            "ik",           "physics",   "gravity",       NULL};
     mmd_py_simulation *self = (mmd_py_simulation *)object;
     step_call call = {.seconds = 1.0 / 30, .model_count = (size_t)PyTuple_Size(self->models)};
     PyObject *arguments[ARGUMENTS] = {Py_None, Py_None, Py_None, Py_True, Py_True};
-    PyObject *seconds = NULL, *result = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOO$OO:step", names, &arguments[TRANSLATIONS],
-                                     &arguments[ROTATIONS], &arguments[WEIGHTS], &seconds,
-                                     &arguments[IK], &arguments[PHYSICS]))
+    PyObject *seconds = NULL, *gravity = Py_None, *result = NULL;
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "|OOOO$OOO:step", names, &arguments[TRANSLATIONS], &arguments[ROTATIONS],
+            &arguments[WEIGHTS], &seconds, &arguments[IK], &arguments[PHYSICS], &gravity))
         return NULL;
+    call.has_gravity = gravity != Py_None;
     if ((!seconds || mmd_py_argument_double(seconds, "seconds", &call.seconds)) &&
+        (!call.has_gravity ||
+         mmd_py_argument_numbers(gravity, "gravity", MMD_PY_FLOAT64, 3, call.gravity)) &&
         allocate(&call) && parse(self, arguments, &call) && mmd_py_simulation_acquire(self)) {
         result = step_to(self, &call);
         mmd_py_simulation_release(self);
@@ -231,7 +238,7 @@ PyObject *mmd_py_simulation_step(PyObject *object, PyObject *args, PyObject *kwa
 
 const char mmd_py_simulation_step_doc[] =
     "step($self, /, translations=None, rotations=None, morph_weights=None, "
-    "seconds=0.03333333333333333, *, ik=True, physics=True)\n--\n\n"
+    "seconds=0.03333333333333333, *, ik=True, physics=True, gravity=None)\n--\n\n"
     "Moves the bones from the last pose to this one within `seconds`, and returns the resulting\n"
     "Pose. For your own animation, in a Simulation without a motion. The first call, also after\n"
     "reset() or pose(), sets the start pose: bodies settle in it, and no time passes.\n\n"
@@ -243,8 +250,14 @@ const char mmd_py_simulation_step_doc[] =
     "    of the interval. Always off in a Simulation with ik=False.\n"
     "physics: whether bodies are simulated, or (B,) booleans for the bodies of each bone; the\n"
     "    others follow their bone, as with BoneTrack.physics. Takes effect at the end of the\n"
-    "    interval.\n\n"
-    "With a list of models, each argument but `seconds` is a list with an item for each model, or\n"
+    "    interval.\n"
+    "gravity: (3,) of the world at the end of the interval, up to 1e6, in place of that of "
+    "Physics;\n"
+    "    noise is added to it. Linear from that of the call before; the whole interval long if "
+    "that\n"
+    "    had none. None: that of Physics.\n\n"
+    "With a list of models, each argument but `seconds` and `gravity` is a list with an item for "
+    "each model, or\n"
     "one None or bool for all, and the result is a tuple. Models with a motion follow it from the\n"
     "start of the run on: their items are None, their `ik` and `physics` are those of the motion.\n"
     "At least one model has no motion.\n\n"

@@ -145,11 +145,14 @@ static void an_interrupted_start_is_made_again(void)
     float a[3 * 16], b[3 * 16];
     CHECK(interrupted && complete);
     size_t few = 10, many = 1000;
-    CHECK(mmd_simulation_set_targets(interrupted, &(mmd_simulation_target){&rest, NULL}, 1, NULL));
+    CHECK(mmd_simulation_set_targets(interrupted, &(mmd_simulation_target){&rest, NULL}, NULL, 1,
+                                     NULL));
     CHECK(!mmd_simulation_advance(interrupted, &few));
-    CHECK(mmd_simulation_set_targets(interrupted, &(mmd_simulation_target){&rest, NULL}, 1, NULL));
+    CHECK(mmd_simulation_set_targets(interrupted, &(mmd_simulation_target){&rest, NULL}, NULL, 1,
+                                     NULL));
     CHECK(mmd_simulation_advance(interrupted, &many));
-    CHECK(mmd_simulation_set_targets(complete, &(mmd_simulation_target){&rest, NULL}, 1, NULL));
+    CHECK(
+        mmd_simulation_set_targets(complete, &(mmd_simulation_target){&rest, NULL}, NULL, 1, NULL));
     CHECK(mmd_simulation_advance(complete, &many));
     mmd_simulation_pose_target(interrupted, 0, a, NULL);
     mmd_simulation_pose_target(complete, 0, b, NULL);

@@ -71,7 +71,11 @@ static void step(const mmd_simulation_model *models, size_t count,
         take_numbers(s, rotations, 4 * BONES);
         for (size_t k = 0; k < BONES; k++)
             switches[k] = (i + k) % 3 > 0;
-        if (!mmd_simulation_set_targets(simulation, targets, (double)take(s) / 1024, NULL))
+        float numbers[3];
+        take_numbers(s, numbers, 3);
+        const double gravity[] = {(double)numbers[0], (double)numbers[1], (double)numbers[2]};
+        if (!mmd_simulation_set_targets(simulation, targets, i % 3 ? gravity : NULL,
+                                        (double)take(s) / 1024, NULL))
             continue;
         for (size_t steps = 0; !mmd_simulation_advance(simulation, &steps); steps = 1)
             continue;

@@ -54,8 +54,8 @@ static void advance(mmd_simulation *simulation, double seconds)
                         .rotations = rotations,
                         .rotation_frames = 1,
                         .translation_frames = 1};
-    if (!mmd_simulation_set_targets(simulation, &(mmd_simulation_target){&job, NULL}, seconds,
-                                    NULL))
+    if (!mmd_simulation_set_targets(simulation, &(mmd_simulation_target){&job, NULL},
+                                    (const double[]){0, -98, seconds}, seconds, NULL))
         return;
     for (size_t steps = 0; !mmd_simulation_advance(simulation, &steps); steps = 9)
         continue;

@@ -69,6 +69,69 @@ def test_a_simulation_of_poses_counts_frames_from_its_start(ball):
         assert np.allclose(simulation.step().bone_matrices, expected[frame], rtol=0, atol=1e-6)
 
 
+def test_steps_move_gravity_linearly_from_that_of_the_step_before(ball):
+    """As rows do, whose frames are the steps: velocities are sums of the numbers below."""
+    simulation = mmdskin.Simulation(ball, None, physics((0, 500, 0)))
+    given = np.array([DOWN, (60, 0, 0), (0, 0, -30), (0, -98, 20)])
+    found = []
+    for gravity in given:
+        pose = simulation.step(seconds=1 / 15, gravity=gravity)
+        found.append(bone_positions(ball, pose)[1] - np.array(ball.bones[1].position))
+    gravity = np.stack([np.interp(np.arange(13) / 4, range(4), row) for row in given.T], axis=1)
+    ways = np.cumsum(np.cumsum(gravity[1:] / 60, axis=0) / 60, axis=0)  # symplectic Euler
+    assert np.allclose(found, np.concatenate([np.zeros((1, 3)), ways[3::4]]), rtol=0, atol=1e-5)
+
+
+def test_a_step_without_gravity_has_that_of_the_settings(ball):
+    rows = np.linspace((0, -98, 0), (50, 0, 9), 30)
+    runs = [mmdskin.Simulation(ball, None, physics(rows, gravity_noise=3)) for _ in range(2)]
+    for gravity in (None, rows[1], rows[2]):
+        runs[0].step(gravity=gravity)
+        runs[1].step()
+    assert not same(runs[0].step(gravity=(9, 9, 9)), runs[1].step())
+    for run in runs:
+        run.reset()
+    assert same(runs[0].step(), runs[1].step())
+    assert same(runs[0].step(), runs[1].step())
+    assert same(runs[0].pose(5), ball.pose(None, 5, physics=physics(rows, gravity_noise=3)))
+
+
+def test_gravity_of_the_first_step_acts_while_bodies_settle(ball):
+    given, constant = (
+        mmdskin.Simulation(ball, None, physics(down, settle=9)) for down in (DOWN, (7, 0, 0))
+    )
+    assert same(given.step(gravity=(7, 0, 0)), constant.step())
+
+
+def test_steps_with_equal_gravity_are_steps_with_that_of_the_settings():
+    chain = chains.load(chains.chain_file())
+    given, constant = (
+        mmdskin.Simulation(chain, None, mmdskin.Physics(g)) for g in (DOWN, (9, -50, 1))
+    )
+    for frame in range(20):
+        root = {"root": ((frame / 5, 0, 0), None)}
+        assert same(given.step(root, gravity=(9, -50, 1)), constant.step(root))
+
+
+@pytest.mark.parametrize(
+    ("gravity", "error", "words"),
+    [
+        ((0, float("nan"), 0), ValueError, "gravity: nan, expected at most 1e6"),
+        ((0, 0, float("inf")), ValueError, "gravity: inf"),
+        ((-1.1e6, 0, 0), ValueError, r"gravity: -1.1e\+06, expected at most 1e6"),
+        ((0, 0), ValueError, r"gravity: shape \(2,\)"),
+        ("down", TypeError, "gravity"),
+    ],
+)
+def test_a_refused_gravity_of_a_step_changes_nothing(ball, gravity, error, words):
+    simulation, untouched = (mmdskin.Simulation(ball, None, physics()) for _ in range(2))
+    for one in (simulation, untouched):
+        one.step(gravity=(1, 2, 3))
+    with pytest.raises(error, match=words):
+        simulation.step({"root": ((1, 0, 0), None)}, seconds=1, gravity=gravity)
+    assert pickle.dumps(simulation) == pickle.dumps(untouched)
+
+
 def noise(ball, last=300, **settings):
     return accelerations(ball, physics((0, 0, 0), gravity_noise=20, **settings), last)
 

@@ -48,6 +48,7 @@ def target(rng, bones):
         "physics": bool(rng.random() < 0.9) if rng.random() < 0.4 else rng.random(bones) < 0.7,
         "ik": bool(rng.random() < 0.5),
         "seconds": float(rng.choice([0, 1e-9, 1 / 300, 1 / 70, 1 / 30, 0.11])),
+        "gravity": tuple(rng.normal(0, 60, 3)) if rng.random() < 0.5 else None,
     }
 
 
@@ -57,7 +58,7 @@ def for_all(simulation, arguments):
         return arguments
     return {
         name: value
-        if name == "seconds" or isinstance(value, bool)
+        if name in ("seconds", "gravity") or isinstance(value, bool)
         else [value, None if name != "physics" else True]
         for name, value in arguments.items()
     }

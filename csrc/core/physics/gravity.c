@@ -10,6 +10,14 @@
 
 #define MAX_FRAME 1e15 /* beyond, doubles have few fractions */
 
+bool mmd_gravity_check_vector(const double gravity[3], mmd_error *err)
+{
+    for (int i = 0; i < 3; i++)
+        if (!(fabs(gravity[i]) <= MMD_BODY_LIMIT))
+            return mmd_fail(err, MMD_E_ARGUMENT, "gravity: %g, expected at most 1e6", gravity[i]);
+    return true;
+}
+
 bool mmd_gravity_check(const mmd_gravity *gravity, mmd_error *err)
 {
     for (size_t i = 0; gravity->rows && i < 3 * gravity->row_count; i++)

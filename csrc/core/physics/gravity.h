@@ -12,6 +12,9 @@ typedef struct mmd_gravity {
     uint32_t seed; /* of the noise */
 } mmd_gravity;
 
+/* Fails with MMD_E_ARGUMENT if a number exceeds 1e6 or is not finite. */
+bool mmd_gravity_check_vector(const double gravity[3], mmd_error *err);
+
 /* Fails with MMD_E_ARGUMENT, which names the row, if a number exceeds 1e6 or is not finite. */
 bool mmd_gravity_check(const mmd_gravity *gravity, mmd_error *err);
 

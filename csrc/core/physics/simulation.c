@@ -249,15 +249,18 @@ static bool check_target(const mmd_simulation_member *member, const mmd_simulati
     return has_motion || mmd_pose_check(member->rig, target->job, err);
 }
 
-static void interpolate(mmd_simulation *simulation, double fraction)
+/* The gravity at the end of the interval that begins; NULL: that of the settings. */
+static void set_target_gravity(mmd_simulation_state *state, const double *gravity)
 {
-    for (size_t m = 0; m < simulation->member_count; m++)
-        mmd_pose_input_interpolate(&simulation->members[m].input, fraction);
-    mmd_simulation_run_forget_bones(simulation);
+    if (gravity) {
+        mmd_vec3_copy(state->has_gravity ? state->gravity : gravity, state->start_gravity);
+        mmd_vec3_copy(gravity, state->target_gravity);
+    }
+    state->has_gravity = gravity != NULL;
 }
 
 bool mmd_simulation_set_targets(mmd_simulation *simulation, const mmd_simulation_target *targets,
-                                double seconds, mmd_error *err)
+                                const double *gravity, double seconds, mmd_error *err)
 {
     mmd_simulation_state *state = simulation->state;
     if (!mmd_simulation_run_takes_input(simulation))
@@ -266,6 +269,8 @@ bool mmd_simulation_set_targets(mmd_simulation *simulation, const mmd_simulation
     if (!(seconds >= 0 && seconds <= MMD_SIMULATION_MAX_SECONDS))
         return mmd_fail(err, MMD_E_ARGUMENT, "seconds: %g, expected 0 to %d", seconds,
                         MMD_SIMULATION_MAX_SECONDS);
+    if (gravity && !mmd_gravity_check_vector(gravity, err))
+        return false;
     for (size_t m = 0; m < simulation->member_count; m++)
         if (!check_target(&simulation->members[m], &targets[m], err))
             return mmd_simulation_members_fail(m, simulation->member_count, err);
@@ -275,9 +280,10 @@ bool mmd_simulation_set_targets(mmd_simulation *simulation, const mmd_simulation
         if (targets[m].job)
             mmd_pose_input_set_target(&simulation->members[m].input, targets[m].job,
                                       targets[m].physics);
+    set_target_gravity(state, gravity);
     state->uses_input = true;
     if (is_start) {
-        interpolate(simulation, 1);
+        mmd_simulation_run_interpolate(simulation, 1);
         state->frame = 0;
         mmd_simulation_run_start(simulation);
         state->input_start_step = state->input_end_step = 0;
@@ -300,7 +306,7 @@ bool mmd_simulation_advance(mmd_simulation *simulation, size_t *steps)
     mmd_simulation_state *state = simulation->state;
     if (!run_to(simulation, state->input_end_step, steps))
         return false;
-    interpolate(simulation, 1);
+    mmd_simulation_run_interpolate(simulation, 1);
     state->time_accumulator = state->input_end_accumulator;
     state->frame = state->input_end_frame;
     return true;

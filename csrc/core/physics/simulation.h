@@ -66,10 +66,11 @@ typedef struct mmd_simulation_target {
 
 /* Starts an interpolation, over `seconds`, from the current poses to those of the targets, one for
    each model. Models with a motion follow it from the start frame on, but one needs to be without.
-   The first targets, also after a reset or a seek, are the start. Fails with MMD_E_ARGUMENT, and
-   changes nothing. */
+   The first targets, also after a reset or a seek, are the start. `gravity` (3,) is that at the
+   end, interpolated from that of the call before if it had one, in place of the gravity of the
+   settings, which NULL means. Fails with MMD_E_ARGUMENT, and changes nothing. */
 bool mmd_simulation_set_targets(mmd_simulation *simulation, const mmd_simulation_target *targets,
-                                double seconds, mmd_error *err);
+                                const double *gravity, double seconds, mmd_error *err);
 /* Runs to the end of the interpolation; `steps` as in mmd_simulation_seek(). */
 bool mmd_simulation_advance(mmd_simulation *simulation, size_t *steps);
 void mmd_simulation_pose_target(mmd_simulation *simulation, size_t model, float *matrices,

@@ -417,6 +417,33 @@ void mmd_simulation_run_start(mmd_simulation *simulation)
     state->has_previous = false;
 }
 
+void mmd_simulation_run_interpolate(mmd_simulation *simulation, double fraction)
+{
+    mmd_simulation_state *state = simulation->state;
+    for (size_t m = 0; m < simulation->member_count; m++)
+        mmd_pose_input_interpolate(&simulation->members[m].input, fraction);
+    for (int i = 0; i < 3; i++) {
+        double start = state->start_gravity[i], target = state->target_gravity[i];
+        state->gravity[i] = fraction >= 1 ? target : start + fraction * (target - start);
+    }
+    mmd_simulation_run_forget_bones(simulation);
+}
+
+/* That of the caller, or of the settings at a frame. */
+static void set_gravity(mmd_simulation *simulation, double frame)
+{
+    const mmd_simulation_state *state = simulation->state;
+    mmd_gravity changes = simulation->settings.gravity;
+    const double *constant = simulation->settings.world.gravity;
+    double gravity[3];
+    if (state->uses_input && state->has_gravity) {
+        changes.rows = NULL;
+        constant = state->gravity;
+    }
+    mmd_gravity_at(&changes, constant, frame, gravity);
+    mmd_world_set_gravity(simulation->world, gravity);
+}
+
 /* Begins the next step and returns its frame. */
 static double next_frame(mmd_simulation *simulation)
 {
@@ -429,11 +456,9 @@ static double next_frame(mmd_simulation *simulation)
                     state->input_start_accumulator;
     if (state->input_end_step > state->input_start_step) { /* else bodies settle */
         double fraction = (made - state->input_start_accumulator) / length;
-        for (size_t m = 0; m < simulation->member_count; m++)
-            mmd_pose_input_interpolate(&simulation->members[m].input, fraction);
+        mmd_simulation_run_interpolate(simulation, fraction);
         state->frame = state->input_start_frame +
                        fraction * (state->input_end_frame - state->input_start_frame);
-        mmd_simulation_run_forget_bones(simulation);
     }
     state->time_accumulator = 0;
     return state->frame;
@@ -451,10 +476,7 @@ void mmd_simulation_run_step(mmd_simulation *simulation)
     move_kinematic_bodies(simulation);
     for (size_t m = 0; m < simulation->member_count; m++)
         apply_impulse_morphs(simulation, &simulation->members[m]);
-    double gravity[3];
-    mmd_gravity_at(&simulation->settings.gravity, simulation->settings.world.gravity, frame,
-                   gravity);
-    mmd_world_set_gravity(simulation->world, gravity);
+    set_gravity(simulation, frame);
     mmd_world_advance(simulation->world);
     restart_diverged(simulation, frame);
     limit_stretch(simulation, frame);

@@ -26,6 +26,8 @@ typedef struct mmd_simulation_state {
     double input_start_frame, input_end_frame;
     double time_accumulator; /* steps from the last step to the present; 0 to 1 */
     double input_start_accumulator, input_end_accumulator;
+    uint64_t has_gravity; /* of the caller, in place of that of the settings; interpolated, too */
+    double gravity[3], start_gravity[3], target_gravity[3];
 } mmd_simulation_state;
 
 struct mmd_simulation {
@@ -80,6 +82,9 @@ mmd_pose_job mmd_simulation_run_pose_job(const mmd_simulation *simulation,
 /* Evaluates the bones before physics, unless that is done. */
 void mmd_simulation_run_pose_bones(mmd_simulation *simulation, mmd_simulation_member *member,
                                    double frame);
+
+/* Sets poses and gravity of the caller at a fraction, 0 to 1, of the interval. */
+void mmd_simulation_run_interpolate(mmd_simulation *simulation, double fraction);
 
 /* To be called when the bones of all members have to be evaluated again. */
 void mmd_simulation_run_forget_bones(mmd_simulation *simulation);

@@ -81,6 +81,9 @@ static bool is_valid_interval(const mmd_simulation *simulation)
            is_step(simulation, state->input_end_step) && is_frame(state->input_start_frame) &&
            is_frame(state->input_end_frame) && is_fraction(state->input_start_accumulator) &&
            is_fraction(state->input_end_accumulator) &&
+           mmd_gravity_check_vector(state->gravity, NULL) &&
+           mmd_gravity_check_vector(state->start_gravity, NULL) &&
+           mmd_gravity_check_vector(state->target_gravity, NULL) &&
            (state->input_end_step <= state->input_start_step ||
             state->input_start_step <= state->step);
 }

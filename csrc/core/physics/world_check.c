@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/numbers.h"
+#include "core/physics/gravity.h"
 
 #include <math.h>
 
@@ -82,10 +83,8 @@ static bool check_joint(const mmd_joint *joint, size_t index, size_t body_count,
 
 static bool check_settings(const mmd_world_settings *settings, mmd_error *err)
 {
-    for (int i = 0; i < 3; i++)
-        if (!(fabs(settings->gravity[i]) <= MMD_BODY_LIMIT))
-            return mmd_fail(err, MMD_E_ARGUMENT, "gravity: %g, expected at most 1e6",
-                            settings->gravity[i]);
+    if (!mmd_gravity_check_vector(settings->gravity, err))
+        return false;
     if (!(fabs(settings->ground_height) <= MMD_BODY_LIMIT))
         return mmd_fail(err, MMD_E_ARGUMENT, "ground: height %g, expected at most 1e6",
                         settings->ground_height);
