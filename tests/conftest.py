@@ -4,7 +4,9 @@
 A test that asks for `kernel`, `backend` or `model_path` runs once for each of them.
 """
 
+import itertools
 import signal
+import time
 from functools import partial
 
 import pytest
@@ -100,3 +102,25 @@ def on_ctrl_c():
     before = signal.getsignal(signal.SIGINT)
     yield partial(signal.signal, signal.SIGINT)
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def longest_wait():
+    """Calls a function and returns the longest time for which signals were not handled meanwhile:
+    processor time, because other programs do not count."""
+    before = signal.getsignal(signal.SIGALRM)
+
+    def measure(work):
+        times = []
+        signal.signal(signal.SIGALRM, lambda *_: times.append(time.process_time()))
+        signal.setitimer(signal.ITIMER_REAL, 1e-3, 1e-3)
+        try:
+            times.append(time.process_time())
+            work()
+            times.append(time.process_time())
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        return max(end - begin for begin, end in itertools.pairwise(times))
+
+    yield measure
+    signal.signal(signal.SIGALRM, before)

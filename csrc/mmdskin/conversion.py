@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     _Array = NDArray[Any]
 
+_BLOCK = 1 << 16  # numbers
 UNITS_PER_METER = 12.5  # a character of 20 units is 1.6 m tall
 
 
@@ -127,7 +128,17 @@ def _convert_array(values: Any, kind: str, system: _CoordinateSystem, back: bool
     if not any(shape[-len(last) :] == last for last in shapes):
         wanted = " or ".join(f"(…, {', '.join(map(str, last))})" for last in shapes)
         raise ValueError(f"{kind}: shape {shape}, expected {wanted}")
-    return function(values, system, back)
+    array = np.asarray(values)
+    rows = _BLOCK * len(array) // (array.size + 1) + 1
+    if rows >= len(array) or shape in shapes:
+        return function(array, system, back)
+    # by blocks that fit into caches, between which Python handles Ctrl-C
+    first = function(array[:rows], system, back)
+    out = np.empty((len(array), *first.shape[1:]), first.dtype)
+    out[:rows] = first
+    for row in range(rows, len(array), rows):
+        out[row : row + rows] = function(array[row : row + rows], system, back)
+    return out
 
 
 def _record(record: Any, kinds: dict[str, str], source: str, to: str) -> Any:

@@ -38,7 +38,7 @@ static float *final_weights(const mmd_model *model, const float *sliders)
     return weights;
 }
 
-enum { CHUNK_UVS = 1 << 22 };
+enum { CHUNK_UVS = 1 << 20 };
 
 typedef struct uvs_call {
     const mmd_model *model;

@@ -5,6 +5,7 @@ import ctypes
 import signal
 import threading
 import time
+from functools import partial
 
 import mmdskin
 import numpy as np
@@ -128,26 +129,24 @@ WAIT = 0.5
 
 
 LONG = pytest.mark.parametrize("work", [
-    lambda: mmdskin.Motion.from_locals(model(), *trembling(60_000, ("normal", 1)), threads=1),
-    lambda: mmdskin.Motion.from_camera(orbit(600_000, 0.02)),
+    partial(mmdskin.Motion.from_locals, model(), *trembling(60_000, ("normal", 1)), threads=1),
+    partial(mmdskin.Motion.from_camera, orbit(400_000, 0.02)),
 ], ids=["locals", "camera"])  # fmt: skip
 
 
 @LONG
+def test_a_fit_of_one_track_handles_signals_every_tenth_of_a_second(work, longest_wait):
+    assert longest_wait(work) < 0.1
+
+
+@LONG
 def test_ctrl_c_ends_a_fit_of_one_track(work, on_ctrl_c):
-    """Each takes seconds."""
-    pressed = []
-
-    def press(*_):
-        pressed.append(time.perf_counter())
-        raise KeyboardInterrupt
-
-    on_ctrl_c(press)
+    on_ctrl_c(signal.default_int_handler)
     threading.Timer(WAIT, signal.raise_signal, [signal.SIGINT]).start()
-    sent = time.perf_counter() + WAIT
+    began = time.process_time()
     with pytest.raises(KeyboardInterrupt):
         work()
-    assert pressed[0] - sent < 0.5  # a tenth of a second where this machine has nothing else to do
+    assert time.process_time() - began < WAIT + 0.1
 
 
 @LONG

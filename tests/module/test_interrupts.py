@@ -160,6 +160,27 @@ def test_ctrl_c_stops_the_sampling_of_tracks(motion, on_ctrl_c, track):
     assert succeeds_once(lambda: is_stopped(partial(getattr(motion, track), frames)))
 
 
+def test_long_calls_handle_signals_every_tenth_of_a_second(model, motion, longest_wait):
+    frames = np.linspace(0, 100, 10_000_000)
+    poses = model.pose(motion, np.linspace(0, 100, 20_000))
+    weights = np.zeros((3000, len(model.morphs)))
+    vertices = np.zeros((20_000, 1000, 3), "f4")
+    slow = {
+        name: waited
+        for name, work in {
+            "camera_at": partial(motion.camera_at, frames),
+            "light_at": partial(motion.light_at, frames),
+            "shadow_at": partial(motion.shadow_at, frames),
+            "transforms": partial(model.transforms, poses),
+            "locals_of": partial(model.locals_of, poses),
+            "uvs_at": partial(model.uvs_at, weights),
+            "convert": partial(mmdskin.convert, vertices, "positions", to="gltf"),
+        }.items()
+        if (waited := longest_wait(work)) > 0.1
+    }
+    assert not slow
+
+
 def test_ctrl_c_stops_the_computation_of_centers(on_ctrl_c):
     on_ctrl_c(signal.default_int_handler)
     r = np.random.default_rng(0)

@@ -41,13 +41,15 @@ static void find_angles(const double direction[3], const double up[3], const dou
         angles);
 }
 
-/* Samples (F,) of each channel: target x, y, z; rotation (F,3); distance; view angle. */
-static bool read_cameras(const mmd_camera_fit_job *job, double *columns, mmd_error *err)
+/* Samples (F,) of each channel: target x, y, z; rotation (F,3); distance; view angle. Reads frames
+   [first, end), after those before. */
+static bool read_cameras(const mmd_camera_fit_job *job, size_t first, size_t end, double *columns,
+                         mmd_error *err)
 {
     size_t n = job->frame_count;
     double *rotation = columns + ROTATION * n;
     const double none[3] = {0, 0, 0};
-    for (size_t f = 0; f < n; f++) {
+    for (size_t f = first; f < end; f++) {
         const mmd_camera *camera = &job->cameras[f];
         double direction[3], sum = camera->fov;
         for (int i = 0; i < 3; i++)
@@ -103,7 +105,8 @@ typedef struct camera_fit {
     const mmd_camera_fit_job *job;
     mmd_arena arena;
     mmd_key_fit_scratch scratch;
-    double *columns; /* NULL: not yet read */
+    double *columns; /* NULL: not yet allocated */
+    size_t read;     /* frames of the columns */
     mmd_key_fit_keys keys;
     bool done;
     mmd_motion *motion;
@@ -120,7 +123,15 @@ static bool set_up(camera_fit *fit, mmd_error *err)
         !mmd_key_fit_scratch_init(&fit->arena, tables, n, &fit->scratch))
         return mmd_fail_memory(err);
     fit->scratch.curve.grid_violation = MMD_CURVE_STEEP_GRID_VIOLATION;
-    return read_cameras(fit->job, fit->columns, err);
+    return true;
+}
+
+static bool read_more(camera_fit *fit, mmd_error *err)
+{
+    enum { CHUNK = 1 << 16 }; /* frames: about 10 ms */
+    size_t n = fit->job->frame_count, first = fit->read;
+    fit->read = n - first > CHUNK ? first + CHUNK : n;
+    return read_cameras(fit->job, first, fit->read, fit->columns, err);
 }
 
 /* A part of the fit: a task of one item. */
@@ -134,6 +145,8 @@ static bool continue_fit(void *arg, size_t worker, size_t first, size_t count, m
     (void)worker, (void)first, (void)count;
     if (!fit->columns && !set_up(fit, err))
         return false;
+    if (fit->read < n)
+        return read_more(fit, err);
     const double *columns = fit->columns;
     const mmd_key_fit_channel channels[CHANNELS] = {
         {MMD_CHANNEL_SCALARS, 1, columns, units},
