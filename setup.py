@@ -140,9 +140,9 @@ mmdskin = Extension(
 
 setup(
     ext_modules=[mmdskin],
-    packages=["mmdskin"],
+    packages=["mmdskin", "mmdskin.retargeting"],
     package_dir={"mmdskin": "csrc/mmdskin"},
-    package_data={"mmdskin": ["*.pyi", "py.typed"]},
+    package_data={"mmdskin": ["*.pyi", "py.typed"], "mmdskin.retargeting": ["*.txt"]},
     cmdclass={
         "build_ext": BuildModule,
         "embed_shaders": EmbedShaders,

@@ -16,3 +16,19 @@ from mmdskin.conversion import convert  # noqa: F401
 from mmdskin.frame_loop import frames  # noqa: F401
 from mmdskin.texture_files import load_textures  # noqa: F401
 from mmdskin.unknown_name import UnknownNameError  # noqa: F401
+
+_RETARGETING = ("Skeleton",)
+
+
+def __getattr__(name: str) -> object:
+    """What is loaded when it is first used."""
+    if name not in _RETARGETING:
+        raise AttributeError(f'module "mmdskin" has no attribute "{name}"')
+    from mmdskin import retargeting
+
+    value = globals()[name] = getattr(retargeting, name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_RETARGETING})

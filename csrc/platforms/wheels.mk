@@ -7,7 +7,7 @@ PLATFORMS := linux-x64 linux-arm64 windows-x64 macos-arm64 macos-x64
 # platform.
 TESTED ?= own
 
-MODULE_SOURCES := $(SOURCES) $(ELSEWHERE) $(HEADERS) $(wildcard csrc/mmdskin/*.py* csrc/mmdskin/py.typed csrc/licenses/* shaders/*) \
+MODULE_SOURCES := $(SOURCES) $(ELSEWHERE) $(HEADERS) $(wildcard csrc/mmdskin/*.py* csrc/mmdskin/py.typed csrc/mmdskin/*/*.py csrc/mmdskin/*/*.txt csrc/licenses/* shaders/*) \
 	$(wildcard csrc/platforms/*.py) csrc/platforms/flags.mk setup.py pyproject.toml README.md LICENSE
 CROSS_BIN := build/cross/venv/bin
 WHEELS := $(PLATFORMS:%=build/wheels/%.ready)

@@ -150,3 +150,26 @@ const char mmd_py_model_locals_of_doc[] =
     "    it.\n"
     "Scale and shear are lost: the rotation is that of the polar decomposition.\n\n"
     "Raises ValueError for matrices that are not finite. Formula: core/fit/inverse_pose.c.";
+
+PyObject *mmd_py_model_locals_at(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"motion", "frame", "threads", NULL};
+    PyObject *motion, *frame, *threads = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$O:locals_at", names, &motion, &frame,
+                                     &threads))
+        return NULL;
+    PyObject *given = PyTuple_Pack(2, motion, frame);
+    PyObject *options = Py_BuildValue("{sOsO}", "ik", Py_False, "threads", threads);
+    PyObject *pose = given && options ? mmd_py_model_pose(self, given, options) : NULL;
+    PyObject *locals = pose ? mmd_py_model_locals_of(self, pose) : NULL;
+    Py_XDECREF(pose);
+    Py_XDECREF(options);
+    Py_XDECREF(given);
+    return locals;
+}
+
+const char mmd_py_model_locals_at_doc[] =
+    "locals_at($self, motion, frame, *, threads=None)\n--\n\n"
+    "The local values that a motion gives to the bones, before IK: locals_of(pose(motion, frame,\n"
+    "ik=False)). A tuple of translations (B,3) or (F,B,3) in model units and unit quaternions\n"
+    "x y z w (B,4) or (F,B,4), float32. Raises what pose() raises.";

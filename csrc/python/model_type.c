@@ -358,6 +358,7 @@ static PyMethodDef model_methods[] = {
     {"sliders", mmd_py_model_sliders, METH_O, mmd_py_model_sliders_doc},
     {"pose", WITH_KEYWORDS(mmd_py_model_pose), mmd_py_model_pose_doc},
     {"locals_of", mmd_py_model_locals_of, METH_O, mmd_py_model_locals_of_doc},
+    {"locals_at", WITH_KEYWORDS(mmd_py_model_locals_at), mmd_py_model_locals_at_doc},
     {"pose_from", WITH_KEYWORDS(mmd_py_model_pose_from), mmd_py_model_pose_from_doc},
     {"joint_positions", mmd_py_model_joint_positions, METH_O, mmd_py_model_joint_positions_doc},
     {"transforms", WITH_KEYWORDS(mmd_py_model_transforms), mmd_py_model_transforms_doc},
@@ -500,6 +501,12 @@ static PyObject *get_centers(PyObject *self, void *unused)
     return mmd_py_mesh_cache_centers(self, &model->mesh_cache);
 }
 
+static PyObject *get_skeleton(PyObject *self, void *unused)
+{
+    (void)unused;
+    return mmd_py_object_call("mmdskin.retargeting.skeleton", "of_model", "(O)", self);
+}
+
 /* clang-format off */
 #define TEXT(name, doc) {#name, get_text, NULL, doc, (void *)offsetof(mmd_model, name)}
 #define TUPLE(name, index, doc) {#name, get_tuple, NULL, doc, (void *)(size_t)index}
@@ -546,6 +553,10 @@ static PyGetSetDef model_members[] = {
     TUPLE(display_frames, DISPLAY_FRAMES, "Named tuple of DisplayFrame."),
     TUPLE(rigid_bodies, RIGID_BODIES, "Named tuple of RigidBody."),
     TUPLE(joints, JOINTS, "Named tuple of Joint."),
+    {"skeleton", get_skeleton, NULL,
+     "Skeleton: the bones for retarget(), made at each access. Its slots are the bones that\n"
+     "motions key (足, ひざ, 足首); retarget() also reads the D bones and the twist bones.",
+     NULL},
     {0}};
 
 static const char model_doc[] =

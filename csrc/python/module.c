@@ -48,19 +48,35 @@ void mmd_py_object_free(PyObject *self)
     Py_DECREF(type);
 }
 
+/* Takes over the arguments, which may be NULL with an exception. */
+static PyObject *call(const char *module, const char *function, PyObject *arguments,
+                      PyObject *kwargs)
+{
+    PyObject *imported = arguments ? PyImport_ImportModule(module) : NULL;
+    PyObject *called = imported ? PyObject_GetAttrString(imported, function) : NULL;
+    PyObject *result = called ? PyObject_Call(called, arguments, kwargs) : NULL;
+    Py_XDECREF(called);
+    Py_XDECREF(imported);
+    Py_XDECREF(arguments);
+    return result;
+}
+
 PyObject *mmd_py_object_call(const char *module, const char *function, const char *format, ...)
 {
     va_list items;
     va_start(items, format);
     PyObject *arguments = Py_VaBuildValue(format, items);
     va_end(items);
-    PyObject *imported = arguments ? PyImport_ImportModule(module) : NULL;
-    PyObject *called = imported ? PyObject_GetAttrString(imported, function) : NULL;
-    PyObject *result = called ? PyObject_Call(called, arguments, NULL) : NULL;
-    Py_XDECREF(called);
-    Py_XDECREF(imported);
-    Py_XDECREF(arguments);
-    return result;
+    return call(module, function, arguments, NULL);
+}
+
+PyObject *mmd_py_object_forward(const char *module, const char *function, PyObject *self,
+                                PyObject *args, PyObject *kwargs)
+{
+    PyObject *first = PyTuple_Pack(1, self);
+    PyObject *arguments = first ? PySequence_Concat(first, args) : NULL;
+    Py_XDECREF(first);
+    return call(module, function, arguments, kwargs);
 }
 
 static const char backends_doc[] =

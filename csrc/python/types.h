@@ -22,6 +22,9 @@ void mmd_py_object_free(PyObject *self);
 /* Calls a function of one of the package's modules in Python, with a tuple that the format makes:
    "(Os)". */
 PyObject *mmd_py_object_call(const char *module, const char *function, const char *format, ...);
+/* A method that is written in Python: calls such a function with `self` and all arguments. */
+PyObject *mmd_py_object_forward(const char *module, const char *function, PyObject *self,
+                                PyObject *args, PyObject *kwargs);
 #define MMD_PY_FILE_IO "mmdskin.file_io"
 #define MMD_PY_NOTEBOOK "mmdskin.notebook"
 

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: MIT
+"""Skeleton: the bones of a rig, and which of them is which part of a human."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mmdskin.retargeting.body_check import doubts_of
+from mmdskin.retargeting.name_map import by_names
+from mmdskin.retargeting.rotations import nearest, transpose
+from mmdskin.retargeting.shape_map import by_shape
+from mmdskin.retargeting.slots import PHALANGES, REQUIRED, SIDES, SLOTS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    import mmdskin
+
+_SPINE_SLOTS = ("spine", "chest", "upperChest")  # of VRM: the spine is found by structure
+_LEGS = ("leftUpperLeg", "rightUpperLeg")
+_RIGID = 1e-5  # how far from a rotation a matrix may be before it is made one
+
+
+class Tree:
+    """Parents of bones in any order: parents first, depths, descendants."""
+
+    def __init__(self, names: Sequence[str], parents: NDArray[np.int64]) -> None:
+        children: list[list[int]] = [[] for _ in names]
+        roots: list[int] = []
+        for bone, parent in enumerate(parents.tolist()):
+            (roots if parent < 0 else children[parent]).append(bone)
+        order = []  # depth first: descendants follow their ancestor without a gap
+        todo = roots[::-1]
+        while todo:
+            order.append(todo.pop())
+            todo += children[order[-1]][::-1]
+        if len(order) < len(names):
+            lost = min(set(range(len(names))) - set(order))
+            raise ValueError(f'parents: bone {lost} "{names[lost]}" is in or below a cycle')
+        self.children, self.order = children, order
+        self.depth, self.size = [0] * len(names), [1] * len(names)
+        self._parents = parents.tolist()
+        self._entered = [0] * len(names)
+        for place, bone in enumerate(order):
+            self._entered[bone] = place
+            if self._parents[bone] >= 0:
+                self.depth[bone] = self.depth[self._parents[bone]] + 1
+        for bone in reversed(order):
+            if self._parents[bone] >= 0:
+                self.size[self._parents[bone]] += self.size[bone]
+
+    def is_above(self, bone: int, other: int) -> bool:
+        """Whether a bone is another one's ancestor (not itself)."""
+        return 0 < self._entered[other] - self._entered[bone] < self.size[bone]
+
+    def chain(self, bone: int) -> list[int]:
+        """A bone and its ancestors, up to the root."""
+        found = []
+        while bone >= 0:
+            found.append(bone)
+            bone = self._parents[bone]
+        return found
+
+    def common(self, *bones: int) -> list[int]:
+        """The bones that are above all these or one of them, the lowest first."""
+        chains = [self.chain(bone) for bone in bones]
+        return [bone for bone in chains[0] if all(bone in chain for chain in chains)]
+
+
+class Skeleton:
+    """The bones of a rig, and which of them is which part of a human. Immutable.
+
+        skeleton = mmdskin.Skeleton(names, parents, rest)
+        skeleton.human["leftHand"], skeleton.notes
+
+    names: B strings. parents: (B,) indices, -1 for roots, in any order. rest: (B,4,4) world matrices
+    of the bones at rest in MMD's axes and units (convert() brings those of other programs); scale in
+    them is dropped. human: slot -> name or index of a bone; None: no bone. What it does not name is
+    found by names, then by the shape of the tree. reference: (B,4,4), the pose that stands for "at
+    rest", if that is not `rest`: standing, limbs straight; None: retarget() takes the rest pose if
+    it stands, else the best frame.
+
+    human: {slot: bone}. Slots are VRM 1.0's: hips, neck, head, jaw, and with left or right before
+    them Shoulder, UpperArm, LowerArm, Hand, UpperLeg, LowerLeg, Foot, Toes, Eye, and Thumb, Index,
+    Middle, Ring, Little, each with Proximal, Intermediate and Distal. spine: the bones between the
+    hips and the neck, whatever their names. doubts: {slot: why it is doubtful or has no bone}. notes:
+    the same as texts, and how the map was made.
+
+    Raises ValueError for shapes that do not fit, indices out of range, cycles of parents, numbers
+    that are not finite, and slots or bones that do not exist.
+    """
+
+    names: tuple[str, ...]
+    parents: NDArray[np.int64]
+    rest: NDArray[np.float64]
+    human: Mapping[str, int]
+    spine: tuple[int, ...]
+    doubts: Mapping[str, str]
+    notes: tuple[str, ...]
+    reference: NDArray[np.float64] | None
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        parents: ArrayLike,
+        rest: ArrayLike,
+        *,
+        human: Mapping[str, str | int | None] | None = None,
+        reference: ArrayLike | None = None,
+    ) -> None:
+        self.names = _names(names)
+        self.parents = _parents(parents, self.names)
+        self.rest = matrices(rest, "rest", self.names)
+        self.reference = None if reference is None else matrices(reference, "reference", self.names)
+        self.tree = Tree(self.names, self.parents)
+        self._given = self._bones_of(human or {})
+        found, special = by_names(self)
+        self.doubles, self.twists, self.roots = (special[k] for k in ("double", "twist", "root"))
+        self._map(found)
+
+    def replace(
+        self,
+        *,
+        human: Mapping[str, str | int | None] | None = None,
+        reference: ArrayLike | None = None,
+    ) -> Skeleton:
+        """A Skeleton with other slots or another reference.
+
+        human: slots that change, as in Skeleton(); None frees a slot. reference: (B,4,4) world
+        matrices. Raises ValueError as Skeleton() does.
+        """
+        return Skeleton(
+            self.names,
+            self.parents,
+            self.rest,
+            human={**self._given, **self._bones_of(human or {})},
+            reference=self.reference if reference is None else reference,
+        )
+
+    def __repr__(self) -> str:
+        return f"<Skeleton of {len(self.names)} bones, {len(self.human)} slots>"
+
+    def _bones_of(self, human: Mapping[str, str | int | None]) -> dict[str, int | None]:
+        """Checks slots that a user gave; VRM 1.0's thumbs are MMD's, one joint on."""
+        human = {slot: bone for slot, bone in human.items() if slot not in _SPINE_SLOTS}
+        for side in SIDES:
+            if side + "ThumbMetacarpal" in human:
+                joints = [human.pop(f"{side}Thumb{p}", None) for p in ("Metacarpal", *PHALANGES)]
+                joints = [bone for bone in joints if bone is not None]
+                human |= dict(zip((f"{side}Thumb{p}" for p in PHALANGES), joints, strict=False))
+        found: dict[str, int | None] = {}
+        for slot, bone in human.items():
+            if slot not in SLOTS:
+                raise ValueError(f'human: no slot is named "{slot}"')
+            if isinstance(bone, str):
+                if self.names.count(bone) != 1:
+                    what = "two bones are" if bone in self.names else "no bone is"
+                    raise ValueError(f'human["{slot}"]: {what} named "{bone}"')
+                found[slot] = self.names.index(bone)
+            elif bone is None:
+                found[slot] = None
+            else:
+                if not 0 <= bone < len(self.names):
+                    raise ValueError(f'human["{slot}"]: bone {bone} of {len(self.names)}')
+                found[slot] = int(bone)
+        return found
+
+    def _map(self, named: dict[str, int]) -> None:
+        human: dict[str, int] = {}
+        how = []
+
+        def add(source: str, slots: Mapping[str, int | None], tell: bool = False) -> None:
+            new = {
+                slot: bone
+                for slot, bone in slots.items()
+                if bone is not None and slot not in human and bone not in human.values()
+                if slots is self._given or slot not in self._given
+            }
+            human.update(new)
+            if new:
+                how.append(f"mapped {source}" + (": " + ", ".join(new) if tell else ""))
+
+        add("as given", self._given)
+        add("by names", named)
+        legs = [human[slot] for slot in _LEGS if slot in human]
+        if len(legs) == 2 and self._given.get("hips") is None:
+            above = [bone for bone in self.tree.common(*legs) if bone not in legs]
+            if above and human.get("hips") not in above:
+                human["hips"] = above[0]
+        if any(slot not in human and slot not in self._given for slot in REQUIRED):
+            add("by the shape of the tree", by_shape(self), tell=True)
+        self.human = MappingProxyType({slot: human[slot] for slot in SLOTS if slot in human})
+        self.spine = self._find_spine()
+        self.doubts = MappingProxyType(doubts_of(self))
+        self.notes = (*how, *(f"{slot}: {reason}" for slot, reason in self.doubts.items()))
+
+    def _find_spine(self) -> tuple[int, ...]:
+        top = self.human.get("neck", self.human.get("head"))
+        legs = [self.human[slot] for slot in _LEGS if slot in self.human]
+        if top is None or len(legs) < 2:
+            return ()
+        body = set(self.tree.common(*legs))
+        return tuple(bone for bone in self.tree.chain(top)[:0:-1] if bone not in body)
+
+
+def of_model(model: mmdskin.Model) -> Skeleton:
+    """Model.skeleton: at rest no bone of a model is turned."""
+    rest = np.tile(np.eye(4), (len(model.bones), 1, 1))
+    for matrix, bone in zip(rest, model.bones, strict=True):
+        matrix[:3, 3] = bone.position
+    return Skeleton([bone.name for bone in model.bones], [b.parent for b in model.bones], rest)
+
+
+def matrices(values: ArrayLike, name: str, names: Sequence[str]) -> NDArray[np.float64]:
+    """World matrices (B,4,4), or (F,B,4,4), checked, without scale; read-only copies."""
+    try:
+        array = np.array(values, float)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name}: expected matrices (B,4,4), not {type(values)!r}") from None
+    if array.ndim not in (3, 4) or array.shape[-3:] != (len(names), 4, 4):
+        raise ValueError(f"{name}: shape {array.shape}, expected (…,{len(names)},4,4)")
+    bad = np.argwhere(~np.isfinite(array[..., :3, :]).all((-1, -2)))
+    if len(bad):
+        frame = f"frame {bad[0][0]}, " if array.ndim == 4 else ""
+        at = bad[0][-1]
+        raise ValueError(f'{name}: {frame}bone {at} "{names[at]}" is not finite')
+    turned = array[..., :3, :3]
+    off = np.abs(transpose(turned) @ turned - np.eye(3)).max((-1, -2), initial=0) > _RIGID
+    off |= np.linalg.det(turned) < 0
+    turned[off] = nearest(turned[off])
+    array[..., 3, :] = 0, 0, 0, 1
+    array.flags.writeable = False
+    return array
+
+
+def _names(names: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise TypeError("names: expected a sequence of str, not one str")
+    found = tuple(names)
+    for i, name in enumerate(found):
+        if not isinstance(name, str):
+            raise TypeError(f"names[{i}]: expected a str, not {type(name)!r}")
+    return found
+
+
+def _parents(parents: ArrayLike, names: Sequence[str]) -> NDArray[np.int64]:
+    array: NDArray[Any] = np.array(parents)
+    if array.shape != (len(names),) or (array.size and array.dtype.kind not in "iu"):
+        raise ValueError(
+            f"parents: {array.dtype} of shape {array.shape}, expected integers ({len(names)},)"
+        )
+    array = array.astype(np.int64)
+    bad = np.flatnonzero((array < -1) | (array >= len(names)))
+    if len(bad):
+        raise ValueError(f"parents[{bad[0]}]: {array[bad[0]]} of {len(names)} bones")
+    array.flags.writeable = False
+    return array
