@@ -113,7 +113,8 @@ def _pose(
         display.pose.bones.foreach_set("matrix_basis", still.ravel())
         return True
     ready = _prepared(display, bones, playback.shared(armature, settings, bones=of_model))
-    shown = pose_source.shown(ready.opened, armature, _key_values(ready, display), frame)
+    keys = _key_values(ready, display)
+    shown = pose_source.shown(ready.opened, armature, keys, frame, depsgraph)
     display.pose.bones.foreach_set("matrix_basis", _basis(ready, shown).ravel())
     return True
 

@@ -60,7 +60,7 @@ def record(members: Sequence[Member], start: float) -> "mmdskin.Physics":
     first = members[0]
     for other in members[1:]:
         for name in first.physics._fields:
-            if name in {"start", "group"}:
+            if name in {"start", "live", "group"}:
                 continue
             if getattr(first.physics, name) != getattr(other.physics, name):
                 settings = first.model.armature.mmdskin

@@ -16,7 +16,7 @@ from ..blender import actions, blender_versions, registration
 from ..blender.translations import Sentence
 from ..blender.user_error import UserError
 from ..pose.ik_source import Local, Solver
-from . import cache, fingerprint, key_inputs
+from . import cache, fingerprint, key_inputs, live
 
 _NEAR = 1e-4  # tolerance, in file units and for quaternions
 _ON_PLACE = 1e-3  # fraction of a sample
@@ -34,11 +34,11 @@ def with_physics(solver: Solver, armature: bpy.types.Object, strict: bool = Fals
 
 
 class _Playing:
-    """Called by a Solver with each solved pose: writes the simulated bones to it, or stores why not."""
+    """Poses for a Solver: with the simulated bones, else stores why not, and moves them live."""
 
     def __init__(self, solver: Solver, armature: bpy.types.Object, strict: bool) -> None:
         self._solver, self._armature, self._strict = solver, armature.original, strict
-        self._name = armature.name
+        self._name, self._full_name = armature.name, armature.original.name_full
         self._cache, self._missing = cache.read_for(armature)
         self._inputs = key_inputs.Inputs(solver, key_inputs.moved_bones(solver.rig.pmx))
         # The state, its number of changes, and the problem at that time.
@@ -48,7 +48,9 @@ class _Playing:
             state.name, state.mixing = armature.name, _mixing(self._armature)
             state.grouped = bool(solver.settings.physics and solver.settings.physics.group)
 
-    def __call__(self, matrices: np.ndarray, local: Local, frame: float) -> None:
+    def __call__(
+        self, local: Local, frame: float, depsgraph: bpy.types.Depsgraph | None
+    ) -> np.ndarray:
         problem = self._changed() or self._differs(local, frame)
         if problem and self._strict:
             raise UserError(
@@ -56,16 +58,28 @@ class _Playing:
                 name=self._name,
                 reason=problem,
             )
-        if problem:
-            cache.state_of(self._armature).problem = problem
-            return
-        cache.state_of(self._armature).problem = ""
-        if len(self._cache.bones):
+        cache.state_of(self._armature).problem = problem
+        moving = self._live(depsgraph)
+        if problem and moving is not None:
+            return moving.shown(self._solver, local, frame, depsgraph.scene)
+        matrices = self._solver.solved(local)
+        if not problem and len(self._cache.bones):
             matrices[self._cache.bones] = cache.matrices_at(self._cache, np.array([frame]))[0]
+        if moving is not None:
+            moving.follow(matrices, local, frame)
+        return matrices
 
-    @property
-    def changes(self) -> int:
-        return cache.state_of(self._armature).changes
+    def version(self, depsgraph: bpy.types.Depsgraph | None) -> tuple[int, ...]:
+        moving = self._live(depsgraph)
+        changes = cache.state_of(self._armature).changes
+        return (changes, moving.ticks) if moving is not None else (changes,)
+
+    def _live(self, depsgraph: bpy.types.Depsgraph | None) -> live.Live | None:
+        """What moves the bones where no simulation does: only in the viewport."""
+        physics = self._solver.settings.physics
+        if not physics.live or depsgraph is None or depsgraph.mode != "VIEWPORT":
+            return None
+        return live.of(self._full_name, depsgraph.scene.name_full)
 
     def _changed(self) -> object:
         """The problem of the cache at any frame, checked again when keys have changed."""

@@ -37,17 +37,21 @@ class Local(NamedTuple):
     weights: np.ndarray  # (M,) float32
     ik: np.ndarray  # (B,) bool: whether the IK of each bone is on
     physics: np.ndarray  # (B,) bool: whether rigid bodies move the bone, else they follow it
+    gravity: np.ndarray | None = None  # (3,) float64, if it has keyframes
 
 
 class Finish(Protocol):
-    """Changes solved poses; gets the matrices (B, 4, 4) in the file's space to write to, what they
-    were solved from, and the frame."""
+    """Poses a model: (B, 4, 4) matrices in the file's space, from a Local and the frame.
 
-    def __call__(self, matrices: np.ndarray, local: Local, frame: float) -> None: ...
+    `depsgraph`: of the evaluation that shows the pose; None for others.
+    """
 
-    @property
-    def changes(self) -> int:
-        """Incremented when the same input may have another result."""
+    def __call__(
+        self, local: Local, frame: float, depsgraph: bpy.types.Depsgraph | None
+    ) -> np.ndarray: ...
+
+    def version(self, depsgraph: bpy.types.Depsgraph | None) -> Any:
+        """Another one when the same input may have another result."""
         ...
 
 
@@ -58,6 +62,7 @@ class _Input(NamedTuple):
     weights: dict[int, float]  # of some morphs, by index; 0 for the others
     ik: list[bool]  # of the bones with a switch
     physics: list[bool]  # of the bones that rigid bodies may move; () for all
+    gravity: tuple[float, ...]  # along Blender's axes, if it has keyframes
 
 
 def settings_of(
@@ -110,7 +115,7 @@ class Solver:
         self.settings = settings
         self.rig = rig = model_file.rig(armature, settings.model_path)
         self._finish: Finish | None = None
-        self._last: tuple[tuple, np.ndarray] | None = None  # input and result of `shown`
+        self._last: dict[str, tuple[tuple, np.ndarray]] = {}  # by mode: input and result of `shown`
         self.placement = file_pose.Placement(rig, armature)
         self._names = [bone.name for bone in armature.pose.bones if bone.name in rig.bones]
         self._numbers = np.array([rig.bones[name] for name in self._names], np.intp)
@@ -135,6 +140,8 @@ class Solver:
         }
         moved = physics_settings.moved_bones(rig.pmx)
         self._moved = [name for name in self._names if rig.bones[name] in moved]
+        keyed = settings.physics and settings.physics.gravity
+        self._has_gravity = isinstance(keyed, gravity_keys.Rows)
         # Sliders: custom properties of the armature, shape keys.
         self._properties = sliders.names(armature.original)
         self._keys = model_file.morph_keys(armature)
@@ -147,7 +154,7 @@ class Solver:
     def with_finish(self, finish: Finish) -> "Solver":
         """A copy that passes each solved pose to `finish`."""
         other = copy.copy(self)
-        other._finish, other._last = finish, None
+        other._finish, other._last = finish, {}
         return other
 
     @property
@@ -189,7 +196,11 @@ class Solver:
         return self.placement.matrices(self.shown(armature, keys, frame)[None], bones)[0]
 
     def shown(
-        self, armature: bpy.types.Object, keys: Mapping[str, float], frame: float = 0.0
+        self,
+        armature: bpy.types.Object,
+        keys: Mapping[str, float],
+        frame: float = 0.0,
+        depsgraph: bpy.types.Depsgraph | None = None,
     ) -> np.ndarray:
         """(B, 4, 4) float32 as `posed`, read-only, with the arguments of `matrices`.
 
@@ -198,21 +209,27 @@ class Solver:
         found = self._input(armature, keys, self._acting_morphs, let_go=self._finish is not None)
         state: tuple = found.basis.tobytes(), *found[1:]
         if self._finish is not None:
-            state += (self._finish.changes, frame)
-        last = self._last
+            state += (self._finish.version(depsgraph), frame)
+        mode = depsgraph.mode if depsgraph else ""
+        last = self._last.get(mode)
         if last is not None and last[0] == state:
             return last[1]
-        posed = self.posed(self._local(found), frame)
+        posed = self.posed(self._local(found), frame, depsgraph)
         posed.flags.writeable = False
-        self._last = state, posed
+        self._last[mode] = state, posed
         return posed
 
-    def posed(self, local: Local, frame: float = 0.0) -> np.ndarray:
+    def posed(
+        self, local: Local, frame: float = 0.0, depsgraph: bpy.types.Depsgraph | None = None
+    ) -> np.ndarray:
         """(B, 4, 4) float32 from rest to pose of all bones, in the file's space."""
-        posed = self.rig.pmx.pose_from(*local[:3], ik=local.ik).bone_matrices
         if self._finish is not None:
-            self._finish(posed, local, frame)
-        return posed
+            return self._finish(local, frame, depsgraph)
+        return self.solved(local)
+
+    def solved(self, local: Local) -> np.ndarray:
+        """As `posed`, without physics."""
+        return self.rig.pmx.pose_from(*local[:3], ik=local.ik).bone_matrices
 
     def local(self, armature: bpy.types.Object, keys: Mapping[str, float]) -> Local:
         """The input values from an evaluated armature object and shape key values."""
@@ -230,7 +247,10 @@ class Solver:
         bones = armature.pose.bones
         weights = self._weights(armature, keys, morphs)
         physics = self._let_go(bones) if let_go else []
-        return _Input(_read(bones, "matrix_basis"), weights, self._switched(bones), physics)
+        gravity = tuple(armature.mmdskin.physics_gravity) if self._has_gravity else ()
+        return _Input(
+            _read(bones, "matrix_basis"), weights, self._switched(bones), physics, gravity
+        )
 
     def _local(self, found: _Input) -> Local:
         weights = np.zeros(len(self.rig.pmx.morphs), np.float32)
@@ -240,7 +260,8 @@ class Solver:
         ik[[self.rig.bones[name] for name in self._switches]] = found.ik
         if found.physics:
             physics[[self.rig.bones[name] for name in self._moved]] = found.physics
-        return Local(*self._channels(found.basis[self._places]), weights, ik, physics)
+        gravity = np.array(found.gravity)[[0, 2, 1]] if found.gravity else None
+        return Local(*self._channels(found.basis[self._places]), weights, ik, physics, gravity)
 
     def _channels(self, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Local translations (B, 3) and rotations (B, 4) x y z w, of the file's bones and axes."""

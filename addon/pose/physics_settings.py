@@ -29,6 +29,7 @@ MORE = (
     "physics_iterations",
     "physics_teleport",
 )
+LIVE = "physics_live"  # of models only
 
 
 class Member(NamedTuple):
@@ -49,12 +50,13 @@ class Settings(NamedTuple):
     gravity: tuple[float, ...] | gravity_keys.Rows = (0.0, 0.0, -98.0)
     iterations: int = 10
     teleport: float = 0.0
+    live: bool = False  # whether hair moves while the model is posed
     group: tuple[Member, ...] = ()  # all members, if there are several
 
     @property
     def own(self) -> tuple:
-        """All but the group."""
-        return self[:-1]
+        """What a simulation of the model alone depends on."""
+        return self[:-2]
 
     def record(self) -> "mmdskin.Physics":
         keyed = isinstance(self.gravity, gravity_keys.Rows)
@@ -96,7 +98,7 @@ def settings_of(
     if not overrides.get(PROPERTIES[0], getattr(owner, PROPERTIES[0])):
         return None
     fields = (overrides.get(name, getattr(owner, name)) for name in PROPERTIES[1:])
-    return Settings(*fields)._replace(**_more_of(owner, timing))
+    return Settings(*fields)._replace(live=getattr(owner, LIVE), **_more_of(owner, timing))
 
 
 def of_import(owner: Any, options: Any, start: int, timing: gravity_keys.Timing) -> Settings:

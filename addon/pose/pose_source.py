@@ -130,7 +130,11 @@ def load(armature: bpy.types.Object, settings: Settings) -> Opened:
 
 
 def shown(
-    opened: Opened, armature: bpy.types.Object, keys: Mapping[str, float], frame: float
+    opened: Opened,
+    armature: bpy.types.Object,
+    keys: Mapping[str, float],
+    frame: float,
+    depsgraph: bpy.types.Depsgraph,
 ) -> np.ndarray:
     """(B, 4, 4) float32, read-only, from rest to pose of the file's bones, in the file's space.
 
@@ -138,7 +142,7 @@ def shown(
     animation.
     """
     if isinstance(opened, ik_source.Solver):
-        return opened.shown(armature, keys, frame)
+        return opened.shown(armature, keys, frame, depsgraph)
     return opened.shown(frame)
 
 

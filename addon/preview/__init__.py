@@ -10,13 +10,13 @@ evaluates bones and keys before the call.
 
 A mesh is live if it has driver, attribute and modifier; there is no other state. Users call
 `operators` or set the property, `override` to pose a linked model, and `single_user` for linked
-duplicates. `switch` adds and removes the three parts, the driver calls `tick`, and `handlers` keep
-the driver working.
+duplicates. `switch` adds and removes the three parts, the driver calls `tick`, `handlers` keep
+the driver working, and `live_timer` calls it while live physics moves something.
 """
 
-from . import handlers, operators, override, single_user
+from . import handlers, live_timer, operators, override, single_user
 
-_parts = (operators, override, single_user, handlers)
+_parts = (operators, override, single_user, handlers, live_timer)
 
 
 def register() -> None:

@@ -44,7 +44,7 @@ def is_on(armature: bpy.types.Object) -> bool:
     Checks only the few meshes with a driver: a scene may have thousands of objects.
     """
     for mesh in live_meshes():
-        above, obj = (_target(driver_of(mesh), name) for name in ("armature", "object"))
+        above, obj = followed(mesh)
         if above == armature and obj is not None and obj.data == mesh and is_live(obj):
             return True
     return False
@@ -257,6 +257,12 @@ def driver_of(mesh: bpy.types.ID) -> bpy.types.FCurve | None:
 
 def live_meshes() -> list[bpy.types.Mesh]:
     return [mesh for mesh in bpy.data.meshes if driver_of(mesh) is not None]
+
+
+def followed(mesh: bpy.types.Mesh) -> "tuple[Any, Any]":
+    """The armature and mesh objects of the driver of a live mesh, None if they were removed."""
+    curve: Any = driver_of(mesh)
+    return _target(curve, "armature"), _target(curve, "object")
 
 
 def _is_linked(obj: bpy.types.Object) -> bool:

@@ -208,7 +208,7 @@ def _show(
         return False
     memory = ready.memory.of(attribute) if ready.skinner.fills_buffers else None
     buffers = ready.buffers if memory is None else [memory]
-    matrices, values = _input(ready, mesh, armature, obj, pinned, frame)
+    matrices, values = _input(ready, mesh, armature, obj, pinned, frame, depsgraph)
     positions, normals = ready.skinner.positions_and_normals(matrices, values, chosen, buffers)
     positions += _NOT_ZERO  # all of them: that is one loop without gaps
     if memory is None:
@@ -317,6 +317,7 @@ def _input(
     obj: bpy.types.Object,
     pinned: str | None,
     frame: float | None,
+    depsgraph: bpy.types.Depsgraph,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Matrices in mesh space and values of the shape keys."""
     keys, opened = ready.skinner.keys, ready.opened
@@ -333,7 +334,7 @@ def _input(
     sliders = dict(zip(keys, values, strict=True))
     if ready.acting:
         sliders = ik_source.of_all_meshes([sliders.items(), *_of_other_meshes(mesh, ready.acting)])
-    shown = pose_source.shown(opened, armature, sliders, frame or 0.0)
+    shown = pose_source.shown(opened, armature, sliders, frame or 0.0, depsgraph)
     in_armature = opened.placement.matrices(shown[None], ready.skinner.bones)[0]
     if isinstance(opened, motion_source.Motion) and pinned is None:
         known = opened.known_keys(keys)

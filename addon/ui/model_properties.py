@@ -124,6 +124,14 @@ class MMDSKIN_PG_model(
         description="Show gravity and other settings that few models need",
         **_SETTING,
     )
+    physics_live: BoolProperty(
+        name="Live Physics",
+        description="Move hair and clothes while you pose and play, as in MMD. Renders use the"
+        " simulation",
+        default=False,
+        update=_motion_changed,
+        **_SETTING,
+    )
     physics_group: StringProperty(
         name="Simulate Together",
         description="Models with the same name here collide with each other, so that hands move each"

@@ -385,6 +385,7 @@ def _pose_source(
     shown = properties.shown_of_pose(settings, scene)
     _settings(layout, settings, shown, width)
     if "physics" in shown and settings.physics:
+        layout.prop(settings, physics_settings.LIVE)
         _more_physics(layout, settings, width)
         others = ", ".join(_simulated_with(armature, scene))
         if others:

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Hair and clothes that move while a model is posed: a simulation beside the scene, for the session.
+
+It steps inside the evaluation that shows it, with that evaluation's pose, so hair never lags behind the
+head. A timer (`preview.live_timer`) only tells that time has passed. Renders never see it.
+"""
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import bpy
+import numpy as np
+from bpy.app.handlers import persistent
+
+from ..blender import native, playhead, registration
+from ..blender.user_error import UserError
+from ..pose import gravity_keys, physics_settings
+from ..pose.ik_source import Local, Solver
+
+if TYPE_CHECKING:
+    import mmdskin
+
+RATE = 60  # ticks per second, at most
+CALM = 4.0  # seconds after the last change of the pose: every swing has ended by 3.5
+_MOST = 0.25  # seconds of wall clock that one evaluation may step; the rest is dropped
+_FORWARD = 0.5  # seconds by which the playhead may move on and be followed by the animation's time
+_FAR = 2.0  # seconds: the playhead jumps farther than this only to settle
+_JUMP = 10.0  # file units by which all kinematic bodies move at once only to settle
+_STRETCHED = 10.0  # file units by which a joint may exceed its limits, for a second
+_MANY_BODIES = 100  # from here on, a step is timed
+_TOO_MANY_BODIES = 3000
+_STEP = 0.008  # seconds that a step may take
+_SETTLING = 0.03  # seconds that settling may take, but on the first frame
+
+clock = time.perf_counter
+_lives: dict[
+    tuple[str, str], "Live"
+] = {}  # by names of armature object and scene: undo makes new ones
+_running = False  # whether the timer ticks
+
+
+def of(armature: str, scene: str) -> "Live":
+    return _lives.get((armature, scene)) or _lives.setdefault((armature, scene), Live())
+
+
+def of_armature(armature: bpy.types.Object) -> "list[Live]":
+    return [live for (name, _), live in list(_lives.items()) if name == armature.name_full]
+
+
+def all_of() -> "list[tuple[str, Live]]":
+    """All, with the names of their armature objects."""
+    return [(name, live) for (name, _), live in list(_lives.items())]
+
+
+def forget(armature: str) -> None:
+    for key in [key for key in list(_lives) if key[0] == armature]:
+        _lives.pop(key, None)
+
+
+def is_running() -> bool:
+    return _running
+
+
+def set_running(running: bool) -> None:
+    """Note whether the timer ticks: after it was off, the time until now does not count."""
+    global _running
+    _running = running
+
+
+class Live:
+    """Any thread may use it: meshes of a model are evaluated side by side, but it steps once."""
+
+    def __init__(self) -> None:
+        self.ticks = 0  # of the timer
+        self.playing = False
+        self.changed = self._last = clock()  # when the pose changed, and the last evaluation
+        self.problem: object = ""  # the sentence why hair does not move
+        self._lock = threading.RLock()
+        self._opened: tuple | None = None  # the model and settings of the simulations
+        self._whole: mmdskin.Simulation | None = None
+        self._quick: mmdskin.Simulation | None = None  # with fewer settling steps
+        self._simulation: mmdskin.Simulation | None = None  # the one that runs
+        self._local: Local | None = None  # the input that is shown, None before the first
+        self._frame = self._stretched = 0.0
+        self._shown = np.zeros(0)
+        self._done = -1  # the tick that is shown
+        self._settled = self._from_file = False  # whether no time has passed since; what is shown
+
+    def settle(self) -> None:
+        """In the next evaluation."""
+        with self._lock:
+            self._local = None
+            self.changed = clock()
+            self.ticks += 1
+
+    def follow(self, matrices: np.ndarray, local: Local, frame: float) -> None:
+        """A simulation file is shown: go on from there."""
+        with self._lock:
+            self._note(matrices, local, frame)
+            self._last, self._from_file = clock(), True
+
+    def shown(
+        self, solver: Solver, local: Local, frame: float, scene: bpy.types.Scene
+    ) -> np.ndarray:
+        """(B, 4, 4) for the input of this evaluation; without physics if that fails."""
+        with self._lock:
+            if self._is_shown(local, frame):
+                return self._shown
+            seconds = self._seconds(frame, scene)
+            try:
+                self._open(solver)
+                pose = self._advance(local, frame, seconds, _first(scene))
+                self.problem = ""
+            except (ValueError, MemoryError, UserError) as error:
+                self.problem, self._local = error, None
+                return solver.solved(local)
+            self._note(pose.bone_matrices, local, frame)
+            self._from_file = False
+            return self._shown
+
+    def _is_shown(self, local: Local, frame: float) -> bool:
+        was = self._done == self.ticks and frame == self._frame
+        return was and not self._from_file and self._local is not None and _same(local, self._local)
+
+    def _note(self, matrices: np.ndarray, local: Local, frame: float) -> None:
+        if self._local is None or frame != self._frame or not _same(local, self._local):
+            self.changed = clock()
+        self._shown, self._local, self._frame, self._done = matrices, local, frame, self.ticks
+
+    def _seconds(self, frame: float, scene: bpy.types.Scene) -> float | None:
+        """How much to step before this evaluation is shown; None: settle."""
+        now = clock()
+        passed, self._last = min(now - self._last, _MOST if _running else 1 / RATE), now
+        if self._local is None:
+            return None
+        moved = (frame - self._frame) / _fps(scene)
+        if not moved:
+            return 0.0 if self.playing else passed
+        if abs(moved) > _FAR or frame == _first(scene):
+            return None
+        return moved if 0 < moved <= _FORWARD else passed
+
+    def _open(self, solver: Solver) -> None:
+        """Make the simulations; with other settings, they settle."""
+        settings, model = solver.settings.physics, solver.rig.pmx
+        assert settings is not None
+        settings = settings._replace(group=())
+        if isinstance(settings.gravity, gravity_keys.Rows):  # each step is told
+            settings = settings._replace(gravity=physics_settings.Settings().gravity)
+        known = self._opened
+        if known is None or known[0] is not model or known[1] != settings:
+            self._opened, self._local = (model, settings), None
+            self._whole = self._quick = None
+            self._make(model, settings.record())
+        if self._whole is None:
+            raise UserError("Too many bodies to move live")
+
+    def _make(self, model: "mmdskin.Model", record: "mmdskin.Physics") -> None:
+        bones = [body.bone for body in model.rigid_bodies if body.mode == "follow_bone"]
+        self._kinematic = np.array(sorted({*bones} - {-1}), np.intp)
+        self._heads = np.array([model.bones[i].position for i in self._kinematic]).reshape(-1, 3)
+        if len(model.rigid_bodies) > _TOO_MANY_BODIES:
+            return
+        simulation: Any = native.load().Simulation
+        if len(model.rigid_bodies) > _MANY_BODIES:
+            tried = simulation(model, None, record._replace(settle=0))
+            tried.step()
+            start = time.perf_counter()
+            tried.step(seconds=1 / record.hz)
+            cost = time.perf_counter() - start
+            if cost > _STEP:
+                return
+            steps = min(record.settle, int(_SETTLING / cost))
+            self._quick = simulation(model, None, record._replace(settle=steps))
+        self._whole = simulation(model, None, record)
+        self._quick = self._quick or self._whole
+
+    def _advance(
+        self, local: Local, frame: float, seconds: float | None, first: float
+    ) -> "mmdskin.Pose":
+        if seconds is None or self._local is None:
+            return self._settle(local, frame == first)
+        if self._from_file:
+            self._start_from(self._shown)
+        elif self._frame == first != frame and not self._settled:
+            # As if the wall clock had done nothing on the first frame: so Simulate starts.
+            self._settle(self._local, True)
+        pose = self._step(local, seconds)
+        if (frame <= self._frame and self._has_jumped(pose)) or self._is_stretched(seconds):
+            return self._settle(local, frame == first)
+        return pose
+
+    def _settle(self, local: Local, fully: bool) -> "mmdskin.Pose":
+        self._simulation = self._whole if fully else self._quick
+        assert self._simulation is not None
+        self._simulation.reset()
+        self._settled, self._stretched = True, 0.0
+        return step(self._simulation, local, 0.0)
+
+    def _start_from(self, matrices: np.ndarray) -> None:
+        """Let bodies start from hair that is shown, at rest."""
+        self._simulation = self._quick
+        assert self._simulation is not None
+        self._simulation.reset()
+        locals_ = self._simulation.model.locals_of(matrices)
+        self._simulation.step(*locals_, ik=False, physics=False)
+
+    def _step(self, local: Local, seconds: float) -> "mmdskin.Pose":
+        self._settled = self._settled and not seconds
+        return step(self._simulation, local, seconds)
+
+    def _has_jumped(self, pose: "mmdskin.Pose") -> bool:
+        """Whether the whole model is elsewhere than in the last pose: an applied pose, undo."""
+        if not len(self._kinematic):
+            return False
+        now, before = (
+            np.einsum("kij,kj->ki", rows[:, :3, :3], self._heads) + rows[:, :3, 3]
+            for rows in (one[self._kinematic] for one in (pose.bone_matrices, self._shown))
+        )
+        return bool(np.abs(now - before).max(axis=1).min() > _JUMP)
+
+    def _is_stretched(self, seconds: float) -> bool:
+        """Whether a joint has been stretched for a second."""
+        assert self._simulation is not None
+        is_long = self._simulation.strain[:, 0].max(initial=0) > _STRETCHED
+        self._stretched = self._stretched + seconds if is_long else 0.0
+        return self._stretched > 1
+
+
+def step(simulation: Any, local: Local, seconds: float) -> Any:
+    """The Pose of a simulation of one model after so many seconds."""
+    given = {} if local.gravity is None else {"gravity": local.gravity}
+    return simulation.step(*local[:3], seconds, ik=local.ik, physics=local.physics, **given)
+
+
+def _same(one: Local, other: Local) -> bool:
+    return all(map(np.array_equal, one, other))
+
+
+def _fps(scene: bpy.types.Scene) -> float:
+    return scene.render.fps / scene.render.fps_base
+
+
+def _first(scene: bpy.types.Scene) -> float:
+    """The animation time of the first frame that the scene plays."""
+    return playhead.frame_range(scene)[0] * playhead.stretch(scene)
+
+
+@persistent
+def _settle_all(*_: object) -> None:
+    for _name, live in all_of():
+        live.settle()
+
+
+@persistent
+def _forget_all(*_: object) -> None:
+    _lives.clear()
+
+
+_HANDLERS = (("undo_post", _settle_all), ("redo_post", _settle_all), ("load_pre", _forget_all))
+register, unregister = registration.handlers(_HANDLERS, afterwards=_forget_all)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The timer of live physics: tells that time has passed, while something moves.
+
+It tags the transforms of live mesh objects, which their drivers depend on, and which makes Blender read
+nothing else again; then it lets 3D viewports draw. Once all is calm it only looks four times a second.
+"""
+
+import threading
+
+import bpy
+from bpy.app.handlers import persistent
+
+from ..blender import registration
+from ..physics import live
+from . import switch
+
+_LOOK = 0.25  # seconds
+
+_due = 0.0
+
+
+def _is_playing() -> bool:
+    manager = bpy.context.window_manager
+    return any(window.screen.is_animation_playing for window in manager.windows)
+
+
+def tick() -> float:
+    """Called by Blender; returns the seconds until the next call."""
+    global _due
+    if not _advance():
+        live.set_running(False)
+        return _LOOK
+    live.set_running(True)
+    now = live.clock()
+    _due = max(_due, now - 1 / live.RATE) + 1 / live.RATE
+    return max(0.001, _due - live.clock())
+
+
+def _advance() -> bool:
+    """Whether anything moves."""
+    lives = live.all_of()
+    if not lives or bpy.app.is_job_running("RENDER"):
+        return False
+    playing, now = _is_playing(), live.clock()
+    moving = set()
+    for armature, one in lives:
+        one.playing = playing
+        if not playing and now - one.changed <= live.CALM:
+            one.ticks += 1
+            moving.add(armature)
+    if moving:
+        _tag(moving)
+    return playing or bool(moving)
+
+
+def _tag(armatures: set[str]) -> None:
+    """Evaluate the live meshes of armature objects, by name, again, and draw."""
+    tagged = set()
+    for mesh in switch.live_meshes():
+        armature, obj = switch.followed(mesh)
+        if armature is not None and obj is not None and armature.name_full in armatures:
+            obj.update_tag(refresh={"OBJECT"})
+            tagged.add(armature.name_full)
+    for name in armatures - tagged:  # deleted, renamed, or switched off
+        live.forget(name)
+    for window in bpy.context.window_manager.windows:
+        for area in window.screen.areas:
+            if area.type == "VIEW_3D":
+                for region in area.regions:
+                    if region.type == "WINDOW":
+                        region.tag_redraw()
+
+
+@persistent
+def _wake(*_: object) -> None:
+    """After an update: tick at once if a pose has changed."""
+    if live.is_running() or threading.current_thread() is not threading.main_thread():
+        return
+    now = live.clock()
+    if any(now - one.changed < live.CALM for _, one in live.all_of()):
+        _start(0.0)
+
+
+@persistent
+def _start(first: object = _LOOK, *_: object) -> None:
+    if bpy.app.background:
+        return
+    _stop()
+    interval = first if isinstance(first, float) else _LOOK
+    bpy.app.timers.register(tick, first_interval=interval, persistent=True)
+
+
+def _stop() -> None:
+    live.set_running(False)
+    if bpy.app.timers.is_registered(tick):
+        bpy.app.timers.unregister(tick)
+
+
+_HANDLERS = (("depsgraph_update_post", _wake), ("frame_change_post", _wake))
+register, _unregister = registration.handlers(_HANDLERS)
+
+
+def unregister() -> None:
+    _unregister()
+    _stop()
