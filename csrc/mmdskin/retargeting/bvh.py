@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: MIT
+"""load_bvh(): motion capture in Biovision's format, as a skeleton and its poses."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from mmdskin import FormatError, file_io
+from mmdskin.printable import printable
+from mmdskin.retargeting.skeleton import Skeleton
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_MOST_JOINTS = 4096
+_MOST_TRANSFORMS = 1 << 24  # of all joints in all frames, 2 GiB
+_FRAMES_AT_ONCE = 2048  # stay in the cache
+_LARGEST = 1e10  # as in all files that the module reads
+_FPS = (0.01, 10_000.0)
+_CHANNELS = {
+    f"{axis}{kind}": (kind, i) for i, axis in enumerate("xyz") for kind in ("position", "rotation")
+}
+
+
+class _Joint(NamedTuple):
+    name: str
+    parent: int
+    offset: list[float]
+    channels: list[tuple[str, int]]
+
+
+def load_bvh(source: Any, /) -> tuple[Skeleton, NDArray[np.float64], float]:
+    """Reads a BVH file: motion capture with its skeleton.
+
+        skeleton, poses, fps = mmdskin.load_bvh("walk.bvh")
+        motion, report = mmdskin.Motion.from_skeleton(model, skeleton, poses, fps=fps)
+
+    source: a path, the contents, or a file opened in mode "rb".
+
+    Returns (Skeleton, poses, fps): world transforms of the joints (F,B,4,4) float64 in MMD's axes
+    (z is reversed) and the file's own unit, which retargeting makes up for by the length of the
+    legs; and frames per second. An end site is a bone "<joint> end". An offset is the place of a
+    joint at rest and, unless it has position channels, in every frame.
+
+    Raises FormatError for a file that is damaged or too large, and OSError.
+    """
+    data = file_io.read(source)
+    end = _find_motion(data)
+    joints = _hierarchy(_text(data[:end]))
+    values, fps = _frames(data[end:], joints)
+    poses = _poses(joints, values)
+    rest = _poses([joint._replace(channels=[]) for joint in joints], np.empty((1, 0)))[0]
+    names = [joint.name for joint in joints]
+    return Skeleton(names, [joint.parent for joint in joints], rest), poses, fps
+
+
+def _fail(section: str, text: str) -> NoReturn:
+    error = FormatError(f"BVH: {section}: {printable(text)}")
+    error.section = section
+    raise error
+
+
+def _find_motion(data: bytes) -> int:
+    """Where the line MOTION is."""
+    if data[:3] == b"\xef\xbb\xbf":
+        data = b"   " + data[3:]
+    if data[:256].split(None, 1)[:1] != [b"HIERARCHY"]:
+        _fail("header", "no HIERARCHY at its beginning: this is no BVH file")
+    start = 0
+    while (start := data.find(b"MOTION", start)) >= 0:
+        line = data[max(data.rfind(b"\n", 0, start), data.rfind(b"\r", 0, start)) + 1 : start]
+        if not line.strip(b" \t}") and data[start + 6 : start + 7].isspace():
+            return start
+        start += 6
+    _fail("MOTION", "there is none: the file is cut off")
+
+
+def _text(data: bytes) -> str:
+    """Names are in any encoding."""
+    for encoding in ("utf-8-sig", "cp932"):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return data.decode("latin-1")
+
+
+def _number(word: str, section: str) -> float:
+    try:
+        value = float(word)
+    except ValueError:
+        _fail(section, f"{word[:40]}: expected a number")
+    if not abs(value) <= _LARGEST:
+        _fail(section, f"{word[:40]}: expected a number of at most {_LARGEST:g}")
+    return value
+
+
+def _hierarchy(text: str) -> list[_Joint]:
+    joints: list[_Joint] = []
+    open_joints: list[int] = []  # whose braces are open
+    entered = True  # whether the newest joint has its brace
+    names: set[str] = set()
+    lines = text.replace("{", "\n{\n").replace("}", "\n}\n").splitlines()
+    for word, *rest in filter(None, (line.split() for line in lines[1:])):
+        section = f"joint {joints[-1].name}" if joints else "HIERARCHY"
+        key = word.upper()
+        if key in ("ROOT", "JOINT", "END"):
+            if not entered or (key == "ROOT") == bool(open_joints):
+                _fail(section, f"{word} where it has no place")
+            parent = open_joints[-1] if open_joints else -1
+            if parent >= 0 and key == "END":
+                rest = [joints[parent].name, "end"]
+            name = _free_name(" ".join(rest) or f"joint {len(joints)}", names)
+            joints.append(_Joint(name, parent, [], []))
+            entered = False
+            if len(joints) > _MOST_JOINTS:
+                _fail("HIERARCHY", f"over {_MOST_JOINTS:,} joints")
+        elif key == "{":
+            if entered:
+                _fail(section, "a brace that belongs to no joint")
+            open_joints.append(len(joints) - 1)
+            entered = True
+        elif key == "}":
+            if not open_joints or not entered:
+                _fail(section, "a closing brace too many")
+            _check(joints[open_joints.pop()])
+        elif not open_joints:
+            _fail(section, f"{word[:40]}: expected ROOT")
+        elif key == "OFFSET":
+            if len(rest) != 3 or joints[open_joints[-1]].offset:
+                _fail(section, "expected one OFFSET of three numbers")
+            joints[open_joints[-1]].offset.extend(_number(one, section) for one in rest)
+        elif key == "CHANNELS":
+            channels = [_CHANNELS.get(one.lower()) for one in rest[1:]]
+            known = [one for one in channels if one]
+            if rest[:1] != [str(len(known))] or len(set(known)) != len(channels):
+                _fail(section, "expected CHANNELS with their number and names such as Xrotation")
+            if joints[open_joints[-1]].channels:
+                _fail(section, "CHANNELS twice")
+            joints[open_joints[-1]].channels.extend(known)
+        else:
+            _fail(section, f"{word[:40]}: expected OFFSET, CHANNELS, JOINT or End Site")
+    if open_joints or not entered or not joints:
+        _fail("HIERARCHY", "it ends in the middle of a joint")
+    return joints
+
+
+def _check(joint: _Joint) -> None:
+    if not joint.offset:
+        _fail(f"joint {joint.name}", "no OFFSET")
+
+
+def _free_name(name: str, names: set[str]) -> str:
+    """A name that no other joint has: some programs write one twice."""
+    free, count = name, 1
+    while free in names:
+        count += 1
+        free = f"{name} {count}"
+    names.add(free)
+    return free
+
+
+def _frames(data: bytes, joints: list[_Joint]) -> tuple[NDArray[np.float64], float]:
+    """The numbers of all channels (F,C), and frames per second."""
+    head = data[:512].decode("latin-1").split(None, 6)  # MOTION Frames: n Frame Time: t
+    if len(head) < 6 or [word.lower() for word in (head[1], *head[3:5])] != [
+        "frames:",
+        "frame",
+        "time:",
+    ]:
+        _fail("MOTION", "expected Frames: and Frame Time:")
+    if not head[2].isascii() or not head[2].isdigit() or len(head[2]) > 10:
+        _fail("MOTION", f"Frames: {head[2][:40]}: expected their number")
+    count = int(head[2])
+    seconds = _number(head[5], "Frame Time")
+    if not 1 / _FPS[1] <= seconds <= 1 / _FPS[0]:
+        _fail("Frame Time", f"{head[5][:40]}: expected seconds, {1 / _FPS[1]:g} to {1 / _FPS[0]:g}")
+    channels = sum(len(joint.channels) for joint in joints)
+    if not count or not channels:
+        _fail("MOTION", "no frames or no channels")
+    if count * len(joints) > _MOST_TRANSFORMS:
+        _fail(
+            "MOTION",
+            f"{count:,} frames of {len(joints):,} joints, expected at most {_MOST_TRANSFORMS:,} in all",
+        )
+    if count * channels > len(data):  # before memory for them is taken
+        _fail("MOTION", f"{count:,} frames, but the file ends before")
+    values = _numbers(data[data.index(b"ime:") :].split(None, 2)[2:])
+    if values.size != count * channels:
+        _fail(
+            "MOTION",
+            f"{values.size:,} numbers, expected {count:,} frames of {channels} channels: {count * channels:,}",
+        )
+    if not np.all(np.abs(values) <= _LARGEST):
+        frame = int(np.argmin(np.abs(values) <= _LARGEST)) // channels
+        _fail(f"frame {frame}", f"expected finite numbers of at most {_LARGEST:g}")
+    fps = 1 / seconds
+    if abs(fps - round(fps)) < 1e-3 * fps:  # 0.033333 are 30, not 30.0003
+        fps = float(round(fps))
+    return values.reshape(count, channels), fps
+
+
+def _numbers(parts: list[bytes]) -> NDArray[np.float64]:
+    """All numbers of a text. numpy reads up to what is none, and warns then."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)
+        try:
+            return np.fromstring(parts[0] if parts else b"", np.float64, sep=" ")
+        except (DeprecationWarning, ValueError):
+            _fail("MOTION", "something that is no number")
+
+
+def _poses(joints: list[_Joint], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """World transforms (F,B,4,4) in MMD's axes."""
+    poses = np.zeros((len(values), len(joints), 4, 4))
+    poses[..., 3, 3] = 1
+    for first in range(0, len(values), _FRAMES_AT_ONCE):
+        part = slice(first, first + _FRAMES_AT_ONCE)
+        _pose(joints, np.ascontiguousarray(values[part].T), poses[part])
+    return poses
+
+
+def _pose(joints: list[_Joint], values: NDArray[np.float64], poses: NDArray[np.float64]) -> None:
+    """A joint turns by its channels in their order, each about an axis of what the ones before it
+    have turned: two columns of the matrix are mixed. The reflection diag(1, 1, -1) reverses turns
+    about x and y."""
+    count = values.shape[1]
+    turns: list[NDArray[np.float64]] = []  # (3,3,F): column, row, frame
+    places: list[NDArray[np.float64]] = []  # (3,F)
+    rows = iter(values)
+    for i, joint in enumerate(joints):
+        place = np.repeat(np.array(joint.offset)[:, None], count, 1)
+        if joint.parent < 0:
+            turn = np.repeat(np.eye(3)[..., None], count, 2)
+        else:
+            turn = turns[joint.parent].copy()
+        for kind, axis in joint.channels:
+            if kind == "position":
+                place[axis] = next(rows)
+                continue
+            angle = np.radians(next(rows))
+            cos, sin = np.cos(angle), np.sin(angle if axis == 2 else -angle)
+            a, b = (axis + 1) % 3, (axis + 2) % 3
+            turn[a], turn[b] = cos * turn[a] + sin * turn[b], cos * turn[b] - sin * turn[a]
+        place[2] *= -1
+        if joint.parent >= 0:
+            place = places[joint.parent] + np.sum(turns[joint.parent] * place[:, None], 0)
+        turns.append(turn)
+        places.append(place)
+        poses[:, i, :3, :3] = turn.transpose(2, 1, 0)
+        poses[:, i, :3, 3] = place.T
