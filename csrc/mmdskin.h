@@ -76,11 +76,6 @@ typedef struct mmd_text {
     size_t size;
 } mmd_text;
 
-/* Internal: owns the memory of the struct that begins with it. */
-typedef struct mmd_arena {
-    struct mmd_arena_block *last;
-} mmd_arena;
-
 /* Models */
 
 /* The contents of a PMX file as plain data; PMD files are converted to the same structs. A loaded
@@ -221,10 +216,10 @@ typedef struct mmd_display_frame {
 } mmd_display_frame;
 
 typedef enum mmd_body_shape {
-    MMD_SPHERE,
-    MMD_BOX,
-    MMD_CAPSULE,
-    MMD_BODY_SHAPE_COUNT
+    MMD_SHAPE_SPHERE,
+    MMD_SHAPE_BOX,
+    MMD_SHAPE_CAPSULE,
+    MMD_SHAPE_COUNT
 } mmd_body_shape;
 
 typedef enum mmd_body_mode {
@@ -276,7 +271,7 @@ typedef enum mmd_index_kind {
 } mmd_index_kind;
 
 typedef struct mmd_model {
-    mmd_arena arena; /* owns everything below */
+    struct mmd_arena_block *arena; /* internal: owns everything below */
     float version;   /* of PMX: 2.0 or 2.1; of PMD: 1.0 */
     bool utf8;       /* whether a PMX file stores texts as UTF-8, else as UTF-16 */
     uint8_t index_sizes[MMD_INDEX_COUNT]; /* bytes per index in a PMX file; 0: as few as needed */
@@ -395,7 +390,7 @@ typedef struct mmd_property_track {
 } mmd_property_track;
 
 typedef struct mmd_motion {
-    mmd_arena arena; /* owns everything below */
+    struct mmd_arena_block *arena; /* internal: owns everything below */
     mmd_text name;
     uint32_t first_frame, last_frame; /* over all tracks; 0 and 0 without keys */
     size_t bone_track_count, morph_track_count;

@@ -31,7 +31,7 @@ static const char *const morph_kinds[MMD_MORPH_KIND_COUNT] = {
     "group", "vertex", "bone", "uv", "uv1", "uv2", "uv3", "uv4", "material", "flip", "impulse"};
 static const char *const sphere_modes[MMD_SPHERE_MODE_COUNT] = {"none", "multiply", "add",
                                                                 "sub_texture"};
-static const char *const shapes[MMD_BODY_SHAPE_COUNT] = {"sphere", "box", "capsule"};
+static const char *const shapes[MMD_SHAPE_COUNT] = {"sphere", "box", "capsule"};
 static const char *const modes[MMD_BODY_MODE_COUNT] = {"follow_bone", "physics",
                                                        "physics_and_bone"};
 static const char *const joint_kinds[MMD_JOINT_KIND_COUNT] = {

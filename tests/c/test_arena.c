@@ -99,7 +99,7 @@ static void freeing_empties_the_arena(void)
     mmd_arena_free(&arena);
     mmd_arena_alloc(&arena, 1, 100);
     mmd_arena_free(&arena);
-    CHECK(arena.last == NULL);
+    CHECK(arena == NULL);
     CHECK(mmd_arena_alloc(&arena, 1, 100) != NULL);
     mmd_arena_free(&arena);
 }

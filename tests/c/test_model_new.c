@@ -101,7 +101,7 @@ static void what_only_c_can_pass_is_refused(void)
     bone = (mmd_bone){.parent = -1, .ik = &ik};
     check_refused(&(mmd_model){.bone_count = 1, .bones = &bone},
                   "bone 0: has IK, but not the IK flag");
-    mmd_rigid_body body = {.bone = -1, .shape = MMD_BODY_SHAPE_COUNT};
+    mmd_rigid_body body = {.bone = -1, .shape = MMD_SHAPE_COUNT};
     check_refused(&(mmd_model){.rigid_body_count = 1, .rigid_bodies = &body},
                   "rigid body 0: shape 3 of 3");
 }

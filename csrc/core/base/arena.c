@@ -63,7 +63,7 @@ static void *allocate(mmd_arena *arena, size_t count, size_t size, bool zeroed)
     size_t bytes = count * size + GUARD;
     bytes = bytes ? (bytes + align - 1) / align * align : align;
 
-    struct mmd_arena_block *last = arena->last;
+    struct mmd_arena_block *last = *arena;
     size_t gap = last ? (size_t)(-(uintptr_t)last->next % align) : 0;
     bool own = false;
     if (!last || (size_t)(last->end - last->next) < bytes + gap) {
@@ -77,7 +77,7 @@ static void *allocate(mmd_arena *arena, size_t count, size_t size, bool zeroed)
             last->previous = block;
         } else {
             block->previous = last;
-            arena->last = block;
+            *arena = block;
         }
         last = block;
         gap = 0;
@@ -106,16 +106,16 @@ void *mmd_arena_alloc_uninitialized(mmd_arena *arena, size_t count, size_t size)
 
 void mmd_arena_free(mmd_arena *arena)
 {
-    while (arena->last) {
-        struct mmd_arena_block *block = arena->last;
-        arena->last = block->previous;
+    while (*arena) {
+        struct mmd_arena_block *block = *arena;
+        *arena = block->previous;
         free(block);
     }
 }
 
 void *mmd_arena_new_owner(size_t size)
 {
-    mmd_arena arena = {0};
+    mmd_arena arena = NULL;
     mmd_arena *owner = mmd_arena_alloc(&arena, 1, size);
     if (owner)
         *owner = arena;

@@ -6,6 +6,7 @@
 
 /* Memory that is allocated piece by piece and freed at once. A zeroed arena is empty and valid. All
    memory of the core is allocated here, so that tests can make any allocation fail. */
+typedef struct mmd_arena_block *mmd_arena;
 
 enum { MMD_ARENA_ALIGN = 64 };
 

@@ -2,7 +2,7 @@
 #ifndef MMD_MOTION_NAMES_H
 #define MMD_MOTION_NAMES_H
 
-#include "mmdskin.h"
+#include "core/base/arena.h"
 
 /* Names as files of motions hold them: in cp932, and in a VMD 15 bytes. MMD ignores the keys of a
    bone, morph or IK switch whose name does not fit. */

@@ -151,8 +151,8 @@ static void clip_kinds(mmd_model *model)
             model->materials[i].sphere_mode = MMD_SPHERE_NONE;
     for (size_t i = 0; i < model->rigid_body_count; i++) {
         mmd_rigid_body *body = &model->rigid_bodies[i];
-        if (body->shape >= MMD_BODY_SHAPE_COUNT)
-            body->shape = MMD_BODY_SHAPE_COUNT - 1;
+        if (body->shape >= MMD_SHAPE_COUNT)
+            body->shape = MMD_SHAPE_COUNT - 1;
         if (body->mode >= MMD_BODY_MODE_COUNT)
             body->mode = MMD_BODY_MODE_COUNT - 1;
     }

@@ -309,7 +309,7 @@ static bool check_rigid_body(const checker *c)
     const mmd_rigid_body *body = &c->model->rigid_bodies[c->item];
     return check_names(c, body->name, body->name_english) &&
            check_index(c, "bone", body->bone, c->model->bone_count) &&
-           check_kind(c, "shape", body->shape, MMD_BODY_SHAPE_COUNT) &&
+           check_kind(c, "shape", body->shape, MMD_SHAPE_COUNT) &&
            check_kind(c, "mode", body->mode, MMD_BODY_MODE_COUNT) &&
            check_numbers(c, "size", body->size, 3) &&
            check_numbers(c, "position", body->position, 3) &&

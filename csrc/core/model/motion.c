@@ -46,7 +46,7 @@ mmd_motion mmd_motion_select(const mmd_motion *motion, mmd_motion_part part)
     mmd_motion tracks = *motion;
     bool has_camera_name = motion->name.size >= camera_name.size &&
                            memcmp(motion->name.data, camera_name.data, camera_name.size) == 0;
-    tracks.arena = (mmd_arena){0};
+    tracks.arena = NULL;
     if (part == MMD_PART_MODEL) {
         tracks.camera = (mmd_camera_track){0};
         tracks.light = (mmd_light_track){0};

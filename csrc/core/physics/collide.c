@@ -79,12 +79,12 @@ static size_t collide_convex(mmd_collider a, mmd_collider b, double breaking_thr
 size_t mmd_collide(mmd_collider a, mmd_collider b, double breaking_threshold,
                    mmd_collide_contact *contacts)
 {
-    if (a.shape->kind == MMD_BOX && b.shape->kind == MMD_BOX)
+    if (a.shape->kind == MMD_SHAPE_BOX && b.shape->kind == MMD_SHAPE_BOX)
         return mmd_collide_box_box(a, b, contacts);
     if (a.shape->kind != b.shape->kind)
         return collide_convex(a, b, breaking_threshold, contacts);
     /* Bullet reports contacts of two spheres only if they overlap. */
-    bool spheres = a.shape->kind == MMD_SPHERE && b.shape->kind == MMD_SPHERE;
+    bool spheres = a.shape->kind == MMD_SHAPE_SPHERE && b.shape->kind == MMD_SHAPE_SPHERE;
     return collide_segments(a, b, spheres ? 0 : breaking_threshold, contacts);
 }
 

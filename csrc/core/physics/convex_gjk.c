@@ -172,8 +172,8 @@ mmd_convex_gjk_result mmd_convex_gjk(mmd_collider a, mmd_collider b, double brea
                                      mmd_collide_contact *contact)
 {
     static const double down[3] = {0, -1, 0};
-    if (a.shape->kind == MMD_SPHERE   ? is_sphere_out_of_reach(a, b, breaking_threshold)
-        : b.shape->kind == MMD_SPHERE ? is_sphere_out_of_reach(b, a, breaking_threshold)
+    if (a.shape->kind == MMD_SHAPE_SPHERE   ? is_sphere_out_of_reach(a, b, breaking_threshold)
+        : b.shape->kind == MMD_SHAPE_SPHERE ? is_sphere_out_of_reach(b, a, breaking_threshold)
                                       : has_separating_axis(a, b, breaking_threshold))
         return MMD_CONVEX_SEPARATED;
     double max_distance = a.shape->margin + b.shape->margin + breaking_threshold;

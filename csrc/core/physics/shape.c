@@ -18,7 +18,7 @@ void mmd_shape_init(const mmd_rigid_body *source, mmd_shape *shape)
     for (int i = 0; i < 3; i++)
         size[i] = (double)source->size[i];
     *shape = (mmd_shape){.kind = (mmd_body_shape)source->shape};
-    if (shape->kind == MMD_BOX) {
+    if (shape->kind == MMD_SHAPE_BOX) {
         double least = fmin(size[0], fmin(size[1], size[2]));
         shape->radius = shape->margin = fmin(COLLISION_MARGIN, least);
         for (int i = 0; i < 3; i++) {
@@ -26,10 +26,10 @@ void mmd_shape_init(const mmd_rigid_body *source, mmd_shape *shape)
             shape->half_extents[i] = bounds[i] = size[i];
         }
     } else {
-        double margin = shape->kind == MMD_CAPSULE ? COLLISION_MARGIN : 0;
+        double margin = shape->kind == MMD_SHAPE_CAPSULE ? COLLISION_MARGIN : 0;
         shape->radius = size[0];
-        shape->margin = shape->kind == MMD_CAPSULE ? fmin(COLLISION_MARGIN, size[0]) : size[0];
-        shape->core[1] = shape->kind == MMD_CAPSULE ? size[1] / 2 : 0;
+        shape->margin = shape->kind == MMD_SHAPE_CAPSULE ? fmin(COLLISION_MARGIN, size[0]) : size[0];
+        shape->core[1] = shape->kind == MMD_SHAPE_CAPSULE ? size[1] / 2 : 0;
         for (int i = 0; i < 3; i++) {
             shape->half_extents[i] = shape->core[i] + shape->radius;
             bounds[i] = shape->half_extents[i] + margin;
@@ -49,9 +49,9 @@ void mmd_shape_inertia(const mmd_rigid_body *source, double inertia[3])
 {
     double mass = (double)source->mass;
     double x = (double)source->size[0], y = (double)source->size[1], z = (double)source->size[2];
-    if (source->shape == MMD_SPHERE) {
+    if (source->shape == MMD_SHAPE_SPHERE) {
         inertia[0] = inertia[1] = inertia[2] = 0.4 * mass * x * x;
-    } else if (source->shape == MMD_BOX) {
+    } else if (source->shape == MMD_SHAPE_BOX) {
         box_inertia(mass / 12, 2 * x, 2 * y, 2 * z, inertia);
     } else { /* btCapsuleShape: that of its bounding box, enlarged by the margin on every side */
         double width = 2 * (x + COLLISION_MARGIN);
@@ -62,12 +62,12 @@ void mmd_shape_inertia(const mmd_rigid_body *source, double inertia[3])
 
 void mmd_shape_aabb(const mmd_shape *shape, const double basis[3][3], double half_extents[3])
 {
-    if (shape->kind == MMD_SPHERE) {
+    if (shape->kind == MMD_SHAPE_SPHERE) {
         for (int i = 0; i < 3; i++)
             half_extents[i] = shape->radius;
         return;
     }
-    double margin = shape->kind == MMD_CAPSULE ? COLLISION_MARGIN : 0;
+    double margin = shape->kind == MMD_SHAPE_CAPSULE ? COLLISION_MARGIN : 0;
     const double *box = shape->half_extents;
     for (int i = 0; i < 3; i++)
         half_extents[i] = fabs(basis[i][0]) * (box[0] + margin) +
@@ -79,12 +79,12 @@ void mmd_shape_lowest_point(const mmd_shape *shape, const double position[3],
                             const double basis[3][3], double point[3])
 {
     const double *up = basis[1]; /* world y in the body's axes */
-    const double *core = shape->kind == MMD_BOX ? shape->half_extents : shape->core;
+    const double *core = shape->kind == MMD_SHAPE_BOX ? shape->half_extents : shape->core;
     double local[3];
     for (int i = 0; i < 3; i++)
         local[i] = up[i] <= 0 ? core[i] : -core[i];
     mmd_mat3_transform(basis, local, point);
     mmd_vec3_add_scaled(position, 1, point);
-    if (shape->kind != MMD_BOX)
+    if (shape->kind != MMD_SHAPE_BOX)
         point[1] -= shape->radius;
 }

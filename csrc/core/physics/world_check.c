@@ -52,7 +52,7 @@ static bool check_body(const mmd_rigid_body *body, size_t index, mmd_error *err)
     if (body->mass < 0)
         return mmd_fail(err, MMD_E_ARGUMENT, "body %zu: mass %g is negative", index,
                         (double)body->mass);
-    return check_index("body", index, "shape", body->shape, MMD_BODY_SHAPE_COUNT, err) &&
+    return check_index("body", index, "shape", body->shape, MMD_SHAPE_COUNT, err) &&
            check_index("body", index, "mode", body->mode, MMD_BODY_MODE_COUNT, err) &&
            check_index("body", index, "group", body->group, MMD_BODY_GROUPS, err);
 }
