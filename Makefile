@@ -23,11 +23,13 @@ SOURCES := $(CORE) $(GL) $(wildcard csrc/python/*.c)
 ELSEWHERE := $(wildcard csrc/gl/none/*.c csrc/gl/wgl/*.c)
 HEADERS := $(wildcard csrc/*.h csrc/*/*.h csrc/*/*/*.h)
 GENERATED := build/generated/shaders.h
-EXAMPLE := tests/c/example.c
+# What objects need, but for those of the C library, which takes cglm from the system.
+BUNDLED := $(GENERATED) build/third_party/complete
+EXAMPLES := pose simulate
 SHARING := tests/c/threads.c
-C_TESTS := $(filter-out $(EXAMPLE) $(SHARING),$(wildcard tests/c/*.c))
+C_TESTS := $(filter-out $(SHARING),$(wildcard tests/c/*.c))
 FUZZERS := mesh model motion pair picture rig simulation state tracks world
-C_FILES := $(SOURCES) $(ELSEWHERE) $(HEADERS) $(wildcard tests/c/*.[ch] tests/fuzz/*.[ch])
+C_FILES := $(SOURCES) $(ELSEWHERE) $(HEADERS) $(wildcard tests/c/*.[ch] tests/fuzz/*.[ch] docs/examples/c/*.[ch])
 
 .PHONY: build demo test bench coverage docs wheel wheels addon addon-dev library install format check \
 	check-windows check-arm check-window check-pythons check-same check-clone check-sdist sdist fuzz fuzz-nightly \
@@ -65,7 +67,7 @@ format: .venv/ready build/packages-check ## Format C and Python sources in place
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-check: check-format check-compile check-fuzz check-threads check-example build/c/tests build/c/tests-arm ## Format, types, warnings, C tests with sanitizers and on ARM, fuzzers
+check: check-format check-compile check-fuzz check-threads check-library build/c/tests build/c/tests-arm ## Format, types, warnings, C tests with sanitizers and on ARM, fuzzers
 	@echo C tests on ARM
 	@qemu-aarch64-static build/c/tests-arm
 	@echo C tests here
@@ -142,7 +144,7 @@ build/generated/shaders.h: $(wildcard shaders/*) setup.py .venv/ready
 
 # Objects: build/objects/KIND/a.o is a.c, compiled as that kind is. Headers are found by -MMD.
 
-KINDS := gcc clang mingw arm windows library sanitize race fuzz coverage
+KINDS := gcc clang mingw arm windows library shared sanitize race fuzz coverage
 BASE_FLAGS := $(LANGUAGE_FLAGS) $(WARNING_FLAGS) -Werror $(INCLUDE_FLAGS) -Itests/c
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DMMD_TEST_FAULTS
 RACE := -O1 -g -fsanitize=thread
@@ -165,7 +167,9 @@ CC_windows = $(ZIG) cc -target x86_64-windows-gnu
 FLAGS_windows := $(RELEASE_FLAGS) -DMMD_TEST_FAULTS
 NEEDS_windows := build/cross/venv/ready
 CC_library = $(CC)
-FLAGS_library := $(RELEASE_FLAGS) -fPIC
+FLAGS_library = $(RELEASE_FLAGS) -fPIC $(CGLM_FLAGS)
+CC_shared = $(CC)
+FLAGS_shared = $(FLAGS_library) -DMMD_BUILD_SHARED
 CC_sanitize := gcc
 FLAGS_sanitize := $(SANITIZE)
 CC_race := gcc
@@ -181,7 +185,7 @@ NEEDS_coverage := build/packages-check
 objects = $(patsubst %.c,build/objects/$(1)/%.o,$(filter %.c,$(2)))
 
 define kind_rule
-build/objects/$(1)/%.o: %.c csrc/platforms/flags.mk | $(GENERATED) build/third_party/complete $(NEEDS_$(1))
+build/objects/$(1)/%.o: %.c csrc/platforms/flags.mk | $(if $(filter library shared,$(1)),,$(BUNDLED)) $(NEEDS_$(1))
 	@mkdir -p $$(@D)
 	@echo $(1) $$<
 	@$$(CC_$(1)) $$(BASE_FLAGS) $$(FLAGS_$(1)) -MMD -MP -c $$< -o $$@
@@ -205,27 +209,40 @@ compile_commands.json: tests/check/compile_commands.py Makefile csrc/platforms/f
 	@$(BIN)/python $< "gcc $(BASE_FLAGS) $(RELEASE_FLAGS) $(PYTHON_FLAGS) $$(cat build/python-includes)" \
 		$(filter %.c,$(C_FILES)) >$@
 
-# The C library
+# The C library: needs a C compiler and cglm's headers, nothing else.
 
 PREFIX ?= /usr/local
+MINOR_VERSION := $(shell echo $(VERSION) | cut -d. -f1,2)
+# Structs may change with the minor version, so it is in the name that programs load.
+SONAME := libmmdskin.so.$(MINOR_VERSION)
+CGLM_FLAGS = $(shell pkg-config --cflags cglm 2>/dev/null)
 
-library: build/libmmdskin.a ## Build the C library, build/libmmdskin.a
-	@ls $<
+library: build/libmmdskin.a build/libmmdskin.so ## Build the C library, build/libmmdskin.a and build/libmmdskin.so
+	@ls $^
 
 build/libmmdskin.a: $(call objects,library,$(CORE))
 	@rm -f $@
 	@$(AR) rcsD $@ $^
 
-install: build/libmmdskin.a ## Install the C library, its header and its pkg-config file below PREFIX=/usr/local
-	@mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include
-	install -m 644 $< $(DESTDIR)$(PREFIX)/lib
+build/libmmdskin.so: $(call objects,shared,$(CORE))
+	@$(CC) -shared -Wl,-soname,$(SONAME) -Wl,-z,relro,-z,now $^ -lm -pthread -o $@
+
+install: library ## Install the C library, its header, licenses, CMake package and pkg-config file below PREFIX=/usr/local
+	@mkdir -p $(addprefix $(DESTDIR)$(PREFIX)/,include lib/pkgconfig lib/cmake/mmdskin share/licenses/mmdskin)
 	install -m 644 csrc/mmdskin.h $(DESTDIR)$(PREFIX)/include
-	sed 's#@PREFIX@#$(PREFIX)#; s#@VERSION@#$(VERSION)#' csrc/mmdskin.pc.in \
-		>$(DESTDIR)$(PREFIX)/lib/pkgconfig/mmdskin.pc
+	install -m 644 build/libmmdskin.a $(DESTDIR)$(PREFIX)/lib
+	install -m 755 build/libmmdskin.so $(DESTDIR)$(PREFIX)/lib/libmmdskin.so.$(VERSION)
+	ln -sf libmmdskin.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/$(SONAME)
+	ln -sf $(SONAME) $(DESTDIR)$(PREFIX)/lib/libmmdskin.so
+	install -m 644 LICENSE csrc/licenses/cglm.txt $(DESTDIR)$(PREFIX)/share/licenses/mmdskin
+	install -m 644 csrc/install/mmdskinConfig.cmake $(DESTDIR)$(PREFIX)/lib/cmake/mmdskin
+	for file in pkgconfig/mmdskin.pc cmake/mmdskin/mmdskinConfigVersion.cmake; do \
+		sed 's#@PREFIX@#$(PREFIX)#; s#@VERSION@#$(VERSION)#' csrc/install/$${file##*/}.in \
+			>$(DESTDIR)$(PREFIX)/lib/$$file || exit; done
 
 # C on its own: every compiler, and the core under the sanitizers
 
-.PHONY: check-format check-compile check-fuzz check-threads check-example
+.PHONY: check-format check-compile check-fuzz check-threads check-library
 
 check-format: .venv/ready build/packages-check
 	@echo clang-format, ruff, mypy
@@ -247,34 +264,22 @@ build/c/tests-arm: $(call objects,arm,$(CORE) $(C_TESTS))
 	@mkdir -p $(@D)
 	@$(CC_arm) -static $^ -lm -o $@
 
-# The public header and the installed library, from C and from C++; the same with sanitizers.
-check-example: build/c/example build/c/example-c++ build/c/example-sanitized build/c/example-c++-sanitized build/installed
-	@PYTHONPATH=tests $(BIN)/python tests/check/example.py $(filter build/c/%,$^)
-
-CXX_FLAGS := -std=c++20 -Wall -Wextra -Wno-missing-field-initializers -Wpedantic -Wshadow -Werror
+# The installed library as other projects use it, by CMake and by pkg-config, from C and from C++;
+# the examples with sanitizers, too.
 INSTALLED := $(CURDIR)/build/library
-USE_LIBRARY = $$(PKG_CONFIG_PATH=$(INSTALLED)/lib/pkgconfig pkg-config --cflags --libs mmdskin)
 
-build/library/ready: build/libmmdskin.a csrc/mmdskin.h csrc/mmdskin.pc.in build/packages-check
-	@$(MAKE) --no-print-directory install PREFIX=$(INSTALLED)
+check-library: build/library/ready $(EXAMPLES:%=build/c/%-sanitized) build/installed
+	@g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -xc++ csrc/mmdskin.h
+	@PYTHONPATH=tests $(BIN)/python tests/check/c_library.py $(INSTALLED) $(EXAMPLES:%=build/c/%-sanitized)
+
+build/library/ready: build/libmmdskin.a build/libmmdskin.so csrc/mmdskin.h $(wildcard csrc/install/*) build/packages-check
+	@rm -rf $(@D)
+	@$(MAKE) --no-print-directory install PREFIX=$(INSTALLED) >/dev/null
 	@touch $@
 
-build/c/example: $(EXAMPLE) build/library/ready
+build/c/%-sanitized: docs/examples/c/%.c docs/examples/c/files.h $(call objects,sanitize,$(CORE))
 	@mkdir -p $(@D)
-	@gcc $(LANGUAGE_FLAGS) $(WARNING_FLAGS) -Werror $< $(USE_LIBRARY) -o $@
-
-build/c/example-c++: $(EXAMPLE) build/library/ready
-	@mkdir -p $(@D)
-	@g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -xc++ csrc/mmdskin.h
-	@g++ $(CXX_FLAGS) -xc++ $< -xnone $(USE_LIBRARY) -o $@
-
-build/c/example-sanitized: $(call objects,sanitize,$(EXAMPLE) $(CORE))
-	@mkdir -p $(@D)
-	@gcc $(SANITIZE) $^ -lm -o $@
-
-build/c/example-c++-sanitized: $(EXAMPLE) $(call objects,sanitize,$(CORE))
-	@mkdir -p $(@D)
-	@g++ $(CXX_FLAGS) -Icsrc $(SANITIZE) -xc++ $< -xnone $(filter %.o,$^) -lm -o $@
+	@gcc $(LANGUAGE_FLAGS) $(WARNING_FLAGS) -Werror -Icsrc $(SANITIZE) $(filter-out %.h,$^) -lm -o $@
 
 # Threads that share the core's objects, and the OpenGL thread, under ThreadSanitizer. It does not
 # see how drivers lock, as they are built without it.

@@ -2,8 +2,8 @@
 #ifndef MMDSKIN_H
 #define MMDSKIN_H
 
-/* mmdskin for C: loads MMD models and motions, poses them, and skins meshes on the CPU. This is the
-   whole public API; all other headers are internal and may change.
+/* mmdskin for C: loads MMD models and motions, poses them, simulates their physics, and skins
+   meshes on the CPU. This is the whole public API; all other headers are internal and may change.
 
        mmd_model *model = mmd_model_load(bytes, size, &err);
        mmd_motion *motion = mmd_motion_load(more_bytes, more_size, &err);
@@ -11,9 +11,8 @@
        mmd_poser *poser = mmd_poser_new(rig, motion, &err);   mmd_pose(poser, &pose_job, &err);
        mmd_mesh *mesh = mmd_mesh_of_model(model, &err);       mmd_skin(&skin_job, NULL, &err);
 
-   tests/c/example.c is a complete program. Physics (World, Simulation), skinning by OpenGL and
-   rendering are available from Python only. Rigid bodies and joints are loaded, but this API does
-   not simulate them.
+   docs/c-library.md says how to build and link it, docs/examples/c has complete programs. Skinning
+   by OpenGL, pictures and the fitting of keys are available from Python only.
 
    A function that takes an mmd_error returns false or NULL on failure and then fills it; the
    pointer may be NULL. The caller owns what functions named ..._new, ..._load, ..._of_model,
@@ -24,9 +23,13 @@
    where this is said, or where it is an array without items. Functions that take an mmd_error fail
    with MMD_E_ARGUMENT for others ("positions: missing") and for enums out of range. Functions
    without one accept NULL: sizes are then 0, a selection is empty, a sampled track has its
-   defaults, and where `out` is NULL nothing happens. Models and motions that functions take as
+   defaults, and where an output is NULL nothing happens. Models and motions that functions take as
    const are those of _load and _new (and _select), which are valid; only what mmd_model_new() and
    mmd_motion_new() take is checked.
+
+   Sizes: an array has the shape that its comment gives, (V,3) being V rows of 3 numbers, with the
+   counts of the model, mesh or struct that the call names: V vertices, B bones, M morphs, T
+   triangles. Functions that write bytes have one that tells their number.
 
    Models, motions, rigs and meshes never change once created, so any number of threads may share
    one. There is no mutable global state, except the cached features of the CPU, and nothing is
@@ -44,15 +47,36 @@
 extern "C" {
 #endif
 
-/* The version of this header; the function returns that of the library. They must be equal: the
-   structs below have no version of their own and may change in every release, so compile your
-   program again when you update the library. */
+/* The shared library exports what this header declares, and nothing else. */
+#ifdef MMD_BUILD_SHARED
+#pragma GCC visibility push(default)
+#endif
+
+/* Enums have 32 bits. C11 cannot say so; there it is an error if an option of the compiler makes
+   them shorter. */
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#define MMD_32_BITS : uint32_t
+#else
+#define MMD_32_BITS
+#endif
+
+/* Structs and enums may change with the minor version, so that a program and the library that it
+   loads must agree in it: mmd_version_number() / 1000 == MMDSKIN_VERSION_NUMBER / 1000. The name of
+   the shared library (libmmdskin.so.0.2) sees to that. */
+#define MMDSKIN_VERSION_MAJOR 0
+#define MMDSKIN_VERSION_MINOR 2
+#define MMDSKIN_VERSION_PATCH 0
+#define MMDSKIN_VERSION_NUMBER                                                                     \
+    (MMDSKIN_VERSION_MAJOR * 1000000 + MMDSKIN_VERSION_MINOR * 1000 + MMDSKIN_VERSION_PATCH)
 #define MMDSKIN_VERSION "0.2.0"
+
+/* Those of the library: MMDSKIN_VERSION and MMDSKIN_VERSION_NUMBER when it was built. */
 const char *mmd_version(void);
+uint32_t mmd_version_number(void);
 
 /* Errors */
 
-typedef enum mmd_error_code {
+typedef enum mmd_error_code MMD_32_BITS {
     MMD_E_NONE,
     MMD_E_ARGUMENT,
     MMD_E_FORMAT, /* a malformed file */
@@ -60,6 +84,10 @@ typedef enum mmd_error_code {
     MMD_E_BACKEND,    /* a kernel or device that is not available */
     MMD_E_INTERRUPTED /* the caller wanted to stop */
 } mmd_error_code;
+
+#ifndef __cplusplus
+_Static_assert(sizeof(mmd_error_code) == 4, "mmdskin.h: enums must have 32 bits: no -fshort-enums");
+#endif
 
 /* `text` names the item and its limit: "vertex 812: bone 40 of 37". Only MMD_E_FORMAT sets `offset`
    (in bytes) and `section` ("bones[12]"). */
@@ -82,7 +110,7 @@ typedef struct mmd_text {
    model is valid: every index is -1 or within its table, parents form no cycle, every number is
    finite and at most 1e10 in size. docs/mmd-behavior.md#pmx */
 
-typedef enum mmd_deform {
+typedef enum mmd_deform MMD_32_BITS {
     MMD_BDEF1,
     MMD_BDEF2,
     MMD_BDEF4,
@@ -138,7 +166,7 @@ typedef struct mmd_bone {
     mmd_ik *ik; /* NULL: not an IK bone */
 } mmd_bone;
 
-typedef enum mmd_morph_kind {
+typedef enum mmd_morph_kind MMD_32_BITS {
     MMD_MORPH_GROUP,
     MMD_MORPH_VERTEX,
     MMD_MORPH_BONE,
@@ -183,7 +211,7 @@ enum {
     MMD_MATERIAL_EDGE = 0x10,
 };
 
-typedef enum mmd_sphere_mode {
+typedef enum mmd_sphere_mode MMD_32_BITS {
     MMD_SPHERE_NONE,
     MMD_SPHERE_MULTIPLY,
     MMD_SPHERE_ADD,
@@ -215,14 +243,14 @@ typedef struct mmd_display_frame {
     mmd_frame_element *elements;
 } mmd_display_frame;
 
-typedef enum mmd_body_shape {
+typedef enum mmd_body_shape MMD_32_BITS {
     MMD_SHAPE_SPHERE,
     MMD_SHAPE_BOX,
     MMD_SHAPE_CAPSULE,
     MMD_SHAPE_COUNT
 } mmd_body_shape;
 
-typedef enum mmd_body_mode {
+typedef enum mmd_body_mode MMD_32_BITS {
     MMD_FOLLOWS_BONE,
     MMD_PHYSICS,
     MMD_PHYSICS_AND_BONE,
@@ -240,7 +268,7 @@ typedef struct mmd_rigid_body {
     uint8_t mode; /* mmd_body_mode */
 } mmd_rigid_body;
 
-typedef enum mmd_joint_kind {
+typedef enum mmd_joint_kind MMD_32_BITS {
     MMD_JOINT_SPRING_6DOF,
     MMD_JOINT_6DOF,
     MMD_JOINT_POINT_TO_POINT,
@@ -260,7 +288,7 @@ typedef struct mmd_joint {
 } mmd_joint;
 
 /* What indices of a PMX file refer to, in the order of its header. */
-typedef enum mmd_index_kind {
+typedef enum mmd_index_kind MMD_32_BITS {
     MMD_INDEX_VERTEX,
     MMD_INDEX_TEXTURE,
     MMD_INDEX_MATERIAL,
@@ -272,8 +300,8 @@ typedef enum mmd_index_kind {
 
 typedef struct mmd_model {
     struct mmd_arena_block *arena; /* internal: owns everything below */
-    float version;   /* of PMX: 2.0 or 2.1; of PMD: 1.0 */
-    bool utf8;       /* whether a PMX file stores texts as UTF-8, else as UTF-16 */
+    float version;                 /* of PMX: 2.0 or 2.1; of PMD: 1.0 */
+    bool utf8;                     /* whether a PMX file stores texts as UTF-8, else as UTF-16 */
     uint8_t index_sizes[MMD_INDEX_COUNT]; /* bytes per index in a PMX file; 0: as few as needed */
     mmd_text name, name_english, comment, comment_english;
 
@@ -415,7 +443,7 @@ mmd_motion *mmd_motion_load(const uint8_t *bytes, size_t size, mmd_error *err);
 mmd_motion *mmd_motion_new(const mmd_motion *tracks, mmd_error *err);
 
 /* MMD loads a file onto a model or onto its camera, not onto both. */
-typedef enum mmd_motion_part {
+typedef enum mmd_motion_part MMD_32_BITS {
     MMD_PART_ALL,
     MMD_PART_MODEL, /* bones, morphs, properties */
     MMD_PART_CAMERA /* camera, light, shadow */
@@ -538,7 +566,7 @@ mmd_mesh *mmd_mesh_new(const mmd_mesh_desc *desc, mmd_error *err);
 mmd_mesh *mmd_mesh_of_model(const mmd_model *model, mmd_error *err);
 void mmd_mesh_free(mmd_mesh *mesh);
 
-typedef enum mmd_method {
+typedef enum mmd_method MMD_32_BITS {
     MMD_METHOD_MMD, /* each vertex by its own deform type */
     MMD_METHOD_LINEAR,
     MMD_METHOD_DUAL_QUATERNION,
@@ -547,7 +575,7 @@ typedef enum mmd_method {
     MMD_METHOD_CENTERS_OF_ROTATION
 } mmd_method;
 
-typedef enum mmd_sdef_blend { MMD_SDEF_NLERP, MMD_SDEF_SLERP } mmd_sdef_blend;
+typedef enum mmd_sdef_blend MMD_32_BITS { MMD_SDEF_NLERP, MMD_SDEF_SLERP } mmd_sdef_blend;
 
 /* Input of mmd_mesh_variant() and mmd_mesh_with_tangents(); NULL where not available. */
 typedef struct mmd_mesh_extras {
@@ -601,6 +629,184 @@ typedef struct mmd_skin_job {
    MMD_E_ARGUMENT, MMD_E_MEMORY, or MMD_E_BACKEND for a kernel that is unknown or unsupported;
    nothing is written then. */
 bool mmd_skin(const mmd_skin_job *job, const char *kernel, mmd_error *err);
+
+/* Physics */
+
+/* The rigid bodies and joints of one model or several, stepped together: Bullet's
+   btDiscreteDynamicsWorld. The same bodies, kinematic transforms and settings give the same bits in
+   every run, on every compiler. Only one thread at a time may use a world. docs/physics.md */
+typedef struct mmd_world mmd_world;
+
+typedef struct mmd_world_settings {
+    double gravity[3]; /* units per second squared */
+    double hz;         /* steps per second */
+    int iterations;    /* of the solver, per step */
+    bool ground;       /* a static plane at y = ground_height */
+    double ground_height;
+    bool additional_damping; /* slow bodies come to rest: btRigidBody's m_additionalDamping */
+    bool collide_connected;  /* bodies that a joint connects collide with each other */
+} mmd_world_settings;
+
+typedef struct mmd_world_desc {
+    size_t body_count, joint_count;
+    const mmd_rigid_body *bodies;
+    const mmd_joint *joints;
+    const int32_t *joint_order; /* the joints to solve, in order; NULL: all, in Bullet's order */
+    size_t joint_order_count;
+    bool contacts;
+    mmd_world_settings settings;
+} mmd_world_desc;
+
+enum { MMD_WORLD_MAX_HZ = 100000, MMD_WORLD_MAX_ITERATIONS = 1000 };
+
+/* Creates bodies at rest. Copies the arrays. Fails with MMD_E_ARGUMENT, which names the body, joint
+   or setting ("body 3: mass -1 is negative"), or with MMD_E_MEMORY. */
+mmd_world *mmd_world_new(const mmd_world_desc *desc, mmd_error *err);
+void mmd_world_free(mmd_world *world);
+
+/* N bodies; K of them are kinematic, of the mode MMD_FOLLOWS_BONE; J joints. */
+size_t mmd_world_body_count(const mmd_world *world);
+size_t mmd_world_kinematic_count(const mmd_world *world);
+size_t mmd_world_joint_count(const mmd_world *world);
+
+/* One step. `kinematic_transforms` (K,7), position and rotation x y z w, are the poses to which the
+   kinematic bodies move, in the order of bodies; NULL: they stay. Fails with MMD_E_ARGUMENT, and
+   changes nothing, if a number is not finite or exceeds 1e6, or a rotation has zero length. */
+bool mmd_world_step(mmd_world *world, const double *kinematic_transforms, mmd_error *err);
+
+/* (N,13): position, rotation x y z w, velocity, angular velocity of each body. */
+void mmd_world_state(const mmd_world *world, double *state);
+/* Normalizes rotations and removes all contacts. Fails as mmd_world_step() does. */
+bool mmd_world_set_state(mmd_world *world, const double *state, mmd_error *err);
+
+/* Changes the velocities of a body by an impulse at its center (mass units/s) and an angular
+   impulse (mass units^2/s), along the axes of the world; one of infinite mass does not move. Fails
+   with MMD_E_ARGUMENT, and changes nothing, for a body that does not exist, or if a number or a
+   velocity that it yields is not finite or exceeds 1e6. */
+bool mmd_world_apply_impulse(mmd_world *world, size_t body, const double impulse[3],
+                             const double torque[3], mmd_error *err);
+
+/* The contacts of the last step, (P,10): bodies a and b (-1: the ground), a point on b, the normal
+   from there to a, the distance along it, the impulse. Returns P; NULL only counts. */
+size_t mmd_world_contact_points(const mmd_world *world, double *points);
+
+/* (J,2) how far each joint of the desc is beyond its limits: linear (units) and angular (rad). 0
+   for joints that are not solved. */
+void mmd_world_strain(const mmd_world *world, double *strain);
+
+/* Saves everything but masses that later steps depend on: writes it to `bytes`, and returns its
+   size; NULL only counts. Loading fails with MMD_E_ARGUMENT, and changes nothing, unless the bytes
+   are valid for this world. */
+size_t mmd_world_save(const mmd_world *world, void *bytes);
+bool mmd_world_load(mmd_world *world, const void *bytes, size_t size, mmd_error *err);
+
+/* Gravity that changes during a run, as MMD's gravity has keys and noise. */
+typedef struct mmd_gravity {
+    const double *rows; /* (row_count,3) of the frames 0, 1, ...; NULL: the world's gravity */
+    size_t row_count;
+    double noise;  /* units per second squared, along each axis */
+    uint32_t seed; /* of the noise */
+} mmd_gravity;
+
+/* Settings of a simulation. Those that MMD uses are not published: docs/physics.md. */
+typedef struct mmd_simulation_settings {
+    mmd_world_settings world;
+    mmd_gravity gravity; /* over that of `world` */
+    bool has_start;      /* the simulation starts at `start`; else at the motion's first frame */
+    double start;
+    int settle;      /* steps during which the start pose is kept */
+    double teleport; /* units per frame beyond which a move restarts all bodies; 0: never */
+} mmd_simulation_settings;
+
+enum {
+    MMD_SIMULATION_MAX_FRAMES = 10000000, /* after the start */
+    MMD_SIMULATION_MAX_SETTLE = 100000,
+    MMD_SIMULATION_MAX_MODELS = 1000,
+    MMD_SIMULATION_MAX_SECONDS = 3600 /* from one pose input to the next */
+};
+
+/* The settings of most programs that play MMD's files. */
+mmd_simulation_settings mmd_simulation_default_settings(void);
+
+/* Models whose bones are driven by motions, or by poses of the caller, and by their rigid bodies,
+   which collide with each other in one world. Along motions it runs from the start in equal steps,
+   so that the poses at a frame depend on models, motions, settings and that frame alone. With poses
+   of the caller, a pose depends on all earlier ones. To be used by one thread at a time. */
+typedef struct mmd_simulation mmd_simulation;
+
+typedef struct mmd_simulation_model {
+    const mmd_rig *rig;
+    const mmd_motion *motion; /* NULL: at rest, or at poses of the caller */
+    /* (7,) of its space in that of the world: position, rotation x y z w; NULL: the same space. The
+       poses of its bones remain in its own space. */
+    const double *placement;
+    double offset; /* frames by which its motion is ahead of the run */
+} mmd_simulation_model;
+
+/* Creates a simulation of models; `settings` may be NULL: the default. A model may be listed twice.
+   Rigs and motions must outlive the simulation; it copies gravity. The first frame of "the motion"
+   is the earliest of all, less their offsets. Fails with MMD_E_ARGUMENT, which names the setting,
+   model, body or joint, or with MMD_E_MEMORY. */
+mmd_simulation *mmd_simulation_new(const mmd_simulation_model *models, size_t count, bool ik,
+                                   const mmd_simulation_settings *settings, mmd_error *err);
+void mmd_simulation_free(mmd_simulation *simulation);
+
+/* Whether frames can be sought. Fails with MMD_E_ARGUMENT for those that are not finite or too far
+   after the start. */
+bool mmd_simulation_check(const mmd_simulation *simulation, const double *frames, size_t count,
+                          mmd_error *err);
+
+/* Runs to a frame, forward or from the nearest checkpoint. Frames before the start have no physics.
+   Takes at most *steps steps and subtracts them: if they do not suffice, fails with
+   MMD_E_INTERRUPTED, and the next call goes on. `steps` may be NULL: as many as needed. Fails with
+   MMD_E_ARGUMENT as mmd_simulation_check() does, and changes nothing. */
+bool mmd_simulation_seek(mmd_simulation *simulation, double frame, size_t *steps, mmd_error *err);
+
+/* The pose to which a model without a motion moves. */
+typedef struct mmd_simulation_target {
+    const mmd_pose_job *job; /* local values of one frame; NULL: the model has a motion */
+    const uint8_t *physics;  /* (B,) 1: physics moves the bodies of this bone; NULL: of all */
+} mmd_simulation_target;
+
+/* Starts an interpolation, over `seconds`, from the current poses to those of the targets, one for
+   each model. Models with a motion follow it from the start frame on, but one needs to be without.
+   The first targets, also after a reset or a seek, are the start. `gravity` (3,) is that at the
+   end, interpolated from that of the call before if it had one, in place of the gravity of the
+   settings, which NULL means. Fails with MMD_E_ARGUMENT, and changes nothing. */
+bool mmd_simulation_set_targets(mmd_simulation *simulation, const mmd_simulation_target *targets,
+                                const double *gravity, double seconds, mmd_error *err);
+
+/* Runs to the end of the interpolation; `steps` and MMD_E_INTERRUPTED as there. */
+bool mmd_simulation_advance(mmd_simulation *simulation, size_t *steps, mmd_error *err);
+
+/* The pose of a model where the last mmd_simulation_seek() or mmd_simulation_advance() has arrived:
+   (B,4,4) and (M,) as mmd_pose() writes them. Fails with MMD_E_ARGUMENT if neither has since the
+   simulation was created, loaded, reset or given targets. */
+bool mmd_simulation_pose(mmd_simulation *simulation, size_t model, float *matrices,
+                         float *morph_weights, mmd_error *err);
+
+/* Saves everything but models, motions and settings that later poses depend on: writes it to
+   `bytes`, and returns its size; NULL only counts. Loading fails with MMD_E_ARGUMENT, and changes
+   nothing, unless the bytes are valid for this simulation. */
+size_t mmd_simulation_save(const mmd_simulation *simulation, void *bytes);
+bool mmd_simulation_load(mmd_simulation *simulation, const void *bytes, size_t size,
+                         mmd_error *err);
+
+/* Back to before the start. */
+void mmd_simulation_reset(mmd_simulation *simulation);
+
+/* The frame where it has arrived; with targets, 30 times the seconds since the start. */
+double mmd_simulation_frame(const mmd_simulation *simulation);
+
+/* (J,2) of the joints of all models, in their order, as mmd_world_strain() writes it. */
+void mmd_simulation_strain(const mmd_simulation *simulation, double *strain);
+
+/* What a user should know about the models and the run so far; false beyond the last note. */
+bool mmd_simulation_note(const mmd_simulation *simulation, size_t index, char text[256]);
+
+#ifdef MMD_BUILD_SHARED
+#pragma GCC visibility pop
+#endif
 
 #ifdef __cplusplus
 }

@@ -143,7 +143,7 @@ static bool parse_fields(PyObject *record, mmd_simulation_settings *physics, mmd
 int mmd_py_physics_record_parse(mmd_py_state *state, PyObject *argument,
                                 mmd_simulation_settings *physics, mmd_py_array *rows)
 {
-    *physics = mmd_simulation_settings_default;
+    *physics = mmd_simulation_default_settings();
     if (argument == Py_None || argument == Py_False)
         return 0;
     if (argument == Py_True)

@@ -2,7 +2,7 @@
 #ifndef MMD_PY_PHYSICS_RECORD_H
 #define MMD_PY_PHYSICS_RECORD_H
 
-#include "core/physics/simulation.h"
+#include "mmdskin.h"
 #include "python/array.h"
 #include "python/state.h"
 

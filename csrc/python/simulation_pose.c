@@ -51,13 +51,13 @@ static bool run_chunk(mmd_simulation *simulation, simulation_call *call)
     size_t steps = call->chunk;
     for (; call->next < call->count && steps > 0; call->next++) {
         const requested_frame *requested = &call->requested[call->next];
-        if (!mmd_simulation_seek(simulation, requested->frame, &steps))
+        if (!mmd_simulation_seek(simulation, requested->frame, &steps, NULL))
             return false;
         for (size_t m = 0; m < call->model_count; m++) {
             const model_output *output = &call->outputs[m];
-            mmd_simulation_pose(simulation, m, requested->frame,
+            mmd_simulation_pose(simulation, m,
                                 output->matrices + requested->index * 16 * output->bone_count,
-                                output->weights + requested->index * output->morph_count);
+                                output->weights + requested->index * output->morph_count, NULL);
         }
         steps -= steps > 0;
     }

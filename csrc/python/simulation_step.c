@@ -37,7 +37,7 @@ static bool advance(mmd_py_simulation *self, const step_call *call)
     while (!arrived) {
         size_t steps = mmd_py_simulation_chunk(self->models);
         Py_BEGIN_ALLOW_THREADS
-        arrived = mmd_simulation_advance(self->simulation, &steps);
+        arrived = mmd_simulation_advance(self->simulation, &steps, NULL);
         Py_END_ALLOW_THREADS
         if (PyErr_CheckSignals() < 0)
             return false;
@@ -73,8 +73,8 @@ static PyObject *step_to(mmd_py_simulation *self, step_call *call)
     if (result && !advance(self, call))
         Py_CLEAR(result);
     for (size_t m = 0; result && m < call->model_count; m++)
-        mmd_simulation_pose_target(self->simulation, m, call->outputs[m].matrices.data,
-                                   call->outputs[m].weights.data);
+        mmd_simulation_pose(self->simulation, m, call->outputs[m].matrices.data,
+                            call->outputs[m].weights.data, NULL);
     return result;
 }
 

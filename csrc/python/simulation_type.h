@@ -2,7 +2,7 @@
 #ifndef MMD_PY_SIMULATION_TYPE_H
 #define MMD_PY_SIMULATION_TYPE_H
 
-#include "core/physics/simulation.h"
+#include "mmdskin.h"
 #include "python/array.h"
 #include "python/object_lock.h"
 #include "python/state.h"

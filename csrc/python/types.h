@@ -2,7 +2,7 @@
 #ifndef MMD_PY_TYPES_H
 #define MMD_PY_TYPES_H
 
-#include "core/physics/simulation.h"
+#include "mmdskin.h"
 #include "python/array.h"
 #include "python/mesh_cache.h"
 #include "python/model_names.h"

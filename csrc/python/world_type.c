@@ -91,7 +91,7 @@ static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     static char *names[] = {"bodies",         "joints",      "gravity",  "hz",
                             "iterations",     "ground",      "contacts", "damping_extra",
                             "joined_collide", "joint_order", NULL};
-    mmd_world_desc desc = {.settings = mmd_simulation_settings_default.world};
+    mmd_world_desc desc = {.settings = mmd_simulation_default_settings().world};
     mmd_world_settings *settings = &desc.settings;
     PyObject *bodies, *joints, *gravity = NULL, *hz = NULL, *iterations = NULL, *order = NULL;
     PyObject *ground = NULL;
@@ -333,14 +333,12 @@ static PyObject *restore_state(PyObject *object, PyObject *state)
     Py_ssize_t size;
     if (PyBytes_AsStringAndSize(state, &bytes, &size) < 0 || !acquire(self))
         return NULL;
-    bool valid = mmd_world_can_restore(self->world, bytes, (size_t)size);
-    if (valid)
-        mmd_world_restore(self->world, bytes);
+    mmd_error err = {0};
+    bool loaded = mmd_world_load(self->world, bytes, (size_t)size, &err);
     release(self);
-    if (valid)
-        Py_RETURN_NONE;
-    PyErr_SetString(PyExc_ValueError, "state: not valid for this world");
-    return NULL;
+    if (!loaded)
+        return mmd_py_exceptions_raise(mmd_py_state_of(object), &err);
+    Py_RETURN_NONE;
 }
 
 static PyMethodDef world_methods[] = {

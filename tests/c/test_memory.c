@@ -3,7 +3,6 @@
 #include "core/fit/camera_fit.h"
 #include "core/fit/motion_fit.h"
 #include "core/model/morph.h"
-#include "core/physics/simulation.h"
 #include "core/skin/skin.h"
 #include "mesh_sample.h"
 #include "mmdskin.h"
@@ -236,8 +235,8 @@ static void a_simulation_survives_every_failing_allocation(void)
         return;
     mmd_simulation *made = NULL;
     STARVE(10, err,
-           (made = mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL, 0}, 1, true,
-                                      &mmd_simulation_settings_default, &err)));
+           (made = mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL, 0}, 1, true, NULL,
+                                      &err)));
     mmd_simulation_free(made);
     mmd_rig_free(rig);
     mmd_model_free(model);

@@ -5,6 +5,7 @@
 #include "test.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +89,17 @@ static void functions_without_an_error_accept_null(void)
     mmd_rig_free(NULL);
     mmd_poser_free(NULL);
     mmd_mesh_free(NULL);
+    mmd_world_free(NULL);
+    mmd_simulation_free(NULL);
+    mmd_simulation_reset(NULL);
+    mmd_world_state(NULL, NULL);
+    mmd_world_strain(NULL, NULL);
+    mmd_simulation_strain(NULL, NULL);
+    CHECK_INT(mmd_world_body_count(NULL) + mmd_world_kinematic_count(NULL), 0);
+    CHECK_INT(mmd_world_joint_count(NULL) + mmd_world_contact_points(NULL, NULL), 0);
+    CHECK_INT(mmd_world_save(NULL, NULL) + mmd_simulation_save(NULL, NULL), 0);
+    CHECK_NEAR(mmd_simulation_frame(NULL), 0, 0);
+    CHECK(!mmd_simulation_note(NULL, 0, NULL));
     CHECK_INT(mmd_pmx_size(NULL), 0);
     CHECK_INT(mmd_vmd_size(NULL), 0);
     mmd_motion none = mmd_motion_select(NULL, MMD_PART_MODEL);
@@ -353,8 +365,111 @@ static void skinning_without_an_array_or_by_no_method_is_refused(void)
     mmd_model_free(model);
 }
 
+static void worlds_without_an_array_are_refused(void)
+{
+    const mmd_rigid_body body = {.mass = 1, .size = {1}};
+    const mmd_joint joint = {.body_b = -1};
+    const mmd_world_desc good = {.body_count = 1,
+                                 .bodies = &body,
+                                 .joint_count = 1,
+                                 .joints = &joint,
+                                 .settings = mmd_simulation_default_settings().world};
+    const double numbers[3] = {0};
+    mmd_world_desc desc = good;
+    desc.bodies = NULL;
+    CHECK_REFUSED(mmd_world_new(NULL, err), "desc: missing");
+    CHECK_REFUSED(mmd_world_new(&desc, err), "bodies: missing");
+    desc = good;
+    desc.joints = NULL;
+    CHECK_REFUSED(mmd_world_new(&desc, err), "joints: missing");
+    mmd_world *world = mmd_world_new(&good, NULL);
+    if (!CHECK(world))
+        return;
+    CHECK_REFUSED(mmd_world_step(NULL, NULL, err), "world: missing");
+    CHECK_REFUSED(mmd_world_set_state(NULL, numbers, err), "world: missing");
+    CHECK_REFUSED(mmd_world_set_state(world, NULL, err), "state: missing");
+    CHECK_REFUSED(mmd_world_apply_impulse(NULL, 0, numbers, numbers, err), "world: missing");
+    CHECK_REFUSED(mmd_world_apply_impulse(world, 0, NULL, numbers, err), "impulse: missing");
+    CHECK_REFUSED(mmd_world_apply_impulse(world, 0, numbers, NULL, err), "torque: missing");
+    CHECK_REFUSED(mmd_world_load(NULL, numbers, 8, err), "world: missing");
+    CHECK_REFUSED(mmd_world_load(world, NULL, 8, err), "bytes: missing");
+    CHECK_REFUSED(mmd_world_load(world, numbers, 8, err), "state: not valid for this world");
+    CHECK(mmd_world_step(world, NULL, NULL));
+    mmd_world_state(world, NULL);
+    mmd_world_strain(world, NULL);
+    mmd_world_free(world);
+}
+
+static void simulations_without_an_array_or_a_frame_are_refused(void)
+{
+    mmd_model *model = sample_model();
+    mmd_rig *rig = mmd_rig_new(model, NULL);
+    float *matrices = malloc(16 * model->bone_count * sizeof *matrices);
+    float *weights = malloc(model->morph_count * sizeof *weights);
+    const mmd_simulation_model one = {.rig = rig}, none = {0}, two[] = {one, none};
+    mmd_simulation *simulation = mmd_simulation_new(&one, 1, true, NULL, NULL);
+    const mmd_pose_job rest = {.frame_count = 1};
+    const mmd_simulation_target target = {.job = &rest}, nowhere = {0};
+    size_t no_steps = 0;
+    if (!CHECK(simulation && matrices && weights))
+        return;
+    CHECK_REFUSED(mmd_simulation_new(NULL, 1, true, NULL, err), "models: missing");
+    CHECK_REFUSED(mmd_simulation_new(&one, 0, true, NULL, err), "0 models, expected 1 to 1000");
+    CHECK_REFUSED(mmd_simulation_new(&none, 1, true, NULL, err), "rig: missing");
+    CHECK_REFUSED(mmd_simulation_new(two, 2, true, NULL, err), "model 1: rig: missing");
+    CHECK_REFUSED(mmd_simulation_check(NULL, NULL, 0, err), "simulation: missing");
+    CHECK_REFUSED(mmd_simulation_check(simulation, NULL, 1, err), "frames: missing");
+    CHECK_REFUSED(mmd_simulation_seek(NULL, 0, NULL, err), "simulation: missing");
+    CHECK_REFUSED(mmd_simulation_seek(simulation, NAN, NULL, err), "frame is NaN");
+    CHECK_REFUSED(mmd_simulation_pose(simulation, 0, matrices, weights, err),
+                  "the simulation has not arrived at a frame");
+    CHECK(mmd_simulation_seek(simulation, 1, NULL, NULL));
+    CHECK_REFUSED(mmd_simulation_pose(NULL, 0, matrices, weights, err), "simulation: missing");
+    CHECK_REFUSED(mmd_simulation_pose(simulation, 1, matrices, weights, err), "model: 1 of 1");
+    CHECK_REFUSED(mmd_simulation_pose(simulation, 0, NULL, weights, err), "matrices: missing");
+    CHECK_REFUSED(mmd_simulation_pose(simulation, 0, matrices, NULL, err),
+                  "morph_weights: missing");
+    CHECK(mmd_simulation_pose(simulation, 0, matrices, weights, NULL));
+    CHECK_NEAR(mmd_simulation_frame(simulation), 1, 0);
+    CHECK_REFUSED(mmd_simulation_advance(NULL, NULL, err), "simulation: missing");
+    CHECK_REFUSED(mmd_simulation_advance(simulation, NULL, err),
+                  "there are no targets to advance to");
+    CHECK_REFUSED(mmd_simulation_set_targets(NULL, &target, NULL, 1, err), "simulation: missing");
+    CHECK_REFUSED(mmd_simulation_set_targets(simulation, NULL, NULL, 1, err), "targets: missing");
+    CHECK_REFUSED(mmd_simulation_set_targets(simulation, &nowhere, NULL, 1, err),
+                  "it has no motion and needs a pose");
+    CHECK(mmd_simulation_set_targets(simulation, &target, NULL, 1, NULL));
+    CHECK_REFUSED(mmd_simulation_pose(simulation, 0, matrices, weights, err),
+                  "the simulation has not arrived at a frame");
+    mmd_error stopped = {0};
+    CHECK(!mmd_simulation_advance(simulation, &no_steps, &stopped));
+    CHECK_INT(stopped.code, MMD_E_INTERRUPTED);
+    CHECK(mmd_simulation_advance(simulation, NULL, NULL));
+    CHECK(mmd_simulation_pose(simulation, 0, matrices, weights, NULL));
+    CHECK_REFUSED(mmd_simulation_load(NULL, matrices, 8, err), "simulation: missing");
+    CHECK_REFUSED(mmd_simulation_load(simulation, NULL, 8, err), "bytes: missing");
+    mmd_simulation_free(simulation);
+    free(weights);
+    free(matrices);
+    mmd_rig_free(rig);
+    mmd_model_free(model);
+}
+
+static void the_version_is_the_same_as_text_and_as_a_number(void)
+{
+    char text[32];
+    uint32_t number = mmd_version_number();
+    snprintf(text, sizeof text, "%u.%u.%u", (unsigned)(number / 1000000),
+             (unsigned)(number / 1000 % 1000), (unsigned)(number % 1000));
+    CHECK(strcmp(text, mmd_version()) == 0);
+    CHECK_INT(number, MMDSKIN_VERSION_NUMBER);
+}
+
 void public_tests(void)
 {
+    RUN(worlds_without_an_array_are_refused);
+    RUN(simulations_without_an_array_or_a_frame_are_refused);
+    RUN(the_version_is_the_same_as_text_and_as_a_number);
     RUN(arguments_that_are_missing_are_refused);
     RUN(functions_without_an_error_accept_null);
     RUN(motions_without_an_array_are_made_or_refused);

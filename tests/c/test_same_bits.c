@@ -3,9 +3,9 @@
    these tests run on Linux, under Wine and in QEMU. That they are right is for other tests to show;
    after a change of formulas the hashes are to be replaced by the new ones, which a failure prints.
  */
-#include "core/physics/simulation.h"
 #include "core/pose/pose.h"
 #include "core/pose/rig.h"
+#include "mmdskin.h"
 #include "test.h"
 
 #include <inttypes.h>
@@ -78,8 +78,7 @@ static uint64_t hash_of(const mmd_rig *rig, const mmd_motion *motion, bool physi
     float *weights = malloc((rig->morph_count + 1) * sizeof *weights);
     mmd_poser *poser = mmd_poser_new(rig, motion, NULL);
     mmd_simulation *simulation =
-        mmd_simulation_new(&(mmd_simulation_model){rig, motion, NULL, 0}, 1, true,
-                           &mmd_simulation_settings_default, NULL);
+        mmd_simulation_new(&(mmd_simulation_model){rig, motion, NULL, 0}, 1, true, NULL, NULL);
     bool made = matrices && weights && poser && simulation;
     for (int f = 0; made && f < FRAMES; f++) {
         double frame = f;
@@ -90,8 +89,8 @@ static uint64_t hash_of(const mmd_rig *rig, const mmd_motion *motion, bool physi
                             .out_matrices = matrices,
                             .out_morph_weights = weights};
         if (physics) {
-            mmd_simulation_seek(simulation, frame, &steps);
-            mmd_simulation_pose(simulation, 0, frame, matrices, weights);
+            mmd_simulation_seek(simulation, frame, &steps, NULL);
+            mmd_simulation_pose(simulation, 0, matrices, weights, NULL);
         } else {
             mmd_pose(poser, &job, NULL);
         }

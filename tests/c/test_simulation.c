@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/base/arena.h"
-#include "core/physics/simulation.h"
+#include "mmdskin.h"
 #include "rig_sample.h"
 #include "test.h"
 
@@ -36,8 +36,8 @@ static mmd_model pendulum(void)
 static void run_to(mmd_simulation *simulation, double frame, float *matrices)
 {
     size_t steps = 10000;
-    CHECK(mmd_simulation_seek(simulation, frame, &steps));
-    mmd_simulation_pose(simulation, 0, frame, matrices, NULL);
+    CHECK(mmd_simulation_seek(simulation, frame, &steps, NULL));
+    mmd_simulation_pose(simulation, 0, matrices, NULL, NULL);
 }
 
 /* The link swings about the root: the position of its bone stays, its energy does not grow. */
@@ -45,7 +45,7 @@ static void a_pendulum_swings(void)
 {
     mmd_model model = pendulum();
     mmd_rig *rig = mmd_rig_new(&model, NULL);
-    mmd_simulation_settings physics = mmd_simulation_settings_default;
+    mmd_simulation_settings physics = mmd_simulation_default_settings();
     physics.settle = 0;
     mmd_simulation *simulation =
         mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL, 0}, 1, true, &physics, NULL);
@@ -78,8 +78,8 @@ static void a_simulation_survives_every_failing_allocation(void)
     for (long n = 0; !simulation; n++) {
         mmd_error err = {0};
         mmd_arena_fail_after(n);
-        simulation = mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL, 0}, 1, true,
-                                        &mmd_simulation_settings_default, &err);
+        simulation =
+            mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL, 0}, 1, true, NULL, &err);
         if (!simulation)
             CHECK_INT(err.code, MMD_E_MEMORY);
     }
@@ -98,7 +98,7 @@ static void a_simulation_of_two_models_survives_every_failing_allocation(void)
     for (long n = 0; !simulation; n++) {
         mmd_error err = {0};
         mmd_arena_fail_after(n);
-        simulation = mmd_simulation_new(models, 2, true, &mmd_simulation_settings_default, &err);
+        simulation = mmd_simulation_new(models, 2, true, NULL, &err);
         if (!simulation)
             CHECK_INT(err.code, MMD_E_MEMORY);
     }
@@ -112,10 +112,10 @@ static void a_run_needs_no_checkpoints(void)
 {
     mmd_model model = pendulum();
     mmd_rig *rig = mmd_rig_new(&model, NULL);
-    mmd_simulation *without = mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL, 0}, 1,
-                                                 true, &mmd_simulation_settings_default, NULL);
-    mmd_simulation *with = mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL, 0}, 1, true,
-                                              &mmd_simulation_settings_default, NULL);
+    mmd_simulation *without =
+        mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL, 0}, 1, true, NULL, NULL);
+    mmd_simulation *with =
+        mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL, 0}, 1, true, NULL, NULL);
     float a[3 * 16], b[3 * 16];
     CHECK(without && with);
     mmd_arena_fail_after(0); /* the checkpoint at the start */
@@ -137,25 +137,25 @@ static void an_interrupted_start_is_made_again(void)
 {
     mmd_model model = pendulum();
     mmd_rig *rig = mmd_rig_new(&model, NULL);
-    mmd_simulation *interrupted = mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL, 0}, 1,
-                                                     true, &mmd_simulation_settings_default, NULL);
-    mmd_simulation *complete = mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL, 0}, 1,
-                                                  true, &mmd_simulation_settings_default, NULL);
+    mmd_simulation *interrupted =
+        mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL, 0}, 1, true, NULL, NULL);
+    mmd_simulation *complete =
+        mmd_simulation_new(&(mmd_simulation_model){rig, NULL, NULL, 0}, 1, true, NULL, NULL);
     const mmd_pose_job rest = {.frame_count = 1};
     float a[3 * 16], b[3 * 16];
     CHECK(interrupted && complete);
     size_t few = 10, many = 1000;
     CHECK(mmd_simulation_set_targets(interrupted, &(mmd_simulation_target){&rest, NULL}, NULL, 1,
                                      NULL));
-    CHECK(!mmd_simulation_advance(interrupted, &few));
+    CHECK(!mmd_simulation_advance(interrupted, &few, NULL));
     CHECK(mmd_simulation_set_targets(interrupted, &(mmd_simulation_target){&rest, NULL}, NULL, 1,
                                      NULL));
-    CHECK(mmd_simulation_advance(interrupted, &many));
+    CHECK(mmd_simulation_advance(interrupted, &many, NULL));
     CHECK(
         mmd_simulation_set_targets(complete, &(mmd_simulation_target){&rest, NULL}, NULL, 1, NULL));
-    CHECK(mmd_simulation_advance(complete, &many));
-    mmd_simulation_pose_target(interrupted, 0, a, NULL);
-    mmd_simulation_pose_target(complete, 0, b, NULL);
+    CHECK(mmd_simulation_advance(complete, &many, NULL));
+    mmd_simulation_pose(interrupted, 0, a, NULL, NULL);
+    mmd_simulation_pose(complete, 0, b, NULL, NULL);
     CHECK(memcmp(a, b, sizeof a) == 0);
     CHECK_NEAR(mmd_simulation_frame(interrupted), 0, 0);
     mmd_simulation_free(interrupted);

@@ -4,9 +4,9 @@
    too, which one of them shuts down again and again. */
 #define _POSIX_C_SOURCE 200809L
 #include "core/base/thread_pool.h"
-#include "core/physics/simulation.h"
 #include "core/pose/rig.h"
 #include "core/skin/skin.h"
+#include "mmdskin.h"
 #ifdef MMD_TEST_GL
 #include "gl/gl_skin.h"
 #include "gl/gl_thread.h"
@@ -62,7 +62,7 @@ static bench bench_new(void)
 {
     bench own = {mmd_poser_new(shared.rig, shared.motion, NULL),
                  mmd_simulation_new(&(mmd_simulation_model){shared.rig, shared.motion, NULL, 0}, 1,
-                                    true, &mmd_simulation_settings_default, NULL),
+                                    true, NULL, NULL),
                  calloc(FRAMES * 16 * shared.rig->bone_count + 1, sizeof(float)),
                  calloc(FRAMES * shared.rig->morph_count + 1, sizeof(float)),
                  calloc(FRAMES * 3 * shared.mesh->vertex_count + 1, sizeof(float))};
@@ -100,9 +100,9 @@ static mmd_skin_job posed(bench *own)
 
 static void simulate(bench *own)
 {
-    for (size_t steps = 1; !mmd_simulation_seek(own->simulation, FRAMES, &steps); steps = 1)
+    for (size_t steps = 1; !mmd_simulation_seek(own->simulation, FRAMES, &steps, NULL); steps = 1)
         continue;
-    mmd_simulation_pose(own->simulation, 0, FRAMES, own->matrices, own->sliders);
+    mmd_simulation_pose(own->simulation, 0, own->matrices, own->sliders, NULL);
     mmd_simulation_reset(own->simulation);
 }
 

@@ -5,7 +5,7 @@
 
 #include "bodies.h"
 #include "core/base/bytes.h"
-#include "core/physics/simulation.h"
+#include "mmdskin.h"
 #include "target.h"
 
 enum { BONES = 8, BODIES = 10, JOINTS = 12, MORPHS = 3, KEYS = 4 };
@@ -112,7 +112,7 @@ static inline mmd_simulation_settings take_physics(script *s)
     static const double rates[] = {60, 60, 30, 100};
     static const double gravity[][3] = {{0, -98, 0}, {50, 0, 0}, {1e6, -1e6, 1e6}, {0, 0, 0}};
     uint8_t bits = take(s);
-    mmd_simulation_settings physics = mmd_simulation_settings_default;
+    mmd_simulation_settings physics = mmd_simulation_default_settings();
     physics.world.hz = rates[take(s) % 4];
     physics.settle = bits & 1 ? 2 : 0;
     physics.world.ground = bits & 2;
@@ -134,9 +134,9 @@ static float matrices[2][16 * BONES], sliders[2][MORPHS];
 static inline void pose_at(mmd_simulation *simulation, size_t model, double frame, size_t of)
 {
     size_t steps = 0; /* first none, then one at a time */
-    while (!mmd_simulation_seek(simulation, frame, &steps))
+    while (!mmd_simulation_seek(simulation, frame, &steps, NULL))
         steps = 1;
-    mmd_simulation_pose(simulation, model, frame, matrices[of], sliders[of]);
+    mmd_simulation_pose(simulation, model, matrices[of], sliders[of], NULL);
 }
 
 static inline void check_pose(const mmd_rig *rig, size_t of)

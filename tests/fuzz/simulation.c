@@ -77,10 +77,10 @@ static void step(const mmd_simulation_model *models, size_t count,
         if (!mmd_simulation_set_targets(simulation, targets, i % 3 ? gravity : NULL,
                                         (double)take(s) / 1024, NULL))
             continue;
-        for (size_t steps = 0; !mmd_simulation_advance(simulation, &steps); steps = 1)
+        for (size_t steps = 0; !mmd_simulation_advance(simulation, &steps, NULL); steps = 1)
             continue;
         for (size_t m = 0; m < count; m++) {
-            mmd_simulation_pose_target(simulation, m, matrices[0], sliders[0]);
+            mmd_simulation_pose(simulation, m, matrices[0], sliders[0], NULL);
             check_pose(models[0].rig, 0);
         }
     }

@@ -57,9 +57,9 @@ static void advance(mmd_simulation *simulation, double seconds)
     if (!mmd_simulation_set_targets(simulation, &(mmd_simulation_target){&job, NULL},
                                     (const double[]){0, -98, seconds}, seconds, NULL))
         return;
-    for (size_t steps = 0; !mmd_simulation_advance(simulation, &steps); steps = 9)
+    for (size_t steps = 0; !mmd_simulation_advance(simulation, &steps, NULL); steps = 9)
         continue;
-    mmd_simulation_pose_target(simulation, 0, matrices[0], sliders[0]);
+    mmd_simulation_pose(simulation, 0, matrices[0], sliders[0], NULL);
 }
 
 static uint8_t *stored(const mmd_simulation *simulation, size_t *size)

@@ -6,3 +6,8 @@ const char *mmd_version(void)
 {
     return MMDSKIN_VERSION;
 }
+
+uint32_t mmd_version_number(void)
+{
+    return MMDSKIN_VERSION_NUMBER;
+}

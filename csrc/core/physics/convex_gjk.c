@@ -174,7 +174,7 @@ mmd_convex_gjk_result mmd_convex_gjk(mmd_collider a, mmd_collider b, double brea
     static const double down[3] = {0, -1, 0};
     if (a.shape->kind == MMD_SHAPE_SPHERE   ? is_sphere_out_of_reach(a, b, breaking_threshold)
         : b.shape->kind == MMD_SHAPE_SPHERE ? is_sphere_out_of_reach(b, a, breaking_threshold)
-                                      : has_separating_axis(a, b, breaking_threshold))
+                                            : has_separating_axis(a, b, breaking_threshold))
         return MMD_CONVEX_SEPARATED;
     double max_distance = a.shape->margin + b.shape->margin + breaking_threshold;
     mmd_convex_pair pair;

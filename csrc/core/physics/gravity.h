@@ -4,13 +4,7 @@
 
 #include "mmdskin.h"
 
-/* Gravity that changes during a run, as MMD's gravity has keys and noise. */
-typedef struct mmd_gravity {
-    const double *rows; /* (row_count,3) of the frames 0, 1, ...; NULL: the world's gravity */
-    size_t row_count;
-    double noise;  /* units per second squared, along each axis */
-    uint32_t seed; /* of the noise */
-} mmd_gravity;
+/* Checks gravity, and tells it at a frame. */
 
 /* Fails with MMD_E_ARGUMENT if a number exceeds 1e6 or is not finite. */
 bool mmd_gravity_check_vector(const double gravity[3], mmd_error *err);

@@ -28,7 +28,8 @@ void mmd_shape_init(const mmd_rigid_body *source, mmd_shape *shape)
     } else {
         double margin = shape->kind == MMD_SHAPE_CAPSULE ? COLLISION_MARGIN : 0;
         shape->radius = size[0];
-        shape->margin = shape->kind == MMD_SHAPE_CAPSULE ? fmin(COLLISION_MARGIN, size[0]) : size[0];
+        shape->margin =
+            shape->kind == MMD_SHAPE_CAPSULE ? fmin(COLLISION_MARGIN, size[0]) : size[0];
         shape->core[1] = shape->kind == MMD_SHAPE_CAPSULE ? size[1] / 2 : 0;
         for (int i = 0; i < 3; i++) {
             shape->half_extents[i] = shape->core[i] + shape->radius;

@@ -3,7 +3,7 @@
    simulation_state.c saves them. Step k of a run along a motion is at frame start + 30 max(k, 0) /
    hz; those before 0 hold the start pose (settling). A frame between two steps shows poses
    interpolated between theirs. */
-#include "core/physics/simulation.h"
+#include "mmdskin.h"
 
 #include "core/base/arena.h"
 #include "core/base/error.h"
@@ -20,15 +20,16 @@
 /* Settings */
 
 /* Those of most programs that play MMD's files: docs/physics.md. */
-const mmd_simulation_settings mmd_simulation_settings_default = {
-    .world = {.gravity = {0, -98, 0},
-              .hz = 60,
-              .iterations = 10,
-              .ground = true,
-              .additional_damping = true,
-              .collide_connected = true},
-    .settle = 300,
-};
+mmd_simulation_settings mmd_simulation_default_settings(void)
+{
+    return (mmd_simulation_settings){.world = {.gravity = {0, -98, 0},
+                                               .hz = 60,
+                                               .iterations = 10,
+                                               .ground = true,
+                                               .additional_damping = true,
+                                               .collide_connected = true},
+                                     .settle = 300};
+}
 
 /* What mmd_world_check() does not check. */
 static bool check_settings(const mmd_simulation_settings *settings, mmd_error *err)
@@ -143,21 +144,32 @@ static bool build(mmd_simulation *simulation, const mmd_simulation_model *models
     return mmd_simulation_state_init(simulation) || mmd_fail_memory(err);
 }
 
+static bool check_models(const mmd_simulation_model *models, size_t count, mmd_error *err)
+{
+    if (count < 1 || count > MMD_SIMULATION_MAX_MODELS)
+        return mmd_fail(err, MMD_E_ARGUMENT, "%zu models, expected 1 to %d", count,
+                        MMD_SIMULATION_MAX_MODELS);
+    if (!mmd_error_require(models, "models", err))
+        return false;
+    for (size_t m = 0; m < count; m++)
+        if (!mmd_error_require(models[m].rig, "rig", err))
+            return mmd_simulation_members_fail(m, count, err);
+    return true;
+}
+
 mmd_simulation *mmd_simulation_new(const mmd_simulation_model *models, size_t count, bool ik,
                                    const mmd_simulation_settings *settings, mmd_error *err)
 {
-    if (count < 1 || count > MMD_SIMULATION_MAX_MODELS) {
-        mmd_fail(err, MMD_E_ARGUMENT, "%zu models, expected 1 to %d", count,
-                 MMD_SIMULATION_MAX_MODELS);
+    if (!check_models(models, count, err))
         return NULL;
-    }
     mmd_simulation *simulation = mmd_arena_new_owner(sizeof *simulation);
     if (!simulation) {
         mmd_fail_memory(err);
         return NULL;
     }
     simulation->member_count = count;
-    simulation->settings = *settings;
+    simulation->settings = settings ? *settings : mmd_simulation_default_settings();
+    settings = &simulation->settings;
     simulation->time_step = 1 / settings->world.hz;
     simulation->ik = ik;
     simulation->start = settings->has_start ? settings->start : first_frame(models, count);
@@ -195,7 +207,9 @@ static double step_at(const mmd_simulation *simulation, double frame)
 bool mmd_simulation_check(const mmd_simulation *simulation, const double *frames, size_t count,
                           mmd_error *err)
 {
-    if (!mmd_numbers_check_frames("frame", frames, count, err))
+    if (!mmd_error_require(simulation, "simulation", err) ||
+        (count && !mmd_error_require(frames, "frames", err)) ||
+        !mmd_numbers_check_frames("frame", frames, count, err))
         return false;
     for (size_t f = 0; f < count; f++)
         if (frames[f] > simulation->start + MMD_SIMULATION_MAX_FRAMES)
@@ -204,26 +218,23 @@ bool mmd_simulation_check(const mmd_simulation *simulation, const double *frames
     return true;
 }
 
-/* Runs up to a step; false if it runs out of `steps`. */
-static bool run_to(mmd_simulation *simulation, double step, size_t *steps)
+/* Runs up to a step, where the next pose shows a frame. */
+static bool run_to(mmd_simulation *simulation, double step, size_t *steps, mmd_error *err)
 {
-    while (simulation->state->step < step && *steps) {
+    while (simulation->state->step < step) {
+        if (steps && !*steps)
+            return mmd_fail(err, MMD_E_INTERRUPTED, "no steps are left");
         mmd_simulation_run_step(simulation);
-        --*steps;
+        if (steps)
+            --*steps;
     }
-    return simulation->state->step >= step;
+    return true;
 }
 
-bool mmd_simulation_seek(mmd_simulation *simulation, double frame, size_t *steps)
+/* Runs to where the frame is between the last two steps. */
+static bool run_to_frame(mmd_simulation *simulation, double frame, size_t *steps, mmd_error *err)
 {
     mmd_simulation_state *state = simulation->state;
-    if (state->uses_input) {
-        state->uses_input = state->started = false;
-        mmd_simulation_run_forget_bones(simulation);
-        state->frame = simulation->start;
-    }
-    if (frame < simulation->start)
-        return true;
     double target = step_at(simulation, frame);
     /* A frame between two steps needs the poses of both. */
     double first =
@@ -235,7 +246,20 @@ bool mmd_simulation_seek(mmd_simulation *simulation, double frame, size_t *steps
         mmd_simulation_run_restore(simulation, checkpoint->step, checkpoint->world);
     else if (!can_continue)
         mmd_simulation_run_start(simulation);
-    return run_to(simulation, target, steps);
+    return run_to(simulation, target, steps, err);
+}
+
+bool mmd_simulation_seek(mmd_simulation *simulation, double frame, size_t *steps, mmd_error *err)
+{
+    if (!mmd_simulation_check(simulation, &frame, 1, err))
+        return false;
+    mmd_simulation_state *state = simulation->state;
+    if (state->uses_input)
+        mmd_simulation_reset(simulation);
+    simulation->arrived = frame < simulation->start || run_to_frame(simulation, frame, steps, err);
+    if (simulation->arrived)
+        state->frame = frame;
+    return simulation->arrived;
 }
 
 static bool check_target(const mmd_simulation_member *member, const mmd_simulation_target *target,
@@ -262,6 +286,9 @@ static void set_target_gravity(mmd_simulation_state *state, const double *gravit
 bool mmd_simulation_set_targets(mmd_simulation *simulation, const mmd_simulation_target *targets,
                                 const double *gravity, double seconds, mmd_error *err)
 {
+    if (!mmd_error_require(simulation, "simulation", err) ||
+        !mmd_error_require(targets, "targets", err))
+        return false;
     mmd_simulation_state *state = simulation->state;
     if (!mmd_simulation_run_takes_input(simulation))
         return mmd_fail(err, MMD_E_ARGUMENT,
@@ -281,6 +308,7 @@ bool mmd_simulation_set_targets(mmd_simulation *simulation, const mmd_simulation
             mmd_pose_input_set_target(&simulation->members[m].input, targets[m].job,
                                       targets[m].physics);
     set_target_gravity(state, gravity);
+    simulation->arrived = false;
     state->uses_input = true;
     if (is_start) {
         mmd_simulation_run_interpolate(simulation, 1);
@@ -301,14 +329,19 @@ bool mmd_simulation_set_targets(mmd_simulation *simulation, const mmd_simulation
     return true;
 }
 
-bool mmd_simulation_advance(mmd_simulation *simulation, size_t *steps)
+bool mmd_simulation_advance(mmd_simulation *simulation, size_t *steps, mmd_error *err)
 {
+    if (!mmd_error_require(simulation, "simulation", err))
+        return false;
     mmd_simulation_state *state = simulation->state;
-    if (!run_to(simulation, state->input_end_step, steps))
+    if (!state->uses_input)
+        return mmd_fail(err, MMD_E_ARGUMENT, "there are no targets to advance to");
+    if (!run_to(simulation, state->input_end_step, steps, err))
         return false;
     mmd_simulation_run_interpolate(simulation, 1);
     state->time_accumulator = state->input_end_accumulator;
     state->frame = state->input_end_frame;
+    simulation->arrived = true;
     return true;
 }
 
@@ -348,10 +381,12 @@ static void drive_bones(mmd_simulation *simulation, mmd_simulation_member *membe
                           mmd_poser_state(member->poser), first, member->rig->bone_count);
 }
 
-static void pose(mmd_simulation *simulation, size_t model, double frame, bool with_physics,
-                 float *matrices, float *morph_weights)
+static void pose(mmd_simulation *simulation, mmd_simulation_member *member, float *matrices,
+                 float *morph_weights)
 {
-    mmd_simulation_member *member = &simulation->members[model];
+    double frame = simulation->state->frame;
+    bool with_physics = simulation->state->uses_input || frame >= simulation->start;
+    member->bones_valid = member->bones_valid && !simulation->state->uses_input;
     double member_frame = mmd_simulation_run_member_frame(simulation, member, frame);
     mmd_pose_job job = mmd_simulation_run_pose_job(simulation, member, &member_frame);
     mmd_simulation_run_pose_bones(simulation, member, frame);
@@ -373,24 +408,30 @@ static void pose(mmd_simulation *simulation, size_t model, double frame, bool wi
     size_t morphs = member->rig->morph_count;
     if (morphs)
         memcpy(morph_weights, member->morph_weights, morphs * sizeof *morph_weights);
-    simulation->state->frame = frame;
 }
 
-void mmd_simulation_pose(mmd_simulation *simulation, size_t model, double frame, float *matrices,
-                         float *morph_weights)
+bool mmd_simulation_pose(mmd_simulation *simulation, size_t model, float *matrices,
+                         float *morph_weights, mmd_error *err)
 {
-    pose(simulation, model, frame, frame >= simulation->start, matrices, morph_weights);
-}
-
-void mmd_simulation_pose_target(mmd_simulation *simulation, size_t model, float *matrices,
-                                float *morph_weights)
-{
-    simulation->members[model].bones_valid = false;
-    pose(simulation, model, simulation->state->frame, true, matrices, morph_weights);
+    if (!mmd_error_require(simulation, "simulation", err))
+        return false;
+    if (model >= simulation->member_count)
+        return mmd_fail(err, MMD_E_ARGUMENT, "model: %zu of %zu", model, simulation->member_count);
+    mmd_simulation_member *member = &simulation->members[model];
+    if ((member->rig->bone_count && !mmd_error_require(matrices, "matrices", err)) ||
+        (member->rig->morph_count && !mmd_error_require(morph_weights, "morph_weights", err)))
+        return false;
+    if (!simulation->arrived)
+        return mmd_fail(err, MMD_E_ARGUMENT, "the simulation has not arrived at a frame");
+    pose(simulation, member, matrices, morph_weights);
+    return true;
 }
 
 void mmd_simulation_reset(mmd_simulation *simulation)
 {
+    if (!simulation)
+        return;
+    simulation->arrived = false;
     mmd_simulation_state *state = simulation->state;
     state->started = state->uses_input = false;
     mmd_simulation_run_forget_bones(simulation);
@@ -399,17 +440,19 @@ void mmd_simulation_reset(mmd_simulation *simulation)
 
 double mmd_simulation_frame(const mmd_simulation *simulation)
 {
-    return simulation->state->frame;
+    return simulation ? simulation->state->frame : 0;
 }
 
 void mmd_simulation_strain(const mmd_simulation *simulation, double *strain)
 {
-    mmd_world_strain(simulation->world, strain);
+    mmd_world_strain(simulation ? simulation->world : NULL, strain);
 }
 
 bool mmd_simulation_note(const mmd_simulation *simulation, size_t index, char text[256])
 {
     size_t m = 0, count;
+    if (!simulation || !text)
+        return false;
     while (m < simulation->member_count &&
            index >= (count = mmd_notes_count(&simulation->members[m].notes))) {
         index -= count;

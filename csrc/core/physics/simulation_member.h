@@ -5,7 +5,7 @@
 #include "core/physics/bone_bodies.h"
 #include "core/physics/notes.h"
 #include "core/physics/pose_input.h"
-#include "core/physics/simulation.h"
+#include "core/physics/world.h"
 #include "core/pose/pose.h"
 
 /* One of the models of a simulation: its bones, and which bodies and joints of the world are its

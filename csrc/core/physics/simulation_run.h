@@ -3,6 +3,7 @@
 #define MMD_SIMULATION_RUN_H
 
 #include "core/physics/checkpoints.h"
+#include "core/physics/gravity.h"
 #include "core/physics/simulation_member.h"
 
 /* The steps of a simulation, for simulation.c and simulation_state.c. */
@@ -42,6 +43,7 @@ struct mmd_simulation {
     size_t *islands;           /* bodies with the same index restart together */
     mmd_body_pose *rest_poses; /* of all bodies */
     double time_step;          /* seconds */
+    bool arrived;              /* at a frame that can be posed */
 
     /* What changes while it runs is in the world, and here in one block of state_size bytes, which
        also holds the inputs and notes of the members: it is saved by copying it. Everything else

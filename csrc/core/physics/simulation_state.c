@@ -51,6 +51,8 @@ bool mmd_simulation_state_init(mmd_simulation *simulation)
 /* The world follows the block. */
 size_t mmd_simulation_save(const mmd_simulation *simulation, void *bytes)
 {
+    if (!simulation)
+        return 0;
     size_t size = simulation->state_size;
     if (bytes)
         memcpy(bytes, simulation->state, size);
@@ -109,6 +111,9 @@ static bool is_valid(const mmd_simulation *simulation)
 
 bool mmd_simulation_load(mmd_simulation *simulation, const void *bytes, size_t size, mmd_error *err)
 {
+    if (!mmd_error_require(simulation, "simulation", err) ||
+        !mmd_error_require(bytes, "bytes", err))
+        return false;
     size_t own = simulation->state_size;
     const char *world = (const char *)bytes + own;
     const mmd_body *bodies = mmd_world_bodies(simulation->world);
@@ -128,6 +133,7 @@ bool mmd_simulation_load(mmd_simulation *simulation, const void *bytes, size_t s
         if (!bodies[i].kinematic)
             mmd_simulation_run_set_switch(simulation, i, simulation->physics_off_in_world[i]);
     mmd_world_restore(simulation->world, world);
+    simulation->arrived = false;
     mmd_simulation_run_forget_bones(simulation);
     return true;
 }

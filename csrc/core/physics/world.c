@@ -143,7 +143,7 @@ static bool init_world(const mmd_world_desc *desc, mmd_world *world, mmd_error *
 
 mmd_world *mmd_world_new(const mmd_world_desc *desc, mmd_error *err)
 {
-    if (!mmd_world_check(desc, err))
+    if (!mmd_error_require(desc, "desc", err) || !mmd_world_check(desc, err))
         return NULL;
     mmd_world *world = mmd_arena_new_owner(sizeof *world);
     if (!world) {
@@ -163,12 +163,12 @@ void mmd_world_free(mmd_world *world)
 
 size_t mmd_world_body_count(const mmd_world *world)
 {
-    return world->body_count;
+    return world ? world->body_count : 0;
 }
 
 size_t mmd_world_kinematic_count(const mmd_world *world)
 {
-    return world->kinematic_count;
+    return world ? world->kinematic_count : 0;
 }
 
 /* State */
@@ -193,13 +193,15 @@ static bool check_rows(const char *name, const double *numbers, size_t rows, siz
 
 void mmd_world_state(const mmd_world *world, double *state)
 {
-    for (size_t i = 0; i < world->body_count; i++)
+    for (size_t i = 0; state && i < mmd_world_body_count(world); i++)
         memcpy(state + i * STATE_SIZE, &world->bodies[i].state, STATE_SIZE * sizeof *state);
 }
 
 bool mmd_world_set_state(mmd_world *world, const double *state, mmd_error *err)
 {
-    if (!check_rows("state", state, world->body_count, STATE_SIZE, err))
+    if (!mmd_error_require(world, "world", err) ||
+        (world->body_count && !mmd_error_require(state, "state", err)) ||
+        !check_rows("state", state, world->body_count, STATE_SIZE, err))
         return false;
     for (size_t i = 0; i < world->body_count; i++) {
         mmd_body *body = &world->bodies[i];
@@ -214,6 +216,9 @@ bool mmd_world_set_state(mmd_world *world, const double *state, mmd_error *err)
 bool mmd_world_apply_impulse(mmd_world *world, size_t body, const double impulse[3],
                              const double torque[3], mmd_error *err)
 {
+    if (!mmd_error_require(world, "world", err) || !mmd_error_require(impulse, "impulse", err) ||
+        !mmd_error_require(torque, "torque", err))
+        return false;
     if (body >= world->body_count)
         return mmd_fail(err, MMD_E_ARGUMENT, "body: %zu of %zu", body, world->body_count);
     mmd_body pushed = world->bodies[body];
@@ -232,6 +237,8 @@ bool mmd_world_apply_impulse(mmd_world *world, size_t body, const double impulse
 
 size_t mmd_world_contact_points(const mmd_world *world, double *points)
 {
+    if (!world)
+        return 0;
     const mmd_contact_set *set = &world->contact_set;
     for (size_t i = 0; points && i < set->count; i++) {
         const mmd_contact_manifold *manifold = &set->manifolds[i];
@@ -257,11 +264,13 @@ static bool is_solved(const mmd_world *world, const mmd_joint_constraint *joint)
 
 size_t mmd_world_joint_count(const mmd_world *world)
 {
-    return world->desc_joint_count;
+    return world ? world->desc_joint_count : 0;
 }
 
 void mmd_world_strain(const mmd_world *world, double *strain)
 {
+    if (!world || !strain)
+        return;
     if (world->desc_joint_count)
         memset(strain, 0, 2 * world->desc_joint_count * sizeof *strain);
     for (size_t i = 0; i < world->joint_count; i++) {
@@ -333,6 +342,8 @@ static const uint64_t saved_layout = 0x100000000u * sizeof(mmd_body_state) + 1;
 
 size_t mmd_world_save(const mmd_world *world, void *bytes)
 {
+    if (!world)
+        return 0;
     size_t states = world->body_count * sizeof(mmd_body_state);
     char *out = bytes;
     if (out) {
@@ -384,6 +395,16 @@ bool mmd_world_can_restore(const mmd_world *world, const void *bytes, size_t siz
             return false;
     }
     return mmd_contact_set_can_restore(&world->contact_set, in, size - sizeof layout - states);
+}
+
+bool mmd_world_load(mmd_world *world, const void *bytes, size_t size, mmd_error *err)
+{
+    if (!mmd_error_require(world, "world", err) || !mmd_error_require(bytes, "bytes", err))
+        return false;
+    if (!mmd_world_can_restore(world, bytes, size))
+        return mmd_fail(err, MMD_E_ARGUMENT, "state: not valid for this world");
+    mmd_world_restore(world, bytes);
+    return true;
 }
 
 /* A step */
@@ -462,8 +483,9 @@ void mmd_world_advance(mmd_world *world)
 
 bool mmd_world_step(mmd_world *world, const double *kinematic_transforms, mmd_error *err)
 {
-    if (kinematic_transforms &&
-        !check_rows("places", kinematic_transforms, world->kinematic_count, TRANSFORM_SIZE, err))
+    if (!mmd_error_require(world, "world", err) ||
+        (kinematic_transforms &&
+         !check_rows("places", kinematic_transforms, world->kinematic_count, TRANSFORM_SIZE, err)))
         return false;
     move_kinematic_bodies(world, kinematic_transforms);
     mmd_world_advance(world);

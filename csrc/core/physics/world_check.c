@@ -99,6 +99,9 @@ static bool check_settings(const mmd_world_settings *settings, mmd_error *err)
 
 bool mmd_world_check(const mmd_world_desc *desc, mmd_error *err)
 {
+    if ((desc->body_count && !mmd_error_require(desc->bodies, "bodies", err)) ||
+        (desc->joint_count && !mmd_error_require(desc->joints, "joints", err)))
+        return false;
     for (size_t i = 0; i < desc->body_count; i++)
         if (!check_body(&desc->bodies[i], i, err))
             return false;
