@@ -17,7 +17,7 @@ from mmdskin.frame_loop import frames  # noqa: F401
 from mmdskin.texture_files import load_textures  # noqa: F401
 from mmdskin.unknown_name import UnknownNameError  # noqa: F401
 
-_RETARGETING = ("Skeleton", "load_bvh")
+_RETARGETING = ("Retargeted", "Skeleton", "load_bvh", "retarget")
 
 
 def __getattr__(name: str) -> object:

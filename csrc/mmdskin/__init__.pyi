@@ -410,6 +410,10 @@ class Motion:
     def __hash__(self) -> int: ...
     def __reduce__(self) -> tuple[object, ...]: ...
 
+class Retargeted(NamedTuple):
+    transforms: NDArray[np.float64]
+    notes: tuple[str, ...]
+
 class Skeleton:
     names: tuple[str, ...]
     parents: NDArray[np.int64]
@@ -428,6 +432,8 @@ class Skeleton:
         human: Mapping[str, str | int | None] | None = None,
         reference: ArrayLike | None = None,
     ) -> None: ...
+    @property
+    def is_mmd(self) -> bool: ...
     def replace(
         self,
         *,
@@ -797,6 +803,17 @@ def convert(
     to: _Coordinates = "mmd",
     source: _Coordinates = "mmd",
 ) -> NDArray[Any]: ...
+def retarget(
+    source: Skeleton,
+    poses: Pose | ArrayLike,
+    target: Skeleton,
+    *,
+    feet: bool = True,
+    hands: bool = False,
+    scale: float | None = None,
+    root: Literal["scaled", "in_place"] = "scaled",
+    fps: float = 30.0,
+) -> Retargeted: ...
 def toons() -> NDArray[np.uint8]: ...
 def backends() -> tuple[Backend, ...]: ...
 def shutdown() -> None: ...

@@ -83,7 +83,7 @@ CONVENTIONS = {
 }
 _SIDE_FORMS = {"Left": "Right", "left": "right", "L": "R", "l": "r", "左": "右"}
 
-# A woman of 20 units who stands in a T-pose, in MMD's axes: left is +X, she faces -Z.
+# A body of 20 units in a T-pose, in MMD's axes: left is +X, it faces -Z.
 _PLACES = {
     "hips": (0, 11.5, 0),
     "spine": (0, 12.4, 0.1),
@@ -98,13 +98,87 @@ _PLACES = {
     "Foot": (0.95, 1.1, 0.3),
     "Toes": (0.95, 0.25, -1.3),
 }
-_FINGER_PLACES = {  # root, then the step from joint to joint
-    "Thumb": ((6.35, 15.5, -0.25), (0.28, -0.1, -0.3)),
-    "Index": ((7.0, 15.7, -0.2), (0.42, 0, 0)),
-    "Middle": ((7.05, 15.72, 0.08), (0.46, 0, 0)),
-    "Ring": ((7.0, 15.7, 0.34), (0.42, 0, 0)),
-    "Little": ((6.9, 15.66, 0.6), (0.34, 0, 0)),
+_FINGERS = {  # the first joint and the step to the next ones, from the wrist
+    "Thumb": ((0.25, -0.2, -0.45), (0.28, -0.1, -0.3)),
+    "Index": ((0.9, 0, -0.4), (0.42, 0, 0)),
+    "Middle": ((0.95, 0.02, -0.12), (0.46, 0, 0)),
+    "Ring": ((0.9, 0, 0.14), (0.42, 0, 0)),
+    "Little": ((0.8, -0.04, 0.4), (0.34, 0, 0)),
 }
+
+
+def humanoid(*, spine=2, fingers=True, leg=1.0, arm=1.0, hips=1.0, arms_down=0.0):
+    """A rig in Unity's names: so many spine bones, longer legs and arms, wider hips, and arms that
+    hang by so many degrees."""
+    names, parents, places = [], [], []
+
+    def add(name, parent, place):
+        names.append(name)
+        parents.append(parent)
+        places.append(np.array(place, float))
+        return len(names) - 1
+
+    lift = (leg - 1) * _PLACES["UpperLeg"][1]
+    body = {part: np.add(place, (0, lift, 0)) for part, place in _PLACES.items()}
+    below = root = add("Hips", -1, body["hips"])
+    for i in range(spine):
+        up = body["spine"] + (body["neck"] - body["spine"]) * i / spine
+        below = add(f"Spine{i}", below, up)
+    add("Head", add("Neck", below, body["neck"]), body["head"])
+    down = np.radians(arms_down)
+    turn = np.array([[np.cos(down), np.sin(down), 0], [-np.sin(down), np.cos(down), 0], [0, 0, 1]])
+    for name, side in (("Left", 1), ("Right", -1)):
+        mirror = np.array([side, 1, 1])
+        shoulder = body["UpperArm"]
+
+        def hang(place, shoulder=shoulder, mirror=mirror):
+            return mirror * (shoulder + turn @ (arm * (place - shoulder)))
+
+        bone = add(name + "Shoulder", below, mirror * body["Shoulder"])
+        for part in ("UpperArm", "LowerArm", "Hand"):
+            bone = add(name + part, bone, hang(body[part]))
+        for finger, (first, step) in _FINGERS.items() if fingers else ():
+            joint = bone
+            for i, phalanx in enumerate(PHALANGES):
+                place = body["Hand"] + first + np.multiply(step, i)
+                joint = add(name + finger + phalanx, joint, hang(place))
+        bone = root
+        for part in ("UpperLeg", "LowerLeg", "Foot", "Toes"):
+            low = np.multiply(_PLACES[part], (hips, leg if part != "Toes" else 1, 1))
+            low[1] += (leg - 1) * _PLACES["Foot"][1] if part == "Toes" else 0
+            bone = add(name + part, bone, mirror * low)
+    rest = np.tile(np.eye(4), (len(names), 1, 1))
+    rest[:, :3, 3] = places
+    return Skeleton(names, parents, rest)
+
+
+def variant(skeleton, scale=1.0, raised=False, rolled=False, turned=0.0):
+    """The same body with other rest matrices: scaled, with horizontal arms, with bones rolled about
+    any axes, facing elsewhere."""
+    rest = skeleton.rest.copy()
+    rest[:, :3, 3] *= scale
+    for side, x in (("left", 1.0), ("right", -1.0)) if raised else ():
+        arm, elbow = (skeleton.human[side + part] for part in ("UpperArm", "LowerArm"))
+        along = rest[elbow, :3, 3] - rest[arm, :3, 3]
+        along /= np.linalg.norm(along)
+        axis = np.cross(along, (x, 0, 0))
+        K = np.cross(np.eye(3), -axis)
+        turn = np.eye(3) + K + K @ K / (1 + along[0] * x)
+        below = [arm]
+        for bone, parent in enumerate(
+            skeleton.parents
+        ):  # parents come first in our rigs and models
+            if parent in below:
+                below.append(bone)
+        center = rest[arm, :3, 3].copy()
+        rest[below, :3, :3] = turn @ rest[below, :3, :3]
+        rest[below, :3, 3] = center + (rest[below, :3, 3] - center) @ turn.T
+    if rolled:
+        q, _ = np.linalg.qr(np.random.default_rng(1).normal(size=(len(rest), 3, 3)))
+        rest[:, :3, :3] = rest[:, :3, :3] @ (q * np.linalg.det(q)[:, None, None])
+    c, s = np.cos(np.radians(turned)), np.sin(np.radians(turned))
+    rest = np.array([[c, 0, s, 0], [0, 1, 0, 0], [-s, 0, c, 0], [0, 0, 0, 1]]) @ rest
+    return Skeleton(skeleton.names, skeleton.parents, rest)
 
 
 def convention(pattern, order=None):

@@ -3,5 +3,6 @@
 
 from mmdskin.retargeting.bvh import load_bvh
 from mmdskin.retargeting.skeleton import Skeleton
+from mmdskin.retargeting.transfer import Retargeted, retarget
 
-__all__ = ["Skeleton", "load_bvh"]
+__all__ = ["Retargeted", "Skeleton", "load_bvh", "retarget"]

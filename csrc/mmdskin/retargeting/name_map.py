@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -41,8 +40,7 @@ class Name(NamedTuple):
     keys: dict[tuple[str, str], bool]  # (section, key): whether the name has no other meaning
 
 
-@cache
-def _table() -> Table:
+def _load() -> Table:
     text = Path(__file__).with_name("bone_names.txt").read_text("utf-8")
     found = Table({}, set(), set())
     section = ""
@@ -59,6 +57,9 @@ def _table() -> Table:
         else:
             (found.ignore if section == "ignore" else found.never).update(line.split())
     return found
+
+
+_TABLE = _load()
 
 
 def words_of(name: str) -> list[str]:
@@ -82,7 +83,7 @@ def _side_of(words: list[str]) -> tuple[str, list[str]]:
     for i, word in enumerate(words):
         for side, form in ((side, forms[n]) for n in (0, 1) for side, forms in _SIDE_WORDS.items()):
             rest = word.removeprefix(form)
-            uses = _table().keys.get(_without_digits(rest), ())
+            uses = _TABLE.keys.get(_without_digits(rest), ())
             sided = any(section != "body" or key == "EYE" for section, key, _ in uses)
             if rest != word and sided:
                 return side, [*words[:i], rest, *words[i + 1 :]]
@@ -104,7 +105,7 @@ def _prefixes(names: list[list[str]]) -> set[str]:
 
 def _read(words: list[str]) -> Name:
     side, words = _side_of(words)
-    words = [word for word in words if word not in _table().ignore]
+    words = [word for word in words if word not in _TABLE.ignore]
     whole = re.sub(
         r"^(finger\d)\d+$", r"\1", "".join(words)
     )  # Biped's Finger01: the first finger's
@@ -112,18 +113,18 @@ def _read(words: list[str]) -> Name:
         r"^(hand|f|finger)(?=thumb|index|middle|ring|pinky|little)", "", _without_digits(whole)
     )
     dotted = ".".join(words)  # Rigify's spine.006
-    never = _table().never
+    never = _TABLE.never
     uses = {
         (section, key): alone
         for form in (core, whole, dotted)
-        for section, key, alone in _table().keys.get(form, ())
+        for section, key, alone in _TABLE.keys.get(form, ())
     }
     excluded = (
         any(_without_digits(word) in never for word in words)
         or any(word in core for word in never if len(word) > 1 and not word.isascii())
         or core.endswith("ik")
     )
-    return Name(side, {} if excluded and core not in _table().keys else uses)
+    return Name(side, {} if excluded and core not in _TABLE.keys else uses)
 
 
 def _limb(skeleton: Skeleton, find: _Find, first: _First, side: str, limb: str) -> dict[str, int]:

@@ -145,6 +145,11 @@ class Skeleton:
     def __repr__(self) -> str:
         return f"<Skeleton of {len(self.names)} bones, {len(self.human)} slots>"
 
+    @property
+    def is_mmd(self) -> bool:
+        """Whether it has MMD's bones: its rest stands on the floor, its knees stop where MMD's do."""
+        return "CENTER" in self.roots
+
     def _bones_of(self, human: Mapping[str, str | int | None]) -> dict[str, int | None]:
         """Checks slots that a user gave; VRM 1.0's thumbs are MMD's, one joint on."""
         human = {slot: bone for slot, bone in human.items() if slot not in _SPINE_SLOTS}

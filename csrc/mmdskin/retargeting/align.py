@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""A skeleton measured in its reference, and how references of two bodies agree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mmdskin.retargeting.reference import facing
+from mmdskin.retargeting.rotations import Array, between, frame_of, unit
+from mmdskin.retargeting.slots import ARM, FINGERS, LEG, NEXT, PHALANGES, SIDES
+
+if TYPE_CHECKING:
+    from mmdskin.retargeting.skeleton import Skeleton
+
+_ZERO = 1e-4  # of a leg: shorter bones have no direction
+
+
+class Body:
+    """A skeleton's reference in canonical axes, in which its left is +X: joints (B,3), C (3,3) turns
+    world axes to them. `name` is for errors."""
+
+    def __init__(self, skeleton: Skeleton, reference: Array, name: str = "skeleton") -> None:
+        self.skeleton, self.reference, self.name = skeleton, reference, name
+        self.human = skeleton.human
+        self.spine, self.twists = skeleton.spine, skeleton.twists
+        self.C = facing(reference[:, :3, 3], skeleton.human)
+        self.joints = reference[:, :3, 3] @ self.C.T
+        self.leg, self.arm = (
+            float(np.mean([self.length(s + a) + self.length(s + b) for s in SIDES]))
+            for a, b, _ in (LEG, ARM)
+        )
+        if min(self.leg, self.arm) < 1e-6:
+            raise ValueError(f"{name}: legs or arms have no length")
+        middle = (self.at("leftUpperLeg") + self.at("rightUpperLeg")) / 2
+        self.ankle = float(np.mean([self.at(side + "Foot")[1] for side in SIDES]))
+        self.origin = np.array([middle[0], self.ankle, middle[2]])
+
+    def at(self, slot: str) -> Array:
+        found: Array = self.joints[self.human[slot]]
+        return found
+
+    def length(self, slot: str) -> float:
+        """Of the bone, up to the next joint."""
+        return float(np.linalg.norm(self.at(NEXT[slot]) - self.at(slot)))
+
+    def direction(self, slot: str) -> Array | None:
+        """Toward the next joint; None without one, or at the same place."""
+        if NEXT.get(slot) not in self.human:
+            return None
+        along = self.at(NEXT[slot]) - self.at(slot)
+        return unit(along) if np.linalg.norm(along) > _ZERO * self.leg else None
+
+    def reach(self, side: str) -> float:
+        """The longest distance from the hip to the ankle. MMD's knees never stretch a leg beyond its
+        rest: they stop at -0.5 degrees."""
+        if self.skeleton.is_mmd:
+            stretched = np.linalg.norm(self.at(side + "Foot") - self.at(side + "UpperLeg"))
+            return float(stretched) * 0.9999
+        return (self.length(side + "UpperLeg") + self.length(side + "LowerLeg")) * (1 - 1e-7)
+
+    def palm(self, side: str) -> Array | None:
+        """Columns: toward the fingers, toward the index, and their cross product."""
+        roots = [f"{side}{finger}Proximal" for finger in FINGERS[1:]]
+        roots = [slot for slot in roots if slot in self.human]
+        if len(roots) < 3 or "Index" not in roots[0]:
+            return None
+        along = np.mean([self.at(slot) for slot in roots], 0) - self.at(side + "Hand")
+        aside = self.at(roots[0]) - self.at(roots[-1])
+        flat = np.linalg.norm(np.cross(along, aside)) < _ZERO**2 * self.leg**2
+        return None if flat else frame_of(along, aside)
+
+    @property
+    def carrier(self) -> int:
+        """The bone that moves the whole body: MMD's センター, else the lowest above legs and head."""
+        tree, center = self.skeleton.tree, self.skeleton.roots.get("CENTER", -1)
+        ends = [self.human[slot] for slot in ("leftUpperLeg", "rightUpperLeg", "head")]
+        if center >= 0 and all(tree.is_above(center, bone) for bone in ends):
+            return center
+        common = tree.common(*ends)
+        if not common:
+            raise ValueError(f"{self.name}: no bone is above the legs and the head")
+        return common[0]
+
+
+def alignment(source: Body, target: Body) -> dict[str, Array]:
+    """{slot: A (3,3)}: the rotation from the target's reference to the source's. Others need none:
+    neutral stays neutral, sole stays on sole.
+
+    Along limbs A = between(A_parent d_target, d_source) A_parent, the smallest rotation between the
+    bones' directions, so that A- and T-poses agree and the roll of bones does not matter. Hands agree
+    by their palms, fingers as limbs.
+    """
+    A = {}
+
+    def along(slots: list[str], first: Array) -> Array:
+        for slot in slots:
+            if slot in source.human and slot in target.human:
+                wanted, found = source.direction(slot), target.direction(slot)
+                if wanted is not None and found is not None:
+                    first = between(first @ found, wanted) @ first
+                A[slot] = first
+        return first
+
+    for side in SIDES:
+        along([side + part for part in LEG[:2]], np.eye(3))
+        arm = along([side + part for part in ARM[:2]], np.eye(3))
+        wanted, found = source.palm(side), target.palm(side)
+        hand = arm if wanted is None or found is None else wanted @ found.T
+        A[side + "Hand"] = hand
+        for finger in FINGERS:
+            along([side + finger + phalanx for phalanx in PHALANGES], hand)
+    return A

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+"""The pose that stands for "at rest": which one it is, and what the motion itself corrects in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mmdskin.retargeting.rotations import Array, about, apply, degrees_between, transpose, unit
+from mmdskin.retargeting.slots import ARM, LEG, SIDES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mmdskin.retargeting.skeleton import Skeleton
+
+STANDS = 35.0  # degrees by which a pose that stands may miss the ideal
+_TRIED = 400  # frames
+_LEVEL = 0.08  # of a leg
+_SLOW, _FEWEST = 0.25, 10  # legs per second of an ankle that stands; frames in which it does
+_FLAT, _SPREAD = 3.0, 12.0  # degrees: of a foot's pitch that is left, and of its quartiles
+_UP = np.array([0.0, 1.0, 0.0])
+
+
+def stands(places: Array, human: Mapping[str, int]) -> Array:
+    """Degrees (...) by which joints (...,B,3) miss a pose that stands with straight limbs: the worst
+    of the trunk, which should be upright, thighs and shins, which should point down, elbows, and
+    arms, which should be in the plane of the body."""
+
+    def toward(a: str, b: str) -> Array:
+        return unit(places[..., human[b], :] - places[..., human[a], :])
+
+    left = unit(toward("rightUpperLeg", "leftUpperLeg") + toward("rightUpperArm", "leftUpperArm"))
+    legs = places[..., human["leftUpperLeg"], :] + places[..., human["rightUpperLeg"], :]
+    up = unit(places[..., human["head"], :] - legs / 2)
+    front = np.cross(left, up)
+    misses = [degrees_between(up, _UP)]
+    for side, sign in zip(SIDES, (1, -1), strict=True):
+        hip, knee, foot = (side + part for part in LEG)
+        misses += [degrees_between(toward(a, b), -_UP) for a, b in ((hip, knee), (knee, foot))]
+        shoulder, elbow, hand = (side + part for part in ARM)
+        upper, lower = toward(shoulder, elbow), toward(elbow, hand)
+        misses.append(degrees_between(upper, lower))
+        misses.append(np.abs(90 - degrees_between(upper, front)))
+        misses.append(degrees_between(upper, sign * left) - 100)  # arms may hang
+    worst: Array = np.max(misses, 0)
+    return worst
+
+
+def facing(places: Array, human: Mapping[str, int]) -> Array:
+    """The rotation about Y that brings the left of a pose to +X: (3,3)."""
+    left = sum(
+        places[human["left" + part]] - places[human["right" + part]]
+        for part in ("UpperLeg", "UpperArm")
+    )
+    return about(1, np.arctan2(left[2], left[0]))
+
+
+def prepare(
+    skeleton: Skeleton, poses: Array | None = None, fps: float = 30.0
+) -> tuple[Array, tuple[str, ...]]:
+    """The reference (B,4,4) and notes about it. poses: (F,B,4,4) world matrices of its motion.
+
+    It is the skeleton's own, uncorrected, or the rest pose if it stands, else the frame that stands
+    best. In a motion of at least a second the lower ankle shows where the floor is: a reference whose
+    ankles are elsewhere is moved there. Feet that stand, slow and low, show how a sole is flat.
+    """
+    if skeleton.reference is not None:
+        return skeleton.reference, ("reference: as given",)
+    human, reference = skeleton.human, skeleton.rest
+    score, what = float(stands(reference[:, :3, 3], human)), "rest pose"
+    if score > STANDS and poses is not None and len(poses):
+        step = -(-len(poses) // _TRIED)
+        scores = stands(poses[::step, :, :3, 3], human)
+        best = 0 if scores[0] < STANDS else int(np.argmin(scores))
+        if scores[best] < score:
+            score, what, reference = float(scores[best]), f"frame {best * step}", poses[best * step]
+    notes = [f"reference: {what}, {score:.0f} degrees from a pose that stands"]
+    if poses is not None and len(poses) >= max(fps, 2):
+        reference = reference.copy()
+        notes += _level(reference, human, poses)
+        notes += _flatten_soles(skeleton, reference, poses, fps)
+    return reference, tuple(notes)
+
+
+def _level(reference: Array, human: Mapping[str, int], poses: Array) -> list[str]:
+    """Rest poses of BVH hang around the origin."""
+    ankles = [human[side + "Foot"] for side in SIDES]
+    floor = np.percentile(poses[:, ankles, 1, 3].min(1), 5)
+    moved = floor - reference[ankles, 1, 3].mean()
+    if abs(moved) <= _LEVEL * _leg(reference, human):
+        return []
+    reference[:, 1, 3] += moved
+    return [f"reference: moved by {moved:.3g} to the level of the motion's ankles"]
+
+
+def _flatten_soles(skeleton: Skeleton, reference: Array, poses: Array, fps: float) -> list[str]:
+    """In many rest poses soles are not flat."""
+    human, notes = skeleton.human, []
+    C = facing(reference[:, :3, 3], human)
+    for side in SIDES:
+        ankle = human[side + "Foot"]
+        toe = human.get(side + "Toes", next(iter(skeleton.tree.children[ankle]), None))
+        if toe is None:
+            continue
+        path = poses[:, ankle, :3, 3]
+        speed = np.linalg.norm(np.gradient(path, axis=0), axis=-1) * fps
+        still = speed < _SLOW * _leg(reference, human)
+        if still.sum() < _FEWEST:
+            continue
+        low = still & (path[:, 1] <= np.percentile(path[still, 1], 40))
+        pitches = _pitch(poses[low, toe, :3, 3] - path[low])
+        turn = np.median(pitches) - _pitch(reference[toe, :3, 3] - reference[ankle, :3, 3])
+        if abs(turn) <= _FLAT or np.ptp(np.percentile(pitches, [25, 75])) >= _SPREAD:
+            continue
+        K = transpose(C) @ about(0, np.radians(turn)) @ C
+        foot = [ankle, *(b for b in range(len(reference)) if skeleton.tree.is_above(ankle, b))]
+        center = reference[ankle, :3, 3].copy()
+        reference[foot, :3, :3] = K @ reference[foot, :3, :3]
+        reference[foot, :3, 3] = center + apply(K, reference[foot, :3, 3] - center)
+        notes.append(f"reference: {side}Foot turned by {turn:.0f} degrees to stand flat")
+    return notes
+
+
+def _pitch(toward_toe: Array) -> Array:
+    """Degrees above the horizontal."""
+    degrees: Array = np.degrees(np.arcsin(np.clip(unit(toward_toe)[..., 1], -1, 1)))
+    return degrees
+
+
+def _leg(reference: Array, human: Mapping[str, int]) -> float:
+    ends = reference[[human["leftUpperLeg"], human["leftFoot"]], :3, 3]
+    return float(np.linalg.norm(ends[1] - ends[0]))
