@@ -247,6 +247,21 @@ class Sliders(imported.Case):
                 actual = imported.read(mesh.uv_layers[name].data, "uv", 2)
                 self.assert_close(actual, (uvs * (1, -1) + (0, 1))[corners], 1e-5, name)
 
+    def test_outlive_the_mesh(self):
+        """Blender 3.4 crashes where a driver refers to shape keys that are gone with their mesh."""
+        self.set(混合=0.5)
+        bpy.data.objects.remove(self.mesh)
+        bpy.ops.outliner.orphans_purge(do_recursive=True)
+        read = [
+            (target.id, target.data_path)
+            for driver in self.armature.animation_data.drivers
+            for variable in driver.driver.variables
+            for target in variable.targets
+        ]
+        self.assertIn((None, 'shape_keys.key_blocks["混合"].value'), read)
+        for frame in (1, 2):
+            bpy.context.scene.frame_set(frame)
+
     def test_a_model_without_them_gets_nothing(self):
         self.load(self.write(case.small_model(), "plain.pmx"))
         armature = bpy.context.view_layer.objects.active.children[0]

@@ -45,7 +45,7 @@ def add(
         rig[name] = 0.0
         sliders.widen(rig, name)
         rig.property_overridable_library_set(sliders.path(name), True)
-    weights = Weights(rig, obj.data.shape_keys, pmx.morphs, made, key_names, report)
+    weights = Weights(rig, obj.data, pmx.morphs, made, key_names, report)
     bone.add(rig, pmx, bone_names, weights, scale)
     material.add(obj.data, pmx, weights)
     if blender_versions.NODES_WRITE_UVS:

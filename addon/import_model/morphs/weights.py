@@ -21,18 +21,19 @@ class Weights:
     def __init__(
         self,
         rig: bpy.types.Object,
-        shape_keys: bpy.types.Key,
+        mesh: bpy.types.ID,
         morphs: "tuple[mmdskin.Morph, ...]",
         properties: dict[int, str],
         key_names: dict[int, str],
         report: Report,
     ) -> None:
-        """`properties` and `key_names` are names of sliders by morph index."""
+        """`properties` and `key_names` are names of sliders by morph index. Drivers have the shape keys
+        of the mesh by the mesh, see `drivers.add_keys`."""
         self._report, self._morphs = report, morphs
         self._places = {
             number: ("OBJECT", rig, sliders.path(name)) for number, name in properties.items()
         } | {
-            number: ("KEY", shape_keys, actions.value_path(name))
+            number: ("MESH", mesh, f"shape_keys.{actions.value_path(name)}")
             for number, name in key_names.items()
         }
         self._movers = {number: [(number, 1.0)] for number in self._places}
