@@ -11,6 +11,7 @@ import numpy as np
 from ..blender import actions, playhead
 from ..blender.user_error import UserError
 from ..import_motion import record
+from ..pose import motion_source
 from ..scene import saved_state
 
 FRAMES_PER_SECOND = 30  # of every VMD
@@ -86,7 +87,7 @@ def _range(scene: bpy.types.Scene, options: Any, blocks: Iterable[Any]) -> tuple
     if options.range == "CUSTOM":
         return options.frame_start, options.frame_end
     if options.range == "ACTION":
-        found = [span for block in blocks for span in _spans(block)]
+        found = [span for block in blocks for span in (*_spans(block), *_of_file(block, scene))]
         if not found:
             raise UserError("Nothing is animated: choose another frame range")
         firsts, lasts = zip(*found, strict=True)
@@ -95,6 +96,16 @@ def _range(scene: bpy.types.Scene, options: Any, blocks: Iterable[Any]) -> tuple
     if options.range == "PREVIEW" and scene.use_preview_range:
         return scene.frame_preview_start, scene.frame_preview_end
     return scene.frame_start, scene.frame_end
+
+
+def _of_file(block: Any, scene: bpy.types.Scene) -> Iterable[tuple[float, float]]:
+    """(first, last) animation time of the motion file that animates an armature."""
+    if not isinstance(block, bpy.types.Object) or block.type != "ARMATURE":
+        return
+    settings = motion_source.settings_of(block, scene)
+    if settings is not None:
+        file = motion_source.load(block, settings)
+        yield file.start, float(file.scene_frames(file.motion.frame_range[1]))
 
 
 def _spans(block: Any) -> Iterable[tuple[float, float]]:

@@ -202,7 +202,7 @@ def _check_after_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) 
     if not watched:
         return
     changed = set()
-    keyed = any(isinstance(update.id, bpy.types.Action) for update in depsgraph.updates)
+    keyed = depsgraph.id_type_updated("ACTION")
     for number, state in watched.items():
         armature = _armature(number, state)
         if armature is None:

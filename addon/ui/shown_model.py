@@ -79,8 +79,8 @@ def _forget(*_: object) -> None:
 @persistent
 def _forget_after_change(_: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     """Look again after a change of any object that is not of the model."""
-    if _found is None:
-        return
+    if _found is None or not depsgraph.id_type_updated("OBJECT"):
+        return  # finding the updates takes long in large scenes
     try:
         own = _found.own
     except ReferenceError:  # removed

@@ -69,9 +69,11 @@ def frames(
     the loop raises what Model.pose() and skin() raise.
     """
     if not isinstance(model, mmdskin.Model):
-        raise TypeError(f"model: expected a Model, not {type(model)!r}")
+        hint = "; load_model() reads a file" if isinstance(model, str) else ""
+        raise TypeError(f"model: expected a Model, not {type(model)!r}{hint}")
     if motion is not None and not isinstance(motion, mmdskin.Motion):
-        raise TypeError(f"motion: expected a Motion or None, not {type(motion)!r}")
+        hint = "; load_motion() reads a file" if isinstance(motion, str) else ""
+        raise TypeError(f"motion: expected a Motion or None, not {type(motion)!r}{hint}")
     numbers: range | _Numbers
     if frames is None:  # a range, as a key of a damaged file may be at frame 4,294,967,295
         first, last = motion.frame_range if motion is not None else (0, 0)

@@ -26,7 +26,6 @@ class Order(imported.Case):
     def setUp(self):
         super().setUp()
         bpy.context.scene.render.fps = 30
-        self.addCleanup(setattr, bpy.context.scene.render, "fps", 24)
         model = self.load(self.write(pmx_file.write(chained())), live=True)
         self.armature, self.mesh = model.armature, model.mesh
         turn = (0, 0, np.sin(TURN / 2), np.cos(TURN / 2))

@@ -49,6 +49,11 @@ class MotionFile(ExportCase):
         self.assertEqual(ik.frames.tolist(), [0, 1, 6])
         self.assertEqual(ik.ik_enabled[:, 0].tolist(), [True, False, True])
 
+    def test_all_keyframes_are_those_of_the_file(self):
+        bpy.context.scene.frame_end = 2
+        self.exported(range="ACTION")
+        self.assertEqual(differences(records(self.motion_path), records(self.out)), set())
+
     def test_at_another_speed_it_plays_alike(self):
         bpy.context.scene.render.fps = 25
         self.armature.mmdskin.motion_real_time = False  # 25 frames of the file in a second

@@ -31,7 +31,6 @@ class ExportLightCase(MotionCase):
         super().setUp()
         scene, self.light = bpy.context.scene, sys.modules["addon_package"].scene.light
         self.addCleanup(self.remove_lights)
-        self.addCleanup(setattr, scene.render, "fps", 24)
         self.remove_lights()
         scene.render.fps, scene.camera = 30, None
         scene.frame_start, scene.frame_end, scene.use_preview_range = 1, 31, False

@@ -60,7 +60,6 @@ class Exported(Attached, Watched):
         self.play_motion()
         bpy.context.scene.frame_start, bpy.context.scene.frame_end = 0, 12
         bpy.context.scene.render.fps = 30
-        self.addCleanup(setattr, bpy.context.scene.render, "fps", 24)
         camera = bpy.data.objects.new("eye", bpy.data.cameras.new("eye"))
         bpy.context.scene.collection.objects.link(camera)
         bpy.context.scene.camera = camera

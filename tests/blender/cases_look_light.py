@@ -24,7 +24,6 @@ class LightCase(MotionCase):
         super().setUp()
         bpy.data.batch_remove([*bpy.data.lights, *bpy.data.actions])
         bpy.context.scene.render.fps = 30
-        self.addCleanup(lambda: setattr(bpy.context.scene.render, "fps", 24))
         self.addCleanup(self.remove_light)
         keys = [motion_file.LightKey(*key) for key in zip(FRAMES, COLORS, DIRECTIONS, strict=True)]
         shadows = [motion_file.ShadowKey(0, 1, 0.01), motion_file.ShadowKey(20, 2, 0.05)]

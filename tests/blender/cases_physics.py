@@ -71,7 +71,6 @@ class Hair:
         self.mesh, self.armature = self.scene.mesh, self.scene.armature
         self.model_path = self.write("髪.pmx", pmx_file.write(self.scene.pmx))
         bpy.context.scene.render.fps = 30
-        self.addCleanup(lambda: setattr(bpy.context.scene.render, "fps", 24))
 
     def physics(self, **settings):
         return addon().blender.native.load().Physics(**{"start": 0, **settings})

@@ -65,7 +65,6 @@ class WalkCase(imported.Case):
         super().setUp()
         scene_ = bpy.context.scene
         scene_.render.fps, scene_.use_preview_range = 30, False
-        self.addCleanup(setattr, scene_.render, "fps", 24)
         scene_.frame_start, scene_.frame_end = FRAMES[0], FRAMES[-1]
         self.path = self.write(walker(), "歩く人.pmx")
         self.out = os.path.join(self.folder, "歩き.vmd")

@@ -98,7 +98,6 @@ class Keyed(imported.Case):
         self.pmx = dressed()
         self.import_model()
         bpy.context.scene.render.fps = self.fps
-        self.addCleanup(lambda: setattr(bpy.context.scene.render, "fps", 24))
         self.write_motion(self.keys())
         self.import_keys()
         bpy.context.scene.frame_start, bpy.context.scene.frame_end = 0, 15 * self.fps // 30

@@ -33,8 +33,14 @@ def test_a_motion_is_posed_first(model, motion):
 
 
 def test_a_file_is_loaded_first(model):
-    with pytest.raises(TypeError, match=r"motion: .*str'>; load_motion\(\) reads a file"):
-        model.pose("dance.vmd")
+    for call in (model.pose, lambda motion: mmdskin.frames(model, motion)):
+        with pytest.raises(TypeError, match=r"motion: .*str'>; load_motion\(\) reads a file"):
+            call("dance.vmd")
+    for call in (mmdskin.Simulation, lambda model: mmdskin.frames(model, None)):
+        with pytest.raises(TypeError, match=r"model: .*str'>; load_model\(\) reads a file"):
+            call("miku.pmx")
+    with pytest.raises(TypeError, match=r"mesh: .*str'>; load_model\(\) reads a file"):
+        mmdskin.skin("miku.pmx", np.eye(4)[None])
 
 
 def test_names_of_morphs_become_weights_by_sliders(model, motion):
