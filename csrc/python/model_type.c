@@ -2,6 +2,7 @@
 /* The Python type Model: load_model(), pickling, properties. */
 #include "core/base/arena.h"
 #include "core/base/error.h"
+#include "core/formats/pmx.h"
 #include "python/array.h"
 #include "python/exceptions.h"
 #include "python/model_locals.h"
@@ -260,12 +261,18 @@ static PyObject *file_bytes(PyObject *self)
 PyObject *mmd_py_model_saved_bytes(PyObject *self)
 {
     model_object *model = (model_object *)self;
-    if (model->saved_as_read)
-        return Py_NewRef(model->bytes);
-    PyObject *bytes = mmd_py_model_write(mmd_py_state_of(self), model->model);
-    if (bytes && model->bytes)
-        model->saved_as_read = PyObject_RichCompareBool(bytes, model->bytes, Py_EQ) == 1;
-    return bytes;
+    PyObject *bytes = model->bytes;
+    if (bytes && !model->saved_as_read) {
+        const uint8_t *data = (const uint8_t *)PyBytes_AsString(bytes);
+        size_t size = (size_t)PyBytes_Size(bytes);
+        bool same;
+        Py_BEGIN_ALLOW_THREADS
+        same = mmd_pmx_is_written_as(model->model, data, size);
+        Py_END_ALLOW_THREADS
+        model->saved_as_read = same;
+    }
+    return model->saved_as_read ? Py_NewRef(bytes)
+                                : mmd_py_model_write(mmd_py_state_of(self), model->model);
 }
 
 /* The contents of a model as a PMX file, apart from how files store them: encoding of texts, sizes

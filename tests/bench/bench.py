@@ -249,7 +249,7 @@ def model_rows(data):
             ),
         )
         t = {what: s for rounds, calls in groups for what, s in best(calls, rounds).items()}
-    yield "Model.replace, of load_model", t["replace"] / t["load"], "x", "<=", 2
+    yield "Model.replace, of load_model", t["replace"] / t["load"], "x", "<=", 1.5
     yield "save, of pickle", t["save"] / t["pickle"], "x", "<=", 2
     first = t["load, save"] / t["load, pickle"]
     yield "  the first time, both with load_model", first, "x", "<=", 2

@@ -104,6 +104,8 @@ static void what_only_c_can_pass_is_refused(void)
     mmd_rigid_body body = {.bone = -1, .shape = MMD_SHAPE_COUNT};
     check_refused(&(mmd_model){.rigid_body_count = 1, .rigid_bodies = &body},
                   "rigid body 0: shape 3 of 3");
+    check_refused(&(mmd_model){.index_sizes = {[MMD_INDEX_BONE] = 3}},
+                  "index_sizes[3]: 3, expected 0, 1, 2 or 4");
 }
 
 void model_new_tests(void)

@@ -164,7 +164,7 @@ def test_other_calls(preloaded):
         arrays = "positions triangles bone_indices bone_weights".split()
         records = "bones materials textures morphs display_frames rigid_bodies joints".split()
         given = {name: getattr(model, name) for name in arrays + records}
-        starve(lambda: mmdskin.Model.from_arrays(**given), 30)
+        starve(lambda: mmdskin.Model.from_arrays(**given), 20)
         check(model, motion)
         """,
     )

@@ -4,9 +4,11 @@
 
 #include "core/base/numbers.h"
 #include "core/formats/pmd_convert.h"
+#include "core/formats/pmx.h"
 #include "core/model/model.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -403,7 +405,7 @@ static bool read_rigid_bodies(mmd_reader *r, mmd_pmd *pmd)
         body->name = read_text(r, NAME);
         body->name_english = (mmd_text){"", 0};
         body->bone = read_bone_index(r);
-        mmd_reader_read_rigid_body(r, body);
+        mmd_pmx_read_fields(r, NULL, MMD_RECORD_RIGID_BODY, offsetof(mmd_rigid_body, group), body);
         /* Positions are relative to the bone, or to the center bone. */
         size_t bone = body->bone < 0 ? 0 : (size_t)body->bone;
         for (int k = 0; k < 3 && bone < pmd->file_bones; k++)
@@ -428,7 +430,7 @@ static bool read_joints(mmd_reader *r, mmd_model *model)
         joint->name_english = (mmd_text){"", 0};
         joint->body_a = mmd_bytes_i32(&r->in);
         joint->body_b = mmd_bytes_i32(&r->in);
-        mmd_reader_read_joint(r, joint);
+        mmd_pmx_read_fields(r, NULL, MMD_RECORD_JOINT, offsetof(mmd_joint, position), joint);
     }
     return mmd_reader_ok(r);
 }

@@ -11,37 +11,11 @@
 #include <math.h>
 #include <string.h>
 
-/* Bytes of an index, by what it refers to; from the header. */
-typedef struct index_sizes {
-    size_t vertex, texture, material, bone, morph, body;
-} index_sizes;
-
 static bool read_count(mmd_reader *r, const char *what, size_t min_size, size_t limit,
                        size_t *count)
 {
     int32_t value = mmd_bytes_i32(&r->in);
     return mmd_reader_check_count(r, what, value, min_size, limit, count);
-}
-
-/* Fills one zeroed record of a section. */
-typedef bool read_record(mmd_reader *r, const index_sizes *sizes, void *record);
-
-/* A whole section: its count, then its records. NULL on failure. */
-static void *read_section(mmd_reader *r, const index_sizes *sizes, const char *name,
-                          size_t min_size, size_t record_size, read_record *read, size_t *count)
-{
-    mmd_reader_begin_section(r, name);
-    if (!read_count(r, name, min_size, MMD_MAX_RECORDS, count))
-        return NULL;
-    char *records = mmd_reader_alloc(r, *count, record_size);
-    if (!records)
-        return mmd_fail_memory(r->err), NULL;
-    for (size_t i = 0; i < *count; i++) {
-        r->record = (long)i;
-        if (!read(r, sizes, records + i * record_size))
-            return NULL;
-    }
-    return records;
 }
 
 /* The bytes of a text; NULL when fewer are left. */
@@ -79,15 +53,53 @@ static int32_t read_index(mmd_reader *r, size_t size)
     return at ? index_at(at, size) : -1;
 }
 
-static float read_float(mmd_reader *r)
+static void read_field(mmd_reader *r, const uint8_t *sizes, const mmd_model_field *field,
+                       char *record)
 {
-    return mmd_bytes_f32(&r->in, 0);
+    void *at = record + field->offset;
+    switch (field->content) {
+    case MMD_FIELD_TEXT:
+        *(mmd_text *)at = read_text(r);
+        break;
+    case MMD_FIELD_FLOATS:
+        mmd_bytes_f32s(&r->in, at, field->count);
+        break;
+    case MMD_FIELD_INDEX:
+        *(int32_t *)at = read_index(r, sizes[field->count]);
+        break;
+    case MMD_FIELD_KIND:
+        *(uint8_t *)at = mmd_bytes_u8(&r->in);
+        break;
+    case MMD_FIELD_BOOL:
+        *(bool *)at = mmd_bytes_u8(&r->in) != 0;
+        break;
+    case MMD_FIELD_UINT16:
+        *(uint16_t *)at = mmd_bytes_u16(&r->in);
+        break;
+    case MMD_FIELD_INT32:
+        *(int32_t *)at = mmd_bytes_i32(&r->in);
+        break;
+    case MMD_FIELD_TOON:
+        *(int32_t *)at = ((const mmd_material *)(void *)record)->shared_toon
+                             ? mmd_bytes_u8(&r->in)
+                             : read_index(r, sizes[MMD_INDEX_TEXTURE]);
+        break;
+    }
 }
 
-static bool read_header(mmd_reader *r, index_sizes *sizes, mmd_model *model)
+void mmd_pmx_read_fields(mmd_reader *r, const uint8_t *sizes, mmd_model_record_kind kind,
+                         size_t first, void *record)
+{
+    const mmd_model_record_table *table = &mmd_model_record_tables[kind];
+    for (size_t i = 0; i < table->field_count; i++)
+        if (table->fields[i].offset >= first && mmd_model_field_is_used(&table->fields[i], record))
+            read_field(r, sizes, &table->fields[i], record);
+}
+
+static bool read_header(mmd_reader *r, mmd_model *model)
 {
     mmd_bytes_take(&r->in, 4);
-    model->version = read_float(r);
+    model->version = mmd_bytes_f32(&r->in, 0);
     uint8_t count = mmd_bytes_u8(&r->in);
     if (!mmd_reader_ok(r))
         return false;
@@ -104,15 +116,12 @@ static bool read_header(mmd_reader *r, index_sizes *sizes, mmd_model *model)
                                settings[0]);
     if (settings[1] > 4)
         return mmd_reader_fail(r, "%d additional UVs, limit 4", settings[1]);
-    size_t *const in_order[] = {&sizes->vertex, &sizes->texture, &sizes->material,
-                                &sizes->bone,   &sizes->morph,   &sizes->body};
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < MMD_INDEX_COUNT; i++) {
         uint8_t size = settings[2 + i];
         if (size != 1 && size != 2 && size != 4)
             return mmd_reader_fail(r, "unknown index size %d, expected 1, 2 or 4", size);
-        *in_order[i] = size;
+        model->index_sizes[i] = size;
     }
-    memcpy(model->index_sizes, settings + 2, sizeof model->index_sizes);
     model->utf8 = settings[0] == 1;
     r->encoding = (mmd_text_encoding)settings[0];
     model->additional_uv_count = settings[1];
@@ -168,11 +177,11 @@ static bool read_deform(mmd_reader *r, size_t index_size, uint8_t type, mmd_mode
     return true;
 }
 
-static bool read_vertices(mmd_reader *r, const index_sizes *sizes, mmd_model *model)
+static bool read_vertices(mmd_reader *r, const uint8_t *sizes, mmd_model *model)
 {
     size_t sets = model->additional_uv_count, size = 32 + 16 * sets + 1, n;
     mmd_reader_begin_section(r, "vertices");
-    if (!read_count(r, "vertices", size + 4 + sizes->bone, MMD_MAX_VERTICES, &n) ||
+    if (!read_count(r, "vertices", size + 4 + sizes[MMD_INDEX_BONE], MMD_MAX_VERTICES, &n) ||
         !mmd_reader_alloc_vertices(r, model, n))
         return false;
     for (size_t v = 0; v < n; v++) {
@@ -185,7 +194,7 @@ static bool read_vertices(mmd_reader *r, const index_sizes *sizes, mmd_model *mo
         mmd_bytes_f32s_copy(at + 24, model->uvs + 2 * v, 2);
         for (size_t s = 0; s < sets; s++)
             mmd_bytes_f32s_copy(at + 32 + 16 * s, model->additional_uvs + 4 * (sets * v + s), 4);
-        if (!read_deform(r, sizes->bone, at[size - 1], model, v))
+        if (!read_deform(r, sizes[MMD_INDEX_BONE], at[size - 1], model, v))
             return false;
     }
     mmd_numbers_limit(model->positions, 3 * n);
@@ -195,66 +204,47 @@ static bool read_vertices(mmd_reader *r, const index_sizes *sizes, mmd_model *mo
     return true;
 }
 
-static bool read_faces(mmd_reader *r, const index_sizes *sizes, mmd_model *model)
+static bool read_faces(mmd_reader *r, const uint8_t *sizes, mmd_model *model)
 {
     size_t count;
     mmd_reader_begin_section(r, "faces");
-    if (!read_count(r, "faces", sizes->vertex, INT32_MAX, &count))
+    if (!read_count(r, "faces", sizes[MMD_INDEX_VERTEX], INT32_MAX, &count))
         return false;
     model->triangle_count = count / 3;
     model->triangles = mmd_reader_alloc_uninitialized(r, count / 3, 3 * sizeof *model->triangles);
-    const uint8_t *at = mmd_bytes_take(&r->in, count * sizes->vertex);
+    const uint8_t *at = mmd_bytes_take(&r->in, count * sizes[MMD_INDEX_VERTEX]);
     if (!mmd_reader_ok(r))
         return false;
     for (size_t i = 0; i < 3 * model->triangle_count; i++)
-        model->triangles[i] = vertex_index_at(at + i * sizes->vertex, sizes->vertex);
+        model->triangles[i] =
+            vertex_index_at(at + i * sizes[MMD_INDEX_VERTEX], sizes[MMD_INDEX_VERTEX]);
     return true;
 }
 
-static bool read_texture(mmd_reader *r, const index_sizes *sizes, void *record)
+static bool read_material(mmd_reader *r, const uint8_t *sizes, void *record)
 {
     (void)sizes;
-    *(mmd_text *)record = read_text(r);
-    return mmd_reader_ok(r);
-}
-
-static bool read_material(mmd_reader *r, const index_sizes *sizes, void *record)
-{
     mmd_material *material = record;
-    material->name = read_text(r);
-    material->name_english = read_text(r);
-    mmd_bytes_f32s(&r->in, material->diffuse, 4);
-    mmd_bytes_f32s(&r->in, material->specular, 3);
-    material->specular_power = read_float(r);
-    mmd_bytes_f32s(&r->in, material->ambient, 3);
-    material->flags = mmd_bytes_u8(&r->in);
-    mmd_bytes_f32s(&r->in, material->edge_color, 4);
-    material->edge_size = read_float(r);
-    material->texture = read_index(r, sizes->texture);
-    material->sphere_texture = read_index(r, sizes->texture);
-    material->sphere_mode = mmd_bytes_u8(&r->in);
-    material->shared_toon = mmd_bytes_u8(&r->in) != 0;
-    material->toon = material->shared_toon ? mmd_bytes_u8(&r->in) : read_index(r, sizes->texture);
-    material->memo = read_text(r);
-    material->index_count = mmd_bytes_i32(&r->in);
+    if (material->sphere_mode >= MMD_SPHERE_MODE_COUNT)
+        material->sphere_mode = MMD_SPHERE_NONE;
     return mmd_reader_ok(r);
 }
 
-static bool read_ik(mmd_reader *r, const index_sizes *sizes, mmd_bone *bone)
+static bool read_ik(mmd_reader *r, const uint8_t *sizes, mmd_bone *bone)
 {
     mmd_ik *ik = bone->ik = mmd_reader_alloc(r, 1, sizeof *ik);
     if (!ik)
         return mmd_reader_ok(r);
-    ik->target = read_index(r, sizes->bone);
+    ik->target = read_index(r, sizes[MMD_INDEX_BONE]);
     ik->loop_count = mmd_bytes_i32(&r->in);
     /* A solver with a negative angle does not run. */
     ik->unit_angle = mmd_bytes_f32(&r->in, -1);
-    if (!read_count(r, "IK links", sizes->bone + 1, MMD_MAX_RECORDS, &ik->link_count))
+    if (!read_count(r, "IK links", sizes[MMD_INDEX_BONE] + 1, MMD_MAX_RECORDS, &ik->link_count))
         return false;
     ik->links = mmd_reader_alloc(r, ik->link_count, sizeof *ik->links);
     for (size_t k = 0; ik->links && k < ik->link_count; k++) {
         mmd_ik_link *link = &ik->links[k];
-        link->bone = read_index(r, sizes->bone);
+        link->bone = read_index(r, sizes[MMD_INDEX_BONE]);
         link->limited = mmd_bytes_u8(&r->in) != 0;
         if (!link->limited)
             continue;
@@ -270,75 +260,15 @@ static bool read_ik(mmd_reader *r, const index_sizes *sizes, mmd_bone *bone)
     return mmd_reader_ok(r);
 }
 
-static bool read_bone(mmd_reader *r, const index_sizes *sizes, void *record)
+static bool read_bone(mmd_reader *r, const uint8_t *sizes, void *record)
 {
     mmd_bone *bone = record;
-    bone->name = read_text(r);
-    bone->name_english = read_text(r);
-    mmd_bytes_f32s(&r->in, bone->position, 3);
-    bone->parent = read_index(r, sizes->bone);
-    bone->layer = mmd_bytes_i32(&r->in);
-    bone->flags = mmd_bytes_u16(&r->in);
-    bone->tail_bone = bone->append_source = -1;
-    if (bone->flags & MMD_BONE_TAIL_IS_BONE)
-        bone->tail_bone = read_index(r, sizes->bone);
-    else
-        mmd_bytes_f32s(&r->in, bone->tail_offset, 3);
-    if (bone->flags & (MMD_BONE_APPEND_ROTATION | MMD_BONE_APPEND_TRANSLATION)) {
-        bone->append_source = read_index(r, sizes->bone);
-        bone->append_ratio = read_float(r);
-    }
-    if (bone->flags & MMD_BONE_FIXED_AXIS)
-        mmd_bytes_f32s(&r->in, bone->fixed_axis, 3);
-    if (bone->flags & MMD_BONE_LOCAL_AXES) {
-        mmd_bytes_f32s(&r->in, bone->local_x, 3);
-        mmd_bytes_f32s(&r->in, bone->local_z, 3);
-    }
-    if (bone->flags & MMD_BONE_EXTERNAL_PARENT)
-        bone->external_parent = mmd_bytes_i32(&r->in);
     return bone->flags & MMD_BONE_IK ? read_ik(r, sizes, bone) : mmd_reader_ok(r);
 }
 
-static size_t offset_index_size(const index_sizes *sizes, mmd_morph_kind kind)
-{
-    switch (kind) {
-    case MMD_MORPH_GROUP:
-    case MMD_MORPH_FLIP:
-        return sizes->morph;
-    case MMD_MORPH_BONE:
-        return sizes->bone;
-    case MMD_MORPH_MATERIAL:
-        return sizes->material;
-    case MMD_MORPH_IMPULSE:
-        return sizes->body;
-    default:
-        return sizes->vertex;
-    }
-}
-
-static void copy_offset(const uint8_t *at, size_t index_size, mmd_morph_kind kind, int32_t *index,
-                        float *values, size_t width)
-{
-    bool vertex = kind == MMD_MORPH_VERTEX || (kind >= MMD_MORPH_UV && kind <= MMD_MORPH_UV4);
-    *index = vertex ? vertex_index_at(at, index_size) : index_at(at, index_size);
-    at += index_size;
-    if (kind == MMD_MORPH_MATERIAL || kind == MMD_MORPH_IMPULSE) {
-        /* The operation and the local flag are bytes. */
-        *values++ = *at++ != 0;
-        width--;
-    }
-    mmd_bytes_f32s_at(at, values, width);
-    if (kind == MMD_MORPH_BONE && values[3] == 0 && values[4] == 0 && values[5] == 0 &&
-        values[6] == 0)
-        values[6] = 1;
-}
-
-static bool read_morph(mmd_reader *r, const index_sizes *sizes, void *record)
+static bool read_morph(mmd_reader *r, const uint8_t *sizes, void *record)
 {
     mmd_morph *morph = record;
-    morph->name = read_text(r);
-    morph->name_english = read_text(r);
-    morph->panel = mmd_bytes_u8(&r->in);
     uint8_t kind = mmd_bytes_u8(&r->in);
     if (!mmd_reader_ok(r))
         return false;
@@ -347,9 +277,8 @@ static bool read_morph(mmd_reader *r, const index_sizes *sizes, void *record)
                                MMD_MORPH_KIND_COUNT - 1);
     morph->kind = (mmd_morph_kind)kind;
     size_t width = mmd_morph_width(morph->kind);
-    size_t bytes =
-        kind == MMD_MORPH_MATERIAL || kind == MMD_MORPH_IMPULSE ? 4 * width - 3 : 4 * width;
-    size_t index_size = offset_index_size(sizes, morph->kind), size = index_size + bytes, count;
+    size_t bytes = 4 * width - (mmd_morph_has_switch(morph->kind) ? 3 : 0);
+    size_t index_size = sizes[mmd_morph_target(morph->kind)], size = index_size + bytes, count;
     if (!read_count(r, "offsets", size, MMD_MAX_RECORDS, &count))
         return false;
     morph->offset_count = count;
@@ -358,19 +287,24 @@ static bool read_morph(mmd_reader *r, const index_sizes *sizes, void *record)
     const uint8_t *at = mmd_bytes_take(&r->in, count * size);
     if (!mmd_reader_ok(r))
         return false;
-    for (size_t i = 0; i < count; i++)
-        copy_offset(at + i * size, index_size, morph->kind, &morph->indices[i],
-                    morph->values + width * i, width);
+    bool is_vertex = mmd_morph_target(morph->kind) == MMD_INDEX_VERTEX;
+    bool has_switch = mmd_morph_has_switch(morph->kind); /* a byte */
+    for (size_t i = 0; i < count; i++, at += size) {
+        const uint8_t *numbers = at + index_size;
+        float *values = morph->values + width * i;
+        morph->indices[i] = is_vertex ? vertex_index_at(at, index_size) : index_at(at, index_size);
+        if (has_switch)
+            *values++ = *numbers++ != 0;
+        mmd_bytes_f32s_at(numbers, values, width - has_switch);
+    }
     return true;
 }
 
-static bool read_display_frame(mmd_reader *r, const index_sizes *sizes, void *record)
+static bool read_display_frame(mmd_reader *r, const uint8_t *sizes, void *record)
 {
     mmd_display_frame *frame = record;
-    frame->name = read_text(r);
-    frame->name_english = read_text(r);
-    frame->special = mmd_bytes_u8(&r->in) != 0;
-    size_t min_size = 1 + (sizes->bone < sizes->morph ? sizes->bone : sizes->morph);
+    size_t min_size = 1 + (sizes[MMD_INDEX_BONE] < sizes[MMD_INDEX_MORPH] ? sizes[MMD_INDEX_BONE]
+                                                                          : sizes[MMD_INDEX_MORPH]);
     if (!read_count(r, "elements", min_size, MMD_MAX_RECORDS, &frame->element_count))
         return false;
     frame->elements = mmd_reader_alloc(r, frame->element_count, sizeof *frame->elements);
@@ -378,54 +312,32 @@ static bool read_display_frame(mmd_reader *r, const index_sizes *sizes, void *re
         return false;
     for (size_t i = 0; i < frame->element_count; i++) {
         frame->elements[i].kind = mmd_bytes_u8(&r->in) != 0;
-        frame->elements[i].index =
-            read_index(r, frame->elements[i].kind == 0 ? sizes->bone : sizes->morph);
+        frame->elements[i].index = read_index(
+            r, frame->elements[i].kind == 0 ? sizes[MMD_INDEX_BONE] : sizes[MMD_INDEX_MORPH]);
     }
     return mmd_reader_ok(r);
 }
 
-static bool read_rigid_body(mmd_reader *r, const index_sizes *sizes, void *record)
-{
-    mmd_rigid_body *body = record;
-    body->name = read_text(r);
-    body->name_english = read_text(r);
-    body->bone = read_index(r, sizes->bone);
-    mmd_reader_read_rigid_body(r, body);
-    return mmd_reader_ok(r);
-}
-
-static bool read_joint(mmd_reader *r, const index_sizes *sizes, void *record)
-{
-    mmd_joint *joint = record;
-    joint->name = read_text(r);
-    joint->name_english = read_text(r);
-    joint->kind = mmd_bytes_u8(&r->in);
-    joint->body_a = read_index(r, sizes->body);
-    joint->body_b = read_index(r, sizes->body);
-    mmd_reader_read_joint(r, joint);
-    return mmd_reader_ok(r);
-}
-
 /* Counts and skips them. Some 2.1 files end before this section. */
-static bool skip_soft_bodies(mmd_reader *r, const index_sizes *sizes, mmd_model *model)
+static bool skip_soft_bodies(mmd_reader *r, const uint8_t *sizes, mmd_model *model)
 {
     if (model->version < 2.05f || mmd_bytes_left(&r->in) == 0)
         return true;
-    size_t count, items, anchor = sizes->body + sizes->vertex + 1;
+    size_t count, items, anchor = 1u + sizes[MMD_INDEX_RIGID_BODY] + sizes[MMD_INDEX_VERTEX];
     mmd_reader_begin_section(r, "soft_bodies");
-    if (!read_count(r, "soft_bodies", 141 + sizes->material, MMD_MAX_RECORDS, &count))
+    if (!read_count(r, "soft_bodies", 141 + sizes[MMD_INDEX_MATERIAL], MMD_MAX_RECORDS, &count))
         return false;
     for (size_t i = 0; i < count; i++) {
         r->record = (long)i;
         for (int k = 0; k < 2; k++)
             read_text_bytes(r, &items);
-        mmd_bytes_take(&r->in, 125 + sizes->material);
+        mmd_bytes_take(&r->in, 125u + sizes[MMD_INDEX_MATERIAL]);
         if (!read_count(r, "anchors", anchor, MMD_MAX_RECORDS, &items))
             return false;
         mmd_bytes_take(&r->in, items * anchor);
-        if (!read_count(r, "pins", sizes->vertex, MMD_MAX_RECORDS, &items))
+        if (!read_count(r, "pins", sizes[MMD_INDEX_VERTEX], MMD_MAX_RECORDS, &items))
             return false;
-        mmd_bytes_take(&r->in, items * sizes->vertex);
+        mmd_bytes_take(&r->in, items * sizes[MMD_INDEX_VERTEX]);
         if (!mmd_reader_ok(r))
             return false;
     }
@@ -433,22 +345,50 @@ static bool skip_soft_bodies(mmd_reader *r, const index_sizes *sizes, mmd_model 
     return true;
 }
 
-#define SECTION(records, min_size, read, count)                                                    \
-    ((model->records = read_section(r, &sizes, #records, min_size, sizeof *model->records, read,   \
-                                    &model->count)) != NULL)
+/* Of a record, what follows its fields. */
+typedef bool read_parts(mmd_reader *r, const uint8_t *sizes, void *record);
+
+/* A whole section: its count, then its records. NULL on failure. */
+static void *read_section(mmd_reader *r, const uint8_t *sizes, const char *name, size_t min_size,
+                          mmd_model_record_kind kind, read_parts *parts, size_t *count)
+{
+    size_t size = mmd_model_record_tables[kind].size;
+    mmd_reader_begin_section(r, name);
+    if (!read_count(r, name, min_size, MMD_MAX_RECORDS, count))
+        return NULL;
+    char *records = mmd_reader_alloc(r, *count, size);
+    if (!records)
+        return mmd_fail_memory(r->err), NULL;
+    for (size_t i = 0; i < *count; i++) {
+        r->record = (long)i;
+        mmd_pmx_read_fields(r, sizes, kind, 0, records + i * size);
+        if (!mmd_reader_ok(r) || (parts && !parts(r, sizes, records + i * size)))
+            return NULL;
+    }
+    return records;
+}
+
+#define SECTION(records, min_size, kind, parts, count)                                             \
+    ((model->records = read_section(r, sizes, #records, min_size, kind, parts, &model->count)) !=  \
+     NULL)
 
 static bool read_sections(mmd_reader *r, mmd_model *model)
 {
-    index_sizes sizes = {0};
-    return read_header(r, &sizes, model) && read_vertices(r, &sizes, model) &&
-           read_faces(r, &sizes, model) && SECTION(textures, 4, read_texture, texture_count) &&
-           SECTION(materials, 84 + 2 * sizes.texture, read_material, material_count) &&
-           SECTION(bones, 26 + 2 * sizes.bone, read_bone, bone_count) &&
-           SECTION(morphs, 14, read_morph, morph_count) &&
-           SECTION(display_frames, 13, read_display_frame, display_frame_count) &&
-           SECTION(rigid_bodies, 69 + sizes.bone, read_rigid_body, rigid_body_count) &&
-           SECTION(joints, 105 + 2 * sizes.body, read_joint, joint_count) &&
-           skip_soft_bodies(r, &sizes, model);
+    const uint8_t *sizes = model->index_sizes;
+    if (!read_header(r, model) || !read_vertices(r, sizes, model) || !read_faces(r, sizes, model))
+        return false;
+    size_t texture = sizes[MMD_INDEX_TEXTURE], bone = sizes[MMD_INDEX_BONE];
+    size_t body = sizes[MMD_INDEX_RIGID_BODY];
+    return SECTION(textures, 4, MMD_RECORD_TEXTURE, NULL, texture_count) &&
+           SECTION(materials, 84 + 2 * texture, MMD_RECORD_MATERIAL, read_material,
+                   material_count) &&
+           SECTION(bones, 26 + 2 * bone, MMD_RECORD_BONE, read_bone, bone_count) &&
+           SECTION(morphs, 14, MMD_RECORD_MORPH, read_morph, morph_count) &&
+           SECTION(display_frames, 13, MMD_RECORD_DISPLAY_FRAME, read_display_frame,
+                   display_frame_count) &&
+           SECTION(rigid_bodies, 69 + bone, MMD_RECORD_RIGID_BODY, NULL, rigid_body_count) &&
+           SECTION(joints, 105 + 2 * body, MMD_RECORD_JOINT, NULL, joint_count) &&
+           skip_soft_bodies(r, sizes, model);
 }
 
 bool mmd_pmx_is(const uint8_t *bytes, size_t size)

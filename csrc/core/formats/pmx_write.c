@@ -3,12 +3,18 @@
    file and write it. */
 #include "core/base/error.h"
 #include "core/formats/pmx.h"
+#include "core/model/model.h"
 #include "core/model/morph.h"
 
 #include <string.h>
 
+enum { ROW = 256 }; /* bytes that are written at once, apart from texts */
+
 typedef struct writer {
-    uint8_t *at; /* NULL: only measure */
+    uint8_t *at; /* NULL: only measure, or compare */
+    const uint8_t *expected;
+    uint8_t *row; /* (ROW,) to compare */
+    bool differs;
     size_t size;
     bool utf8;
     uint8_t index_sizes[MMD_INDEX_COUNT];
@@ -18,67 +24,92 @@ static void write_bytes(writer *w, const void *bytes, size_t size)
 {
     if (w->at && size)
         memcpy(w->at + w->size, bytes, size);
+    if (w->expected && size)
+        w->differs |= memcmp(w->expected + w->size, bytes, size) != 0;
     w->size += size;
 }
 
-/* Little-endian; with a constant size, compilers make one store of it. */
-static inline void put(uint8_t *at, uint32_t value, size_t size)
+/* Where to put the next bytes, at most ROW; NULL if they are only measured. */
+static inline uint8_t *begin_row(const writer *w)
+{
+    return w->at ? w->at + w->size : w->row;
+}
+
+static inline void end_row(writer *w, size_t size)
+{
+    if (w->expected)
+        w->differs |= memcmp(w->expected + w->size, w->row, size) != 0;
+    w->size += size;
+}
+
+/* Little-endian; with a constant size, compilers make one store of it. Returns the end. */
+static inline uint8_t *put(uint8_t *at, uint32_t value, size_t size)
 {
     for (size_t i = 0; i < size; i++)
         at[i] = (uint8_t)(value >> 8 * i);
+    return at + size;
 }
 
-static inline void write_number(writer *w, uint32_t value, size_t size)
+static inline uint8_t *put_index(uint8_t *at, int32_t index, size_t size)
 {
-    if (w->at)
-        put(w->at + w->size, value, size);
-    w->size += size;
+    uint32_t value = (uint32_t)index;
+    return size == 1 ? put(at, value, 1) : size == 2 ? put(at, value, 2) : put(at, value, 4);
 }
 
-static inline void write_u8(writer *w, uint8_t value)
+static inline uint8_t *put_f32s(uint8_t *at, const float *numbers, size_t count)
 {
-    write_number(w, value, 1);
-}
-
-static inline void write_u16(writer *w, uint16_t value)
-{
-    write_number(w, value, 2);
-}
-
-static inline void write_u32(writer *w, uint32_t value)
-{
-    write_number(w, value, 4);
-}
-
-static inline void write_count(writer *w, size_t count)
-{
-    write_u32(w, (uint32_t)count);
-}
-
-static inline void write_f32s(writer *w, const float *numbers, size_t count)
-{
-    uint8_t *at = w->at ? w->at + w->size : NULL;
-    for (size_t i = 0; at && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         uint32_t bits;
         memcpy(&bits, &numbers[i], sizeof bits);
         put(at + 4 * i, bits, 4);
     }
-    w->size += 4 * count;
+    return at + 4 * count;
 }
 
-static inline void write_f32(writer *w, float number)
+static void write_number(writer *w, uint32_t value, size_t size)
+{
+    uint8_t *at = begin_row(w);
+    if (at)
+        put(at, value, size);
+    end_row(w, size);
+}
+
+static void write_u8(writer *w, uint8_t value)
+{
+    write_number(w, value, 1);
+}
+
+static void write_u16(writer *w, uint16_t value)
+{
+    write_number(w, value, 2);
+}
+
+static void write_u32(writer *w, uint32_t value)
+{
+    write_number(w, value, 4);
+}
+
+static void write_count(writer *w, size_t count)
+{
+    write_u32(w, (uint32_t)count);
+}
+
+static void write_f32s(writer *w, const float *numbers, size_t count)
+{
+    uint8_t *at = begin_row(w);
+    if (at)
+        put_f32s(at, numbers, count);
+    end_row(w, 4 * count);
+}
+
+static void write_f32(writer *w, float number)
 {
     write_f32s(w, &number, 1);
 }
 
-static inline void write_index(writer *w, mmd_index_kind kind, int32_t index)
+static void write_index(writer *w, mmd_index_kind kind, int32_t index)
 {
-    if (w->index_sizes[kind] == 1)
-        write_u8(w, (uint8_t)index);
-    else if (w->index_sizes[kind] == 2)
-        write_u16(w, (uint16_t)index);
-    else
-        write_u32(w, (uint32_t)index);
+    write_number(w, (uint32_t)index, w->index_sizes[kind]);
 }
 
 /* The next character of valid UTF-8. */
@@ -139,82 +170,81 @@ static void write_header(writer *w, const mmd_model *model)
     write_text(w, model->comment_english);
 }
 
-/* As many bones and numbers as the deform type has. */
-static inline void write_deform(writer *w, const mmd_model *model, size_t v)
+/* On a copy of the writer, which stays in registers: bytes that are written might be its own. */
+static void write_vertices(writer *to, const mmd_model *model)
 {
     static const struct {
         size_t bones, weights, vectors;
     } layouts[MMD_DEFORM_COUNT] = {{1, 0, 0}, {2, 1, 0}, {4, 4, 0}, {2, 1, 3}, {4, 4, 0}};
-    uint8_t type = model->deform[v];
-    write_u8(w, type);
-    for (size_t i = 0; i < layouts[type].bones; i++)
-        write_index(w, MMD_INDEX_BONE, model->bone_indices[4 * v + i]);
-    write_f32s(w, model->bone_weights + 4 * v, layouts[type].weights);
-    write_f32s(w, model->sdef + 9 * v, 3 * layouts[type].vectors);
-    write_f32(w, model->edge_scales[v]);
-}
-
-/* On a copy of the writer, which stays in registers: bytes that are written might be its own. */
-static void write_vertices(writer *to, const mmd_model *model)
-{
-    writer copy = *to, *w = &copy;
-    size_t sets = model->additional_uv_count;
-    write_count(w, model->vertex_count);
+    size_t sets = model->additional_uv_count, index_size = to->index_sizes[MMD_INDEX_BONE];
+    write_count(to, model->vertex_count);
+    writer w = *to;
     for (size_t v = 0; v < model->vertex_count; v++) {
-        write_f32s(w, model->positions + 3 * v, 3);
-        write_f32s(w, model->normals + 3 * v, 3);
-        write_f32s(w, model->uvs + 2 * v, 2);
-        write_f32s(w, model->additional_uvs + 4 * sets * v, 4 * sets);
-        write_deform(w, model, v);
+        uint8_t type = model->deform[v], *at = begin_row(&w);
+        size_t bones = layouts[type].bones, weights = layouts[type].weights;
+        size_t sdef = 3 * layouts[type].vectors;
+        if (at) {
+            at = put_f32s(at, model->positions + 3 * v, 3);
+            at = put_f32s(at, model->normals + 3 * v, 3);
+            at = put_f32s(at, model->uvs + 2 * v, 2);
+            at = put_f32s(at, model->additional_uvs + 4 * sets * v, 4 * sets);
+            *at++ = type;
+            for (size_t i = 0; i < bones; i++)
+                at = put_index(at, model->bone_indices[4 * v + i], index_size);
+            at = put_f32s(at, model->bone_weights + 4 * v, weights);
+            at = put_f32s(at, model->sdef + 9 * v, sdef);
+            put_f32s(at, model->edge_scales + v, 1);
+        }
+        end_row(&w, 37 + 16 * sets + index_size * bones + 4 * (weights + sdef));
     }
-    *to = copy;
+    *to = w;
 }
 
-static void write_faces(writer *to, const mmd_model *model)
+static void write_faces(writer *w, const mmd_model *model)
 {
-    writer copy = *to, *w = &copy;
-    size_t count = 3 * model->triangle_count;
+    size_t count = 3 * model->triangle_count, size = w->index_sizes[MMD_INDEX_VERTEX];
     write_count(w, count);
-    for (size_t i = 0; i < count; i++)
-        write_index(w, MMD_INDEX_VERTEX, model->triangles[i]);
-    *to = copy;
+    for (size_t first = 0, rows; first < count; first += rows) {
+        rows = count - first < ROW / 4 ? count - first : ROW / 4;
+        uint8_t *at = begin_row(w);
+        for (size_t i = 0; at && i < rows; i++)
+            at = put_index(at, model->triangles[first + i], size);
+        end_row(w, rows * size);
+    }
 }
 
-static void write_textures(writer *w, const mmd_model *model)
+static void write_field(writer *w, const mmd_model_field *field, const char *record)
 {
-    write_count(w, model->texture_count);
-    for (size_t i = 0; i < model->texture_count; i++)
-        write_text(w, model->textures[i]);
-}
-
-static void write_material(writer *w, const mmd_material *material)
-{
-    write_text(w, material->name);
-    write_text(w, material->name_english);
-    write_f32s(w, material->diffuse, 4);
-    write_f32s(w, material->specular, 3);
-    write_f32(w, material->specular_power);
-    write_f32s(w, material->ambient, 3);
-    write_u8(w, material->flags);
-    write_f32s(w, material->edge_color, 4);
-    write_f32(w, material->edge_size);
-    write_index(w, MMD_INDEX_TEXTURE, material->texture);
-    write_index(w, MMD_INDEX_TEXTURE, material->sphere_texture);
-    write_u8(w, material->sphere_mode);
-    write_u8(w, material->shared_toon);
-    if (material->shared_toon)
-        write_u8(w, (uint8_t)material->toon);
-    else
-        write_index(w, MMD_INDEX_TEXTURE, material->toon);
-    write_text(w, material->memo);
-    write_count(w, (size_t)material->index_count);
-}
-
-static void write_materials(writer *w, const mmd_model *model)
-{
-    write_count(w, model->material_count);
-    for (size_t i = 0; i < model->material_count; i++)
-        write_material(w, &model->materials[i]);
+    const void *at = record + field->offset;
+    switch (field->content) {
+    case MMD_FIELD_TEXT:
+        write_text(w, *(const mmd_text *)at);
+        break;
+    case MMD_FIELD_FLOATS:
+        write_f32s(w, at, field->count);
+        break;
+    case MMD_FIELD_INDEX:
+        write_index(w, (mmd_index_kind)field->count, *(const int32_t *)at);
+        break;
+    case MMD_FIELD_KIND:
+        write_u8(w, *(const uint8_t *)at);
+        break;
+    case MMD_FIELD_BOOL:
+        write_u8(w, *(const bool *)at);
+        break;
+    case MMD_FIELD_UINT16:
+        write_u16(w, *(const uint16_t *)at);
+        break;
+    case MMD_FIELD_INT32:
+        write_u32(w, *(const uint32_t *)at);
+        break;
+    case MMD_FIELD_TOON:
+        if (((const mmd_material *)(const void *)record)->shared_toon)
+            write_u8(w, (uint8_t) * (const int32_t *)at);
+        else
+            write_index(w, MMD_INDEX_TEXTURE, *(const int32_t *)at);
+        break;
+    }
 }
 
 static void write_ik(writer *w, const mmd_ik *ik)
@@ -232,172 +262,105 @@ static void write_ik(writer *w, const mmd_ik *ik)
     }
 }
 
-static void write_bone(writer *w, const mmd_bone *bone)
+static void write_bone(writer *w, const void *record)
 {
-    write_text(w, bone->name);
-    write_text(w, bone->name_english);
-    write_f32s(w, bone->position, 3);
-    write_index(w, MMD_INDEX_BONE, bone->parent);
-    write_u32(w, (uint32_t)bone->layer);
-    write_u16(w, bone->flags);
-    if (bone->flags & MMD_BONE_TAIL_IS_BONE)
-        write_index(w, MMD_INDEX_BONE, bone->tail_bone);
-    else
-        write_f32s(w, bone->tail_offset, 3);
-    if (bone->flags & (MMD_BONE_APPEND_ROTATION | MMD_BONE_APPEND_TRANSLATION)) {
-        write_index(w, MMD_INDEX_BONE, bone->append_source);
-        write_f32(w, bone->append_ratio);
-    }
-    if (bone->flags & MMD_BONE_FIXED_AXIS)
-        write_f32s(w, bone->fixed_axis, 3);
-    if (bone->flags & MMD_BONE_LOCAL_AXES) {
-        write_f32s(w, bone->local_x, 3);
-        write_f32s(w, bone->local_z, 3);
-    }
-    if (bone->flags & MMD_BONE_EXTERNAL_PARENT)
-        write_u32(w, (uint32_t)bone->external_parent);
+    const mmd_bone *bone = record;
     if (bone->flags & MMD_BONE_IK)
         write_ik(w, bone->ik);
 }
 
-static void write_bones(writer *w, const mmd_model *model)
+static void write_morph(writer *w, const void *record)
 {
-    write_count(w, model->bone_count);
-    for (size_t i = 0; i < model->bone_count; i++)
-        write_bone(w, &model->bones[i]);
-}
-
-static void write_offset(writer *w, mmd_morph_kind kind, int32_t index, const float *values)
-{
-    static const mmd_index_kind targets[MMD_MORPH_KIND_COUNT] = {
-        [MMD_MORPH_GROUP] = MMD_INDEX_MORPH,
-        [MMD_MORPH_FLIP] = MMD_INDEX_MORPH,
-        [MMD_MORPH_BONE] = MMD_INDEX_BONE,
-        [MMD_MORPH_MATERIAL] = MMD_INDEX_MATERIAL,
-        [MMD_MORPH_IMPULSE] = MMD_INDEX_RIGID_BODY}; /* else vertices */
-    size_t width = mmd_morph_width(kind);
-    write_index(w, targets[kind], index);
-    if (kind == MMD_MORPH_MATERIAL || kind == MMD_MORPH_IMPULSE) {
-        /* The operation and the local flag are bytes. */
-        write_u8(w, *values++ != 0);
-        width--;
-    }
-    write_f32s(w, values, width);
-}
-
-static void write_morphs(writer *w, const mmd_model *model)
-{
-    write_count(w, model->morph_count);
-    for (size_t i = 0; i < model->morph_count; i++) {
-        const mmd_morph *morph = &model->morphs[i];
-        size_t width = mmd_morph_width(morph->kind);
-        write_text(w, morph->name);
-        write_text(w, morph->name_english);
-        write_u8(w, morph->panel);
-        write_u8(w, (uint8_t)morph->kind);
-        write_count(w, morph->offset_count);
-        for (size_t k = 0; k < morph->offset_count; k++)
-            write_offset(w, morph->kind, morph->indices[k], morph->values + width * k);
+    const mmd_morph *morph = record;
+    size_t width = mmd_morph_width(morph->kind);
+    size_t index_size = w->index_sizes[mmd_morph_target(morph->kind)];
+    bool has_switch = mmd_morph_has_switch(morph->kind); /* a byte */
+    write_u8(w, (uint8_t)morph->kind);
+    write_count(w, morph->offset_count);
+    for (size_t k = 0; k < morph->offset_count; k++) {
+        const float *values = morph->values + width * k;
+        uint8_t *at = begin_row(w);
+        if (at) {
+            at = put_index(at, morph->indices[k], index_size);
+            if (has_switch)
+                *at++ = values[0] != 0;
+            put_f32s(at, values + has_switch, width - has_switch);
+        }
+        end_row(w, index_size + 4 * width - (has_switch ? 3 : 0));
     }
 }
 
-static void write_display_frames(writer *w, const mmd_model *model)
+static void write_display_frame(writer *w, const void *record)
 {
-    write_count(w, model->display_frame_count);
-    for (size_t i = 0; i < model->display_frame_count; i++) {
-        const mmd_display_frame *frame = &model->display_frames[i];
-        write_text(w, frame->name);
-        write_text(w, frame->name_english);
-        write_u8(w, frame->special);
-        write_count(w, frame->element_count);
-        for (size_t k = 0; k < frame->element_count; k++) {
-            const mmd_frame_element *element = &frame->elements[k];
-            write_u8(w, element->kind);
-            write_index(w, element->kind == 0 ? MMD_INDEX_BONE : MMD_INDEX_MORPH, element->index);
+    const mmd_display_frame *frame = record;
+    write_count(w, frame->element_count);
+    for (size_t k = 0; k < frame->element_count; k++) {
+        const mmd_frame_element *element = &frame->elements[k];
+        write_u8(w, element->kind);
+        write_index(w, element->kind == 0 ? MMD_INDEX_BONE : MMD_INDEX_MORPH, element->index);
+    }
+}
+
+/* Fields, then parts. */
+static void write_records(writer *w, const mmd_model *model)
+{
+    static void (*const parts[MMD_RECORD_KIND_COUNT])(writer *, const void *) = {
+        [MMD_RECORD_BONE] = write_bone,
+        [MMD_RECORD_MORPH] = write_morph,
+        [MMD_RECORD_DISPLAY_FRAME] = write_display_frame};
+    for (size_t t = 0; t < MMD_RECORD_KIND_COUNT; t++) {
+        const mmd_model_record_table *table = &mmd_model_record_tables[t];
+        size_t count = mmd_model_record_count(table, model);
+        const char *record = mmd_model_record_array(table, model);
+        write_count(w, count);
+        for (size_t i = 0; i < count; i++, record += table->size) {
+            for (size_t f = 0; f < table->field_count; f++)
+                if (mmd_model_field_is_used(&table->fields[f], record))
+                    write_field(w, &table->fields[f], record);
+            if (parts[t])
+                parts[t](w, record);
         }
     }
-}
-
-static void write_rigid_bodies(writer *w, const mmd_model *model)
-{
-    write_count(w, model->rigid_body_count);
-    for (size_t i = 0; i < model->rigid_body_count; i++) {
-        const mmd_rigid_body *body = &model->rigid_bodies[i];
-        write_text(w, body->name);
-        write_text(w, body->name_english);
-        write_index(w, MMD_INDEX_BONE, body->bone);
-        write_u8(w, body->group);
-        write_u16(w, body->mask);
-        write_u8(w, body->shape);
-        write_f32s(w, body->size, 3);
-        write_f32s(w, body->position, 3);
-        write_f32s(w, body->rotation, 3);
-        write_f32(w, body->mass);
-        write_f32(w, body->linear_damping);
-        write_f32(w, body->angular_damping);
-        write_f32(w, body->restitution);
-        write_f32(w, body->friction);
-        write_u8(w, body->mode);
-    }
-}
-
-static void write_joints(writer *w, const mmd_model *model)
-{
-    write_count(w, model->joint_count);
-    for (size_t i = 0; i < model->joint_count; i++) {
-        const mmd_joint *joint = &model->joints[i];
-        const float *vectors[] = {joint->position,           joint->rotation,
-                                  joint->translation_lower,  joint->translation_upper,
-                                  joint->rotation_lower,     joint->rotation_upper,
-                                  joint->translation_spring, joint->rotation_spring};
-        write_text(w, joint->name);
-        write_text(w, joint->name_english);
-        write_u8(w, joint->kind);
-        write_index(w, MMD_INDEX_RIGID_BODY, joint->body_a);
-        write_index(w, MMD_INDEX_RIGID_BODY, joint->body_b);
-        for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++)
-            write_f32s(w, vectors[k], 3);
-    }
-}
-
-static void write_soft_bodies(writer *w, const mmd_model *model)
-{
-    if (version_of(model) >= 2.05f)
-        write_count(w, 0);
 }
 
 /* The bytes that an index of each kind needs, but no fewer than the file had. */
 static void choose_index_sizes(writer *w, const mmd_model *model)
 {
-    const size_t counts[MMD_INDEX_COUNT] = {model->vertex_count,   model->texture_count,
-                                            model->material_count, model->bone_count,
-                                            model->morph_count,    model->rigid_body_count};
     for (int kind = 0; kind < MMD_INDEX_COUNT; kind++) {
-        /* Indices of vertices are unsigned. */
-        size_t count = kind == MMD_INDEX_VERTEX ? counts[kind] / 2 : counts[kind];
+        size_t count = mmd_model_count_of(model, (mmd_index_kind)kind);
+        if (kind == MMD_INDEX_VERTEX) /* unsigned */
+            count /= 2;
         uint8_t needed = count < 0x80 ? 1 : count < 0x8000 ? 2 : 4;
         uint8_t had = model->index_sizes[kind];
         w->index_sizes[kind] = had > needed ? had : needed;
     }
 }
 
-static size_t write_all(const mmd_model *model, uint8_t *bytes)
+/* Into `bytes`; or compares with what is `expected`; or only measures. */
+static writer write_all(const mmd_model *model, uint8_t *bytes, const uint8_t *expected)
 {
-    static void (*const sections[])(writer *, const mmd_model *) = {
-        write_header,       write_vertices, write_faces,       write_textures,
-        write_materials,    write_bones,    write_morphs,      write_display_frames,
-        write_rigid_bodies, write_joints,   write_soft_bodies,
-    };
-    writer w = {.at = bytes, .utf8 = model->utf8};
+    uint8_t row[ROW];
+    writer w = {.at = bytes, .expected = expected, .utf8 = model->utf8};
+    w.row = expected ? row : NULL;
     choose_index_sizes(&w, model);
-    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
-        sections[i](&w, model);
-    return w.size;
+    write_header(&w, model);
+    write_vertices(&w, model);
+    write_faces(&w, model);
+    write_records(&w, model);
+    if (version_of(model) >= 2.05f)
+        write_count(&w, 0); /* soft bodies */
+    return w;
 }
 
 size_t mmd_pmx_size(const mmd_model *model)
 {
-    return model ? write_all(model, NULL) : 0;
+    return model ? write_all(model, NULL, NULL).size : 0;
+}
+
+bool mmd_pmx_is_written_as(const mmd_model *model, const uint8_t *bytes, size_t size)
+{
+    return model->soft_body_count == 0 && mmd_pmx_size(model) == size &&
+           !write_all(model, NULL, bytes).differs;
 }
 
 bool mmd_pmx_write(const mmd_model *model, uint8_t *bytes, mmd_error *err)
@@ -408,6 +371,6 @@ bool mmd_pmx_write(const mmd_model *model, uint8_t *bytes, mmd_error *err)
         return mmd_fail(err, MMD_E_ARGUMENT,
                         "the model was loaded without its %zu soft bodies, so it cannot be saved",
                         model->soft_body_count);
-    write_all(model, bytes);
+    write_all(model, bytes, NULL);
     return true;
 }

@@ -114,28 +114,3 @@ bool mmd_reader_alloc_vertices(mmd_reader *r, mmd_model *model, size_t count)
     model->vertex_count = count;
     return true;
 }
-
-void mmd_reader_read_rigid_body(mmd_reader *r, mmd_rigid_body *body)
-{
-    body->group = mmd_bytes_u8(&r->in);
-    body->mask = mmd_bytes_u16(&r->in);
-    body->shape = mmd_bytes_u8(&r->in);
-    mmd_bytes_f32s(&r->in, body->size, 3);
-    mmd_bytes_f32s(&r->in, body->position, 3);
-    mmd_bytes_f32s(&r->in, body->rotation, 3);
-    body->mass = mmd_bytes_f32(&r->in, 0);
-    body->linear_damping = mmd_bytes_f32(&r->in, 0);
-    body->angular_damping = mmd_bytes_f32(&r->in, 0);
-    body->restitution = mmd_bytes_f32(&r->in, 0);
-    body->friction = mmd_bytes_f32(&r->in, 0);
-    body->mode = mmd_bytes_u8(&r->in);
-}
-
-void mmd_reader_read_joint(mmd_reader *r, mmd_joint *joint)
-{
-    float *vectors[] = {joint->position,           joint->rotation,       joint->translation_lower,
-                        joint->translation_upper,  joint->rotation_lower, joint->rotation_upper,
-                        joint->translation_spring, joint->rotation_spring};
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        mmd_bytes_f32s(&r->in, vectors[i], 3);
-}

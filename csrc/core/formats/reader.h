@@ -50,10 +50,7 @@ uint32_t mmd_reader_intern(mmd_reader *r, mmd_string_table *table, const uint8_t
 bool mmd_reader_check_count(mmd_reader *r, const char *what, int64_t value, size_t min_size,
                             size_t limit, size_t *count);
 
-/* What PMX and PMD have in common: the arrays of the vertices, of which only sdef is zeroed; a
-   rigid body from its group on; the eight vectors of a joint. */
+/* The arrays of the vertices, of which only sdef is zeroed. */
 bool mmd_reader_alloc_vertices(mmd_reader *r, mmd_model *model, size_t count);
-void mmd_reader_read_rigid_body(mmd_reader *r, mmd_rigid_body *body);
-void mmd_reader_read_joint(mmd_reader *r, mmd_joint *joint);
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "mmdskin.h"
 
+#include <string.h>
+
 /* Models, whichever file they come from. mmdskin.h declares their struct. */
 
 enum {
@@ -20,10 +22,72 @@ enum {
    nearest known one. False only when memory is short. docs/mmd-behavior.md#robust-reader */
 bool mmd_model_sanitize(mmd_model *model, mmd_error *err);
 
-/* For a model that does not come from a file: fails with an error that names the item for
-   everything that is not as mmdskin.h promises, and for texts that a PMX file cannot store. Arrays
-   must not be NULL where their count is above zero. Checks no member that a flag or a count of the
-   model switches off. */
-bool mmd_model_check(const mmd_model *model, mmd_error *err);
+/* Of a model that does not come from a file, refuses what would be cleaned, apart from vertices and
+   texts: the error names the item. Clears what a flag switches off. */
+bool mmd_model_check(mmd_model *model, mmd_error *err);
+
+/* The fields of records, in the order of a PMX file, without parts of varying size (IK, offsets,
+   elements): by one table they are read, cleaned or refused (mmd_model_new()), and written. */
+
+typedef enum mmd_model_field_content {
+    MMD_FIELD_TEXT,
+    MMD_FIELD_FLOATS,
+    MMD_FIELD_INDEX, /* int32_t; -1 is none */
+    MMD_FIELD_KIND,  /* uint8_t */
+    MMD_FIELD_BOOL,
+    MMD_FIELD_UINT16,
+    MMD_FIELD_INT32,
+    MMD_FIELD_TOON, /* int32_t: of a material with a shared toon its number, else a texture */
+} mmd_model_field_content;
+
+typedef struct mmd_model_field {
+    const char *name; /* in errors */
+    mmd_model_field_content content;
+    size_t offset;         /* in the record */
+    size_t count;          /* of floats, or kinds (0: any); the mmd_index_kind of an index */
+    unsigned when, unless; /* flags of a bone that switch the field on or off; 0: always on */
+} mmd_model_field;
+
+typedef struct mmd_model_record_table {
+    const char *kind, *plural; /* in errors */
+    size_t array, count;       /* where a model has them */
+    size_t size;               /* of a record */
+    const mmd_model_field *fields;
+    size_t field_count;
+} mmd_model_record_table;
+
+typedef enum mmd_model_record_kind {
+    MMD_RECORD_TEXTURE,
+    MMD_RECORD_MATERIAL,
+    MMD_RECORD_BONE,
+    MMD_RECORD_MORPH,
+    MMD_RECORD_DISPLAY_FRAME,
+    MMD_RECORD_RIGID_BODY,
+    MMD_RECORD_JOINT,
+    MMD_RECORD_KIND_COUNT
+} mmd_model_record_kind;
+
+extern const mmd_model_record_table mmd_model_record_tables[MMD_RECORD_KIND_COUNT];
+
+static inline void *mmd_model_record_array(const mmd_model_record_table *table,
+                                           const mmd_model *model)
+{
+    void *records;
+    memcpy(&records, (const char *)model + table->array, sizeof records);
+    return records;
+}
+
+static inline size_t mmd_model_record_count(const mmd_model_record_table *table,
+                                            const mmd_model *model)
+{
+    size_t count;
+    memcpy(&count, (const char *)model + table->count, sizeof count);
+    return count;
+}
+
+bool mmd_model_field_is_used(const mmd_model_field *field, const void *record);
+
+/* How many of what an index refers to. */
+size_t mmd_model_count_of(const mmd_model *model, mmd_index_kind kind);
 
 #endif

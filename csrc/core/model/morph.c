@@ -20,6 +20,17 @@ size_t mmd_morph_width(mmd_morph_kind kind)
     return widths[kind];
 }
 
+mmd_index_kind mmd_morph_target(mmd_morph_kind kind)
+{
+    static const mmd_index_kind targets[MMD_MORPH_KIND_COUNT] = {
+        [MMD_MORPH_GROUP] = MMD_INDEX_MORPH,
+        [MMD_MORPH_FLIP] = MMD_INDEX_MORPH,
+        [MMD_MORPH_BONE] = MMD_INDEX_BONE,
+        [MMD_MORPH_MATERIAL] = MMD_INDEX_MATERIAL,
+        [MMD_MORPH_IMPULSE] = MMD_INDEX_RIGID_BODY}; /* else vertices */
+    return targets[kind];
+}
+
 /* Spec formula: child (int)((n + 1) w) - 1 of n, none below 0, the last one above n - 1. */
 static void flip(const mmd_morph *morph, float value, float *weights)
 {

@@ -7,6 +7,15 @@
 /* Numbers per offset of a morph of this kind. */
 size_t mmd_morph_width(mmd_morph_kind kind);
 
+/* What the indices of its offsets refer to. */
+mmd_index_kind mmd_morph_target(mmd_morph_kind kind);
+
+/* Whether the first number of an offset is a switch, 0 or 1: a byte in files. */
+static inline bool mmd_morph_has_switch(mmd_morph_kind kind)
+{
+    return kind == MMD_MORPH_MATERIAL || kind == MMD_MORPH_IMPULSE;
+}
+
 /* The final weights of morphs from slider values, as a user or a motion sets them: the group and
    flip passes of docs/mmd-behavior.md#morph-passes. Groups and flips themselves get weight 0.
    `sliders` and `weights` hold `count` numbers and may not overlap. */
