@@ -162,7 +162,7 @@ def variant(skeleton, scale=1.0, raised=False, rolled=False, turned=0.0):
         along = rest[elbow, :3, 3] - rest[arm, :3, 3]
         along /= np.linalg.norm(along)
         axis = np.cross(along, (x, 0, 0))
-        K = np.cross(np.eye(3), -axis)
+        K = np.cross(np.eye(3), axis)
         turn = np.eye(3) + K + K @ K / (1 + along[0] * x)
         below = [arm]
         for bone, parent in enumerate(

@@ -339,3 +339,63 @@ def test_what_cannot_be_retargeted_is_refused(arguments, error, text):
     source, poses, target = (values.pop(name) for name in ("source", "poses", "target"))
     with pytest.raises(error, match=text):
         mmdskin.retarget(source, poses, target, **values)
+
+
+# Of SMPL-X's body, in its order, with joints of our own.
+SMPL = (
+    "pelvis left_hip right_hip spine1 left_knee right_knee spine2 left_ankle right_ankle spine3"
+    " left_foot right_foot neck left_collar right_collar head left_shoulder right_shoulder"
+    " left_elbow right_elbow left_wrist right_wrist"
+).split()
+SMPL_PARENTS = [-1, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 12, 13, 14, 16, 17, 18, 19]
+SMPL_JOINTS = {  # meters, y up, left is +x, faces +z
+    "pelvis": (0, 0.95, 0), "hip": (0.06, 0.86, 0), "knee": (0.1, 0.46, 0.02),
+    "ankle": (0.09, 0.06, -0.03), "foot": (0.12, 0, 0.09), "spine1": (0, 1.06, -0.03),
+    "spine2": (0, 1.19, -0.02), "spine3": (0, 1.25, 0), "neck": (0, 1.45, -0.04),
+    "collar": (0.08, 1.37, -0.03), "head": (0, 1.52, 0), "shoulder": (0.18, 1.4, -0.04),
+    "elbow": (0.44, 1.38, -0.07), "wrist": (0.69, 1.39, -0.07),
+}  # fmt: skip
+
+
+def smpl_world(vectors, rest):
+    """World matrices (F,22,4,4) of axis angles (F,22,3), by SMPL's definition: Rodrigues' formula,
+    from parent to child."""
+    world = np.zeros((*vectors.shape[:2], 4, 4))
+    world[..., 3, 3] = 1
+    for bone, parent in enumerate(SMPL_PARENTS):
+        angle = np.linalg.norm(vectors[:, bone], axis=-1)[:, None, None]
+        K = np.cross(np.eye(3), vectors[:, bone, None] / angle)
+        turn = np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
+        above = world[:, parent] if parent >= 0 else np.eye(4)
+        offset = rest[bone] - rest[parent] if parent >= 0 else rest[bone]
+        world[:, bone, :3, :3] = above[..., :3, :3] @ turn
+        world[:, bone, :3, 3] = above[..., :3, 3] + above[..., :3, :3] @ offset
+    return world
+
+
+def test_a_pose_vector_of_smpl_comes_back():
+    """Over a skeleton of another size whose bones are rolled."""
+    rest = np.array([SMPL_JOINTS[name.split("_")[-1]] for name in SMPL])
+    rest[:, 0] *= [-1 if name.startswith("right") else 1 for name in SMPL]
+    vectors = np.random.default_rng(5).uniform(-0.5, 0.5, (8, 22, 3))
+    still = np.tile(np.eye(4), (22, 1, 1))
+    still[:, :3, 3] = rest
+    skeleton = mmdskin.Skeleton(
+        SMPL, SMPL_PARENTS, mmdskin.convert(still, "matrices", source="smpl")
+    )
+    assert len(skeleton.human) == 19 and len(skeleton.spine) == 3
+    poses = mmdskin.convert(smpl_world(vectors, rest), "matrices", source="smpl")
+    other = variant(skeleton, scale=1.7, rolled=True)
+    there = mmdskin.retarget(skeleton, poses, other).transforms
+    back = mmdskin.retarget(other, there, skeleton).transforms
+    world = mmdskin.convert(back, "matrices", to="smpl")
+    for bone, parent in enumerate(SMPL_PARENTS):
+        above = world[:, parent, :3, :3] if parent >= 0 else np.eye(3)
+        local = np.swapaxes(above, -1, -2) @ world[:, bone, :3, :3]
+        axis = np.stack([local[:, 2, 1] - local[:, 1, 2], local[:, 0, 2] - local[:, 2, 0],
+                         local[:, 1, 0] - local[:, 0, 1]], -1) / 2  # fmt: skip
+        angle = np.arctan2(
+            np.linalg.norm(axis, axis=-1), (np.trace(local, axis1=1, axis2=2) - 1) / 2
+        )
+        found = axis / np.sin(angle)[:, None] * angle[:, None]
+        assert np.abs(found - vectors[:, bone]).max() < 1e-5, SMPL[bone]

@@ -13,36 +13,40 @@ if TYPE_CHECKING:
     from mmdskin.retargeting.align import Body
 
 
-class Posing:
-    """Bones with a rotation of their own have a row of `turns` (F,n,3,3), deltas from the reference;
-    all others follow the nearest such bone above them. `places` (F,B,3) are the joints."""
+class Layout:
+    """Where a body's joints come from. Bones with a rotation of their own have a row; all others
+    follow the nearest such bone above them, or row 0, which does not turn."""
 
-    def __init__(self, body: Body, turns: dict[int, Array], frames: int) -> None:
-        tree = body.skeleton.tree
+    def __init__(self, body: Body, bones: list[int]) -> None:
+        tree, parents = body.skeleton.tree, body.skeleton.parents
         self.body, self.carrier = body, body.carrier
-        self.row = {bone: n for n, bone in enumerate(turns, 1)}
-        still = np.broadcast_to(np.eye(3), (frames, 3, 3))
-        self.turns = np.stack([still, *turns.values()], 1)
+        self.row = {bone: n for n, bone in enumerate(bones, 1)}
         doubles = {bone: body.human[slot] for slot, bone in body.skeleton.doubles.items()}
-        self._parents = body.skeleton.parents
-        self._driver = np.zeros(len(self._parents), int)
+        self.driver = np.zeros(len(parents), int)
         for bone in tree.order:
-            above = self._driver[self._parents[bone]] if self._parents[bone] >= 0 else 0
-            self._driver[bone] = self.row.get(doubles.get(bone, bone), above)
-        self._offsets = body.joints - np.where(
-            self._parents[:, None] >= 0, body.joints[self._parents], 0
-        )
-        self.shift = np.zeros((frames, 3))
-        self.places = np.zeros((frames, len(self._parents), 3))
-        depth = np.array(tree.depth, int)
-        mapped = {above for bone in turns for above in tree.chain(bone)}
-        self._body_levels, self._levels = (
+            above = self.driver[parents[bone]] if parents[bone] >= 0 else 0
+            self.driver[bone] = self.row.get(doubles.get(bone, bone), above)
+        offsets = body.joints - np.where(parents[:, None] >= 0, body.joints[parents], 0)
+        mapped = {above for bone in bones for above in tree.chain(bone)}
+        self.mapped, self.everything = (
             [
-                np.array([bone for bone in bones if depth[bone] == level], int)
-                for level in range(depth.max() + 1)
+                (np.array(level), parents[level], offsets[level], self.carrier in level)
+                for depth in range(max(tree.depth) + 1)
+                if (level := [bone for bone in chosen if tree.depth[bone] == depth])
             ]
-            for bones in (mapped, tree.order)
-        )
+            for chosen in (mapped, tree.order)
+        )  # by depth: bones, their parents, their offsets from these, whether the carrier is there
+
+
+class Posing:
+    """The pose of a body: `turns` (F,n,3,3) of the layout's rows, deltas from the reference; `places`
+    (F,B,3) of the joints; `shift` (F,3) of the body."""
+
+    def __init__(self, layout: Layout, turns: Array) -> None:
+        self.layout, self.turns = layout, turns
+        self.row, self.body = layout.row, layout.body
+        self.shift = np.zeros((len(turns), 3))
+        self.places = np.zeros((len(turns), len(layout.driver), 3))
 
     def at(self, slot: str) -> Array:
         """(F,3)."""
@@ -61,23 +65,27 @@ class Posing:
                 self.turns[:, self.row[bone]] = rotations @ self.turns[:, self.row[bone]]
 
     def place(self, everything: bool = False) -> None:
-        """Finds the joints: of the mapped bones, or of all."""
-        for bones in self._levels if everything else self._body_levels:
-            parents = self._parents[bones]
-            if len(bones) and parents[0] < 0:
-                self.places[:, bones] = self._offsets[bones]
+        """Finds the joints: of the bones with a row and those above, or of all."""
+        layout = self.layout
+        for bones, parents, offsets, has_carrier in (
+            layout.everything if everything else layout.mapped
+        ):
+            if parents[0] < 0:
+                self.places[:, bones] = offsets
             else:
-                turned = self.turns[:, self._driver[parents]] @ self._offsets[bones, :, None]
+                turned = self.turns[:, layout.driver[parents]] @ offsets[..., None]
                 self.places[:, bones] = self.places[:, parents] + turned[..., 0]
-            if self.carrier in bones:
-                self.places[:, self.carrier] += self.shift
+            if has_carrier:
+                self.places[:, layout.carrier] += self.shift
 
     def transforms(self) -> Array:
         """World matrices (F,B,4,4)."""
         self.place(everything=True)
         C, reference = self.body.C, self.body.reference
         out = np.zeros((*self.places.shape[:2], 4, 4))
-        out[..., :3, :3] = (transpose(C) @ self.turns @ C)[:, self._driver] @ reference[:, :3, :3]
+        out[..., :3, :3] = (transpose(C) @ self.turns @ C)[:, self.layout.driver] @ reference[
+            :, :3, :3
+        ]
         out[..., :3, 3] = self.places @ C
         out[..., 3, 3] = 1
         return out

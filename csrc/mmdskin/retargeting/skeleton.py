@@ -10,7 +10,7 @@ import numpy as np
 
 from mmdskin.retargeting.body_check import doubts_of
 from mmdskin.retargeting.name_map import by_names
-from mmdskin.retargeting.rotations import nearest, transpose
+from mmdskin.retargeting.rotations import nearest
 from mmdskin.retargeting.shape_map import by_shape
 from mmdskin.retargeting.slots import PHALANGES, REQUIRED, SIDES, SLOTS
 
@@ -235,8 +235,9 @@ def matrices(values: ArrayLike, name: str, names: Sequence[str]) -> NDArray[np.f
         at = bad[0][-1]
         raise ValueError(f'{name}: {frame}bone {at} "{names[at]}" is not finite')
     turned = array[..., :3, :3]
-    off = np.abs(transpose(turned) @ turned - np.eye(3)).max((-1, -2), initial=0) > _RIGID
-    off |= np.linalg.det(turned) < 0
+    x, y, z = (turned[..., i] for i in range(3))
+    misses = (np.sum(x * x, -1) - 1, np.sum(y * y, -1) - 1, np.sum(x * y, -1))
+    off = np.maximum(np.abs(np.cross(x, y) - z).max(-1), np.max(np.abs(misses), 0)) > _RIGID
     turned[off] = nearest(turned[off])
     array[..., 3, :] = 0, 0, 0, 1
     array.flags.writeable = False

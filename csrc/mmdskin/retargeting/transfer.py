@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import mmdskin
 from mmdskin.retargeting.align import Body, alignment
 from mmdskin.retargeting.feet import put_feet
 from mmdskin.retargeting.hands import join_hands
-from mmdskin.retargeting.posing import Posing
+from mmdskin.retargeting.posing import Layout, Posing
 from mmdskin.retargeting.reference import prepare
 from mmdskin.retargeting.rotations import Array, slerp
 from mmdskin.retargeting.skeleton import Skeleton, matrices
@@ -85,82 +86,108 @@ def retarget(
     world, is_batch = _world_of(source, poses)
     # The same body needs no correction, and the rest of a model stands on the floor.
     corrects = not source.is_mmd and source.names != target.names
-    reference, notes = prepare(source, world if corrects else None, fps)
-    read = Body(source, reference, "source")
-    body = Body(target, prepare(target)[0], "target")
+    plan = (
+        _Plan(source, target, world, fps) if corrects and len(world) > 1 else _plan(source, target)
+    )
+    body, read = plan.body, plan.read
     k = body.leg / read.leg if scale is None else scale
-    moves = _Motion(read, world, root)
-    posing = Posing(body, _turns(read, body, moves), len(world))
+    motion = _Motion(plan, world, root)
+    posing = Posing(plan.layout, plan.turns(world[..., :3, :3]))
     posing.place()
     legs = (posing.at("leftUpperLeg") + posing.at("rightUpperLeg")) / 2
-    posing.shift += body.origin + k * (moves.middle() - read.origin) - legs
+    posing.shift += body.origin + k * (motion.middle() - read.origin) - legs
     posing.place()
-    told = [f"source: {note}" for note in notes]
-    told.append(f"scale: {k:.4g}")
+    told = [*plan.notes, f"scale: {k:.4g}"]
     if feet and len(world):
-        told += put_feet(read, body, moves.places, posing, k, fps)
+        told += put_feet(read, body, motion.places, posing, k, fps)
     if hands and len(world):
-        told += join_hands(read, body, moves.places, posing)
-    unmoved = [slot for slot in target.human if slot not in source.human]
-    if unmoved:
-        told.append(f"not in the source: {', '.join(unmoved)}")
-    unused = [slot for slot in source.human if slot not in target.human]
-    if unused:
-        told.append(f"not in the target: {', '.join(unused)}")
+        told += join_hands(read, body, motion.places, posing)
+    for one, other, name in ((target, source, "source"), (source, target, "target")):
+        lacks = [slot for slot in one.human if slot not in other.human]
+        if lacks:
+            told.append(f"not in the {name}: {', '.join(lacks)}")
     transforms = posing.transforms()
     return Retargeted(transforms if is_batch else transforms[0], tuple(told))
 
 
-class _Motion:
-    """The source's motion in its canonical axes. D bones show where a model's legs are."""
+class _Plan:
+    """What two skeletons determine: which of the target's bones follows which of the source's."""
 
-    def __init__(self, body: Body, world: Array, root: str) -> None:
-        self.body, self._world = body, world
-        self.human = {**body.human, **body.skeleton.doubles}
+    def __init__(
+        self, source: Skeleton, target: Skeleton, world: Array | None = None, fps: float = 30.0
+    ) -> None:
+        reference, notes = prepare(source, world, fps)
+        target_reference, target_notes = prepare(target)
+        self.notes = [f"source: {note}" for note in notes]
+        self.notes += [f"target: {note}" for note in target_notes]
+        self.read = read = Body(source, reference, "source")
+        self.body = body = Body(target, target_reference, "target")
+        self.human = {**source.human, **source.doubles}  # D bones show where a model's legs are
+        A = alignment(read, body)
+        found: dict[int, tuple[int, Array]] = {}  # bone of the target: of the source, aligned by A
+        for slot, bone in target.human.items():
+            if slot not in source.human:
+                continue
+            near = self.human[slot]
+            far = source.twists.get(slot, near)  # twist bones turn what lies beyond them
+            aligned = A.get(slot, np.eye(3))
+            found[bone] = near if slot in target.twists else far, aligned
+            if slot in target.twists:
+                found[target.twists[slot]] = far, aligned
+        # Spines: the jth of m bones has the rotation at j / m of the source's chain.
+        chain = [source.human["hips"], *source.spine]
+        blends = {}
+        for j, bone in enumerate(target.spine, 1):
+            low, part = divmod(j * len(source.spine) / len(target.spine), 1)
+            found[bone] = chain[int(low)], np.eye(3)
+            if part:
+                blends[bone] = chain[int(low) + 1], part
+        self.layout = Layout(body, list(found))
+        self.bones = np.array([bone for bone, _ in found.values()])
+        self.right = self._right(self.bones) @ np.stack([A for _, A in found.values()])
+        self.blends = {self.layout.row[bone]: blend for bone, blend in blends.items()}
+
+    def _right(self, bones: Any) -> Array:
+        """With C on the left, it makes rotations of the source deltas from its reference."""
+        rest = self.read.reference[bones, :3, :3]
+        found: Array = np.swapaxes(rest, -1, -2) @ self.read.C.T
+        return found
+
+    def turns(self, rotations: Array) -> Array:
+        """Of the layout's rows, for rotations (F,B,3,3) of the source: deltas (F,n,3,3)."""
+        C = self.read.C
+        found = np.empty((len(rotations), len(self.bones) + 1, 3, 3))
+        found[:, 0] = np.eye(3)
+        found[:, 1:] = C @ rotations[:, self.bones] @ self.right
+        for row, (bone, part) in self.blends.items():
+            above = C @ rotations[:, bone] @ self._right(bone)
+            found[:, row] = slerp(found[:, row], above, part)
+        return found
+
+
+# Live poses come one by one, for the same rigs.
+_plan = lru_cache(maxsize=8)(_Plan)
+
+
+class _Motion:
+    """The source's motion in its canonical axes."""
+
+    def __init__(self, plan: _Plan, world: Array, root: str) -> None:
+        self._plan, self._world = plan, world
         self._away = np.zeros((len(world), 3))
         if root == "in_place":
-            self._away = (self.middle() - body.origin) * [1, 0, 1]
+            self._away = (self.middle() - plan.read.origin) * [1, 0, 1]
 
     def places(self, slot: str) -> Array:
         """Of a joint: (F,3)."""
-        found: Array = self._world[:, self.human[slot], :3, 3] @ self.body.C.T - self._away
+        C = self._plan.read.C
+        found: Array = self._world[:, self._plan.human[slot], :3, 3] @ C.T - self._away
         return found
 
     def middle(self) -> Array:
+        """Of the legs: (F,3)."""
         found: Array = (self.places("leftUpperLeg") + self.places("rightUpperLeg")) / 2
         return found
-
-    def delta(self, bone: int) -> Array:
-        """Of a bone's rotation from the reference: (F,3,3)."""
-        C, rest = self.body.C, self.body.reference[bone, :3, :3]
-        found: Array = C @ self._world[:, bone, :3, :3] @ (rest.T @ C.T)
-        return found
-
-
-def _turns(source: Body, target: Body, moves: _Motion) -> dict[int, Array]:
-    """{bone of the target: deltas (F,3,3) from its reference}."""
-    A = alignment(source, target)
-    turns = {}
-
-    def aligned(bone: int, slot: str) -> Array:
-        found: Array = moves.delta(bone) @ A[slot] if slot in A else moves.delta(bone)
-        return found
-
-    for slot, bone in target.human.items():
-        if slot not in source.human:
-            continue
-        far = source.twists.get(slot, moves.human[slot])  # twist bones turn what lies beyond them
-        if slot in target.twists:
-            turns[target.twists[slot]] = aligned(far, slot)
-            far = moves.human[slot]
-        turns[bone] = aligned(far, slot)
-    # Spines: at (j + 1) / m of m bones there is the rotation at that part of the source's n.
-    chain = [moves.delta(source.human["hips"]), *(moves.delta(bone) for bone in source.spine)]
-    for j, bone in enumerate(target.spine, 1):
-        at = j * len(source.spine) / len(target.spine)
-        low = int(at)
-        turns[bone] = chain[low] if at == low else slerp(chain[low], chain[low + 1], at - low)
-    return turns
 
 
 def _world_of(skeleton: Skeleton, poses: Any) -> tuple[Array, bool]:
