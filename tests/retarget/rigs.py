@@ -81,6 +81,26 @@ CONVENTIONS = {
     " QuickRigCharacter_{Left}ForeArm QuickRigCharacter_{Left}Hand QuickRigCharacter_{Left}UpLeg"
     " QuickRigCharacter_{Left}Leg QuickRigCharacter_{Left}Foot QuickRigCharacter_{Left}ToeBase",
 }
+# Names of fingers, as {0}, and of their joints, as {1}.
+_MIXAMO = "Thumb Index Middle Ring Pinky"
+FINGER_NAMES = {
+    "Mixamo": ("mixamorig:{Left}Hand{0}{1}", _MIXAMO, "1234"),
+    "Unreal": ("{0}_{1}_{l}", _MIXAMO.lower(), ("metacarpal", "01", "02", "03")),
+    "VRoid": ("J_Bip_{L}_{0}{1}", "Thumb Index Middle Ring Little", "123"),
+    "Biped": ("Bip01_{L}_Finger{0}{1}", "0 1 2 3 4", ("", "1", "2")),
+    "Rigify": ("{0}.0{1}.{L}", "thumb f_index f_middle f_ring f_pinky", "123"),
+    "Unity humanoid": ("{Left}{0}{1}", "Thumb Index Middle Ring Little", PHALANGES),
+    "SMPL-X": ("{left}_{0}{1}", _MIXAMO.lower(), "123"),
+    "Genesis 8": ("{l}{0}{1}", "Thumb Index Mid Ring Pinky", "123"),
+    "Character Creator": ("CC_Base_{L}_{0}{1}", "Thumb Index Mid Ring Pinky", "123"),
+    "Auto-Rig Pro": ("c_{0}{1}.{l}", _MIXAMO.lower(), "123"),
+    "AdvancedSkeleton": ("{0}Finger{1}_{L}", _MIXAMO, "123"),
+    "Second Life": ("mHand{0}{1}{Left}", _MIXAMO, "123"),
+    "FFXIV": ("j_{0}_{1}_{l}", "oya hito naka kusu ko", "ab"),
+    "MMD": ("{左}{0}{1}", "親指 人指 中指 薬指 小指", "１２３"),
+    "MMD in Blender": ("{0}{1}.{L}", "親指 人指 中指 薬指 小指", "１２３"),
+    "MMD in English": ("{0}{1}_{L}", "thumb fore middle third little", "123"),
+}
 _SIDE_FORMS = {"Left": "Right", "left": "right", "L": "R", "l": "r", "左": "右"}
 
 # A body of 20 units in a T-pose, in MMD's axes: left is +X, it faces -Z.
@@ -181,30 +201,43 @@ def variant(skeleton, scale=1.0, raised=False, rolled=False, turned=0.0):
     return Skeleton(skeleton.names, skeleton.parents, rest)
 
 
-def convention(pattern, order=None):
+def convention(name, order=None, fingers=False):
     """A Skeleton in a naming convention, and its {slot: bone}; its bones in another order."""
     names, parents, places, truth = [], [], [], {}
-    words = dict(zip(_BODY, pattern.split(), strict=True))
+    words = dict(zip(_BODY, CONVENTIONS[name].split(), strict=True))
 
-    def add(part, parent, side=""):
-        if words[part] == "-":
+    def add(word, slot, parent, place):
+        if word == "-":
             return parent
-        name = words[part]
         for left, right in _SIDE_FORMS.items():
-            name = name.replace("{" + left + "}", right if side == "right" else left)
-        names.append(name)
+            word = word.replace("{" + left + "}", right if slot.startswith("right") else left)
+        names.append(word)
         parents.append(parent)
-        places.append(np.multiply(_PLACES[part], (-1 if side == "right" else 1, 1, 1)))
-        truth[side + part] = len(names) - 1
+        places.append(np.multiply(place, (-1 if slot.startswith("right") else 1, 1, 1)))
+        truth[slot] = len(names) - 1
         return len(names) - 1
 
-    hips = add("hips", -1)
-    spine = add("spine", hips)
-    add("head", add("neck", spine))
+    def add_body(part, parent, side=""):
+        return add(words[part], side + part, parent, _PLACES[part])
+
+    hips = add_body("hips", -1)
+    spine = add_body("spine", hips)
+    add_body("head", add_body("neck", spine))
     for side in SIDES:
         for bone, parts in ((spine, _BODY[4:8]), (hips, _BODY[8:])):
             for part in parts:
-                bone = add(part, bone, side)
+                bone = add_body(part, bone, side)
+        pattern, forms, joints = FINGER_NAMES[name] if fingers else ("", "", ())
+        for finger, form in zip(FINGERS if fingers else (), forms.split(), strict=True):
+            bone, slots = truth[side + "Hand"], [*PHALANGES, ""]  # the tip has no slot
+            if "metacarpal" in joints:
+                slots = [*(["", *PHALANGES] if finger != "Thumb" else PHALANGES)]
+            first, step = _FINGERS[finger]
+            for i, (slot, joint) in enumerate(zip(slots, joints[-len(slots) :], strict=False)):
+                word = pattern.replace("{0}", form).replace("{1}", joint)
+                place = np.add(_PLACES["Hand"], first) + np.multiply(step, i)
+                bone = add(word, side + finger + slot if slot else side + "-", bone, place)
+                truth.pop(side + "-", None)
     del truth["spine"]
     order = np.arange(len(names)) if order is None else order(len(names))
     place = np.argsort(order)  # of each old bone

@@ -6,24 +6,31 @@ import numpy as np
 import pytest
 from conftest import published_file
 from files import locations
-from retarget.rigs import CONVENTIONS, convention
+from retarget.rigs import CONVENTIONS, FINGER_NAMES, convention
 
 
 @pytest.mark.parametrize("name", CONVENTIONS)
 def test_names_of_each_convention_are_understood(name):
-    skeleton, truth = convention(CONVENTIONS[name])
+    skeleton, truth = convention(name)
     assert dict(skeleton.human) == truth
     assert skeleton.notes == ("mapped by names",)
 
 
+@pytest.mark.parametrize("name", FINGER_NAMES)
+def test_names_of_fingers_are_understood(name):
+    skeleton, truth = convention(name, fingers=True)
+    assert dict(skeleton.human) == truth
+    assert len(truth) > 38
+
+
 @pytest.mark.parametrize("name", ["Mixamo", "Unreal", "SMPL", "MMD in Blender"])
 def test_the_order_of_bones_does_not_matter(name):
-    skeleton, truth = convention(CONVENTIONS[name], np.random.default_rng(3).permutation)
+    skeleton, truth = convention(name, np.random.default_rng(3).permutation)
     assert dict(skeleton.human) == truth
 
 
 def test_the_shape_of_the_tree_is_used_where_names_say_nothing():
-    skeleton, truth = convention(CONVENTIONS["Mixamo"])
+    skeleton, truth = convention("Mixamo")
     unnamed = mmdskin.Skeleton(
         [str(i) for i in range(len(skeleton.names))], skeleton.parents, skeleton.rest
     )
@@ -56,7 +63,7 @@ def test_toes_of_a_model_are_those_that_bend():
 
 
 def test_a_user_maps_and_frees_slots():
-    skeleton, truth = convention(CONVENTIONS["Mixamo"])
+    skeleton, truth = convention("Mixamo")
     changed = skeleton.replace(human={"leftHand": "mixamorig:LeftForeArm", "neck": None})
     assert changed.human["leftHand"] == truth["leftLowerArm"]
     assert "neck" not in changed.human
@@ -92,9 +99,9 @@ def test_an_animal_is_no_human():
 
 
 def test_swapped_sides_are_doubtful():
-    skeleton, _ = convention(CONVENTIONS["Mixamo"].replace("{Left}", "{left}"))
+    skeleton, _ = convention("Mixamo")
     swapped = [
-        n.replace("left", "x").replace("right", "left").replace("x", "right")
+        n.replace("Left", "?").replace("Right", "Left").replace("?", "Right")
         for n in skeleton.names
     ]
     doubts = mmdskin.Skeleton(swapped, skeleton.parents, skeleton.rest).doubts
@@ -102,7 +109,7 @@ def test_swapped_sides_are_doubtful():
 
 
 def test_limbs_out_of_proportion_are_doubtful():
-    skeleton, truth = convention(CONVENTIONS["Mixamo"])
+    skeleton, truth = convention("Mixamo")
     rest = skeleton.rest.copy()
     rest[truth["leftLowerArm"], 0, 3] = 1.6
     doubts = mmdskin.Skeleton(skeleton.names, skeleton.parents, rest).doubts

@@ -66,7 +66,7 @@ def words_of(name: str) -> list[str]:
     """Lower-case words: "mixamorig:LeftUpLeg" has left, up and leg."""
     name = re.split(r"[:|]", unicodedata.normalize("NFKC", name))[-1]
     name = re.sub(r"([左右])", r" \1 ", name)
-    name = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name)
+    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name)
     return [word.lower() for word in re.split(r"[\s_.\-()]+", name) if word]
 
 
