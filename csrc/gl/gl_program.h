@@ -2,7 +2,7 @@
 #ifndef MMD_GL_PROGRAM_H
 #define MMD_GL_PROGRAM_H
 
-#include "core/skin/skin_input.h"
+#include "core/skin/skin.h"
 #include "gl/gl_context.h"
 
 #include <stdbool.h>

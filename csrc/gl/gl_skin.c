@@ -3,7 +3,7 @@
 #include "gl/gl_skin.h"
 
 #include "core/base/stream.h"
-#include "core/skin/skin_scalar.h"
+#include "core/skin/skin.h"
 #include "gl/gl_fence.h"
 #include "gl/gl_program.h"
 #include "gl/gl_readback.h"

@@ -2,7 +2,7 @@
 /* Motion.save(): VMD, and VPD for one frame. */
 #include "core/formats/motion_names.h"
 #include "core/formats/vpd.h"
-#include "core/pose/motion_frame.h"
+#include "core/pose/sampling.h"
 #include "python/argument.h"
 #include "python/exceptions.h"
 #include "python/types.h"
@@ -92,7 +92,7 @@ static bool sample_frame(save_call *call, const mmd_motion *motion, mmd_motion *
     if (call->model != Py_None && !mmd_py_model_check(call->state, call->model))
         return false;
     const mmd_model *model = call->model == Py_None ? NULL : mmd_py_model_data(call->model);
-    if (!mmd_motion_frame(&call->arena, motion, model, frame, pose)) {
+    if (!mmd_sampling_frame(&call->arena, motion, model, frame, pose)) {
         PyErr_NoMemory();
         return false;
     }

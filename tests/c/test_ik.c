@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/pose/ik.h"
+#include "core/pose/pose_state.h"
 
 #include "rig_sample.h"
 #include "test.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 #include "core/base/arena.h"
-#include "core/pose/motion_frame.h"
+#include "core/pose/sampling.h"
 #include "mmdskin.h"
 #include "motion_sample.h"
 #include "test.h"
@@ -202,9 +202,9 @@ static void a_motion_without_tracks_can_be_saved_and_has_poses(void)
     uint8_t *bytes = write(&empty, &size, NULL);
     CHECK(bytes && size == mmd_vmd_size(&empty));
     free(bytes);
-    CHECK(mmd_motion_frame(&arena, &empty, NULL, 3, &pose));
+    CHECK(mmd_sampling_frame(&arena, &empty, NULL, 3, &pose));
     CHECK_TEXT(pose.name, "a");
-    CHECK(mmd_motion_frame(&arena, &empty, &no_bones, 3, &pose));
+    CHECK(mmd_sampling_frame(&arena, &empty, &no_bones, 3, &pose));
     CHECK_TEXT(pose.name, "b");
     CHECK_INT(pose.bone_track_count, 0);
     mmd_arena_free(&arena);

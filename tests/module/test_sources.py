@@ -39,12 +39,14 @@ OTHER_NAMES = {
     "types": {"model", "mesh", "motion", "simulation", "object", "module"},
     "state": {"record"},  # the state lists the classes of records
     "render": {"look", "ground"},  # what a job chooses
-    "constraint_block": {"delta"},  # the velocities that rows change
+    "constraint_solver": {"delta"},  # the velocities that rows change
+    "mesh": {"skin"},  # which formula skins a vertex
+    "pose_state": {"ik"},  # solves on this state
 }
 # Functions that are defined apart from the others of their type or format.
 OTHER_FILES = {
     "load": {"model", "motion"},  # by the format of a file
-    "light": {"shadow"},
+    "camera": {"light", "shadow"},  # the part of a motion that files of cameras have
     "module": {"object", "state"},  # of all types, by what only the module knows
     "motion_tracks": {"field"},  # the setters of fields, which parse tracks
 }

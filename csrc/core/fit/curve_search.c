@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The search over a grid of pairs x1, x2, and the descent from a pair. */
-#include "core/fit/curve_search.h"
+#include "core/fit/curve_fit.h"
 
 #include "core/base/cpu.h"
 #include "core/math/scalar.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The solver's iteration (constraint_iterate.h) for every CPU: a half in each register. */
-#include "core/physics/constraint_block.h"
+#include "core/physics/constraint_solver.h"
 
 #define ITERATE mmd_constraint_iterate
 #define TARGET

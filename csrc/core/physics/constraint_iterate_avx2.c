@@ -2,7 +2,7 @@
 /* The solver's iteration (constraint_iterate.h) for AVX2, which without FMA gives the same bits:
    both halves in one register. */
 #include "core/base/cpu.h"
-#include "core/physics/constraint_block.h"
+#include "core/physics/constraint_solver.h"
 
 #ifdef MMD_CPU_X86
 

@@ -2,11 +2,16 @@
 #ifndef MMD_CONSTRAINT_SOLVER_H
 #define MMD_CONSTRAINT_SOLVER_H
 
-#include "core/physics/constraint_block.h"
+#include "core/base/arena.h"
+#include "core/math/vec3.h"
+#include "core/physics/body.h"
 
-/* Sequential impulses (projected Gauss-Seidel): btSequentialImpulseConstraintSolver of Bullet 2.75,
-   resolveSingleConstraintRowGeneric. The solver does not change the velocities V but sums up delta
-   velocities dV. One visit of a row does
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The constraint solver: sequential impulses (projected Gauss-Seidel):
+   btSequentialImpulseConstraintSolver of Bullet 2.75, resolveSingleConstraintRowGeneric. The solver
+   does not change the velocities V but sums up delta velocities dV. One visit of a row does
 
        lambda' = clamp(lambda + rhs - J dV K^-1, lower, upper)
        dV     += M^-1 J^T (lambda' - lambda)
@@ -14,8 +19,107 @@
        K^-1    effective mass = 1 / (J M^-1 J^T)
        rhs     (u - J V) K^-1, the impulse that V, the velocities before the solver, need
 
-   Blocks of rows (constraint_block.h) are solved side by side, in the lanes of registers. */
+   Blocks of rows that move different bodies are solved side by side, in the lanes of registers. */
 
+/* One row of a velocity constraint between two bodies A and B. With their velocities
+   V = (v_a, w_a, v_b, w_b) and the Jacobian J = (n, r_a, -n, r_b) it is
+
+       J V = u        within  lower <= lambda <= upper
+
+       lambda         accumulated impulse (mass units/s; for angular rows mass units^2/s)
+       n              linear axis, the same for both bodies; zero in rows of angles
+       r_a, r_b       angular axes: (p_a - x_a) x n and n x (p_b - x_b) for a point p
+       u              target velocity (units/s or rad/s): Baumgarte stabilization, restitution,
+                      joint motor */
+typedef struct mmd_constraint_row {
+    uint32_t body_a, body_b;
+    bool friction;    /* its impulse limits are those below times the impulse of its contact, and it
+                         acts only while that is positive */
+    uint32_t contact; /* of friction: an earlier row between the same bodies */
+    double linear[3], angular_a[3], angular_b[3];
+    double target_velocity;
+    double lower_impulse, upper_impulse;
+    double impulse; /* what the solver starts with (warm starting), then its result */
+} mmd_constraint_row;
+
+/* Half of a model's rows connect a dynamic body to one of infinite mass, whose velocity the solver
+   leaves alone: they have one side, that of the dynamic body, and two of them are a block. A row
+   with two sides is a block by itself. */
+typedef enum mmd_constraint_block_kind {
+    MMD_CONSTRAINT_ONE_SIDED,
+    MMD_CONSTRAINT_ONE_SIDED_FRICTION,
+    MMD_CONSTRAINT_TWO_SIDED,
+    MMD_CONSTRAINT_TWO_SIDED_FRICTION,
+    MMD_CONSTRAINT_BLOCK_KINDS
+} mmd_constraint_block_kind;
+
+/* The second row of a block, where none is left. */
+#define MMD_CONSTRAINT_NO_ROW UINT32_MAX
+
+/* The order in which rows are solved. Rows that move the same body keep their relative order, so
+   that the result has the same bits as if they were solved one by one; independent rows come
+   between them, so that the CPU works on several at once. */
+typedef struct mmd_constraint_schedule {
+    size_t level_count;
+    uint32_t *block_counts; /* of each kind, level after level */
+    uint32_t *rows;         /* of each block: two if it has one side, else one */
+    size_t body_count;
+    uint32_t *levels, *groups, *ranks, *slots; /* scratch memory */
+} mmd_constraint_schedule;
+
+/* A block of constraint rows as the solver visits it, in four lanes: two halves of two lanes. The
+   halves are the sides of one row, or two rows with one side each. With the Jacobian (n, r) of a
+   side (-n for the second), its visit is
+
+       lambda' = clamp(lambda + rhs - (n . dv + r . dw, of both sides) K^-1, lower, upper)
+       dv     += n m^-1 (lambda' - lambda)
+       dw     += t (lambda' - lambda)            t = I^-1 r, the turn by an impulse of 1 */
+
+/* Lanes of a half: of vectors the linear and the angular part; of other numbers that of the row and
+   one of the body, so that a block fills whole cache lines. */
+enum { MMD_CONSTRAINT_LINEAR, MMD_CONSTRAINT_ANGULAR };
+enum { MMD_CONSTRAINT_ROW, MMD_CONSTRAINT_BODY };
+
+/* What the solver has added to a body's velocities so far (btSolverBody): the linear and the
+   angular one along x, y and z. */
+typedef struct mmd_delta_velocity {
+    double axes[3][2];
+    double padding[2]; /* to a cache line */
+} mmd_delta_velocity;
+
+/* Two numbers of each half. */
+typedef struct mmd_constraint_lanes {
+    _Alignas(32) double of[2][2];
+} mmd_constraint_lanes;
+
+typedef struct mmd_constraint_block {
+    mmd_constraint_lanes jacobian[3];           /* n and r, along x, y and z */
+    mmd_constraint_lanes effective_mass_turn_x; /* K^-1 and t along x */
+    mmd_constraint_lanes rhs_turn_y;            /* rhs and t along y */
+    mmd_constraint_lanes lower_turn_z;          /* the lower impulse and t along z */
+    mmd_constraint_lanes upper_inverse_mass;    /* the upper impulse and m^-1 */
+    mmd_constraint_lanes impulse;               /* lambda in both lanes */
+} mmd_constraint_block;
+
+/* Of each half. */
+typedef struct mmd_constraint_links {
+    uint32_t bodies[2];
+    uint32_t contacts[2]; /* of friction: the contact's number among all halves of blocks */
+} mmd_constraint_links;
+
+/* All blocks, in the order of the schedule. */
+typedef struct mmd_constraint_blocks {
+    const mmd_constraint_schedule *schedule;
+    mmd_constraint_block *blocks;
+    const mmd_constraint_links *links;
+    mmd_delta_velocity *deltas;
+} mmd_constraint_blocks;
+
+/* One iteration: a visit of all blocks. The second one is for CPUs with AVX2. */
+void mmd_constraint_iterate(const mmd_constraint_blocks *blocks);
+void mmd_constraint_iterate_avx2(const mmd_constraint_blocks *blocks);
+
+/* The ground is the body after the last one. */
 typedef struct mmd_constraint_solver {
     size_t body_count;
     mmd_delta_velocity *deltas; /* of all bodies, and of the ground after them */

@@ -7,7 +7,7 @@
       without which the others span the largest area; the deepest point stays.
    2. Every point moves with its bodies: distance = (p_a - p_b) . n (units). It is dropped if that
       exceeds the threshold, or if p_a and p_b drift apart across the normal by more than it. */
-#include "core/physics/contact_manifold.h"
+#include "core/physics/contact_set.h"
 
 #include "core/math/mat3.h"
 

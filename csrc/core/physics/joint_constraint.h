@@ -3,7 +3,7 @@
 #define MMD_JOINT_CONSTRAINT_H
 
 #include "core/physics/body.h"
-#include "core/physics/constraint_row.h"
+#include "core/physics/constraint_solver.h"
 
 enum { MMD_JOINT_CONSTRAINT_ROWS = 6 }; /* at most */
 

@@ -185,7 +185,7 @@ void mmd_simulation_free(mmd_simulation *simulation)
         mmd_world_free(simulation->world);
         if (simulation->members)
             mmd_simulation_members_free(simulation->members, simulation->member_count);
-        mmd_checkpoints_free(&simulation->checkpoints);
+        mmd_simulation_checkpoints_free(&simulation->checkpoints);
     }
     mmd_arena_free_owner(simulation);
 }
@@ -239,7 +239,8 @@ static bool run_to_frame(mmd_simulation *simulation, double frame, size_t *steps
     /* A frame between two steps needs the poses of both. */
     double first =
         mmd_simulation_run_frame_of_step(simulation, target) == frame ? target : target - 1;
-    const mmd_checkpoint *checkpoint = mmd_checkpoints_find(&simulation->checkpoints, first);
+    const mmd_simulation_checkpoint *checkpoint =
+        mmd_simulation_checkpoints_find(&simulation->checkpoints, first);
     bool can_continue =
         state->started && (state->step <= first || (state->step == target && state->has_previous));
     if (checkpoint && (!can_continue || state->step < checkpoint->step))

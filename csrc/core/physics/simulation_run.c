@@ -485,7 +485,7 @@ void mmd_simulation_run_step(mmd_simulation *simulation)
     if (state->step < 0 && has_settled(simulation))
         state->step = 0;
     if (!state->uses_input)
-        mmd_checkpoints_update(&simulation->checkpoints, simulation->world, state->step);
+        mmd_simulation_checkpoints_update(&simulation->checkpoints, simulation->world, state->step);
 }
 
 void mmd_simulation_run_restore(mmd_simulation *simulation, double step, const void *world)

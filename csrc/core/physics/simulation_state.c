@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What changes while a simulation runs, in one block of memory that is saved by copying it. */
+/* What changes while a simulation runs, in one block of memory that is saved by copying it, and the
+   worlds that a run keeps to seek backwards. */
 #include "core/base/error.h"
 #include "core/physics/simulation_run.h"
 
@@ -136,4 +137,67 @@ bool mmd_simulation_load(mmd_simulation *simulation, const void *bytes, size_t s
     simulation->arrived = false;
     mmd_simulation_run_forget_bones(simulation);
     return true;
+}
+
+/* Checkpoints, at multiples of an interval, which doubles when they become too many. */
+
+/* Ten seconds at 60 steps per second, which take about a tenth of a second to simulate. */
+enum { FIRST_INTERVAL = 600, MAX_BYTES = 1 << 26 };
+
+/* Doubles the interval, which removes every other checkpoint of a run without gaps. */
+static void thin_out(mmd_simulation_checkpoints *checkpoints)
+{
+    size_t kept = 0;
+    checkpoints->interval *= 2;
+    for (size_t i = 0; i < checkpoints->count; i++) {
+        mmd_simulation_checkpoint *checkpoint = &checkpoints->list[i];
+        if (fmod(checkpoint->step, checkpoints->interval) == 0) {
+            checkpoints->list[kept++] = *checkpoint;
+        } else {
+            checkpoints->bytes -= checkpoint->size;
+            mmd_arena_free(&checkpoint->arena);
+        }
+    }
+    checkpoints->count = kept;
+}
+
+void mmd_simulation_checkpoints_update(mmd_simulation_checkpoints *checkpoints,
+                                       const mmd_world *world, double step)
+{
+    if (checkpoints->interval == 0)
+        checkpoints->interval = FIRST_INTERVAL;
+    if (checkpoints->bytes > MAX_BYTES)
+        thin_out(checkpoints);
+    while (checkpoints->count ==
+           MMD_SIMULATION_CHECKPOINTS_MAX) /* runs from saved states leave gaps */
+        thin_out(checkpoints);
+    bool is_new = checkpoints->count == 0 || checkpoints->list[checkpoints->count - 1].step < step;
+    if (step < 0 || fmod(step, checkpoints->interval) != 0 || !is_new)
+        return;
+    mmd_simulation_checkpoint *checkpoint = &checkpoints->list[checkpoints->count];
+    *checkpoint = (mmd_simulation_checkpoint){.step = step, .size = mmd_world_save(world, NULL)};
+    checkpoint->world = mmd_arena_alloc(&checkpoint->arena, checkpoint->size, 1);
+    if (!checkpoint->world) {
+        mmd_arena_free(&checkpoint->arena);
+        return;
+    }
+    mmd_world_save(world, checkpoint->world);
+    checkpoints->bytes += checkpoint->size;
+    checkpoints->count++;
+}
+
+const mmd_simulation_checkpoint *mmd_simulation_checkpoints_find(
+    const mmd_simulation_checkpoints *checkpoints, double step)
+{
+    const mmd_simulation_checkpoint *found = NULL;
+    for (size_t i = 0; i < checkpoints->count && checkpoints->list[i].step <= step; i++)
+        found = &checkpoints->list[i];
+    return found;
+}
+
+void mmd_simulation_checkpoints_free(mmd_simulation_checkpoints *checkpoints)
+{
+    for (size_t i = 0; i < checkpoints->count; i++)
+        mmd_arena_free(&checkpoints->list[i].arena);
+    *checkpoints = (mmd_simulation_checkpoints){0};
 }

@@ -14,7 +14,7 @@
    An angle t is stored as sin(t/2) and cos(t/2), as in a quaternion. They follow from
    tan(t/2) = y / (|(x, y)| + x) for t = atan2(y, x), so that a step needs no trigonometric function
    unless its link has a fixed axis. */
-#include "core/pose/ik.h"
+#include "core/pose/pose_state.h"
 
 #include "core/math/mat3.h"
 #include "core/math/portable_math.h"

@@ -7,7 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/numbers.h"
 #include "core/model/morph.h"
-#include "core/pose/ik.h"
+#include "core/pose/pose_state.h"
 #include "core/pose/sampling.h"
 
 struct mmd_poser {

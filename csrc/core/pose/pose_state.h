@@ -84,4 +84,8 @@ static inline void mmd_pose_state_evaluate(mmd_pose_state *pose, int32_t index)
     mmd_pose_state_update(pose, index);
 }
 
+/* Rotates the links of a solver so that its effector reaches its goal, and updates the bones that
+   depend on them. */
+void mmd_ik_solve(mmd_pose_state *pose, const mmd_rig_solver *solver);
+
 #endif

@@ -4,7 +4,6 @@
 
 #include "core/base/error.h"
 #include "core/math/vec3.h"
-#include "core/pose/rig_solvers.h"
 
 #include <stdlib.h>
 

@@ -101,4 +101,8 @@ struct mmd_rig {
    close. NULL when memory is short. */
 const int32_t *mmd_rig_dependency_order(mmd_arena *arena, const mmd_rig *rig);
 
+/* The IK part of mmd_rig_new(): fills solvers, deferred and settled bones from bones, order and
+   layers. False when memory is short. */
+bool mmd_rig_solvers_find(mmd_rig *rig, mmd_arena *temporary);
+
 #endif

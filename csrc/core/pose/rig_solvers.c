@@ -6,7 +6,7 @@
    those that depend on its links or effector, found by a breadth-first search of the dependents
    graph. Those of them that the effector, the goal or a link depends on are its inner bones: only
    they are updated in every step. */
-#include "core/pose/rig_solvers.h"
+#include "core/pose/rig.h"
 
 #include "core/math/portable_math.h"
 #include "core/math/scalar.h"

@@ -3,7 +3,7 @@
    read, and the choice of its loop. */
 #include "core/skin/group_constants.h"
 
-#include "core/skin/skin_scalar.h"
+#include "core/skin/skin.h"
 
 #include <float.h>
 #include <math.h>

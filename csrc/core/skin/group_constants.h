@@ -2,7 +2,7 @@
 #ifndef MMD_GROUP_CONSTANTS_H
 #define MMD_GROUP_CONSTANTS_H
 
-#include "core/skin/skin_input.h"
+#include "core/skin/skin.h"
 
 /* What the SIMD kernels compute once per frame and block group, in scalar code: everything that
    depends on the bones only. */

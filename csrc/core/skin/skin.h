@@ -2,7 +2,111 @@
 #ifndef MMD_SKIN_H
 #define MMD_SKIN_H
 
-#include "core/skin/skin_kernel.h"
+#include "core/base/cpu.h"
+#include "core/skin/mesh.h"
+
+#include <float.h>
+#include <math.h>
+
+/* What the CPU kernels and the shaders read of one frame, and the constants that they share. */
+
+/* A bone: its skinning matrix, and the rigid part of it as a dual quaternion. The rotation is by
+   Gram-Schmidt on columns x and y; dual = (t, 0) rotation / 2, t being the translation. Both are
+   zero if the determinant is not positive, so that SDEF and QDEF vertices of this bone are skinned
+   linearly, or if no vertex needs them. Shaders read a bone as five RGBA32F texels. */
+typedef struct mmd_skin_bone {
+    float rows[3][4];
+    float rotation[4]; /* unit quaternion x y z w */
+    float dual[4];
+} mmd_skin_bone;
+
+/* One frame, as a CPU kernel takes it. */
+typedef struct mmd_skin_input {
+    const mmd_mesh *mesh;
+    mmd_method method;
+    mmd_sdef_blend sdef_blend;
+    float correction; /* 0 to 1, for BULGE_FREE and COMPENSATED */
+    const mmd_skin_bone *bones;
+    const float *weights; /* of all morphs after groups and flips; NULL: no vertex morph acts */
+    float *scratch;       /* for morphed positions: mmd_skin_kernel.scratch_size floats, aligned */
+    float *positions, *normals, *tangents; /* outputs */
+} mmd_skin_input;
+
+/* The bones of a frame, mesh->bone_count of them. */
+void mmd_skin_input_bones(const mmd_skin_job *job, size_t frame, mmd_skin_bone *bones);
+
+/* The morph weights of a frame, mesh->morph_count of them. False if no vertex morph acts. */
+bool mmd_skin_input_weights(const mmd_skin_job *job, size_t frame, float *weights);
+
+/* Squared length, relative to (sum of squares of the blended 3x3 matrix)^2, below which a
+   transformed normal has too few digits in float, and mmd_skin_scalar_precise_normal computes it:
+   blends of rotations that are almost 180 degrees apart. */
+#define MMD_MIN_NORMAL (1.0f / 16384)
+/* Squared length, relative to the tangent's, below which its part orthogonal to the normal is only
+   rounding. */
+#define MMD_MIN_TANGENT 1e-12f
+/* Squared length below which a blend of quaternions has vanished, which takes negative weights. */
+#define MMD_MIN_QUATERNION 1e-12f
+
+/* The skinning kernels of the CPU, and which of them this CPU can run. */
+
+typedef void mmd_skin_kernel_run(const mmd_skin_input *input);
+
+mmd_skin_kernel_run mmd_skin_scalar; /* the reference */
+#ifdef MMD_CPU_X86
+mmd_skin_kernel_run mmd_skin_sse2, mmd_skin_avx2, mmd_skin_avx512;
+#endif
+#ifdef MMD_CPU_ARM
+mmd_skin_kernel_run mmd_skin_neon;
+#endif
+
+typedef struct mmd_skin_kernel {
+    const char *name; /* "scalar", "avx2", ... */
+    bool (*available)(void);
+    mmd_skin_kernel_run *run;
+    size_t (*scratch_size)(const mmd_mesh *mesh); /* floats of input->scratch, if morphs act */
+} mmd_skin_kernel;
+
+/* The fastest kernel that this CPU can run. */
+const mmd_skin_kernel *mmd_skin_kernel_best(void);
+
+/* Fails with MMD_E_BACKEND if the name is unknown or this CPU cannot run the kernel. */
+const mmd_skin_kernel *mmd_skin_kernel_find(const char *name, mmd_error *err);
+
+/* Formulas of the scalar kernel that other kernels call: once per group of vertices, or too rarely
+   to be worth SIMD. The kernel itself, mmd_skin_scalar, is declared above. */
+
+/* The normal and tangent of a single vertex, if input->normals and input->tangents are set;
+   input->positions must be NULL. */
+void mmd_skin_scalar_directions(const mmd_skin_input *input, size_t vertex);
+
+/* v at unit length; `otherwise` if v is zero, or its square overflows or underflows in float. */
+static inline void mmd_skin_scalar_normalized_or(const float *v, const float *otherwise, float *out)
+{
+    float square = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
+    bool good = square >= FLT_MIN && square <= FLT_MAX;
+    float scale = good ? 1 / sqrtf(square) : 1;
+    for (int i = 0; i < 3; i++)
+        out[i] = good ? v[i] * scale : otherwise[i];
+}
+
+/* The normal under a linear blend, in double, for blends that are too close to singular for float
+   (MMD_MIN_NORMAL). The rest normal if the blend is singular. */
+void mmd_skin_scalar_precise_normal(const mmd_mesh_vertex *vertex, const mmd_skin_bone *bones,
+                                    float out[3]);
+
+/* o of docs/methods.md#bulge-compensated: the offset, per unit of k, of vertices on two bones with
+   segment directions u0, u1 and rotations q0, q1. */
+void mmd_skin_scalar_bulge_offset(const float u0[3], const float u1[3], const float q0[4],
+                                  const float q1[4], float out[3]);
+
+/* The segment from c to c0, transformed by the rigid part of a bone: its head, and the vector from
+   there to its tail. */
+void mmd_skin_scalar_transform_segment(const float c[3], const float c0[3],
+                                       const mmd_skin_bone *bone, float head[3], float segment[3]);
+
+/* The angle between two unit quaternions as vectors in radians, for slerp; 0 if lerp is as good. */
+double mmd_skin_scalar_slerp_angle(const float a[4], const float b[4]);
 
 /* Skinning jobs (mmd_skin_job): their check, for all backends, and their frames on the CPU. */
 

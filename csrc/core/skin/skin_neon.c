@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The SIMD kernel (skin_simd.h) for NEON, part of every AArch64 CPU: four vertices at a time. */
-#include "core/skin/skin_kernel.h"
+#include "core/skin/skin.h"
 
 #ifdef MMD_CPU_ARM
 

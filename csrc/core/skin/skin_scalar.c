@@ -6,7 +6,7 @@
    name                  computes                                                     also in
    morph_positions       rest positions + weights x offsets of the vertex morphs      shader, twin
    vertex_blocks_morph   the same in the layout of vertex blocks                      SIMD only
-   skin_kind_of          which formula a method applies to a vertex (skin_kind.h)     C, twin
+   skin_kind_of          which formula a method applies to a vertex (mesh.h)          C, twin
    bone_rotation         unit quaternion of a matrix, by Gram-Schmidt (skin_input.c)  C, twin
    blend_linear          linear blend skinning: sum of w_i M_i                        all
    blend_sdef            spherical deform, equation (4)                               all
@@ -30,7 +30,7 @@
 
    Symbols: p position and n normal in the rest pose after morphs, w_i weights, M_i = [A_i t_i]
    skinning matrices, q_i unit quaternions of A_i, d_i dual parts; lengths in model units. */
-#include "core/skin/skin_scalar.h"
+#include "core/skin/skin.h"
 
 #include "core/math/portable_math.h"
 

@@ -15,7 +15,7 @@
 
 #include "core/skin/group_constants.h"
 #include "core/skin/simd_math.h"
-#include "core/skin/skin_scalar.h"
+#include "core/skin/skin.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The SIMD kernel (skin_simd.h) for SSE2, which every x86-64 CPU has: four vertices at a time. */
-#include "core/skin/skin_kernel.h"
+#include "core/skin/skin.h"
 
 #ifdef MMD_CPU_X86
 
