@@ -363,6 +363,20 @@ class Motion:
         threads: int | None = None,
     ) -> tuple[Motion, FitReport]: ...
     @classmethod
+    def from_skeleton(
+        cls,
+        model: Model,
+        skeleton: Skeleton,
+        poses: ArrayLike,
+        *,
+        fps: float = 30.0,
+        legs: Literal["both", "ik"] = "both",
+        tolerance: float = 0.1,
+        feet: bool = True,
+        hands: bool = False,
+        scale: float | None = None,
+    ) -> tuple[Motion, FitReport]: ...
+    @classmethod
     def from_camera(
         cls,
         camera: Camera,
@@ -396,6 +410,14 @@ class Motion:
     def light_at(self, frames: ArrayLike, /) -> Light: ...
     def shadow_at(self, frames: ArrayLike, /) -> Shadow: ...
     def unmatched(self, model: Model, /) -> Unmatched: ...
+    def for_model(
+        self,
+        target: Model,
+        *,
+        made_for: Model | None = None,
+        hands: bool = True,
+        scale: float | None = None,
+    ) -> tuple[Motion, FitReport]: ...
     def save(
         self,
         path: _Target,

@@ -37,6 +37,10 @@ def load_motion(
     return motion
 
 
+def load_capture(path: str) -> tuple[mmdskin.Skeleton, NDArray[np.float64], float]:
+    return _load(path, mmdskin.load_bvh)
+
+
 def _load(path: str, loader: Callable[[str], _Loaded]) -> _Loaded:
     try:
         return loader(path)

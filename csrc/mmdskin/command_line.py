@@ -95,6 +95,7 @@ def _parser() -> argparse.ArgumentParser:
         command("simulate", command_motion.simulate, "solve physics into the bone keys of a VMD")
     )
     _convert(command("convert", command_motion.convert, "write a model or motion as another file"))
+    _fit(command("fit", command_motion.fit, "fit a motion of one model to another"))
     return parser
 
 
@@ -179,7 +180,8 @@ def _simulate(command: argparse.ArgumentParser) -> None:
 
 def _convert(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
-    add("input", metavar="IN", help="a .pmx, .pmd, .vmd or .vpd")
+    add("input", metavar="IN", help="a .pmx, .pmd, .vmd, .vpd or .bvh")
+    add("body", metavar="MODEL", nargs="?", help="the model that a .bvh shall move")
     add(
         "output",
         metavar="OUT",
@@ -191,6 +193,23 @@ def _convert(command: argparse.ArgumentParser) -> None:
     add(
         "--part", choices=("model", "camera", "all"), help="of a motion that has bones and a camera"
     )
+    _add_encoding(command)
+    _add_names(command)
+
+
+def _fit(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    add("motion", metavar="MOTION")
+    add(
+        "made_for",
+        metavar="SOURCE",
+        nargs="?",
+        help="the model that the motion was made for; without it only places are scaled",
+    )
+    add("model", metavar="TARGET", help="the model that shall dance")
+    add("output", metavar="OUT", type=_ending(".vmd"), help="a .vmd")
+    add("--no-hands", action="store_true", help="keep all keys of the arms, where hands meet, too")
+    add("--scale", type=float, help="of places; default: the ratio of the legs' lengths")
     _add_encoding(command)
     _add_names(command)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""python -m mmdskin simulate and convert: what writes a model or a motion."""
+"""python -m mmdskin simulate, convert and fit: what writes a model or a motion."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import mmdskin
 from mmdskin import command_input
 from mmdskin.command_error import CommandError, warn
 from mmdskin.command_progress import Progress
+from mmdskin.printable import printable
 
 FRAMES_AT_ONCE = 64
 
@@ -79,7 +80,11 @@ def _switched_off(track: mmdskin.PropertyTrack, names: list[str]) -> mmdskin.Pro
 
 
 def convert(options: Any) -> int:
-    command_input.check_output(options.output, options.input)
+    command_input.check_output(options.output, options.input, options.body)
+    if options.input.lower().endswith(".bvh"):
+        return _convert_capture(options)
+    if options.body:
+        raise CommandError("MODEL is for a .bvh", status=2)
     if options.output.lower().endswith(".pmx"):
         chosen = [options.model, options.part, options.names, options.encoding]
         if options.frame is not None or any(chosen):
@@ -102,6 +107,49 @@ def convert(options: Any) -> int:
         arguments |= {"frame": options.frame, "model": of}
     _save(motion, options.output, **arguments)
     return 0
+
+
+def _convert_capture(options: Any) -> int:
+    """A .bvh as the motion of a model."""
+    if not options.body or not options.output.lower().endswith(".vmd"):
+        raise CommandError("a .bvh needs a model and a .vmd: IN.bvh MODEL OUT.vmd", status=2)
+    if options.frame is not None or any([options.model, options.part, options.encoding]):
+        raise CommandError("--frame, --model, --part and --encoding are not for a .bvh", status=2)
+    model = command_input.load_model(options.body)
+    skeleton, poses, fps = command_input.load_capture(options.input)
+    try:
+        motion, report = mmdskin.Motion.from_skeleton(model, skeleton, poses, fps=fps)
+    except ValueError as error:
+        raise CommandError(f"{options.input}: {error}") from error
+    _save(motion, options.output, names=options.names or "error")
+    _show(report)
+    return 0
+
+
+def fit(options: Any) -> int:
+    command_input.check_output(options.output, options.motion, options.made_for, options.model)
+    target = command_input.load_model(options.model)
+    source = command_input.load_model(options.made_for) if options.made_for else None
+    motion = command_input.load_motion(options.motion, options.encoding, source or target)
+    try:
+        fitted, report = motion.for_model(
+            target, made_for=source, hands=not options.no_hands, scale=options.scale
+        )
+    except ValueError as error:
+        raise CommandError(f"{options.motion}: {error}") from error
+    _save(fitted, options.output, names=options.names or "error")
+    _show(report)
+    return 0
+
+
+def _show(report: mmdskin.FitReport) -> None:
+    """A line for each note, with all that it is about."""
+    about: dict[str, list[str]] = {}
+    for name, note in report.notes:
+        about.setdefault(note, []).append(name)
+    print(f"{report.keys:,} keys")
+    for note, names in about.items():
+        print(printable(f"{', '.join(names)}: {note}" if any(names) else note))
 
 
 def _save(motion: mmdskin.Motion, path: str, **arguments: Any) -> None:

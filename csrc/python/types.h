@@ -104,12 +104,15 @@ PyObject *mmd_py_motion_camera_at(PyObject *motion, PyObject *frames);
 PyObject *mmd_py_motion_light_at(PyObject *motion, PyObject *frames);
 PyObject *mmd_py_motion_shadow_at(PyObject *motion, PyObject *frames);
 PyObject *mmd_py_motion_save(PyObject *motion, PyObject *args, PyObject *kwargs);
+PyObject *mmd_py_motion_for_model(PyObject *motion, PyObject *args, PyObject *kwargs);
+PyObject *mmd_py_motion_from_skeleton(PyObject *type, PyObject *args, PyObject *kwargs);
 
 extern const char mmd_py_motion_from_tracks_doc[], mmd_py_motion_from_poses_doc[];
 extern const char mmd_py_motion_from_locals_doc[], mmd_py_motion_from_camera_doc[];
 extern const char mmd_py_motion_camera_at_doc[];
 extern const char mmd_py_motion_light_at_doc[], mmd_py_motion_shadow_at_doc[];
 extern const char mmd_py_motion_save_doc[];
+extern const char mmd_py_motion_for_model_doc[], mmd_py_motion_from_skeleton_doc[];
 
 /* Simulation */
 

@@ -18,6 +18,7 @@ from files import pmx_file as pmx
 from mmdskin.command_line import main
 from physics import chains
 from PIL import Image
+from retarget import bodies, bvh_file
 from sample.character import dance, model
 
 LINES = [
@@ -30,10 +31,12 @@ LINKS = {"link1", "link2", "link3", "link4"}
 
 @pytest.fixture(scope="module")
 def dancer(tmp_path_factory):
-    """A folder with dancer.pmx, its textures and dancer.vmd."""
+    """A folder with dancer.pmx, its textures and dancer.vmd, tall.pmx and walk.bvh."""
     folder = tmp_path_factory.mktemp("dancer")
     model.write_character(folder)
     dance.write_dance(folder)
+    bodies.write_tall_dancer(folder)
+    bvh_file.write_walk(folder)
     return folder
 
 
@@ -99,6 +102,7 @@ def test_the_docs_print_every_command():
         "skin",
         "simulate",
         "convert",
+        "fit",
     }
 
 
@@ -116,7 +120,7 @@ def test_a_line_of_the_docs_runs(line, dancer):
 def test_every_command_has_help(capsys):
     status, text, _ = said(capsys, "--help")
     commands = re.findall(r"^    (\w+) ", text, re.MULTILINE)
-    assert (status, len(commands)) == (0, 5)
+    assert (status, len(commands)) == (0, 6)
     for command in commands:
         status, text, _ = said(capsys, command, "--help")
         assert status == 0 and f"python -m mmdskin {command}" in text
@@ -365,18 +369,40 @@ def test_without_pillow_the_picture_has_no_textures(dancer, tmp_path, gl):
         ("convert swing.vmd a.vmd --frame 3", 2, "are for a .vpd"),
         ("convert chain.pmx a.pmx --frame 3", 2, "are for motions"),
         ("convert chain.pmx a.pmx --names cut", 2, "are for motions"),
+        ("convert swing.vmd chain.pmx a.vmd", 2, "MODEL is for a .bvh"),
+        ("convert walk.bvh a.vmd", 2, "a .bvh needs a model and a .vmd"),
+        ("convert walk.bvh chain.pmx a.pmx", 2, "a .bvh needs a model and a .vmd"),
+        ("convert walk.bvh chain.pmx a.vmd --frame 3", 2, "are not for a .bvh"),
+        ("convert walk.bvh chain.pmx a.vmd", 1, "walk.bvh: BVH: header: no HIERARCHY"),
+        ("fit swing.vmd chain.pmx a.pmx", 2, "a.pmx: expected a name in .vmd"),
+        ("fit swing.vmd chain.pmx swing.vmd", 2, "swing.vmd: this is the input"),
+        ("fit swing.vmd chain.pmx a.vmd", 1, "swing.vmd: target: no bone is hips"),
+        ("fit swing.vmd chain.pmx a.vmd --scale 0", 1, "swing.vmd: scale: 0.0, expected"),
         ("", 2, "required: COMMAND"),
     ],
 )
 def test_an_error_names_the_file_in_one_line(capsys, chain, words, status, text):
     (chain / "folder.npy").mkdir()
     mmdskin.Motion.from_tracks([("root", [2**32 - 1], None, None, None)]).save("late.vmd")
+    (chain / "walk.bvh").write_bytes(b"MOTION")
     before = sorted(chain.iterdir())
     found, _, lines = said(capsys, *words.split())
     assert found == status
     assert text in lines[-1]
     assert status == 2 or len(lines) == 1
     assert sorted(chain.iterdir()) == before
+
+
+def test_a_fitted_motion_says_what_has_changed(capsys, dancer, monkeypatch):
+    monkeypatch.chdir(dancer)
+    words = ("fit", "dancer.vmd", "dancer.pmx", "tall.pmx", "fitted.vmd", "--scale", "2")
+    status, text, lines = said(capsys, *words)
+    assert (status, lines) == (0, [])
+    assert "places are scaled by 2.000\n" in text
+    was, now = (
+        mmdskin.load_motion(name).bones["左足ＩＫ"] for name in ("dancer.vmd", "fitted.vmd")
+    )
+    np.testing.assert_allclose(now.translations, 2 * was.translations, rtol=1e-6)
 
 
 def test_info_goes_on_after_a_file_that_it_cannot_read(capsys, chain):

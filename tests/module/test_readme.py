@@ -14,6 +14,7 @@ from conftest import gl_reason
 from files import pmx_file as pmx
 from module import docs_examples
 from PIL import Image
+from retarget import bodies, bvh_file
 from sample.character import dance, model
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -100,6 +101,9 @@ def test_example_runs_as_a_script(example, tmp_path):
         pytest.skip(f"no OpenGL here: {gl_reason()}")
     model.write_character(tmp_path)
     dance.write_dance(tmp_path)
+    if "tall.pmx" in example or "walk.bvh" in example:
+        bodies.write_tall_dancer(tmp_path)
+        bvh_file.write_walk(tmp_path)
     script = tmp_path / "example.py"
     script.write_text(example, encoding="utf-8")
     result = subprocess.run(

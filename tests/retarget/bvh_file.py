@@ -162,3 +162,7 @@ def walk(seconds=3.0):
         hips[f, [0, 2]] = hips[f - 1, [0, 2]] - (b - a)[[0, 2]]
     values[:, places] = hips
     return joints, values
+
+
+def write_walk(folder):
+    (folder / "walk.bvh").write_text(text(*walk()), encoding="ascii")

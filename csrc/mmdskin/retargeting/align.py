@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mmdskin.retargeting.reference import facing
-from mmdskin.retargeting.rotations import Array, between, frame_of, unit
+from mmdskin.retargeting.rotations import Array, about, between, frame_of, unit
 from mmdskin.retargeting.slots import ARM, FINGERS, LEG, NEXT, PHALANGES, SIDES
 
 if TYPE_CHECKING:
     from mmdskin.retargeting.skeleton import Skeleton
 
+MMD_KNEE = np.radians(-0.5)  # the least bend that MMD's IK leaves
 _ZERO = 1e-4  # of a leg: shorter bones have no direction
 
 
@@ -53,11 +54,11 @@ class Body:
         return unit(along) if np.linalg.norm(along) > _ZERO * self.leg else None
 
     def reach(self, side: str) -> float:
-        """The longest distance from the hip to the ankle. MMD's knees never stretch a leg beyond its
-        rest: they stop at -0.5 degrees."""
+        """The longest distance from the hip to the ankle, of MMD's legs with the knee at its limit."""
         if self.skeleton.is_mmd:
-            stretched = np.linalg.norm(self.at(side + "Foot") - self.at(side + "UpperLeg"))
-            return float(stretched) * 0.9999
+            hip, knee, ankle = (self.at(side + part) for part in LEG)
+            stretched = knee - hip + about(0, np.array(MMD_KNEE)) @ (ankle - knee)
+            return float(np.linalg.norm(stretched)) * (1 - 1e-7)
         return (self.length(side + "UpperLeg") + self.length(side + "LowerLeg")) * (1 - 1e-7)
 
     def palm(self, side: str) -> Array | None:

@@ -55,3 +55,11 @@ def _faces_back(skeleton: Skeleton) -> bool:
     forward = np.cross(up, left)  # left-handed axes
     toes = [(human[s + "Toes"], human[s + "Foot"]) for s in SIDES if s + "Toes" in human]
     return bool(toes) and all((places[toe] - places[foot]) @ forward < 0 for toe, foot in toes)
+
+
+def require(skeleton: Skeleton, name: str) -> None:
+    """Raises ValueError if a slot that every humanoid needs has no bone."""
+    missing = [slot for slot in REQUIRED if slot not in skeleton.human]
+    if missing:
+        what = ", ".join(missing)
+        raise ValueError(f"{name}: no bone is {what}; name them by replace(human=...)")

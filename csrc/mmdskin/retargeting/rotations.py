@@ -64,6 +64,17 @@ def to_quaternions(m: Array) -> Array:
     return np.where(q[..., 3:] < 0, -q, q)
 
 
+def multiply(p: Array, q: Array) -> Array:
+    """The quaternions of from_quaternions(p) @ from_quaternions(q)."""
+    a, b, c, d = np.moveaxis(np.asarray(p, float), -1, 0)
+    x, y, z, w = np.moveaxis(np.asarray(q, float), -1, 0)
+    parts = [
+        *(d * x + a * w + b * z - c * y, d * y - a * z + b * w + c * x),
+        *(d * z + a * y - b * x + c * w, d * w - a * x - b * y - c * z),
+    ]
+    return np.stack(parts, -1)
+
+
 def between(a: Array, b: Array) -> Array:
     """The smallest rotation from direction a to direction b; half a turn about some axis if they
     are opposite; none if one of them is zero."""

@@ -10,13 +10,13 @@ import numpy as np
 
 import mmdskin
 from mmdskin.retargeting.align import Body, alignment
+from mmdskin.retargeting.body_check import require
 from mmdskin.retargeting.feet import put_feet
 from mmdskin.retargeting.hands import join_hands
 from mmdskin.retargeting.posing import Layout, Posing
 from mmdskin.retargeting.reference import prepare
 from mmdskin.retargeting.rotations import Array, slerp
 from mmdskin.retargeting.skeleton import Skeleton, matrices
-from mmdskin.retargeting.slots import REQUIRED
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -79,10 +79,7 @@ def retarget(
     if root not in ("scaled", "in_place"):
         raise ValueError(f'root: unknown "{root}", expected scaled or in_place')
     for name, one in (("source", source), ("target", target)):
-        missing = [slot for slot in REQUIRED if slot not in one.human]
-        if missing:
-            what = ", ".join(missing)
-            raise ValueError(f"{name}: no bone is {what}; name them by replace(human=...)")
+        require(one, name)
     world, is_batch = _world_of(source, poses)
     # The same body needs no correction, and the rest of a model stands on the floor.
     corrects = not source.is_mmd and source.names != target.names

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+"""Motion.from_skeleton(): motion capture on MMD's own bones. What MMD's IK makes of the keys is compared with
+what retarget() asked for."""
+
+from functools import cache
+
+import mmdskin
+import numpy as np
+import pytest
+from mmdskin.retargeting.mmd_controls import controls
+from retarget import bodies, bvh_file
+
+MODELS = {model.name: model for model in bodies.humans()}
+LEG, ARM = ("足", "ひざ", "足首"), ("腕", "ひじ", "手首")
+
+
+@cache
+def walk():
+    return mmdskin.load_bvh(bvh_file.text(*bvh_file.walk()).encode())
+
+
+@cache
+def wanted(name):
+    """World matrices of a model's bones, 30 frames per second."""
+    skeleton, poses, _ = walk()
+    return mmdskin.retarget(skeleton, poses[::4], MODELS[name].skeleton).transforms
+
+
+def legs_off(model, a, b):
+    return bodies.degrees(bodies.directions(model, a, *LEG), bodies.directions(model, b, *LEG))
+
+
+def bones_off(model, a, b, *parts):
+    """Degrees between rotations (n,F)."""
+    bones = [model.bone(side + part) for side in "左右" for part in parts]
+    return bodies.turned(a[:, bones, :3, :3], b[:, bones, :3, :3])
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("ik", [True, False])
+def test_mmds_ik_ends_where_the_keys_have_put_the_legs(name, ik):
+    model, asked = MODELS[name], wanted(name)
+    found = model.transforms(model.pose_from(controls(model, asked)[0], ik=ik)).astype(float)
+    off = legs_off(model, asked, found)
+    assert np.percentile(off, 99) < 0.1 and off.max() < 0.3
+    assert bones_off(model, asked, found, "足首").max() < 0.5
+    arms = bodies.degrees(
+        bodies.directions(model, asked, *ARM), bodies.directions(model, found, *ARM)
+    )
+    assert arms.max() < 0.05 and bones_off(model, asked, found, "手首").max() < 0.05
+    root = bodies.places(model, asked, "下半身") - bodies.places(model, found, "下半身")
+    assert np.abs(root).max() < 1e-4
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_keys_keep_the_poses(name):
+    model, asked = MODELS[name], wanted(name)
+    skeleton, poses, fps = walk()
+    motion, report = mmdskin.Motion.from_skeleton(model, skeleton, poses, fps=fps)
+    assert report.worst <= 0.1 and motion.frame_range == (0, len(asked) - 1)
+    assert report.keys < 8 * len(asked)
+    found = bodies.posed(model, motion, np.arange(len(asked)))
+    assert np.percentile(legs_off(model, asked, found), 99) < (1 if bodies.leg(model) > 9 else 1.25)
+    for joint in ("左足首", "右足首", "左手首", "右手首"):
+        off = bodies.places(model, asked, joint) - bodies.places(model, found, joint)
+        assert np.percentile(np.linalg.norm(off, axis=-1), 99) * bodies.MM < 5
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_ik_alone_finds_the_knees_again(name):
+    model, asked = MODELS[name], wanted(name)
+    values, _ = controls(model, asked, "ik")
+    assert "左ひざ" not in values and {"左足", "左足首", "左足ＩＫ"} <= set(values)
+    off = legs_off(model, asked, model.transforms(model.pose_from(values)).astype(float))
+    assert np.median(off) < 0.022 and off.max() < 0.33
+
+
+def test_a_foot_that_stands_stands():
+    """The walker's lower foot does not move at all."""
+    model = bodies.dancer()
+    skeleton, poses, fps = walk()
+    exact, _ = controls(model, wanted(model.name))
+    motion, _ = mmdskin.Motion.from_skeleton(model, skeleton, poses, fps=fps)
+    feet = [poses[::4, skeleton.human[side + "Foot"], :3, 3] for side in ("left", "right")]
+    moved = np.linalg.norm(np.diff(feet, axis=1), axis=-1)
+    stands = moved < 1e-4
+    assert stands.sum() > 60
+    for pose, limit in (
+        (model.pose_from(exact), 1),
+        (model.pose(motion, np.arange(len(feet[0]))), 15),  # within the tolerance of the keys
+    ):
+        world = model.transforms(pose).astype(float)
+        mine = np.stack([bodies.places(model, world, side + "足首") for side in "左右"])
+        slid = np.linalg.norm(np.diff(mine, axis=1), axis=-1)
+        assert slid[stands].mean() * 30 * bodies.MM < limit
+        assert (model.bones["左足首"].position[1] - mine[..., 1].min()) * bodies.MM < 2
+
+
+def test_arms_turn_about_their_own_axis_in_their_twist_bones():
+    model, asked = bodies.dancer(), wanted(bodies.dancer().name)
+    values, _ = controls(model, asked)
+    for side in "左右":
+        for part in ("腕捩", "手捩"):
+            axis = np.array(model.bones[side + part].fixed_axis)
+            turn = values[side + part][1][:, :3]
+            np.testing.assert_allclose(np.cross(turn, axis), 0, atol=1e-6)
+            assert np.abs(turn).max() > 0.02
+        bend = values[side + "ひじ"][1][:, :3] @ np.array(model.bones[side + "手捩"].fixed_axis)
+        assert np.abs(bend).max() < 0.02  # nothing is left for the elbow
+
+
+def test_knees_bend_about_x_only():
+    model = bodies.dancer()
+    values, _ = controls(model, wanted(model.name))
+    for side in "左右":
+        knee = values[side + "ひざ"][1]
+        assert not knee[:, 1:3].any() and knee[:, 0].max() < 0
+
+
+@pytest.mark.parametrize(("fps", "frames"), [(30, 10), (60, 5), (15, 19), (20, 14), (29.97, 10)])
+def test_other_rates_become_thirty_by_slerp(fps, frames):
+    """A head that turns by the same angle in each frame."""
+    skeleton, _, _ = walk()
+    step = np.radians(4)
+    turning = np.repeat(skeleton.rest[None], 10, 0)
+    head = skeleton.human["head"]
+    for f in range(10):
+        c, s = np.cos(step * f), np.sin(step * f)
+        turning[f, head, :3, :3] = [[c, 0, s], [0, 1, 0], [-s, 0, c]]
+    model = bodies.dancer()
+    motion, _ = mmdskin.Motion.from_skeleton(model, skeleton, turning, fps=fps, tolerance=1e-3)
+    assert motion.frame_range == (0, frames - 1)
+    _, rotations = model.locals_at(motion, np.arange(frames))
+    angles = 2 * np.arcsin(rotations[:, model.bone("頭"), 1])
+    np.testing.assert_allclose(angles, step * fps / 30 * np.arange(frames), atol=2e-3)
+
+
+def test_a_dance_returns_from_a_rig_of_other_proportions():
+    """VMD to a rig, and back to the same model."""
+    model, motion = bodies.dancer(), bodies.dance()
+    frames = np.arange(121)
+    rig = walk()[0]
+    there = mmdskin.retarget(model.skeleton, model.pose(motion, frames), rig)
+    back, _ = mmdskin.Motion.from_skeleton(model, rig, there.transforms, tolerance=0.02)
+    was, now = bodies.posed(model, motion, frames), bodies.posed(model, back, frames)
+    for parts in (ARM, LEG):
+        a, b = (bodies.directions(model, world, *parts) for world in (was, now))
+        off = bodies.degrees(a, b)
+        assert np.median(off) < 0.3 and np.percentile(off, 99) < 10
+    for side in "左右":
+        gap = bodies.places(model, was, side + "手首") - bodies.places(model, now, side + "手首")
+        assert np.percentile(np.linalg.norm(gap, axis=-1), 99) * bodies.MM < 20
+
+
+def test_models_without_leg_ik_get_keys_of_the_legs():
+    model = bodies.dancer()
+    without = model.replace(bones=[bone._replace(ik=None) for bone in model.bones])
+    skeleton, poses, fps = walk()
+    motion, report = mmdskin.Motion.from_skeleton(without, skeleton, poses, fps=fps)
+    assert ("左足首", "no IK moves it: only the leg's own bones have keys") in report.notes
+    assert "左足ＩＫ" not in motion.bones and "左ひざ" in motion.bones
+
+
+def test_what_cannot_be_moved_is_refused():
+    skeleton, poses, _ = walk()
+    model = bodies.dancer()
+
+    def refused(kind, says, *args, **options):
+        with pytest.raises(kind, match=says):
+            mmdskin.Motion.from_skeleton(*args, **options)
+
+    refused(TypeError, "model: int", 1, skeleton, poses)
+    refused(TypeError, "skeleton: str", model, "walk.bvh", poses)
+    refused(ValueError, 'legs: "fk", expected one of both, ik', model, skeleton, poses, legs="fk")
+    refused(ValueError, "poses: shape", model, skeleton, poses[:, :3])
+    refused(ValueError, "poses", model, skeleton, poses[:0])
+    for fps in (0, -30, float("nan"), 1e9):
+        refused(ValueError, "fps", model, skeleton, poses, fps=fps)
+    refused(
+        ValueError, "1,077,001 frames, expected at most 645,277", model, skeleton, poses, fps=0.01
+    )
+    broken = poses.copy()
+    broken[7, 3, 0, 3] = np.nan
+    refused(ValueError, "frame 7, bone 3", model, skeleton, broken, fps=120)
+    prop = mmdskin.Model.from_arrays([[0, 0, 0]], bones=[mmdskin.Bone("センター")])
+    refused(ValueError, "no bone is hips, head", prop, skeleton, poses)
