@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Hair and clothes moved by the model's rigid bodies, for a motion or an armature's keyframes.
 
-`simulation` computes them frame by frame, for bakes and imports of motions. The preview can jump to
-any frame, so it plays a file that Simulate (`operators`; several models: `together`) wrote and `cache`
-reads (`playback`). Bakes of an armature's own keyframes (`keyed`) do the same. Without such a file,
-hair moves `live` in the viewport.
+`simulation` computes any frame of a motion file. An armature's own keyframes (`keyed`), and models that
+are simulated `together`, play a file that Simulate (`operators`) wrote and `cache` reads (`playback`).
+Without such a file, hair moves `live` in the viewport.
 """
 
-from . import keyed, live, operators, playback, together
+from . import keyed, live, operators, playback, simulation, together
 
 
 def register() -> None:
@@ -16,9 +15,11 @@ def register() -> None:
     keyed.register()
     playback.register()
     live.register()
+    simulation.register()
 
 
 def unregister() -> None:
+    simulation.unregister()
     live.unregister()
     playback.unregister()
     keyed.unregister()

@@ -80,22 +80,15 @@ def with_cached_physics(
     settings: motion_source.Settings,
     strict: bool = False,
 ) -> Motion:
-    """The motion with the physics of its cache; unchanged if no cache matches.
+    """The motion of a model in a group with the physics of its cache, where that matches.
 
-    `PlaybackState` reports why; with `strict`, a UserError does.
+    `PlaybackState` reports why it does not; with `strict`, a UserError does.
     """
-    of_armature = state_of(armature)
     if settings.physics is None:
-        of_armature.problem = ""
+        state_of(armature).problem = ""
         return motion
-    if settings.physics.group:
-        grouped = _Grouped(motion, armature, settings, strict)
-        return motion.with_poses(grouped.posed, grouped.changes)
-    cache, problem = _matching(motion, armature, settings)
-    of_armature.problem = problem
-    if cache is None:
-        return motion
-    return motion.with_poses(_Playing(motion, cache, of_armature).posed)
+    grouped = _Grouped(motion, armature, settings, strict)
+    return motion.with_poses(grouped.posed, grouped.changes)
 
 
 def _matching(
@@ -108,18 +101,6 @@ def _matching(
     if cache.fingerprint == fingerprint.of_motion(motion, settings) and fits(cache, motion.rig.pmx):
         return cache, ""
     return None, changed()
-
-
-class _Playing:
-    """The poses of a motion with its own simulation."""
-
-    def __init__(self, motion: Motion, cache: Cache, state: PlaybackState) -> None:
-        self._motion, self._cache, self._state = motion, cache, state
-
-    def posed(self, frames: np.ndarray) -> np.ndarray:
-        """As `Motion.posed`."""
-        self._state.problem = _ends_before(self._motion, self._cache, frames)
-        return _posed(self._motion, self._cache, frames)
 
 
 class _Grouped:

@@ -28,6 +28,8 @@ class MMDSKIN_OT_simulate(modal_job.ModalJob, ModelOperator, bpy.types.Operator)
     @classmethod
     def unavailable(cls, model: scene_model.SceneModel) -> str:
         settings = model.armature.mmdskin
+        if not _needs_file(model):
+            return tr("The physics of a motion file needs no simulation")
         if settings.source == "MOTION" and not settings.motion_path:
             return tr("No motion file selected: choose a .vmd or .vpd file")
         if not bpy.data.filepath:
@@ -35,7 +37,10 @@ class MMDSKIN_OT_simulate(modal_job.ModalJob, ModelOperator, bpy.types.Operator)
         return ""
 
     def _start(self, context: bpy.types.Context) -> "Job":
-        return Job(self.models(context), context)
+        models = self.models(context)
+        if self.all_models:
+            models = list(filter(_needs_file, models)) or models
+        return Job(models, context)
 
     def _stopped(self) -> None:
         self.report({"WARNING"}, tr("Simulation cancelled: nothing was changed"))
@@ -87,12 +92,20 @@ class _Batch:
         return [_File(*pair) for pair in zip(armatures, self.run.results(), strict=True)]
 
 
+def _needs_file(model: scene_model.SceneModel) -> bool:
+    """Not for a motion file alone, of which any frame is simulated when it is shown."""
+    settings = model.armature.mmdskin
+    return settings.source != "MOTION" or bool(settings.physics_group)
+
+
 def _member(model: scene_model.SceneModel, context: bpy.types.Context) -> group.Member:
     if model.armature.library:  # Blender would not save where its simulation is
         raise scene_model.needs_override(model.name)
     settings = pose_source.settings_of(model.armature, context.scene)
     if settings is None or settings.physics is None:
         raise physics_settings.nothing_to_simulate(model.name)
+    if not _needs_file(model):
+        raise UserError("The physics of a motion file needs no simulation")
     opened = pose_source.load(model.armature, settings)
     if not len(key_inputs.moved_bones(opened.rig.pmx)) and not settings.physics.group:
         raise UserError(

@@ -12,7 +12,7 @@ from bpy.app.handlers import persistent
 
 from ..blender import blender_versions, evaluated_bones, registration
 from ..pose import motion_source, pose_source
-from . import cache, keyed
+from . import cache, keyed, simulation
 
 
 class _Newest(NamedTuple):
@@ -30,7 +30,7 @@ def load(armature: bpy.types.Object, settings: pose_source.Settings) -> pose_sou
     bones, opened = evaluated_bones.of(armature), pose_source.load(armature, settings)
     if isinstance(opened, motion_source.Motion):
         assert isinstance(settings, motion_source.Settings)
-        opened = cache.with_cached_physics(opened, armature, settings)
+        opened = simulation.shown(opened, armature, settings)
     else:
         opened = keyed.with_physics(opened, armature)
     return _kept(armature, settings, bones, opened)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import mmdskin
 
 _BLOCK = 16  # frames of a motion that are simulated together
-_STEPS_PER_SECOND = 60  # minimum rate at which the scene is sampled
+_SAMPLES = 24  # minimum rate per second at which the scene is sampled, else once per frame
 
 
 def new(context: bpy.types.Context, members: Sequence[Member]) -> "MotionRun | SceneRun":
@@ -106,17 +106,15 @@ class SceneRun:
         self._context, self._members = context, members
         self._parts = [_Part(member) for member in members]
         scene = context.scene
-        # Places are steps of the simulation, where these are many every so many of them.
-        hz = members[0].physics.hz
         fps = scene.render.fps / scene.render.fps_base
-        self._seconds = max(1, hz // _STEPS_PER_SECOND) / hz
-        self._rate = 1 / (self._seconds * fps)
         self._stretch = playhead.stretch(scene)
+        samples = max(1, math.ceil(_SAMPLES * self._stretch / fps - 1e-6))  # of each frame
+        self._rate = samples / self._stretch
+        self._seconds = 1 / self._rate / fps
         first, last = playhead.frame_range(scene)
         self._first = first * self._stretch
         self.frames = last - first + 1
-        way = (last - first) * self._stretch
-        self._count = math.ceil(way * self._rate - 1e-6) + 1
+        self._count = (last - first) * samples + 1
         offsets = []
         for member in members:
             if isinstance(member.opened, Motion):

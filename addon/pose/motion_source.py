@@ -139,13 +139,16 @@ class Motion:
         self,
         poses: Callable[[np.ndarray], np.ndarray],
         changes: Callable[[], int] | None = None,
+        waits: Callable[[float], bool] | None = None,
     ) -> "Motion":
         """A copy with other poses: `poses` is like `posed`.
 
-        `changes` returns another number when they may have changed, if they can.
+        `changes` returns another number when they may have changed, if they can; `waits` whether
+        a viewport shall not wait for those of a motion frame, but show this motion's.
         """
         other = copy.copy(self)
-        other._poses, other._changes, other._last = poses, changes, None
+        other._poses, other._changes, other._waits = poses, changes, waits
+        other._last = {}
         return other
 
     def with_motion(
@@ -163,7 +166,8 @@ class Motion:
         self._morph_tracks = {track.name for track in motion.morphs}
         self._poses: Callable[[np.ndarray], np.ndarray] | None = None
         self._changes: Callable[[], int] | None = None
-        self._last: tuple[tuple, np.ndarray] | None = None  # state and result of `shown`
+        self._waits: Callable[[float], bool] | None = None
+        self._last: dict[str, tuple[tuple, np.ndarray]] = {}  # by mode: input and result of `shown`
         # Motion frames that were posed last, and their weights of morphs as in the motion.
         self._weights: tuple[np.ndarray, np.ndarray] | None = None
         self._mixed_weights: tuple[tuple, np.ndarray] | None = None  # and with groups and flips
@@ -202,24 +206,31 @@ class Motion:
         """
         return self.placement.matrices(self.posed(self.motion_frames(frames)), bones)
 
-    def shown(self, frame: float) -> np.ndarray:
+    def shown(self, frame: float, depsgraph: bpy.types.Depsgraph | None = None) -> np.ndarray:
         """(B, 4, 4) float32 as `posed`, read-only, for a scene frame.
 
         Solved once for all objects that show the model in an evaluation.
         """
+        mode = depsgraph.mode if depsgraph else ""
         state = (frame, self._changes() if self._changes else 0)
-        last = self._last
+        last = self._last.get(mode)
         if last is not None and last[0] == state:
             return last[1]
-        posed = self.posed(self.motion_frames(frame))[0]
+        frames = self.motion_frames(frame)
+        seen = mode == "VIEWPORT" and not bpy.app.background
+        waits = seen and self._waits is not None and self._waits(frames[0])
+        posed = (self._posed_by_file if waits else self.posed)(frames)[0]
         posed.flags.writeable = False
-        self._last = state, posed
+        self._last[mode] = state, posed
         return posed
 
     def posed(self, frames: np.ndarray) -> np.ndarray:
         """(F, B, 4, 4) float32 of all bones, for motion frames, in the file's space."""
         if self._poses is not None:
             return self._poses(frames)
+        return self._posed_by_file(frames)
+
+    def _posed_by_file(self, frames: np.ndarray) -> np.ndarray:
         pose = self.rig.pmx.pose(self.motion, frames)
         self._weights = frames, pose.morph_weights
         return pose.bone_matrices

@@ -143,7 +143,7 @@ def shown(
     """
     if isinstance(opened, ik_source.Solver):
         return opened.shown(armature, keys, frame, depsgraph)
-    return opened.shown(frame)
+    return opened.shown(frame, depsgraph)
 
 
 def is_at_rest(armature: bpy.types.Object) -> bool:

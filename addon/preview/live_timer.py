@@ -11,10 +11,11 @@ import bpy
 from bpy.app.handlers import persistent
 
 from ..blender import registration
-from ..physics import live
+from ..physics import live, simulation
 from . import switch
 
 _LOOK = 0.25  # seconds
+_SLICE = 0.02  # seconds for which a far frame of a motion is computed at a time
 
 _due = 0.0
 
@@ -27,7 +28,12 @@ def _is_playing() -> bool:
 def tick() -> float:
     """Called by Blender; returns the seconds until the next call."""
     global _due
-    if not _advance():
+    computing = simulation.waiting()
+    for run in computing.values():
+        run.advance(_SLICE)
+    if computing:
+        _tag(set(computing))
+    if not _advance() and not computing:
         live.set_running(False)
         return _LOOK
     live.set_running(True)
@@ -63,6 +69,7 @@ def _tag(armatures: set[str]) -> None:
             tagged.add(armature.name_full)
     for name in armatures - tagged:  # deleted, renamed, or switched off
         live.forget(name)
+        simulation.forget(name)
     for window in bpy.context.window_manager.windows:
         for area in window.screen.areas:
             if area.type == "VIEW_3D":
@@ -77,7 +84,8 @@ def _wake(*_: object) -> None:
     if live.is_running() or threading.current_thread() is not threading.main_thread():
         return
     now = live.clock()
-    if any(now - one.changed < live.CALM for _, one in live.all_of()):
+    moving = any(now - one.changed < live.CALM for _, one in live.all_of())
+    if moving or simulation.waiting():
         _start(0.0)
 
 

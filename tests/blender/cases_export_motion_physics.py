@@ -51,7 +51,6 @@ class Simulated(Keyed):
     def test_keys_of_hair_that_a_motion_file_moves(self):
         self.settings.source, self.settings.motion_path = "MOTION", self.motion_path
         self.settings.motion_start = 0
-        self.simulate()
         self.exported(physics="KEYS")
         self.assert_plays_with_and_without_physics()
 

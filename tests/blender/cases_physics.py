@@ -282,7 +282,7 @@ class Imports(Hair, ClearCase):
         return motion_file.write_vmd(dance(self.scene.pmx)._replace(bones=[]))
 
 
-class SimulatesCase(Hair, MotionCase):
+class ShowsCase(Hair, MotionCase):
     def setUp(self):
         super().setUp()
         self.blend = os.path.join(self.folder.name, "踊り.blend")
@@ -293,59 +293,23 @@ class SimulatesCase(Hair, MotionCase):
         settings.source, settings.motion_path = "MOTION", self.motion_path
         settings.model_path, settings.motion_start = self.model_path, 0
         settings.physics = settings.preview = True
-        self.file = os.path.join(self.folder.name, f"踊り_{self.armature.name}_physics.npz")
-
-    def simulate(self):
-        self.assertEqual(bpy.ops.mmdskin.simulate(), {"FINISHED"})
-
-    def assert_plain(self, words):
-        bpy.context.scene.frame_set(12)
-        self.assert_close(scene.evaluated_positions(self.mesh), self.of_file((12,))[0])
-        self.assertEqual(case.live_errors(), [])
-        self.assertIn(words, addon().physics.cache.state_of(self.armature).problem_text)
 
     def assert_shows_at(self, frames):
         for frame, expected in zip(frames, self.expected(list(frames.values())), strict=True):
             bpy.context.scene.frame_set(frame)
             self.assert_close(scene.evaluated_positions(self.mesh), expected)
 
-    def assert_not_simulated(self, words):
-        before = fingerprint.of_file(), sorted(os.listdir(self.folder.name))
-        with self.assertRaises(RuntimeError) as caught:
-            bpy.ops.mmdskin.simulate()
-        self.assertIn(words, str(caught.exception))
-        self.assertEqual(fingerprint.differences(before[0], fingerprint.of_file()), [])
-        self.assertEqual(before[1], sorted(os.listdir(self.folder.name)))
 
+class Shows(ShowsCase):
+    """MMD Skinning: any frame of a motion file, without a simulation file."""
 
-class Simulates(SimulatesCase):
-    """The preview."""
-
-    def test_the_preview_shows_it_at_any_frame(self):
-        self.assert_plain("Not simulated yet")
-        self.simulate()
-        self.assertTrue(os.path.exists(self.file))
-        self.assertEqual(self.armature.mmdskin.physics_cache, "//" + os.path.basename(self.file))
+    def test_any_frame_in_any_order(self):
         self.assert_shows([12, 3, 16, 0, 20])
         self.assertEqual(case.physics_troubles(), [])
-
-    def test_a_file_of_others_stays(self):
-        with open(self.file, "w") as file:
-            file.write("of somebody else")
-        for _ in range(2):  # the second replaces the file of the first
-            self.simulate()
-            self.assertEqual(
-                self.armature.mmdskin.physics_cache,
-                "//" + os.path.basename(self.file).replace(".npz", ".2.npz"),
-            )
-        self.assert_shows([12])
-        with open(self.file) as file:
-            self.assertEqual(file.read(), "of somebody else")
-        names = sorted(name for name in os.listdir(self.folder.name) if "physics" in name)
-        self.assertEqual(len(names), 2)
+        names = os.listdir(self.folder.name)
+        self.assertFalse([name for name in names if "physics" in name])
 
     def test_between_frames(self):
-        self.simulate()
         bpy.context.scene.render.fps = 60
         self.assert_shows_at({5: 2.5, 11: 5.5})
         bpy.context.scene.render.fps = 24
@@ -355,33 +319,18 @@ class Simulates(SimulatesCase):
 
     def test_before_and_after(self):
         self.armature.mmdskin.motion_start = 5
-        self.simulate()
-        bpy.context.scene.frame_set(2)
-        before = scene.evaluated_positions(self.mesh)
-        self.assert_close(before, self.expected([-3])[0])
-        bpy.context.scene.frame_set(25)
-        last = scene.evaluated_positions(self.mesh)
-        bpy.context.scene.frame_set(30)  # all has been played: nothing moves
-        self.assert_close(scene.evaluated_positions(self.mesh), last)
+        self.assert_shows_at({2: -3, 25: 20, 30: 25})
 
-    def test_changed_settings_are_reported(self):
-        self.simulate()
+    def test_changed_settings_and_files_act_at_once(self):
         self.armature.mmdskin.physics_hz = 120
-        self.assert_plain("simulate again")
-        self.simulate()
         self.assert_shows([12, 5], hz=120)
         self.armature.mmdskin.physics_hz = 60
-        self.assert_plain("simulate again")
-
-    def test_changed_files_are_reported(self):
-        self.simulate()
         self.scene.pmx.rigid_bodies[2].mass = 5
         self.write("髪.pmx", pmx_file.write(self.scene.pmx))
         self.armature.mmdskin.motion_start = 0  # looks again
-        self.assert_plain("simulate again")
+        self.assert_shows([12])
 
     def test_found_again_with_the_blend(self):
-        self.simulate()
         expected = self.expected([12])[0]
         bpy.ops.wm.save_mainfile()
         name = self.mesh.name
@@ -390,99 +339,32 @@ class Simulates(SimulatesCase):
         bpy.context.scene.frame_set(12)
         self.assert_close(scene.evaluated_positions(self.mesh), expected)
 
-    def test_a_damaged_file_is_not_played(self):
-        self.simulate()
-        with open(self.file, "rb") as file:
-            data = file.read()
-        nan = np.load(self.file)
-        damaged = {name: nan[name] for name in nan.files}
-        damaged["points"] = np.full_like(damaged["points"], np.nan)
-        for number, content in enumerate((b"", b"PK", data[:200], data[:-40], None)):
-            with self.subTest(number):
-                if content is None:
-                    np.savez(self.file, **damaged)
-                else:
-                    with open(self.file, "wb") as file:
-                        file.write(content)
-                self.armature.mmdskin.motion_start = 0
-                self.assert_plain("cannot be read: simulate again")
+    def test_a_run_lasts_when_the_mesh_is_read_again(self):
+        self.assert_shows([20])
+        with mock.patch.object(addon().physics.simulation, "Run", None):
+            self.mesh.data.update_tag()
+            self.armature.data.update_tag()
+            self.assert_shows([12])
 
-    def test_missing_files_are_reported(self):
-        settings = self.armature.mmdskin
-        settings.preview = False
-        for words, change in (
-            ("set Pose Source to MMD's IK or Motion File", {"source": "ARMATURE"}),
-            ("set Pose Source to MMD's IK or Motion File", {"physics": False}),
-            ("No motion file selected", {"motion_path": ""}),
-        ):
-            kept = {name: getattr(settings, name) for name in change}
-            for name, value in change.items():
-                setattr(settings, name, value)
-            self.assert_not_simulated(words)
-            for name, value in kept.items():
-                setattr(settings, name, value)
-        self.scene.pmx.rigid_bodies = self.scene.pmx.rigid_bodies[:1]
-        self.scene.pmx.joints = []
-        self.write("髪.pmx", pmx_file.write(self.scene.pmx))
-        self.assert_not_simulated("no rigid bodies that move bones")
-
-    def test_an_unsaved_file_is_reported(self):
-        self.armature.mmdskin.preview = False
-        unsaved = SimpleNamespace(data=SimpleNamespace(filepath=""))
-        with mock.patch.object(addon().physics.operators, "bpy", unsaved):
-            self.assert_not_simulated("Save the .blend file first")
-
-    def test_escape_leaves_the_simulation_before(self):
-        self.simulate()
-        with open(self.file, "rb") as file:
-            data = file.read()
-        self.armature.mmdskin.physics_settle = 5
-        before = fingerprint.of_file(), sorted(os.listdir(self.folder.name))
-        model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
-        job = addon().physics.operators.Job([model], bpy.context)
-        self.assertEqual(job.frames, 21)
-        self.assertIn("frame 16 of 21", next(job).text)
-        job.close()
-        self.assertEqual(fingerprint.differences(before[0], fingerprint.of_file()), [])
-        self.assertEqual(before[1], sorted(os.listdir(self.folder.name)))
-        with open(self.file, "rb") as file:
-            self.assertEqual(file.read(), data)
-
-    def test_escape_in_a_window(self):
-        shown, reports = [], []
-        manager = SimpleNamespace(
-            event_timer_add=lambda *_, **__: "timer",
-            event_timer_remove=shown.append,
-            progress_begin=lambda *_: None,
-            progress_update=shown.append,
-            progress_end=lambda: None,
-            modal_handler_add=lambda _: None,
-        )
-        context = SimpleNamespace(
-            window="window",
-            window_manager=manager,
-            workspace=SimpleNamespace(status_text_set=lambda _: None),
-            scene=bpy.context.scene,
-            view_layer=bpy.context.view_layer,
-            active_object=self.mesh,
-        )
-        kind = addon().physics.operators.MMDSKIN_OT_simulate
-        names = (
-            "invoke execute modal cancel models _start _finish _begin _report _stopped _job".split()
-        )
-        members = {name: getattr(kind, name) for name in names} | {"all_models": False}
-        members["report"] = lambda _, level, text: reports.append((min(level), text))
-        operator = type("Fake", (), members)()
+    def test_a_far_frame_is_computed_by_the_timer_and_hair_is_stiff_until_then(self):
+        run = addon().physics.simulation
         window = SimpleNamespace(app=SimpleNamespace(background=False))
+        state = addon().physics.cache.state_of(self.armature)
+        timer = addon().preview.live_timer
         with (
-            mock.patch.object(addon().operators.modal_job, "bpy", window),
-            mock.patch.object(addon().operators.modal_job, "_WORK", 0.0),
+            mock.patch.object(run, "_FAR", 5),
+            mock.patch.object(addon().pose.motion_source, "bpy", window),
         ):
-            for events in (["TIMER", "ESC"], ["TIMER"] * 3):
-                self.assertEqual(operator.invoke(context, None), {"RUNNING_MODAL"})
-                for event in events:
-                    done = operator.modal(context, SimpleNamespace(type=event))
-        self.assertEqual(done, {"FINISHED"})
-        self.assertIn(round(1000 * 16 / 21 - 0.5), shown)
-        self.assertEqual([level for level, _ in reports], ["WARNING", "INFO"])
-        self.assert_shows([12])
+            bpy.context.scene.frame_set(16)
+            self.assert_close(scene.evaluated_positions(self.mesh), self.of_file((16,))[0])
+            self.assertEqual(state.problem_text, "Physics: 0%")
+            for _ in range(20):
+                if not run.waiting():
+                    break
+                timer.tick()
+            self.assert_close(scene.evaluated_positions(self.mesh), self.expected([16])[0])
+            self.assertEqual(state.problem_text, "")
+
+    def test_it_needs_no_simulation(self):
+        with self.assertRaisesRegex(RuntimeError, "needs no simulation"):
+            bpy.ops.mmdskin.simulate()

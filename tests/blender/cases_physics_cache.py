@@ -3,10 +3,13 @@
 
 import os
 import shutil
+from types import SimpleNamespace
 from unittest import mock
 
 import bpy
 import case
+import fingerprint
+import numpy as np
 import scene
 from keyed_physics import Keyed, addon
 
@@ -218,3 +221,122 @@ class Failed(Keyed):
         broken = mock.patch.object(addon().scene.setting_paths, "keep", side_effect=OSError)
         with broken, self.assertRaises(RuntimeError):
             bpy.ops.mmdskin.simulate()
+
+
+class Written(Keyed):
+    def setUp(self):
+        super().setUp()
+        self.settings.preview = True
+
+    def test_a_file_of_others_stays(self):
+        with open(self.file, "w") as file:
+            file.write("of somebody else")
+        for _ in range(2):  # the second replaces the file of the first
+            self.simulate()
+            self.assertEqual(
+                self.settings.physics_cache,
+                "//" + os.path.basename(self.file).replace(".npz", ".2.npz"),
+            )
+        self.assert_shows((11,))
+        with open(self.file) as file:
+            self.assertEqual(file.read(), "of somebody else")
+        names = sorted(name for name in os.listdir(self.folder) if "physics" in name)
+        self.assertEqual(len(names), 2)
+
+    def test_a_damaged_file_is_not_played(self):
+        self.simulate()
+        with open(self.file, "rb") as file:
+            data = file.read()
+        nan = np.load(self.file)
+        damaged = {name: nan[name] for name in nan.files}
+        damaged["points"] = np.full_like(damaged["points"], np.nan)
+        for number, content in enumerate((b"", b"PK", data[:200], data[:-40], None)):
+            with self.subTest(number):
+                if content is None:
+                    np.savez(self.file, **damaged)
+                else:
+                    with open(self.file, "wb") as file:
+                        file.write(content)
+                self.settings.model_path = self.path
+                self.assert_plain("cannot be read: simulate again")
+
+    def test_what_is_missing_is_reported(self):
+        for change in ({"source": "ARMATURE"}, {"physics": False}):
+            kept = {name: getattr(self.settings, name) for name in change}
+            for name, value in change.items():
+                setattr(self.settings, name, value)
+            self.assert_not_simulated("set Pose Source to MMD's IK or Motion File")
+            for name, value in kept.items():
+                setattr(self.settings, name, value)
+        self.pmx.rigid_bodies, self.pmx.joints = self.pmx.rigid_bodies[:1], []
+        self.write(self.pmx)
+        self.assert_not_simulated("no rigid bodies that move bones")
+
+    def test_an_unsaved_file_is_reported(self):
+        unsaved = SimpleNamespace(data=SimpleNamespace(filepath=""))
+        with mock.patch.object(addon().physics.operators, "bpy", unsaved):
+            self.assert_not_simulated("Save the .blend file first")
+
+    def test_escape_leaves_the_simulation_before(self):
+        self.simulate()
+        with open(self.file, "rb") as file:
+            data = file.read()
+        before = fingerprint.of_file(), sorted(os.listdir(self.folder))
+        model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
+        job = addon().physics.operators.Job([model], bpy.context)
+        self.assertEqual(job.frames, 16)
+        self.assertIn("frame 1 of 16", next(job).text)
+        job.close()
+        self.assertEqual(fingerprint.differences(before[0], fingerprint.of_file()), [])
+        self.assertEqual(before[1], sorted(os.listdir(self.folder)))
+        with open(self.file, "rb") as file:
+            self.assertEqual(file.read(), data)
+
+    def assert_not_simulated(self, words):
+        self.settings.preview = False
+        before = fingerprint.of_file(), sorted(os.listdir(self.folder))
+        with self.assertRaises(RuntimeError) as caught:
+            bpy.ops.mmdskin.simulate()
+        self.assertIn(words, str(caught.exception))
+        self.assertEqual(fingerprint.differences(before[0], fingerprint.of_file()), [])
+        self.assertEqual(before[1], sorted(os.listdir(self.folder)))
+
+    def test_escape_in_a_window(self):
+        shown, reports = [], []
+        manager = SimpleNamespace(
+            event_timer_add=lambda *_, **__: "timer",
+            event_timer_remove=shown.append,
+            progress_begin=lambda *_: None,
+            progress_update=shown.append,
+            progress_end=lambda: None,
+            modal_handler_add=lambda _: None,
+        )
+        context = SimpleNamespace(
+            window="window",
+            window_manager=manager,
+            workspace=SimpleNamespace(status_text_set=lambda _: None),
+            scene=bpy.context.scene,
+            view_layer=bpy.context.view_layer,
+            active_object=self.mesh,
+            evaluated_depsgraph_get=bpy.context.evaluated_depsgraph_get,
+        )
+        kind = addon().physics.operators.MMDSKIN_OT_simulate
+        names = (
+            "invoke execute modal cancel models _start _finish _begin _report _stopped _job".split()
+        )
+        members = {name: getattr(kind, name) for name in names} | {"all_models": False}
+        members["report"] = lambda _, level, text: reports.append((min(level), text))
+        operator = type("Fake", (), members)()
+        window = SimpleNamespace(app=SimpleNamespace(background=False))
+        with (
+            mock.patch.object(addon().operators.modal_job, "bpy", window),
+            mock.patch.object(addon().operators.modal_job, "_WORK", 0.0),
+        ):
+            for events in (["TIMER", "ESC"], ["TIMER"] * 17):  # one for each frame and the file
+                self.assertEqual(operator.invoke(context, None), {"RUNNING_MODAL"})
+                for event in events:
+                    done = operator.modal(context, SimpleNamespace(type=event))
+        self.assertEqual(done, {"FINISHED"})
+        self.assertIn(round(1000 / 16 - 0.5), shown)
+        self.assertEqual([level for level, _ in reports], ["WARNING", "INFO"])
+        self.assert_shows((11,))

@@ -7,7 +7,7 @@ import scene
 from cases_camera import SCALE
 from cases_export_motion_camera import ExportCameraCase
 from cases_motion import addon
-from cases_physics import SimulatesCase, keyed_gravity
+from cases_physics import ShowsCase, keyed_gravity
 from judges import pose_twin
 
 
@@ -18,7 +18,7 @@ def stretch(test, old, new):
         test.addCleanup(setattr, render, name, 100)
 
 
-class Simulation(SimulatesCase):
+class Simulation(ShowsCase):
     def key_gravity(self):
         settings = self.armature.mmdskin
         for frame, x in ((2, 0), (12, 90)):
@@ -32,10 +32,8 @@ class Simulation(SimulatesCase):
         found = addon().pose.pose_source.settings_of(self.armature, bpy.context.scene)
         return found.physics.gravity.array()[:, 0]
 
-    def test_a_motion_is_simulated_to_the_stretched_end(self):
+    def test_a_motion_is_simulated_in_stretched_time(self):
         stretch(self, 200, 100)
-        self.simulate()
-        self.assertGreaterEqual(addon().physics.cache.read(self.file).last, 40)
         for frame in (4, 13, 20):
             bpy.context.scene.frame_set(frame)
             shown = scene.evaluated_positions(self.mesh)

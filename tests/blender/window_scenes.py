@@ -40,6 +40,49 @@ def two_dancers(folder):
     bpy.context.scene.frame_end = LAST
 
 
+def live_dancer(folder):
+    """In Pose Mode, her head selected; hair moves while she is posed. Counts evaluations and draws."""
+    armature = _armature(_dancer(folder))
+    settings = armature.mmdskin
+    settings.source, settings.physics, settings.physics_live = "IK", True, True
+    bpy.ops.mmdskin.import_motion(filepath=str(dance.write_dance(folder)), mode="ORIGINAL")
+    settings.physics = settings.physics_live = True
+    bpy.context.scene.frame_end = 120
+    bpy.context.preferences.system.viewport_aa = "OFF"
+    bpy.ops.object.select_all(action="DESELECT")
+    armature.select_set(True)
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="POSE")
+    select_bone("頭")
+    bpy.app.handlers.load_post.append(_count)
+
+
+def select_bone(name):
+    for bone in bpy.context.object.data.bones:
+        bone.select = bone.name == name
+    bpy.context.object.data.bones.active = bpy.context.object.data.bones[name]
+    return name
+
+
+counted = {"evaluated": 0, "drawn": 0}
+_handles = []
+
+
+@bpy.app.handlers.persistent
+def _count(*_):
+    """Evaluations of the scene and draws of the 3D view, from the opened file on."""
+
+    @bpy.app.handlers.persistent
+    def evaluated(*_):
+        counted["evaluated"] += 1
+
+    def drawn():
+        counted["drawn"] += 1
+
+    bpy.app.handlers.depsgraph_update_post.append(evaluated)
+    _handles.append(bpy.types.SpaceView3D.draw_handler_add(drawn, (), "WINDOW", "POST_PIXEL"))
+
+
 def stage(folder):
     """Nothing, with a dancer who can be linked beside it: library.blend, collection "cast"."""
     root = _dancer(folder)

@@ -26,7 +26,7 @@ MESH = "[o for o in bpy.data.objects if o.type == 'MESH' and o.vertex_groups][0]
 SETTINGS = f"{ARMATURE}.mmdskin"
 
 
-def session(start):
+def session(start, size=SIZE):
     """Runs a test in a window of each version, which shows at first a scene of window_scenes.py."""
 
     def decorated(test):
@@ -36,7 +36,7 @@ def session(start):
             if reason := window_display.missing(version):
                 pytest.skip(reason)
             pictures = BUILD / f"window-{version}-{test.__name__.removeprefix('test_')}"
-            options = {"start": start, "version": version, "addon": addon_zip, "size": SIZE}
+            options = {"start": start, "version": version, "addon": addon_zip, "size": size}
             with window.Window(tmp_path, pictures, **options) as blender:
                 test(blender, tmp_path)
             log = (pictures / "window.log").read_text("utf-8", "replace")

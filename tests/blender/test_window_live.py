@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Live physics by mouse: make check-window."""
+
+import time
+
+import numpy as np
+import window
+from PIL import Image
+from test_blender import addon_zip  # noqa: F401
+from window_session import ARMATURE, SETTINGS, session
+
+POSE = f"[b.matrix_basis[i][j] for b in {ARMATURE}.pose.bones for i in range(3) for j in range(4)]"
+COUNTED = "dict(__import__('window_scenes').counted)"
+SIZE = (640, 480)  # the processor draws
+
+
+@session("live_dancer", SIZE)
+def test_hair_swings_while_a_bone_is_dragged(blender, folder):
+    blender.key("KP_1", "Home")
+    rest(blender)
+    for key, bone in (("r", "頭"), ("g", "センター")):
+        blender.ask(f"__import__('window_scenes').select_bone({bone!r})")
+        before = blender.ask(POSE)
+        rates = {}
+        for live in (False, True):
+            blender.ask(f"setattr({SETTINGS}, 'physics_live', {live})")
+            rest(blender)
+            rates[live], held = drag(blender, key)
+            first = view(blender, f"{key}-{live}")
+            time.sleep(0.5)
+            second = view(blender, f"{key}-{live}-later")
+            changed = int((np.abs(first - second).max(axis=2) > 8).sum())
+            assert bool(changed > 50) is live, changed
+            assert not live or held["evaluated"] >= 8 / window.busy(), held
+            blender.key("Escape")
+            blender.wait(lambda before=before: blender.ask(POSE) == before, "the pose is restored")
+        print(rates, held)
+        assert rates[True] >= 0.75 * rates[False], rates
+
+
+@session("live_dancer", SIZE)
+def test_at_rest_nothing_is_evaluated_or_drawn(blender, folder):
+    rest(blender)
+    blender.key("r")
+    x, y, width, height = blender.region("VIEW_3D", "WINDOW")
+    blender.click_at(x + width // 2 + 40, y + height // 2 + 20)
+    time.sleep(5)
+    before = blender.ask(COUNTED)
+    time.sleep(3)
+    assert blender.ask(COUNTED) == before
+
+
+def rest(blender):
+    blender.wait_for("not __import__('mmdskin_addon').physics.live.is_running()")
+
+
+def drag(blender, key):
+    """Draws a second while the mouse moves, and what was counted while it was held for two seconds."""
+    x, y, width, height = blender.region("VIEW_3D", "WINDOW")
+    blender.move(x + width // 2, y + height // 2)
+    blender.press(key)
+    counts, start = blender.ask(COUNTED), time.monotonic()
+    for step in range(40):
+        blender.move(x + width // 2 + 3 * step, y + height // 2 - step)
+        time.sleep(0.05)
+    moved, seconds = blender.ask(COUNTED), time.monotonic() - start
+    time.sleep(2)
+    held = blender.ask(COUNTED)
+    return (moved["drawn"] - counts["drawn"]) / seconds, {
+        name: held[name] - moved[name] for name in held
+    }
+
+
+def view(blender, name):
+    """(H, W, 3) of the 3D view."""
+    x, y, width, height = blender.region("VIEW_3D", "WINDOW")
+    picture = np.asarray(Image.open(blender.picture(name)).convert("RGB"), int)
+    return picture[y + 60 : y + height - 30, x + 60 : x + width - 60]
