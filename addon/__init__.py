@@ -35,11 +35,12 @@ from . import (  # noqa: E402
     preview,
     rename,
     restore,
+    retarget,
 )
 from .blender import cache_files, native, translations  # noqa: E402
 from .operators import importing, modal_job  # noqa: E402
 from .scene import model_file, path_remapping  # noqa: E402
-from .ui import menus, model_properties, panels, preferences, report, shown_model  # noqa: E402
+from .ui import menus, model_properties, panels, preferences, report, retarget_panel, shown_model  # noqa: E402
 
 _parts = (
     translations,
@@ -53,6 +54,7 @@ _parts = (
     import_model,
     import_motion,
     export_motion,
+    retarget,
     importing,
     report,
     preferences,
@@ -65,6 +67,7 @@ _parts = (
     attach,
     shown_model,
     panels,
+    retarget_panel,
     menus,
 )
 

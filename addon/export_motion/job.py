@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """An export as a job: read the scene frame by frame, find keys, and write files only at the end."""
 
-import ctypes
-import threading
-from collections.abc import Callable, Generator, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from collections.abc import Generator, Sequence
+from typing import Protocol
 
 import bpy
 
@@ -14,9 +12,6 @@ from ..operators import modal_job
 from . import files
 from .report import Result
 from .timing import Timing
-
-_Found = TypeVar("_Found")
-_WAIT = 0.02  # seconds for which a step waits for the native module
 
 
 class Export(Protocol):
@@ -61,7 +56,7 @@ class Job(modal_job.Job):
             yield from self._read(reading)
         for export in self._exports:
             text = tr("MMD Skin: finding keys   Esc: cancel")
-            yield from _meanwhile(export.fit, self.results.append, text)
+            self.results.append((yield from modal_job.meanwhile(export.fit, text)))
         files.write([(result.path, self._saved(result)) for result in self.results])
 
     def _saved(self, result: Result) -> bytes:
@@ -78,42 +73,3 @@ class Job(modal_job.Job):
                     export.read(depsgraph)
                 yield modal_job.frames_done(done, self.frames)
         self._scene_frames = None
-
-
-class _Outcome(NamedTuple):
-    value: Any = None
-    error: BaseException | None = None
-
-
-def _meanwhile(
-    call: Callable[[], _Found], take: Callable[[_Found], None], text: str
-) -> Generator[modal_job.Progress, None, None]:
-    """Call on another thread, so that the window keeps drawing; pass the result to `take`.
-
-    Blender's own timers and jobs cannot wait for the module without blocking the window. The thread
-    ends before this does, also if it is closed early: it gets an exception, which ends a fit at once.
-    """
-    outcomes: list[_Outcome] = []
-
-    def run() -> None:
-        try:
-            outcomes.append(_Outcome(call()))
-        except BaseException as error:
-            outcomes.append(_Outcome(error=error))
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        while thread.is_alive():
-            thread.join(_WAIT)
-            yield modal_job.Progress(1.0, text)
-    finally:
-        while thread.is_alive():
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                ctypes.c_ulong(thread.ident or 0), ctypes.py_object(KeyboardInterrupt)
-            )
-            thread.join(_WAIT)
-    (outcome,) = outcomes
-    if outcome.error is not None:
-        raise outcome.error
-    take(outcome.value)

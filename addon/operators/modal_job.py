@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A long job of an operator, with progress in the window; Esc cancels it."""
 
+import ctypes
+import threading
 import time
-from collections.abc import Generator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Generator
+from typing import Any, NamedTuple, TypeVar
 
 import bpy
 from bpy.app.handlers import persistent
@@ -15,6 +17,8 @@ from ..blender.user_error import UserError, cancelled
 _TICK = 0.02  # seconds between timer events
 _WORK = 0.1  # minimum seconds of work for each: after it, the window is drawn
 _STEPS = 1000  # of the progress indicator
+_WAIT = 0.02  # seconds for which a step waits for the native module
+_Found = TypeVar("_Found")
 
 
 class Progress(NamedTuple):
@@ -52,6 +56,43 @@ class Job:
 
     def close(self) -> None:
         self._steps.close()
+
+
+class _Outcome(NamedTuple):
+    value: Any = None
+    error: BaseException | None = None
+
+
+def meanwhile(call: Callable[[], _Found], text: str) -> Generator[Progress, None, _Found]:
+    """The result of a call on another thread, so that the window keeps drawing.
+
+    Blender's own timers and jobs cannot wait for the module without blocking the window. The thread
+    ends before this does, also if it is closed early: it gets an exception, which ends a fit at once.
+    """
+    outcomes: list[_Outcome] = []
+
+    def run() -> None:
+        try:
+            outcomes.append(_Outcome(call()))
+        except BaseException as error:
+            outcomes.append(_Outcome(error=error))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(_WAIT)
+            yield Progress(1.0, text)
+    finally:
+        while thread.is_alive():
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(thread.ident or 0), ctypes.py_object(KeyboardInterrupt)
+            )
+            thread.join(_WAIT)
+    (outcome,) = outcomes
+    if outcome.error is not None:
+        raise outcome.error
+    return outcome.value
 
 
 _running: dict[Job, Any] = {}  # job in a window: its timer

@@ -4,7 +4,14 @@
 from typing import Any
 
 import bpy
-from bpy.props import BoolProperty, FloatProperty, PointerProperty, StringProperty
+from bpy.props import (
+    BoolProperty,
+    CollectionProperty,
+    FloatProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
 
 from ..blender import input_files, registration
 from ..mmd_look import switch as look
@@ -18,6 +25,7 @@ from ..operators.properties import (
     physics_properties,
 )
 from ..preview import motion_sliders, switch, tick
+from ..retarget import bone_map
 from ..scene import path_remapping, saved_state
 
 
@@ -92,6 +100,10 @@ def _normals_changed(settings: Any, context: bpy.types.Context) -> None:
     settings.id_data.update_tag()
 
 
+def _map_changed(slot: Any, context: bpy.types.Context) -> None:
+    bone_map.check(slot.id_data)
+
+
 _SETTING: dict[str, Any] = {"options": set(), "override": {"LIBRARY_OVERRIDABLE"}}
 _Deformation = declaring(
     "_Deformation", deformation_properties(update=_deformation_changed, **_SETTING)
@@ -108,6 +120,18 @@ _Motion = declaring(
 _Physics = declaring("_Physics", physics_properties(update=_group_changed, **_SETTING))
 _More = declaring("_More", more_physics_properties(update=_group_changed, **_SETTING))
 _Bake = declaring("_Bake", bake_properties(**_SETTING))
+
+
+class MMDSKIN_PG_slot(bpy.types.PropertyGroup):
+    """A part of a human, by its name in VRM, and the bone that is it."""
+
+    bone: StringProperty(
+        name="Bone",
+        description="Bone of the armature that is this part of the body; empty for none",
+        options=set(),
+        update=_map_changed,
+    )
+    doubt: StringProperty(options={"HIDDEN"})  # why the bone is doubtful, "" if it is not
 
 
 class MMDSKIN_PG_model(
@@ -145,6 +169,9 @@ class MMDSKIN_PG_model(
         update=_cache_changed,
         **_SETTING,
     )
+    # Empty: found automatically.
+    bone_map: CollectionProperty(type=MMDSKIN_PG_slot, options={"HIDDEN"})
+    bone_map_active: IntProperty(options={"HIDDEN"})
     preview: BoolProperty(
         name="MMD Skinning",
         description="Show MMD's deformation in the viewport and in renders",
@@ -175,7 +202,7 @@ class MMDSKIN_PG_model(
     )
 
 
-_register, _unregister = registration.functions(MMDSKIN_PG_model)
+_register, _unregister = registration.functions(MMDSKIN_PG_slot, MMDSKIN_PG_model)
 
 
 def register() -> None:

@@ -75,14 +75,14 @@ def _shown(context: bpy.types.Context, is_first: bool = False) -> _Shown:
     return _last
 
 
-class _Panel:
+class Panel:
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = "MMD"
     bl_translation_context = translations.CONTEXT
 
 
-class MMDSKIN_PT_skin(_Panel, bpy.types.Panel):
+class MMDSKIN_PT_skin(Panel, bpy.types.Panel):
     bl_idname = "MMDSKIN_PT_skin"
     bl_label = "MMD Skin"
 
@@ -95,7 +95,7 @@ class MMDSKIN_PT_skin(_Panel, bpy.types.Panel):
             _without_model(layout, context, found.error)
             return
         layout.label(text=model.name, icon="ARMATURE_DATA", translate=False)
-        _wrapped(layout, status.of_model(model), context.region.width)
+        wrapped(layout, status.of_model(model), context.region.width)
         if is_linked(model):
             layout.operator(MMDSKIN_OT_make_override.bl_idname, icon="LIBRARY_DATA_OVERRIDE")
         row = layout.row()
@@ -104,7 +104,7 @@ class MMDSKIN_PT_skin(_Panel, bpy.types.Panel):
         _button(row, MMDSKIN_OT_preview, model, "HIDE_OFF", depress=live)
         trouble = switch.trouble_of(model)
         if trouble:
-            _wrapped(layout, trouble, context.region.width, alert=True)
+            wrapped(layout, trouble, context.region.width, alert=True)
             if single_user.shared(model):
                 layout.operator(single_user.MMDSKIN_OT_own_meshes.bl_idname, icon="DUPLICATE")
         _deformation(layout, model.armature.mmdskin, context.region.width)
@@ -117,10 +117,10 @@ def _without_model(
     """Offer Import; an override of an instance; Clear or off for a mesh whose armature was removed."""
     instanced = scene_model.instanced(context.active_object)
     for model in instanced:
-        _wrapped(layout, f"{model.name}: {status.of_model(model)}", context.region.width)
+        wrapped(layout, f"{model.name}: {status.of_model(model)}", context.region.width)
         trouble = switch.trouble_of(model)
         if trouble:
-            _wrapped(layout, trouble, context.region.width, alert=True)
+            wrapped(layout, trouble, context.region.width, alert=True)
     if any(is_linked(model) for model in instanced):
         layout.operator(MMDSKIN_OT_make_override.bl_idname, icon="LIBRARY_DATA_OVERRIDE")
     if instanced:
@@ -130,7 +130,7 @@ def _without_model(
         row = layout.row()
         row.scale_y = 1.3
         row.operator("mmdskin.import_model", icon="IMPORT")
-    _wrapped(layout, str(error), context.region.width)
+    wrapped(layout, str(error), context.region.width)
     if context.active_object is not None and display_armature.constraints_of(context.active_object):
         layout.operator(MMDSKIN_OT_detach.bl_idname, icon="X")
     for obj in (obj for model in without_armature for obj in model.meshes):
@@ -141,7 +141,7 @@ def _without_model(
             layout.operator(operators.MMDSKIN_OT_clear_bake.bl_idname, icon="LOOP_BACK")
 
 
-class _Below(_Panel):
+class _Below(Panel):
     """A child panel that needs a model."""
 
     bl_parent_id = MMDSKIN_PT_skin.bl_idname
@@ -169,10 +169,10 @@ class MMDSKIN_PT_look(_Below, bpy.types.Panel):
             context.region.width,
         )
         if settings.self_shadow and context.scene.render.engine == "CYCLES":
-            _wrapped(layout, tr("Cycles shows no self-shadow: use EEVEE"), context.region.width)
+            wrapped(layout, tr("Cycles shows no self-shadow: use EEVEE"), context.region.width)
         if color_management.changes_colors(context.scene):
             text = tr("The scene's color management changes MMD's colors")
-            _wrapped(layout, text, context.region.width)
+            wrapped(layout, text, context.region.width)
             layout.operator(MMDSKIN_OT_standard_colors.bl_idname, icon="COLOR")
 
 
@@ -219,7 +219,7 @@ def _warn_of_size(
 def _offer_mesh_cache(
     layout: bpy.types.UILayout, reason: str, context: bpy.types.Context, alert: bool = True
 ) -> None:
-    _wrapped(layout, reason, context.region.width, alert)
+    wrapped(layout, reason, context.region.width, alert)
     layout.operator(operators.MMDSKIN_OT_use_mesh_cache.bl_idname)
 
 
@@ -258,7 +258,7 @@ class MMDSKIN_PT_morphs(_Below, bpy.types.Panel):
         column.operator(MMDSKIN_OT_mirror_pose.bl_idname, icon="MOD_MIRROR")
 
 
-class _Sliders(_Panel):
+class _Sliders(Panel):
     """The sliders of one of MMD's morph panels."""
 
     bl_parent_id = MMDSKIN_PT_morphs.bl_idname
@@ -290,7 +290,7 @@ class MMDSKIN_PT_others(_Sliders, bpy.types.Panel):
     bl_idname, bl_label, panel = "MMDSKIN_PT_others", "Other", "OTHER"
 
 
-class MMDSKIN_PT_files(_Panel, bpy.types.Panel):
+class MMDSKIN_PT_files(Panel, bpy.types.Panel):
     bl_idname = "MMDSKIN_PT_files"
     bl_label = "Files"
     bl_parent_id = MMDSKIN_PT_skin.bl_idname
@@ -328,7 +328,7 @@ class MMDSKIN_PT_details(_Below, bpy.types.Panel):
                 "{count} vertices have more than four bones: only the four strongest are used",
                 count=limited,
             )
-            _wrapped(layout, text, context.region.width)
+            wrapped(layout, text, context.region.width)
         cost = tick.cost_of(model)
         if cost is not None:
             text = label("Last evaluation: {ms:.2f} ms", ms=cost)
@@ -375,7 +375,7 @@ def _deformation(layout: bpy.types.UILayout, settings: bpy.types.PropertyGroup, 
     normals = properties.shown_of_normals()
     _settings(layout, settings, properties.shown_of_deformation(settings) + normals, width)
     if settings.use_mmd_normals and not normals:  # in a file from a newer Blender
-        _wrapped(layout, tr("MMD Normals require Blender 4.5 or later"), width)
+        wrapped(layout, tr("MMD Normals require Blender 4.5 or later"), width)
 
 
 def _pose_source(
@@ -389,20 +389,20 @@ def _pose_source(
         _more_physics(layout, settings, width)
         others = ", ".join(_simulated_with(armature, scene))
         if others:
-            _wrapped(layout, tr("Simulated together with {names}", names=others), width)
+            wrapped(layout, tr("Simulated together with {names}", names=others), width)
             layout.operator(MMDSKIN_OT_simulate_alone.bl_idname, icon="UNLINKED")
         _button(layout, MMDSKIN_OT_simulate, model, "PHYSICS")
         trouble = MMDSKIN_OT_simulate.unavailable(model)
         if not trouble and any(switch.is_live(obj) for obj in model.meshes):
             trouble = cache.state_of(armature).problem_text
         if trouble:
-            _wrapped(layout, trouble, width)
+            wrapped(layout, trouble, width)
     if settings.source == ik_source.SOURCE and ik_source.has_muted_ik(armature):
         text = tr(
             "IK is muted because this motion has Solved Keys: to move the feet, import it as"
             " Original Keys"
         )
-        _wrapped(layout, text, width)
+        wrapped(layout, text, width)
 
 
 def _simulated_with(armature: bpy.types.Object, scene: bpy.types.Scene) -> list[str]:
@@ -454,7 +454,7 @@ def _summary(obj: bpy.types.Object, armature: bpy.types.Object) -> _Summary:
     return known[1]
 
 
-def _wrapped(layout: bpy.types.UILayout, text: str, width: float, alert: bool = False) -> None:
+def wrapped(layout: bpy.types.UILayout, text: str, width: float, alert: bool = False) -> None:
     column = layout.column(align=True)
     column.alert = alert
     room = width / (8 * bpy.context.preferences.system.ui_scale)

@@ -67,7 +67,7 @@ def redraw_as_it_is(obj):
     )
     panels = sys.modules["addon_package"].ui.panels
     # Without a window letters have no breadth.
-    whole = mock.patch.object(panels, "_wrapped", lambda layout, text, *_, **__: layout.label(text))
+    whole = mock.patch.object(panels, "wrapped", lambda layout, text, *_, **__: layout.label(text))
     with whole:
         for name in ("MMDSKIN_PT_skin", *CHILDREN):
             kind = getattr(bpy.types, name)

@@ -25,6 +25,7 @@ FEATURES = {
     "bake": {"physics", "preview"},
     "export": {"bake", "preview"},
     "export_motion": {"import_motion", "physics"},
+    "retarget": {"export_motion", "import_motion"},
 }
 KNOWS = {layer: set(LAYERS[:number]) for number, layer in enumerate(LAYERS)}
 KNOWS |= {feature: {*LAYERS, *others} for feature, others in FEATURES.items()}

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which bone of an armature is which part of a human: kept in `armature.mmdskin.bone_map`."""
+
+import importlib
+import re
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from ..blender import native, reader_texts, registration
+from ..blender.user_error import UserError, cancelled
+from ..scene import sides, skeletons
+
+if TYPE_CHECKING:
+    import mmdskin
+
+_RIGHT = {"left": "right", "Left": "Right", "LEFT": "RIGHT"}
+
+
+class _MapOperator:
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return context.active_object is not None and context.active_object.type == "ARMATURE"
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        try:
+            self._change(context.active_object)
+        except UserError as error:
+            return cancelled(self, error)
+        return {"FINISHED"}
+
+
+class MMDSKIN_OT_map_bones(_MapOperator, bpy.types.Operator):
+    """Find which bone of the armature is which part of a human, by names and by structure"""
+
+    bl_idname = "mmdskin.map_bones"
+    bl_label = "Automatic"
+
+    def _change(self, armature: bpy.types.Object) -> None:
+        armature.mmdskin.bone_map.clear()
+        found = _skeleton(armature)
+        for slot in slots():
+            item = armature.mmdskin.bone_map.add()
+            item.name = slot
+            number = found.human.get(slot, -1)
+            item["bone"] = found.names[number] if number >= 0 else ""
+        check(armature)
+
+
+class MMDSKIN_OT_mirror_bone_map(_MapOperator, bpy.types.Operator):
+    """Map the bones of the right side as those of the left"""
+
+    bl_idname = "mmdskin.mirror_bone_map"
+    bl_label = "Mirror"
+
+    def _change(self, armature: bpy.types.Object) -> None:
+        items = armature.mmdskin.bone_map
+        if not len(items):
+            raise UserError("The armature has no map yet: use Automatic first")
+        others = sides.pairs(armature.data.bones.keys())
+        for item in items:
+            if item.name.startswith("left"):
+                other = items.get("right" + item.name.removeprefix("left"))
+                if other is not None:
+                    other["bone"] = others.get(item.bone, "") or _right(item.bone, armature)
+        check(armature)
+
+
+def check(armature: bpy.types.Object) -> None:
+    """Note which slots are doubtful, and why."""
+    try:
+        doubts = _skeleton(armature).doubts
+    except UserError as error:
+        doubts = {"hips": str(error)}
+    for item in armature.mmdskin.bone_map:
+        item["doubt"] = doubts.get(item.name, "")
+
+
+def doubts(armature: bpy.types.Object) -> list[tuple[str, str]]:
+    """(slot, reason) of the doubtful ones of a map."""
+    return [(item.name, item.doubt) for item in armature.mmdskin.bone_map if item.doubt]
+
+
+def slots() -> tuple[str, ...]:
+    native.load()
+    return importlib.import_module("mmdskin.retargeting.slots").SLOTS
+
+
+def title(slot: str) -> str:
+    """The name of a slot as words, as other programs show them: Left Upper Arm."""
+    return "".join(f" {one}" if one.isupper() else one for one in slot).title()
+
+
+def _right(name: str, armature: bpy.types.Object) -> str:
+    """The bone whose name has "right" where another has "left" inside, "" for none."""
+    turned = re.sub("left", lambda found: _RIGHT.get(found[0], "right"), name, flags=re.IGNORECASE)
+    return turned if turned != name and turned in armature.data.bones else ""
+
+
+def _skeleton(armature: bpy.types.Object) -> "mmdskin.Skeleton":
+    try:
+        return skeletons.skeleton(armature, skeletons.world(armature))
+    except ValueError as error:
+        raise UserError(
+            "'{name}' cannot be mapped: {reason}",
+            name=armature.name,
+            reason=reader_texts.sentence(error),
+        ) from error
+
+
+register, unregister = registration.functions(MMDSKIN_OT_map_bones, MMDSKIN_OT_mirror_bone_map)

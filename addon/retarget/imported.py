@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Import a motion that was made here, as Import Motion imports files."""
+
+import os
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import bpy
+
+from ..blender.user_error import UserError
+from ..import_motion import original_keys, record, solved_keys
+from ..import_motion.motion_import import PHYSICS, MotionImport
+from ..operators.editing import editing
+from ..pose import motion_source
+from ..scene import scene_model
+from . import model_poses
+
+if TYPE_CHECKING:
+    import mmdskin
+
+
+def key(
+    operator: bpy.types.Operator,
+    context: bpy.types.Context,
+    model: scene_model.SceneModel,
+    motion: "mmdskin.Motion",
+    name: str,
+    start: float,
+    mode: str = record.ORIGINAL,
+) -> None:
+    """Replace the motion of a model; the action keeps the bytes of the file, for exports."""
+    scene, armature = context.scene, model.armature
+    path = os.path.join(bpy.app.tempdir, f"{bpy.path.clean_name(name)}.vmd")
+    try:
+        motion.save(path)
+    except (OSError, ValueError) as error:
+        raise UserError(
+            "'{file}' cannot be written: {reason}", file=os.path.basename(path), reason=error
+        ) from error
+    fps = model_poses.fps_of(scene)
+
+    def opened(model: scene_model.SceneModel) -> motion_source.Motion:
+        scene_model.check_editable(armature)
+        return motion_source.load(armature, motion_source.Settings("", path, start, True, fps))
+
+    options = SimpleNamespace(
+        **dict.fromkeys(PHYSICS), mode=mode, step=1, extend_range=True, report=operator.report
+    )
+    with editing([model], opened) as edit:
+        edit.save(record.changed_objects([model]), bpy.data.scenes)
+        record.forget_old_range()
+        write = original_keys.write if mode == record.ORIGINAL else solved_keys.write
+        for one, source in edit.checked:
+            write(MotionImport(options, one, scene, edit, replace=True), source)
+
+
+def tell(operator: bpy.types.Operator, report: "mmdskin.FitReport") -> None:
+    for name, note in report.notes:
+        operator.report({"INFO"}, f"{name}: {note}" if name else note)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The panel Retargeting: the map of an armature's bones, and the operators that use it."""
+
+from typing import Any
+
+import bpy
+
+from ..blender import registration
+from ..blender.translations import label, tr
+from ..retarget import bone_map
+from . import panels
+
+
+class MMDSKIN_UL_bone_map(bpy.types.UIList):
+    def draw_item(  # type: ignore[override]
+        self,
+        context: bpy.types.Context,
+        layout: bpy.types.UILayout,
+        data: Any,
+        item: Any,
+        icon: int,
+        active_data: Any,
+        active_property: str,
+    ) -> None:
+        row = layout.split(factor=0.45)
+        row.alert = bool(item.doubt)
+        row.label(text=bone_map.title(item.name), translate=False)
+        row.prop_search(item, "bone", data.id_data.data, "bones", text="")
+
+
+class MMDSKIN_PT_retarget(panels.Panel, bpy.types.Panel):
+    bl_idname = "MMDSKIN_PT_retarget"
+    bl_label = "Retargeting"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return context.active_object is not None
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, obj = self.layout, context.active_object
+        column = layout.column(align=True)
+        column.operator("mmdskin.retarget_to_armature", icon="EXPORT")
+        column.operator("mmdskin.motion_from_armature", icon="IMPORT")
+        column.operator("mmdskin.fit_motion", icon="ANIM")
+        if obj.type != "ARMATURE":
+            return
+        layout.label(
+            text=label("Bones of '{name}'", name=obj.name), icon="ARMATURE_DATA", translate=False
+        )
+        row = layout.row(align=True)
+        row.operator("mmdskin.map_bones", icon="FILE_REFRESH")
+        row.operator("mmdskin.mirror_bone_map", icon="MOD_MIRROR")
+        settings = obj.mmdskin
+        if not len(settings.bone_map):
+            text = tr("Bones are found automatically: use Automatic to see and change them")
+            panels.wrapped(layout, text, context.region.width)
+            return
+        layout.template_list(
+            "MMDSKIN_UL_bone_map", "", settings, "bone_map", settings, "bone_map_active", rows=8
+        )
+        for slot, reason in bone_map.doubts(obj):
+            text = f"{bone_map.title(slot)}: {reason}"
+            panels.wrapped(layout, text, context.region.width, alert=True)
+
+
+register, unregister = registration.functions(MMDSKIN_UL_bone_map, MMDSKIN_PT_retarget)
