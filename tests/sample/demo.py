@@ -16,7 +16,7 @@ from pathlib import Path
 import mmdskin
 import numpy as np
 from judges import twin
-from sample import coordinates_page, front_page, methods_page, picture
+from sample import coordinates_page, front_page, methods_page, picture, retargeting_page
 from sample import model as sample
 from sample import motion as sample_motion
 from sample import shapes as sample_shapes
@@ -182,6 +182,7 @@ def main():
     dancer = character.write_character(DEMO), dance.write_dance(DEMO)
     contact_sheet(*dancer)
     coordinates_page.draw(dancer[0]).save(DEMO / "coordinates.png")
+    retargeting_page.draw(*dancer).save(DEMO / "retargeting.png")
     for complaint in (look(*dancer), blender(path)):
         if complaint:
             print(complaint)
