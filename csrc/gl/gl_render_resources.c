@@ -72,14 +72,6 @@ static void make_buffer_texture(GLuint *texture, GLenum unit, GLenum format, GLu
     glTexBuffer(GL_TEXTURE_BUFFER, format, buffer);
 }
 
-/* Of a small image; 0 without memory. */
-static GLuint find_texture(const mmd_gl_render_resources *resources,
-                           const mmd_render_texture *image, mmd_error *err)
-{
-    return mmd_gl_texture_cache_get(resources->context, resources->job->look, image,
-                                    mmd_gl_texture_cache_digest(image), err);
-}
-
 static bool find_shared_toons(mmd_gl_render_resources *resources, mmd_error *err)
 {
     const mmd_render_job *job = resources->job;
@@ -88,8 +80,9 @@ static bool find_shared_toons(mmd_gl_render_resources *resources, mmd_error *err
         if (toon < 0 || resources->toons[toon])
             continue;
         size_t rows = job->effects.toon_rows;
-        const mmd_render_texture image = {1, rows, job->effects.toons + 4 * rows * (size_t)toon};
-        resources->toons[toon] = find_texture(resources, &image, err);
+        mmd_render_texture image = {1, rows, job->effects.toons + 4 * rows * (size_t)toon, {0}};
+        resources->toons[toon] =
+            mmd_gl_texture_cache_get(resources->context, job->look, &image, err);
         if (!resources->toons[toon])
             return false;
     }
@@ -106,17 +99,12 @@ static bool check_texture(const mmd_render_texture *image, mmd_error *err)
                     image->height, (int)max, (int)max);
 }
 
-typedef struct digests {
-    const mmd_render_texture *textures;
-    mmd_gl_texture_digest *found;
-} digests;
-
 static bool find_digests(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
 {
     (void)worker, (void)err;
-    const digests *task = arg;
+    mmd_render_texture *textures = arg;
     for (size_t i = first; i < first + count; i++)
-        task->found[i] = mmd_gl_texture_cache_digest(&task->textures[i]);
+        mmd_gl_texture_cache_digest(&textures[i]);
     return true;
 }
 
@@ -124,9 +112,6 @@ static bool find_digests(void *arg, size_t worker, size_t first, size_t count, m
 static bool find_images(mmd_gl_render_resources *resources, mmd_error *err)
 {
     const mmd_render_job *job = resources->job;
-    digests task = {job->textures, malloc((job->texture_count + 1) * sizeof *task.found)};
-    if (!task.found)
-        return mmd_fail_memory(err);
     size_t bytes = 0;
     bool found = true;
     for (size_t i = 0; found && i < job->texture_count; i++) {
@@ -134,13 +119,12 @@ static bool find_images(mmd_gl_render_resources *resources, mmd_error *err)
         bytes += 4 * job->textures[i].width * job->textures[i].height;
     }
     found = found && mmd_gl_threads_run(resources->threads, job->texture_count, bytes, find_digests,
-                                        &task, err);
+                                        job->textures, err);
     for (size_t i = 0; found && i < job->texture_count; i++) {
-        resources->textures[i] = mmd_gl_texture_cache_get(resources->context, job->look,
-                                                          &job->textures[i], task.found[i], err);
+        resources->textures[i] =
+            mmd_gl_texture_cache_get(resources->context, job->look, &job->textures[i], err);
         found = resources->textures[i] != 0;
     }
-    free(task.found);
     return found;
 }
 
@@ -154,7 +138,8 @@ static bool find_textures(mmd_gl_render_resources *resources, mmd_error *err)
     if (!mmd_gl_texture_cache_begin(resources->context, err))
         return false;
     glActiveTexture(GL_TEXTURE0 + MMD_GL_TEXTURE_UNIT);
-    resources->white_texture = find_texture(resources, &(mmd_render_texture){1, 1, white}, err);
+    mmd_render_texture image = {1, 1, white, {0}};
+    resources->white_texture = mmd_gl_texture_cache_get(resources->context, job->look, &image, err);
     return resources->white_texture && find_images(resources, err) &&
            find_shared_toons(resources, err) && mmd_gl_check("textures", err);
 }

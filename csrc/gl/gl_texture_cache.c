@@ -15,7 +15,7 @@ enum {
 
 typedef struct entry {
     struct entry *next;
-    mmd_gl_texture_digest digest;
+    uint64_t digest[2];
     size_t width, height;
     mmd_look look;
     GLuint name;
@@ -39,8 +39,11 @@ static uint64_t mix(uint64_t lane, uint64_t word)
     return lane ^ lane >> 29;
 }
 
-mmd_gl_texture_digest mmd_gl_texture_cache_digest(const mmd_render_texture *texture)
+void mmd_gl_texture_cache_digest(mmd_render_texture *texture)
 {
+    uint64_t *digest = texture->digest;
+    if (digest[0] | digest[1])
+        return;
     const uint8_t *bytes = texture->pixels;
     size_t size = 4 * texture->width * texture->height;
     enum { LANES = 8, STEP = LANES * sizeof(uint64_t) };
@@ -53,13 +56,12 @@ mmd_gl_texture_digest mmd_gl_texture_cache_digest(const mmd_render_texture *text
     memset(words, 0, sizeof words);
     if (size)
         memcpy(words, bytes, size);
-    mmd_gl_texture_digest out = {{0, 1}};
+    digest[1] = 1;
     for (int i = 0; i < LANES; i++) {
         lanes[i] = mix(lanes[i], words[i]);
-        out.halves[0] = mix(out.halves[0], lanes[i]);
-        out.halves[1] = mix(out.halves[1], lanes[LANES - 1 - i]);
+        digest[0] = mix(digest[0], lanes[i]);
+        digest[1] = mix(digest[1], lanes[LANES - 1 - i]);
     }
-    return out;
 }
 
 static size_t bytes_of(const entry *texture)
@@ -81,9 +83,8 @@ bool mmd_gl_texture_cache_begin(mmd_gl_context *context, mmd_error *err)
 static entry *find(const struct mmd_gl_texture_cache *cache, const entry *wanted)
 {
     for (entry *at = cache->entries; at; at = at->next)
-        if (at->digest.halves[0] == wanted->digest.halves[0] &&
-            at->digest.halves[1] == wanted->digest.halves[1] && at->width == wanted->width &&
-            at->height == wanted->height && at->look == wanted->look)
+        if (at->digest[0] == wanted->digest[0] && at->digest[1] == wanted->digest[1] &&
+            at->width == wanted->width && at->height == wanted->height && at->look == wanted->look)
             return at;
     return NULL;
 }
@@ -101,13 +102,15 @@ static GLuint make_texture(mmd_look look, const mmd_render_texture *from)
     return name;
 }
 
-GLuint mmd_gl_texture_cache_get(mmd_gl_context *context, mmd_look look,
-                                const mmd_render_texture *texture, mmd_gl_texture_digest digest,
+GLuint mmd_gl_texture_cache_get(mmd_gl_context *context, mmd_look look, mmd_render_texture *texture,
                                 mmd_error *err)
 {
     struct mmd_gl_texture_cache *cache = context->textures;
-    const entry wanted = {
-        .digest = digest, .width = texture->width, .height = texture->height, .look = look};
+    mmd_gl_texture_cache_digest(texture);
+    const entry wanted = {.digest = {texture->digest[0], texture->digest[1]},
+                          .width = texture->width,
+                          .height = texture->height,
+                          .look = look};
     entry *known = find(cache, &wanted);
     if (!known) {
         known = cache->unused;

@@ -12,17 +12,12 @@
    memory. */
 bool mmd_gl_texture_cache_begin(mmd_gl_context *context, mmd_error *err);
 
-/* What texture is found by: 128 bits of its pixels. */
-typedef struct mmd_gl_texture_digest {
-    uint64_t halves[2];
-} mmd_gl_texture_digest;
+/* Computes the digest of a texture, unless it has one. */
+void mmd_gl_texture_cache_digest(mmd_render_texture *texture);
 
-mmd_gl_texture_digest mmd_gl_texture_cache_digest(const mmd_render_texture *texture);
-
-/* A texture with these pixels, of which this is the digest, as linear colors or, for the look of
-   MMD, as numbers. May bind another one to the active unit. 0 without memory. */
-GLuint mmd_gl_texture_cache_get(mmd_gl_context *context, mmd_look look,
-                                const mmd_render_texture *texture, mmd_gl_texture_digest digest,
+/* A texture with these pixels, as linear colors or, for the look of MMD, as numbers. May bind
+   another one to the active unit. 0 without memory. */
+GLuint mmd_gl_texture_cache_get(mmd_gl_context *context, mmd_look look, mmd_render_texture *texture,
                                 mmd_error *err);
 
 /* Ends the job: frees the textures that were not used for the longest time, as far as all are too

@@ -39,7 +39,8 @@ static bool parse_texture(mmd_py_render_scene *scene, PyObject *item, size_t lim
                      pixels->shape[0]);
         return false;
     }
-    scene->textures[at] = (mmd_render_texture){pixels->shape[1], pixels->shape[0], pixels->data};
+    scene->textures[at] =
+        (mmd_render_texture){pixels->shape[1], pixels->shape[0], pixels->data, {0}};
     *index = (int32_t)number;
     return true;
 }

@@ -22,6 +22,7 @@ typedef struct mmd_render_material {
 typedef struct mmd_render_texture {
     size_t width, height;
     const uint8_t *pixels; /* (height,width,4) sRGB, straight alpha */
+    uint64_t digest[2];    /* of the pixels, by which devices find a texture; 0: not computed yet */
 } mmd_render_texture;
 
 /* LAMBERT: lit by the cosine to the light, in linear colors. MMD: what MMD shows, in the numbers of
@@ -63,7 +64,7 @@ typedef struct mmd_render_job {
     size_t material_count; /* materials of consecutive triangles; the rest is not drawn */
     const mmd_render_material *materials;
     size_t texture_count;
-    const mmd_render_texture *textures;
+    mmd_render_texture *textures; /* computes their digests, once for all slices of the job */
 
     const mmd_camera *cameras; /* (camera_frames,), or NULL: fitted to each frame */
     size_t camera_frames;
