@@ -76,7 +76,7 @@ def is_record(node):
 
 def type_of(kind, name, node):
     value, members = getattr(mmdskin, name), by_name(node.body)
-    new = [one for one in node.body if getattr(one, "name", "") == "__new__"]
+    new = [one for one in node.body if getattr(one, "name", "") in ("__new__", "__init__")]
     lines = function(kind, name, new, value) if new else [f".. py:{kind}:: {name}", ""]
     if not new:
         lines += indented(text_of(value))

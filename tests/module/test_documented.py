@@ -10,7 +10,7 @@ from conftest import ROOT
 
 
 def public_names():
-    return [name for name in vars(mmdskin) if not name.startswith("_")]
+    return [name for name in dir(mmdskin) if not name.startswith("_")]
 
 
 @pytest.mark.parametrize("name", public_names())
@@ -18,7 +18,7 @@ def test_every_public_name_has_a_docstring(name):
     assert getattr(mmdskin, name).__doc__
 
 
-@pytest.mark.parametrize("name", ["FormatError", "Model", "Motion", "World"])
+@pytest.mark.parametrize("name", ["FormatError", "Model", "Motion", "Skeleton", "World"])
 def test_every_attribute_of_our_classes_has_a_docstring(name):
     members = {k: v for k, v in vars(getattr(mmdskin, name)).items() if not k.startswith("_")}
     assert members
@@ -49,7 +49,9 @@ def test_every_overload_in_the_stub_has_the_parameters_of_its_function():
 def test_every_function_and_class_has_a_signature():
     """For help() and editors; a default that Python cannot parse would hide the signature."""
     classes = [mmdskin.Model, mmdskin.Motion, mmdskin.Mesh, mmdskin.World, mmdskin.Simulation]
+    classes.append(mmdskin.Skeleton)
     functions = [mmdskin.skin, mmdskin.render, mmdskin.load_model, mmdskin.backends]
+    functions += [mmdskin.retarget, mmdskin.load_bvh]
     methods = [
         method
         for cls in classes

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Which bone of a rig is which part of a human: by names, by the shape of the tree, as given."""
 
+import pickle
+import time
+
 import mmdskin
 import numpy as np
 import pytest
@@ -129,6 +132,7 @@ def test_limbs_out_of_proportion_are_doubtful():
             ValueError,
             'bone 1 "b" is not finite',
         ),
+        ({"rest": [np.eye(4) * 1e300] * 3}, ValueError, 'bone 0 "a" is not finite, or above 1e9'),
         ({"rest": "x"}, ValueError, "rest: expected matrices"),
         ({"names": "abc"}, TypeError, "names: expected a sequence"),
         ({"names": ["a", "b", 3]}, TypeError, r"names\[2\]"),
@@ -150,6 +154,33 @@ def test_scale_and_mirrors_in_matrices_are_dropped():
     found = mmdskin.Skeleton(["a", "b", "c"], [-1, 0, 0], rest).rest[:, :3, :3]
     assert np.allclose(found @ found.transpose(0, 2, 1), np.eye(3), atol=1e-12)
     assert np.allclose(np.linalg.det(found), 1)
+
+
+def test_a_skeleton_is_pickled():
+    skeleton, _ = convention("Mixamo")
+    skeleton = skeleton.replace(human={"neck": None}, reference=skeleton.rest)
+    again = pickle.loads(pickle.dumps(skeleton))
+    assert (again.names, again.human, again.notes) == (
+        skeleton.names,
+        skeleton.human,
+        skeleton.notes,
+    )
+    assert np.array_equal(again.reference, skeleton.reference)
+
+
+def test_no_bones_are_a_skeleton_without_slots():
+    skeleton = mmdskin.Skeleton([], [], np.zeros((0, 4, 4)))
+    assert not skeleton.human and skeleton.doubts["hips"] == "no bone"
+
+
+def test_bones_in_one_long_chain_are_mapped_soon():
+    """10,000 of them, each below the last."""
+    count = 10_000
+    rest = np.tile(np.eye(4), (count, 1, 1))
+    rest[:, 1, 3] = np.arange(count)
+    started = time.process_time()
+    mmdskin.Skeleton([f"L_{i}" for i in range(count)], np.arange(count) - 1, rest)
+    assert time.process_time() - started < 5
 
 
 def test_locals_at_is_what_a_motion_keys(tmp_path):

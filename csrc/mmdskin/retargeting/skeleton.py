@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _SPINE_SLOTS = ("spine", "chest", "upperChest")  # of VRM: the spine is found by structure
 _LEGS = ("leftUpperLeg", "rightUpperLeg")
+_LARGEST = 1e9
 _RIGID = 1e-5  # how far from a rotation a matrix may be before it is made one
 
 
@@ -68,31 +70,36 @@ class Tree:
 
     def common(self, *bones: int) -> list[int]:
         """The bones that are above all these or one of them, the lowest first."""
-        chains = [self.chain(bone) for bone in bones]
-        return [bone for bone in chains[0] if all(bone in chain for chain in chains)]
+        first, *others = bones
+        chains = [set(self.chain(bone)) for bone in others]
+        return [bone for bone in self.chain(first) if all(bone in chain for chain in chains)]
 
 
 class Skeleton:
-    """The bones of a rig, and which of them is which part of a human. Immutable.
+    """The bones of a rig, and which of them is which part of a human. Immutable and picklable.
 
         skeleton = mmdskin.Skeleton(names, parents, rest)
-        skeleton.human["leftHand"], skeleton.notes
+        skeleton.human["leftHand"], skeleton.doubts
 
-    names: B strings. parents: (B,) indices, -1 for roots, in any order. rest: (B,4,4) world matrices
-    of the bones at rest in MMD's axes and units (convert() brings those of other programs); scale in
-    them is dropped. human: slot -> name or index of a bone; None: no bone. What it does not name is
-    found by names, then by the shape of the tree. reference: (B,4,4), the pose that stands for "at
-    rest", if that is not `rest`: standing, limbs straight; None: retarget() takes the rest pose if
-    it stands, else the best frame.
+    names: B strings.
+    parents: (B,) indices, -1 for roots; in any order.
+    rest: (B,4,4) world matrices of the bones at rest in MMD's axes and units: convert() brings those
+        of other programs. Scale in them is dropped.
+    human: {slot: name or index of a bone, or None for no bone}. What it does not name is found by
+        names, then by the shape of the tree. Slots are those of VRM 1.0: hips, neck, head, jaw;
+        with left or right before them Shoulder, UpperArm, LowerArm, Hand, UpperLeg, LowerLeg, Foot,
+        Toes and Eye; and Thumb, Index, Middle, Ring and Little, each with Proximal, Intermediate and
+        Distal. The humanoid of a VRM file is such a map.
+    reference: (B,4,4) matrices of the pose that stands for "at rest", if that is not `rest`:
+        standing, limbs straight. None: retarget() takes the rest pose if it stands, else the best
+        frame of a motion.
 
-    human: {slot: bone}. Slots are VRM 1.0's: hips, neck, head, jaw, and with left or right before
-    them Shoulder, UpperArm, LowerArm, Hand, UpperLeg, LowerLeg, Foot, Toes, Eye, and Thumb, Index,
-    Middle, Ring, Little, each with Proximal, Intermediate and Distal. spine: the bones between the
-    hips and the neck, whatever their names. doubts: {slot: why it is doubtful or has no bone}. notes:
-    the same as texts, and how the map was made.
+    The members, beside these: human, {slot: bone}, has what was given and found. spine: the bones
+    between hips and neck, by the tree, whatever their names. doubts, {slot: reason}: required slots
+    without a bone, and what contradicts a body. notes: the same as texts, and how the map was made.
 
     Raises ValueError for shapes that do not fit, indices out of range, cycles of parents, numbers
-    that are not finite, and slots or bones that do not exist.
+    that are not finite or above 1e9, and slots or bones that do not exist.
     """
 
     names: tuple[str, ...]
@@ -131,8 +138,10 @@ class Skeleton:
     ) -> Skeleton:
         """A Skeleton with other slots or another reference.
 
-        human: slots that change, as in Skeleton(); None frees a slot. reference: (B,4,4) world
-        matrices. Raises ValueError as Skeleton() does.
+        human: slots that change, as in Skeleton(); None frees a slot.
+        reference: (B,4,4) world matrices.
+
+        Raises ValueError as Skeleton() does.
         """
         return Skeleton(
             self.names,
@@ -141,6 +150,10 @@ class Skeleton:
             human={**self._given, **self._bones_of(human or {})},
             reference=self.reference if reference is None else reference,
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        rebuild = partial(Skeleton, human=self._given, reference=self.reference)
+        return rebuild, (self.names, self.parents, self.rest)
 
     def __repr__(self) -> str:
         return f"<Skeleton of {len(self.names)} bones, {len(self.human)} slots>"
@@ -229,11 +242,11 @@ def matrices(values: ArrayLike, name: str, names: Sequence[str]) -> NDArray[np.f
         raise type(error)(f"{name}: expected matrices (B,4,4), not {type(values)!r}") from None
     if array.ndim not in (3, 4) or array.shape[-3:] != (len(names), 4, 4):
         raise ValueError(f"{name}: shape {array.shape}, expected (…,{len(names)},4,4)")
-    bad = np.argwhere(~np.isfinite(array[..., :3, :]).all((-1, -2)))
+    bad = np.argwhere(~(np.abs(array[..., :3, :]).max((-1, -2), initial=0) <= _LARGEST))  # or NaN
     if len(bad):
         frame = f"frame {bad[0][0]}, " if array.ndim == 4 else ""
         at = bad[0][-1]
-        raise ValueError(f'{name}: {frame}bone {at} "{names[at]}" is not finite')
+        raise ValueError(f'{name}: {frame}bone {at} "{names[at]}" is not finite, or above 1e9')
     turned = array[..., :3, :3]
     x, y, z = (turned[..., i] for i in range(3))
     misses = (np.sum(x * x, -1) - 1, np.sum(y * y, -1) - 1, np.sum(x * y, -1))

@@ -23,8 +23,12 @@ if TYPE_CHECKING:
 
 
 class Retargeted(NamedTuple):
-    """What retarget() returns: world matrices (F,B,4,4) or (B,4,4), float64, of the target's bones in
-    MMD's axes and units; and notes, texts that name what was chosen, corrected and left out."""
+    """What retarget() returns.
+
+    transforms: (F,B,4,4) or (B,4,4) float64, world matrices of the target's bones in MMD's axes and
+        units.
+    notes: texts that name what was chosen, corrected and left out.
+    """
 
     transforms: NDArray[np.float64]
     notes: tuple[str, ...]
