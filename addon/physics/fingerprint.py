@@ -63,7 +63,7 @@ def _of_member(member: physics_settings.Member) -> tuple:
     if isinstance(opened, Motion):
         time = settings.start, opened.speed
         return *_files_of(opened, settings), *map(str, settings.physics.own), *time, member.world
-    inputs = Inputs(opened, key_inputs.moved_bones(opened.rig.pmx))
+    inputs = Inputs(opened)
     keys = key_inputs.digest_of_keys(armature, inputs)
     return *map(str, _of_solver(opened)), keys, member.world
 

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 class Inputs:
     """The parts of a Local that rigid bodies and the bones that they move depend on."""
 
-    def __init__(self, solver: Solver, moved: np.ndarray) -> None:
-        pmx = solver.rig.pmx
-        self._bones = _depended_on(pmx, moved)
+    def __init__(self, solver: Solver) -> None:
+        self.pmx = pmx = solver.rig.pmx
+        self.moved = moved_bones(pmx)
+        self._bones = _depended_on(pmx, self.moved)
         self._morphs = solver.acting
         let_go = physics_settings.moved_bones(pmx)
         self._switched = np.array([i for i in self._bones if i in let_go], np.intp)
@@ -45,6 +46,10 @@ class Inputs:
         """(V,) float32."""
         switches = local.ik[self._goals], local.physics[self._switched]
         return np.concatenate([local.weights[self._morphs], *switches]).astype(np.float32)
+
+    def sample(self, matrices: np.ndarray, local: Local) -> tuple:
+        """What a simulation keeps of a pose: matrices of moved bones, `locals` and `values`."""
+        return matrices[self.moved], self.locals(local), self.values(local)
 
     def moves(self, path: str) -> bool:
         """Whether a curve with this data path matters, of the armature object or of shape keys."""

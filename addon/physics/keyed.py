@@ -40,7 +40,7 @@ class _Playing:
         self._solver, self._armature, self._strict = solver, armature.original, strict
         self._name, self._full_name = armature.name, armature.original.name_full
         self._cache, self._missing = cache.read_for(armature)
-        self._inputs = key_inputs.Inputs(solver, key_inputs.moved_bones(solver.rig.pmx))
+        self._inputs = key_inputs.Inputs(solver)
         # The state, its number of changes, and the problem at that time.
         self._known: tuple[cache.PlaybackState, int, object] | None = None
         if not strict:
@@ -61,7 +61,7 @@ class _Playing:
         cache.state_of(self._armature).problem = problem
         moving = self._live(depsgraph)
         if problem and moving is not None:
-            return moving.shown(self._solver, local, frame, depsgraph.scene)
+            return moving.shown(self._solver, local, frame, depsgraph.scene, self._inputs.sample)
         matrices = self._solver.solved(local)
         if not problem and len(self._cache.bones):
             matrices[self._cache.bones] = cache.matrices_at(self._cache, np.array([frame]))[0]
@@ -116,6 +116,16 @@ class _Playing:
 
 
 # Whether a cache matches the current pose
+
+
+def cache_of(
+    made_of: str, inputs: key_inputs.Inputs, samples: list[tuple], first: float, rate: float
+) -> cache.Cache:
+    """The Cache of an `Inputs.sample` for each place of a simulation."""
+    matrices, locals_, values = (np.array(column) for column in zip(*samples, strict=True))
+    transforms = cache.pivot_transforms(inputs.pmx, inputs.moved, matrices)
+    pose = pose_inputs(locals_, values)
+    return cache.Cache(made_of, first, rate, inputs.moved, *transforms, inputs=pose)
 
 
 def pose_inputs(locals_: np.ndarray, values: np.ndarray) -> cache.PoseInputs:
@@ -231,6 +241,8 @@ def _check_before_frame(*_: object) -> None:
 
 
 def _note_change() -> None:
+    for _name, moving in live.all_of():
+        moving.forget_played()
     for state in list(cache.states.values()):
         state.changes += 1
 

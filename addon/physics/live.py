@@ -7,6 +7,7 @@ head. A timer (`preview.live_timer`) only tells that time has passed. Renders ne
 
 import threading
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -83,9 +84,12 @@ class Live:
         self._simulation: mmdskin.Simulation | None = None  # the one that runs
         self._local: Local | None = None  # the input that is shown, None before the first
         self._frame = self._stretched = 0.0
-        self._shown = np.zeros(0)
+        self._shown: np.ndarray = np.zeros(0)
         self._done = -1  # the tick that is shown
         self._settled = self._from_file = False  # whether no time has passed since; what is shown
+        # Samples of frames that are played in order from the first one, and all of them.
+        self._samples: list[tuple] = []
+        self.played: list[tuple] | None = None
 
     def settle(self) -> None:
         """In the next evaluation."""
@@ -94,6 +98,10 @@ class Live:
             self.changed = clock()
             self.ticks += 1
 
+    def forget_played(self) -> None:
+        """The keys have changed."""
+        self._samples, self.played = [], None
+
     def follow(self, matrices: np.ndarray, local: Local, frame: float) -> None:
         """A simulation file is shown: go on from there."""
         with self._lock:
@@ -101,23 +109,46 @@ class Live:
             self._last, self._from_file = clock(), True
 
     def shown(
-        self, solver: Solver, local: Local, frame: float, scene: bpy.types.Scene
+        self,
+        solver: Solver,
+        local: Local,
+        frame: float,
+        scene: bpy.types.Scene,
+        sample: Callable[[np.ndarray, Local], tuple],
     ) -> np.ndarray:
-        """(B, 4, 4) for the input of this evaluation; without physics if that fails."""
+        """(B, 4, 4) for the input of this evaluation; without physics if that fails.
+
+        `sample`: what is kept of a frame.
+        """
         with self._lock:
-            if self._is_shown(local, frame):
-                return self._shown
-            seconds = self._seconds(frame, scene)
             try:
                 self._open(solver)
-                pose = self._advance(local, frame, seconds, _first(scene))
+                if self._is_shown(local, frame):
+                    return self._shown
+                seconds = self._seconds(frame, scene)
+                number = self._number(frame, scene)
+                pose = self._advance(local, frame, seconds, _first(scene), sample)
                 self.problem = ""
             except (ValueError, MemoryError, UserError) as error:
                 self.problem, self._local = error, None
                 return solver.solved(local)
+            first, last = playhead.frame_range(scene)
+            if not self._samples or number != len(self._samples) or number > last - first:
+                self._samples = []
+            else:
+                self._samples.append(sample(pose.bone_matrices, local))
+                if number == last - first:
+                    self.played = self._samples
             self._note(pose.bone_matrices, local, frame)
             self._from_file = False
             return self._shown
+
+    def _number(self, frame: float, scene: bpy.types.Scene) -> int | None:
+        """Which of the scene's frames it is, if it is the next one after that which is shown."""
+        stretch = playhead.stretch(scene)
+        if abs(frame - self._frame - stretch) > 1e-4:
+            return None
+        return round(frame / stretch) - playhead.frame_range(scene)[0]
 
     def _is_shown(self, local: Local, frame: float) -> bool:
         was = self._done == self.ticks and frame == self._frame
@@ -177,16 +208,24 @@ class Live:
         self._quick = self._quick or self._whole
 
     def _advance(
-        self, local: Local, frame: float, seconds: float | None, first: float
+        self,
+        local: Local,
+        frame: float,
+        seconds: float | None,
+        first: float,
+        sample: Callable[[np.ndarray, Local], tuple],
     ) -> "mmdskin.Pose":
         if seconds is None or self._local is None:
             return self._settle(local, frame == first)
         if self._from_file:
             self._start_from(self._shown)
-        elif self._frame == first != frame and not self._settled:
+        elif self._frame == first != frame:
             # As if the wall clock had done nothing on the first frame: so Simulate starts.
-            self._settle(self._local, True)
-        pose = self._step(local, seconds)
+            if not self._settled:
+                self._shown = self._settle(self._local, True).bone_matrices
+            self._samples = [sample(self._shown, self._local)]
+        self._settled = False
+        pose = step(self._simulation, local, seconds)
         if (frame <= self._frame and self._has_jumped(pose)) or self._is_stretched(seconds):
             return self._settle(local, frame == first)
         return pose
@@ -205,10 +244,6 @@ class Live:
         self._simulation.reset()
         locals_ = self._simulation.model.locals_of(matrices)
         self._simulation.step(*locals_, ik=False, physics=False)
-
-    def _step(self, local: Local, seconds: float) -> "mmdskin.Pose":
-        self._settled = self._settled and not seconds
-        return step(self._simulation, local, seconds)
 
     def _has_jumped(self, pose: "mmdskin.Pose") -> bool:
         """Whether the whole model is elsewhere than in the last pose: an applied pose, undo."""

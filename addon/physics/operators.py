@@ -8,15 +8,16 @@ from typing import Any
 
 import bpy
 
-from ..blender import cache_files, registration
+from ..blender import cache_files, playhead, registration
 from ..blender.translations import tr, tr_count
-from ..blender.user_error import UserError
+from ..blender.user_error import UserError, cancelled
 from ..operators import modal_job
 from ..operators.editing import Edit, editing
 from ..operators.model_operator import ModelOperator
 from ..pose import physics_settings, pose_source
+from ..pose.ik_source import Solver
 from ..scene import path_notes, scene_model, setting_paths
-from . import cache, group, key_inputs, runs
+from . import cache, fingerprint, group, key_inputs, keyed, live, runs
 
 
 class MMDSKIN_OT_simulate(modal_job.ModalJob, ModelOperator, bpy.types.Operator):
@@ -51,6 +52,61 @@ class MMDSKIN_OT_simulate(modal_job.ModalJob, ModelOperator, bpy.types.Operator)
             tr("Simulated {frames}", frames=tr_count("1 frame", "{count} frames", job.frames)),
         )
         return {"FINISHED"}
+
+
+class _LiveOperator:
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return ModelOperator.poll.__func__(cls, context)
+
+
+class MMDSKIN_OT_settle(_LiveOperator, bpy.types.Operator):
+    """Let hair and clothes that move live come to rest in the current pose"""
+
+    bl_idname = "mmdskin.settle"
+    bl_label = "Settle"
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        try:
+            model = scene_model.model_of(context.active_object, context.view_layer)
+        except UserError as error:
+            return cancelled(self, error)
+        for moving in live.of_armature(model.armature):
+            moving.settle()
+        for obj in model.meshes:
+            obj.update_tag(refresh={"OBJECT"})
+        return {"FINISHED"}
+
+
+class MMDSKIN_OT_keep_physics(_LiveOperator, bpy.types.Operator):
+    """Store hair and clothes as they were just played, as Simulate does. Renders and bakes then use them"""
+
+    bl_idname = "mmdskin.keep_physics"
+    bl_label = "Keep"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        try:
+            model = scene_model.model_of(context.active_object, context.view_layer)
+            file = _File(model.armature, _played(model, context))
+            with editing([file], lambda one: one.result) as edit:
+                file.write(file.result, edit)
+        except UserError as error:
+            return cancelled(self, error)
+        return {"FINISHED"}
+
+
+def _played(model: scene_model.SceneModel, context: bpy.types.Context) -> cache.Cache:
+    """What was played live, as a simulation."""
+    member, scene = _member(model, context), context.scene
+    samples = live.of(model.armature.name_full, scene.name_full).played
+    if not samples or not isinstance(member.opened, Solver) or member.physics.group:
+        raise UserError("Play all frames with Live Physics first: from the first, none left out")
+    stretch = playhead.stretch(scene)
+    first = playhead.frame_range(scene)[0] * stretch
+    inputs = key_inputs.Inputs(member.opened)
+    made_of = fingerprint.of_keys(member.opened, model.armature, inputs)
+    return keyed.cache_of(made_of, inputs, samples, first, 1 / stretch)
 
 
 class Job(modal_job.Job):
@@ -145,4 +201,6 @@ class _File:
         return own if others.count(own) == 1 else ""
 
 
-register, unregister = registration.functions(MMDSKIN_OT_simulate)
+register, unregister = registration.functions(
+    MMDSKIN_OT_simulate, MMDSKIN_OT_settle, MMDSKIN_OT_keep_physics
+)

@@ -182,15 +182,12 @@ class _Part:
     def __init__(self, member: Member) -> None:
         self._member, opened = member, member.opened
         self._bones = key_inputs.moved_bones(opened.rig.pmx)
-        self._inputs: key_inputs.Inputs | None = None
-        if isinstance(opened, Solver):
-            self._inputs = key_inputs.Inputs(opened, self._bones)
-            self._fingerprint = fingerprint.of_keys(opened, member.model.armature, self._inputs)
+        self._inputs = key_inputs.Inputs(opened) if isinstance(opened, Solver) else None
+        if self._inputs is not None:
+            self._fingerprint = fingerprint.of_keys(opened, member.model.armature, self._inputs)  # type: ignore[arg-type]
         else:
             self._fingerprint = fingerprint.of_motion(opened, member.settings)  # type: ignore[arg-type]
-        self._places: list[np.ndarray] = []
-        self._locals: list[np.ndarray] = []
-        self._values: list[np.ndarray] = []
+        self._samples: list[tuple] = []
 
     def local(self, depsgraph: bpy.types.Depsgraph) -> Local | None:
         """The input of its bones; None if a motion file moves them."""
@@ -201,19 +198,18 @@ class _Part:
         return member.opened.local(member.model.armature.evaluated_get(depsgraph), keys)
 
     def add(self, local: Local | None, pose: "mmdskin.Pose") -> None:
-        self._places.append(pose.bone_matrices[self._bones])
         if self._inputs is not None and local is not None:
-            self._locals.append(self._inputs.locals(local))
-            self._values.append(self._inputs.values(local))
+            self._samples.append(self._inputs.sample(pose.bone_matrices, local))
+        else:
+            self._samples.append((pose.bone_matrices[self._bones],))
 
     def result(self, first: float, rate: float) -> cache.Cache:
-        transforms = cache.pivot_transforms(
-            self._member.opened.rig.pmx, self._bones, np.array(self._places)
-        )
-        inputs = None
         if self._inputs is not None:
-            inputs = keyed.pose_inputs(np.array(self._locals), np.array(self._values))
-        return cache.Cache(self._fingerprint, first, rate, self._bones, *transforms, inputs=inputs)
+            return keyed.cache_of(self._fingerprint, self._inputs, self._samples, first, rate)
+        matrices = np.array([matrices for (matrices,) in self._samples])
+        pmx = self._member.opened.rig.pmx
+        transforms = cache.pivot_transforms(pmx, self._bones, matrices)
+        return cache.Cache(self._fingerprint, first, rate, self._bones, *transforms)
 
 
 def _simulation(members: Sequence[Member], start: float, offsets: Sequence[float]) -> Any:

@@ -29,6 +29,7 @@ MORE = (
     "physics_iterations",
     "physics_teleport",
 )
+RARE = "physics_settle", "physics_start"  # of PROPERTIES: which few users change, too
 LIVE = "physics_live"  # of models only
 
 

@@ -21,8 +21,12 @@ from ..mmd_look import color_management
 from ..mmd_look import switch as look
 from ..mmd_look.operators import MMDSKIN_OT_look, MMDSKIN_OT_standard_colors
 from ..operators import properties
-from ..physics import cache
-from ..physics.operators import MMDSKIN_OT_simulate
+from ..physics import cache, live
+from ..physics.operators import (
+    MMDSKIN_OT_keep_physics,
+    MMDSKIN_OT_settle,
+    MMDSKIN_OT_simulate,
+)
 from ..physics.together import MMDSKIN_OT_simulate_alone, MMDSKIN_OT_simulate_together
 from ..pose import ik_source, physics_settings, pose_source
 from ..preview import single_user, switch, tick
@@ -383,18 +387,22 @@ def _pose_source(
 ) -> None:
     armature, settings = model.armature, model.armature.mmdskin
     shown = properties.shown_of_pose(settings, scene)
-    _settings(layout, settings, shown, width)
+    of_physics = [name for name in shown if name.startswith("physics_")]
+    _settings(layout, settings, [name for name in shown if name not in of_physics], width)
     if "physics" in shown and settings.physics:
-        layout.prop(settings, physics_settings.LIVE)
-        _more_physics(layout, settings, width)
+        _live_physics(layout, model, width)
+        more = [name for name in of_physics if name in physics_settings.RARE]
+        _settings(layout, settings, [name for name in of_physics if name not in more], width)
+        _more_physics(layout, settings, more, width)
         others = ", ".join(_simulated_with(armature, scene))
         if others:
             wrapped(layout, tr("Simulated together with {names}", names=others), width)
             layout.operator(MMDSKIN_OT_simulate_alone.bl_idname, icon="UNLINKED")
-        _button(layout, MMDSKIN_OT_simulate, model, "PHYSICS")
-        trouble = MMDSKIN_OT_simulate.unavailable(model)
-        if not trouble and any(switch.is_live(obj) for obj in model.meshes):
-            trouble = cache.state_of(armature).problem_text
+        if settings.source == ik_source.SOURCE or others:
+            _button(layout, MMDSKIN_OT_simulate, model, "PHYSICS")
+            if any(moving.played for moving in live.of_armature(armature)):
+                layout.operator(MMDSKIN_OT_keep_physics.bl_idname, icon="FILE_TICK")
+        trouble = _physics_trouble(model, bool(others))
         if trouble:
             wrapped(layout, trouble, width)
     if settings.source == ik_source.SOURCE and ik_source.has_muted_ik(armature):
@@ -405,6 +413,34 @@ def _pose_source(
         wrapped(layout, text, width)
 
 
+def _live_physics(layout: bpy.types.UILayout, model: scene_model.SceneModel, width: int) -> None:
+    settings = model.armature.mmdskin
+    if settings.source == "MOTION":  # which shows the physics of each frame
+        return
+    row = layout.row(align=True)
+    row.prop(settings, physics_settings.LIVE)
+    if settings.physics_live:
+        row.operator(MMDSKIN_OT_settle.bl_idname, text="", icon="FILE_REFRESH")
+
+
+def _physics_trouble(model: scene_model.SceneModel, grouped: bool) -> str:
+    """What is worth telling about a model's physics, "" for nothing."""
+    armature, settings = model.armature, model.armature.mmdskin
+    if not any(switch.is_live(obj) for obj in model.meshes):
+        return MMDSKIN_OT_simulate.unavailable(model) if settings.source == "IK" else ""
+    problem = cache.state_of(armature).problem_text
+    if not settings.physics_live or settings.source == "MOTION":
+        return problem
+    for moving in live.of_armature(armature):
+        if moving.problem:
+            return str(moving.problem)
+    if grouped:
+        return tr("Models of a group do not touch each other live")
+    if problem and not settings.physics_cache:
+        return tr("Renders show no live physics: Simulate, or play from the first frame and Keep")
+    return problem
+
+
 def _simulated_with(armature: bpy.types.Object, scene: bpy.types.Scene) -> list[str]:
     """Names of the other models of its group."""
     name = armature.mmdskin.physics_group
@@ -413,7 +449,7 @@ def _simulated_with(armature: bpy.types.Object, scene: bpy.types.Scene) -> list[
 
 
 def _more_physics(
-    layout: bpy.types.UILayout, settings: bpy.types.PropertyGroup, width: int
+    layout: bpy.types.UILayout, settings: bpy.types.PropertyGroup, more: list[str], width: int
 ) -> None:
     row = layout.row()
     row.alignment = "LEFT"
@@ -426,7 +462,7 @@ def _more_physics(
         emboss=False,
     )
     if settings.physics_more:
-        _settings(layout, settings, list(physics_settings.MORE), width)
+        _settings(layout, settings, [*more, *physics_settings.MORE], width)
         layout.operator(MMDSKIN_OT_simulate_together.bl_idname, icon="LINKED")
 
 

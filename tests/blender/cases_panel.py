@@ -205,7 +205,7 @@ class Unavailable(case.Case):
     def test_simulate(self):
         simulate = bpy.types.MMDSKIN_OT_simulate
         self.scene.armature.mmdskin.source = "MOTION"
-        self.assertIn("No motion file selected", self.reason(simulate))
+        self.assertIn("needs no simulation", self.reason(simulate))
 
     def test_without_a_model(self):
         bpy.context.view_layer.objects.active = None

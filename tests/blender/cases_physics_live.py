@@ -2,14 +2,17 @@
 """Hair that moves while a model is posed and played, without a simulation file."""
 
 import itertools
+import os
 from unittest import mock
 
 import bpy
 import case
 import keyed_physics
 import numpy as np
+import recorder
 import scene
 from keyed_physics import addon
+from recorder import Recorder
 
 
 class Live(keyed_physics.Keyed):
@@ -39,9 +42,12 @@ class Live(keyed_physics.Keyed):
         addon().preview.live_timer._advance()
         return self.points()
 
+    def bone(self, name):
+        return next(bone for bone in self.armature.pose.bones if bone["mmd_name_j"] == name)
+
     def pose(self, angle):
-        self.armature.pose.bones["センター"].rotation_mode = "XYZ"
-        self.armature.pose.bones["センター"].rotation_euler[2] = angle
+        self.bone("センター").rotation_mode = "XYZ"
+        self.bone("センター").rotation_euler[2] = angle
         self.armature.update_tag()
         return self.points()
 
@@ -88,20 +94,209 @@ class Poses(Live):
         self.assert_close(self.bones()[still], solver.solved(local)[still], 1e-6)
         seen = [posed, *(self.wait(1 / 30) for _ in range(5))]
         for one, other in itertools.pairwise(seen):
-            self.assertGreater(np.abs(one - other).max(), 1e-4)
+            self.assertGreater(np.abs(one - other).max(), 1e-6)
 
-    def test_played_in_order_it_has_the_bytes_of_steps(self):
-        self.pose(0.0)
-        for _ in range(4):
-            self.wait(0.5)
-        bpy.context.scene.frame_set(0)
+    def test_settle_brings_hair_to_rest(self):
+        posed = self.pose(0.6)
+        scene.select(self.armature)
+        self.assertEqual(bpy.ops.mmdskin.settle(), {"FINISHED"})
+        settled = self.points()
+        self.assertGreater(np.abs(settled - posed).max(), 1e-3)
+        self.assert_close(self.wait(0.25), settled, 1e-3)
+
+    def test_a_pose_far_away_settles(self):
+        """Whatever its hair did there would stretch its joints."""
+        for place in (1, 32):
+            for name in ("センター", "左足ＩＫ"):
+                self.bone(name).location.x = place * scene.SCALE
+            self.armature.update_tag()
+            self.points()
+            (live,) = addon().physics.live.of_armature(self.armature)
+            self.assertLess(live._simulation.strain[:, 0].max(), 1)
+            self.assertEqual(live._settled, place == 32)
+
+
+class Plays(Live):
+    def play(self, frames=range(16)):
+        """{frame: matrices} of frames that are shown one after the other."""
         shown = {}
-        for frame in range(16):
+        for frame in frames:
             bpy.context.scene.frame_set(frame)
             self.now += 0.3  # on a slow machine
             self.points()
             shown[frame] = self.bones().copy()
+        return shown
+
+    def test_in_order_it_has_the_bytes_of_steps_whatever_the_first_frame_waited(self):
+        self.pose(0.0)
+        for _ in range(4):
+            self.wait(0.5)
+        shown = self.play()
         self.settings.physics_live = False
         expected = self.stepped(range(16))
         for frame in range(1, 16):
             np.testing.assert_array_equal(shown[frame], expected[frame], str(frame))
+
+    def test_what_was_played_is_kept_as_simulate_writes_it(self):
+        self.assertRaisesRegex(RuntimeError, "Play all frames", bpy.ops.mmdskin.keep_physics)
+        self.play([0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15])  # one left out
+        self.assertRaisesRegex(RuntimeError, "Play all frames", bpy.ops.mmdskin.keep_physics)
+        shown = self.play()
+        self.assertEqual(bpy.ops.mmdskin.keep_physics(), {"FINISHED"})
+        kept = self.samples()
+        for frame in (3, 12, 0, 8):
+            bpy.context.scene.frame_set(frame)
+            self.points()
+            self.assertEqual(case.physics_troubles(), [])
+            self.assert_close(self.bones(), shown[frame], 1e-5)
+        self.simulate()
+        for one, other in zip(kept, self.samples(), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+    def samples(self):
+        with np.load(self.file) as file:
+            return [file[name] for name in sorted(file.files) if name != "made_of"]
+
+    def test_hair_goes_on_from_a_file_that_no_longer_matches(self):
+        self.simulate()
+        bpy.context.scene.frame_set(11)
+        kept = self.points()
+        self.assertEqual(case.physics_troubles(), [])
+        posed = self.pose(0.01)
+        self.assertNotEqual(case.physics_troubles(), [])
+        self.assert_close(posed, kept, 0.3 * scene.SCALE)
+        self.assertGreater(np.abs(self.wait(0.2) - posed).max(), 1e-4)
+
+    def test_jumps_settle_and_short_ways_back_do_not(self):
+        (live,) = addon().physics.live.of_armature(self.armature)
+        bpy.context.scene.frame_end = 200
+        for frame, settles in ((1, False), (10, False), (8, False), (90, True), (70, False)):
+            self.now += 0.1
+            bpy.context.scene.frame_set(frame)
+            self.points()
+            self.assertEqual(live._settled, settles, frame)
+        bpy.context.scene.frame_set(0)
+        self.points()
+        self.assertTrue(live._settled)
+
+
+class Rendered(Live):
+    def setUp(self):
+        super().setUp()
+        bpy.utils.register_class(Recorder)
+        self.addCleanup(bpy.utils.unregister_class, Recorder)
+        engine = bpy.context.scene.render.engine
+        self.addCleanup(setattr, bpy.context.scene.render, "engine", engine)
+        watched = mock.patch.object(Recorder, "watched", self.mesh.name)
+        watched.start()
+        self.addCleanup(watched.stop)
+
+    def test_renders_never_show_it(self):
+        """Amid a swing: the same bytes as with the switch off, without a file and with one."""
+        for angle in (0.6, 0.9):
+            bpy.context.scene.frame_set(4)
+            self.pose(angle)
+            swinging = self.wait(0.1)
+            live = self.rendered()
+            self.assertGreater(np.abs(live - swinging).max(), 1e-2)
+            self.assertGreater(np.abs(self.wait(0.1) - swinging).max(), 1e-4)  # it goes on
+            self.settings.physics_live = False
+            np.testing.assert_array_equal(live, self.rendered())
+            self.settings.physics_live = True
+            self.simulate()
+
+    def rendered(self):
+        Recorder.seen = {}
+        recorder.prepare(bpy.context.scene, os.path.join(self.folder, "frame"))
+        bpy.ops.render.render()
+        (seen,) = Recorder.seen.values()
+        return seen
+
+
+class Rests(Live):
+    """The timer, as in a window."""
+
+    def test_nothing_is_evaluated_once_all_is_calm(self):
+        self.pose(0.6)
+        evaluated = 0
+        with mock.patch.object(
+            addon().preview.tick, "_show", wraps=addon().preview.tick._show
+        ) as show:
+            for _ in range(100):
+                self.now += 0.1
+                wait = addon().preview.live_timer.tick()
+                self.points()
+                evaluated += show.call_count > 0
+                show.reset_mock()
+        self.assertTrue(35 <= evaluated <= 42, evaluated)  # ten a second, for four seconds
+        self.assertEqual(wait, 0.25)
+        self.assertFalse(addon().physics.live.is_running())
+
+    def test_a_mesh_is_not_read_again(self):
+        self.pose(0.6)
+        prepared = addon().preview.tick.skinner
+        with mock.patch.object(prepared, "Skinner", None):
+            for _ in range(3):
+                self.wait(0.1)
+
+    def test_what_was_deleted_is_forgotten(self):
+        live = addon().physics.live
+        for obj in (self.mesh, self.armature):
+            bpy.data.objects.remove(obj)
+            self.now += 0.1
+            addon().preview.live_timer.tick()
+        self.assertEqual(live.all_of(), [])
+
+    def test_it_is_live_again_in_a_file_that_was_opened(self):
+        bpy.ops.wm.save_mainfile()
+        names = self.mesh.name, self.armature.name
+        bpy.ops.wm.open_mainfile(filepath=self.blend)
+        self.mesh, self.armature = (bpy.data.objects[name] for name in names)
+        self.assertTrue(self.settings.physics_live)
+        settled = self.points()
+        posed = self.pose(0.6)
+        self.assertGreater(np.abs(self.wait(0.1) - posed).max(), 1e-4)
+        self.assertGreater(np.abs(posed - settled).max(), 1e-2)
+
+    def test_undo_and_redo_settle(self):
+        bpy.ops.ed.undo_push()
+        self.pose(0.6)
+        bpy.ops.ed.undo_push()
+        names = self.mesh.name, self.armature.name
+        for step in (bpy.ops.ed.undo, bpy.ops.ed.redo):
+            self.wait(0.1)
+            step()
+            self.mesh, self.armature = (bpy.data.objects[name] for name in names)
+            self.points()
+            (live,) = addon().physics.live.of_armature(self.armature)
+            self.assertTrue(live._settled)
+
+
+class Fails(Live):
+    def test_a_pose_that_is_not_a_number(self):
+        (live,) = addon().physics.live.of_armature(self.armature)
+        center = self.bone("センター")
+        center.location.x = 1e30
+        self.armature.update_tag()
+        scene.evaluated_positions(self.mesh)
+        center.location.x = 0
+        self.armature.update_tag()
+        self.points()
+        self.assertEqual(str(live.problem), "")
+        self.assertTrue(live._settled)
+
+    def test_too_many_bodies(self):
+        self.pose(0.6)
+        with mock.patch.object(addon().physics.live, "_TOO_MANY_BODIES", 3):
+            self.settings.physics_hz = 61  # makes another simulation
+            self.points()
+            (live,) = addon().physics.live.of_armature(self.armature)
+            self.assertEqual(str(live.problem), "Too many bodies to move live")
+            self.assertEqual(live._opened[1].hz, 61)
+        self.settings.physics_hz = 60
+        self.points()
+        self.assertEqual(str(live.problem), "")
+
+
+class Film(Plays):
+    fps = 24
