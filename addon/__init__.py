@@ -5,7 +5,8 @@ The same folder is an extension (Blender 4.2 and later) and a classic add-on (3.
 """
 
 import atexit
-import sys
+
+from .blender import native
 
 bl_info = {
     "name": "MMD Skin",
@@ -17,10 +18,9 @@ bl_info = {
     "category": "Animation",
 }
 
-# Blender's "Reload Scripts" reloads this file: reload all modules, so that they match.
-for _name in [name for name in sys.modules if name.startswith(f"{__name__}.")]:
-    del sys.modules[_name]
-    globals().pop(_name.rpartition(".")[2], None)
+# Blender's "Reload Scripts" reloads this file only.
+if native.classic is not None:
+    native.classic.forget_modules(__name__)
 
 from . import (  # noqa: E402
     attach,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Build the add-on's zip: python addon/package.py --wheel dist/mmdskin-….whl --output dist
 
-The zip is both an extension and a classic add-on, for the systems of all its wheels; the same input
-gives the same bytes. Its folder is not named `mmdskin`, since a classic add-on of that name would
-hide the native module.
+The zip is both an extension and a classic add-on, for the systems of all its wheels; with --split
+there is also one for each wheel that is an extension only. The same input gives the same bytes.
+Its folder is not named `mmdskin`, since a classic add-on of that name would hide the native module.
 """
 
 import argparse
@@ -45,7 +45,8 @@ def build(
     for wheel in wheels:
         if wheel.name.split("-")[:2] != ["mmdskin", version]:
             sys.exit(f"{wheel.name} is not a wheel of mmdskin {version}")
-    files = {f"{FOLDER}/{name}": data for name, data in _sources(version, wheels, website).items()}
+    sources = _sources(version, wheels, website, extension_only=bool(suffix))
+    files = {f"{FOLDER}/{name}": data for name, data in sources.items()}
     files |= {f"{FOLDER}/wheels/{wheel.name}": wheel.read_bytes() for wheel in wheels}
     output.mkdir(parents=True, exist_ok=True)
     path = output / f"mmdskin-{version}{suffix}.zip"
@@ -60,12 +61,16 @@ def build(
     return path
 
 
-def _sources(version: str, wheels: list[pathlib.Path], website: str | None) -> dict[str, bytes]:
+def _sources(
+    version: str, wheels: list[pathlib.Path], website: str | None, extension_only: bool
+) -> dict[str, bytes]:
     sources = sorted(path for kind in ("py", "po", "txt") for path in HERE.rglob(f"*.{kind}"))
-    names = [path.relative_to(HERE).as_posix() for path in sources if path.name != "package.py"]
+    left_out = {"package.py", "blender/classic.py"} if extension_only else {"package.py"}
+    names = [path.relative_to(HERE).as_posix() for path in sources]
     texts = {
         name: (HERE / name).read_text("utf-8")
         for name in (*names, "blender_manifest.toml", "LICENSE")
+        if name not in left_out
     }
     numbers = ", ".join(re.findall(r"\d+", version)[:3])
     _put(texts, "__init__.py", '"version": (0, 0, 0)', f'"version": ({numbers})')

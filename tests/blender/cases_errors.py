@@ -171,7 +171,7 @@ class NativeModule(case.Case):
     def test_a_machine_that_no_wheel_is_for(self):
         with (
             self.as_classic_add_on(),
-            mock.patch.object(self.native.platform, "machine", return_value="riscv64"),
+            mock.patch.object(self.native.classic.platform, "machine", return_value="riscv64"),
         ):
             self.assert_refused("on riscv64 with Python")
 
@@ -180,37 +180,38 @@ class NativeModule(case.Case):
             self.assert_refused("with Python 3.9: it supports")
 
     def test_a_module_removed_by_a_virus_scanner_is_unpacked_again(self):
-        with mock.patch.object(self.native, "REQUIRED", "0.0.1"):
-            folder = pathlib.Path(self.native._unpacked())
-            self.addCleanup(shutil.rmtree, folder)
-            (module,) = folder.glob("mmdskin/_mmdskin.*")
-            module.unlink()
-            self.assertEqual(pathlib.Path(self.native._unpacked()), folder)
-            self.assertTrue(module.exists())
+        folder = pathlib.Path(self.native.classic._unpacked("0.0.1"))
+        self.addCleanup(shutil.rmtree, folder)
+        (module,) = folder.glob("mmdskin/_mmdskin.*")
+        module.unlink()
+        self.assertEqual(pathlib.Path(self.native.classic._unpacked("0.0.1")), folder)
+        self.assertTrue(module.exists())
 
     def test_a_damaged_wheel_leaves_nothing(self):
         wheel = pathlib.Path(case.folder(self), "damaged.whl")
         wheel.write_bytes(b"PK no zip")
-        user = pathlib.Path(self.native._user_folder())
+        user = pathlib.Path(self.native.classic._user_folder())
         before = sorted(user.iterdir())
         error = sys.modules["addon_package"].blender.user_error.UserError
-        here = mock.patch.object(self.native, "_wheel", return_value=str(wheel))
+        here = mock.patch.object(self.native.classic, "_wheel", return_value=str(wheel))
         with here, self.assertRaises(error):
-            self.native._unpacked()
+            self.native.classic._unpacked(self.native.REQUIRED)
         self.assertEqual(sorted(user.iterdir()), before)
 
     def test_wheels_of_an_older_version_are_passed_over(self):
-        ours = pathlib.Path(self.native._wheel()).name
+        ours = pathlib.Path(self.native.classic._wheel(self.native.REQUIRED)).name
         older = ours.replace(self.native.REQUIRED, "0.0.9", 1)
         for names in ([ours, older], [older, ours]):
-            with mock.patch.object(self.native.os, "listdir", return_value=names):
-                self.assertEqual(pathlib.Path(self.native._wheel()).name, ours)
+            with mock.patch.object(self.native.classic.os, "listdir", return_value=names):
+                self.assertEqual(
+                    pathlib.Path(self.native.classic._wheel(self.native.REQUIRED)).name, ours
+                )
 
     @contextlib.contextmanager
     def as_classic_add_on(self):
         """A session that has not loaded the module yet."""
         with (
-            mock.patch.object(self.native, "_is_extension", return_value=False),
+            mock.patch.object(self.native.classic, "_is_extension", return_value=False),
             mock.patch.dict(sys.modules),
         ):
             sys.modules.pop("mmdskin", None)

@@ -4,6 +4,7 @@
 `make addon` makes them in dist; without it there are the two of the wheel that is installed here.
 """
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -79,6 +80,15 @@ def test_a_zip_of_one_system_holds_its_wheel_only(made):
         with zipfile.ZipFile(path) as archive:
             wheels = [name for name in archive.namelist() if name.endswith(".whl")]
         assert wheels == [f"mmdskin_addon/{found['wheels'][0][2:]}"]
+
+
+def test_a_zip_of_one_system_does_not_change_where_python_looks_for_modules(made):
+    """Blender installs an extension's wheel and forgets its modules by itself."""
+    (split,) = (path for path in made if path.stem.count("-") == 2)
+    with zipfile.ZipFile(split) as archive:
+        for name in archive.namelist():
+            if name.endswith(".py"):
+                assert not re.search(rb"sys\.(path|modules)\b", archive.read(name)), name
 
 
 def test_a_linked_add_on_runs_from_the_checkout(tmp_path):
