@@ -5,7 +5,6 @@ Frames are streamed to a temporary file that gets its name when it is complete. 
 file, since another .blend may use it.
 """
 
-import concurrent.futures
 import struct
 from typing import TYPE_CHECKING
 
@@ -62,7 +61,7 @@ class MeshCache:
         self._positions = _File(cache_files.path(part.obj, ".pc2", options.folder))
         self._files = [self._positions]
         self._normals: _File | None = None
-        self._buffers = [part.skinner.buffers(0), part.skinner.buffers(0)]
+        self._buffers = part.skinner.buffers(0)
         if part.skinner.normals is not None:
             self._bake_normals()
 
@@ -99,11 +98,9 @@ class MeshCache:
             self._normals.put(np.ascontiguousarray(normals, "<f4").data)
 
     def _room(self, frames: int) -> list[np.ndarray]:
-        """One of two sets of arrays in turn: the other is being written."""
-        self._buffers.reverse()
-        if len(self._buffers[0][0]) < frames:
-            self._buffers[0] = self.part.skinner.buffers(frames)
-        return [array[:frames] for array in self._buffers[0]]
+        if len(self._buffers[0]) < frames:
+            self._buffers = self.part.skinner.buffers(frames)
+        return [array[:frames] for array in self._buffers]
 
     def finish(self) -> tuple[()]:
         for file in self._files:
@@ -159,30 +156,22 @@ class _File:
         self._first = path  # the path, unless another file has it
         self._before = cache_files.played()
         self._new: NewFile | None = None
-        self._writer: concurrent.futures.ThreadPoolExecutor | None = None
-        self._written: concurrent.futures.Future | None = None
 
     def start(self, header: bytes) -> None:
         try:
             self._new = new_file.create(self._first)
         except OSError as error:
             raise self._error(error) from error
-        # Writing takes as long as skinning and waits for the disk, so both run in parallel.
-        self._writer = concurrent.futures.ThreadPoolExecutor(1)
         self.put(header)
 
     def put(self, data: bytes | memoryview) -> None:
-        """Write after the previous block has been written."""
         try:
-            if self._written:
-                self._written.result()
+            self._new.file.write(data)
         except OSError as error:
             raise self._error(error) from error
-        self._written = self._writer.submit(self._new.file.write, data)
 
     def finish(self) -> None:
         try:
-            self._written.result()
             self._new.finish()
             self.path = cache_files.place(self._new)
         except OSError as error:
@@ -190,8 +179,6 @@ class _File:
 
     def close(self, done: bool) -> None:
         """Remove the temporary file; without `done`, the new one, else older ones."""
-        if self._writer:
-            self._writer.shutdown()
         if self._new:
             self._new.close()
         if done:
