@@ -2,7 +2,7 @@
 """Builds the package and its one extension module; everything declarative is in pyproject.toml.
 
 MMDSKIN_PLATFORM names another platform to build for (csrc/platforms/cross.py); MMDSKIN_WERROR=1
-makes warnings errors.
+makes warnings errors; WEBSITE is the address of the repository, for links from a package index.
 """
 
 import os
@@ -26,6 +26,7 @@ if PLATFORM:  # the times in the wheel: the same bytes whenever it is built
 GL = PLATFORM.system.gl if PLATFORM else "egl" if sys.platform == "linux" else "none"
 GL_SOURCES = [f"csrc/gl/{GL}/*.c", *([] if GL == "none" else ["csrc/gl/*.c"])]
 GENERATED = Path("build/generated")
+WEBSITE = os.environ.get("WEBSITE", "").rstrip("/")
 
 
 def files(*patterns):
@@ -51,6 +52,21 @@ def c_string(text):
     """The text as C string literals, one per line of it."""
     escaped = (line.replace("\\", "\\\\").replace('"', '\\"') for line in text.splitlines())
     return "\n".join(f'    "{line}\\n"' for line in escaped)
+
+
+def readme():
+    """README.md; with WEBSITE, its links and pictures are absolute, as package indexes need them."""
+    text = Path("README.md").read_text("utf-8")
+    if not WEBSITE:
+        return text
+    version = re.search(r'^version = "(.+)"$', Path("pyproject.toml").read_text("utf-8"), re.M)[1]
+
+    def absolute(link):
+        kind = "raw" if link[1].startswith("!") else "blob"
+        return f"{link[1]}({WEBSITE}/{kind}/v{version}/{link[2]})"
+
+    text = text.replace("](../../", f"]({WEBSITE}/")
+    return re.sub(r"(!?\[[^\[\]]*\])\((?!https?:|#)([^)]+)\)", absolute, text)
 
 
 class EmbedShaders(Command):
@@ -97,13 +113,19 @@ class BuildModule(build_ext):
         super().build_extensions()
 
 
-class CarryThirdParty(sdist):
-    """A source distribution builds without a network: it carries GLEW's source, cglm and EGL."""
+class Complete(sdist):
+    """A source distribution builds without a network, as it carries GLEW's source, cglm and EGL; its
+    tests and documentation come along, but the add-on, under its own license, does not.
+    """
 
     def make_release_tree(self, base_dir, files):
         super().make_release_tree(base_dir, files)
         third_party.gather()
         shutil.copytree(third_party.FOLDER, Path(base_dir) / third_party.CARRIED)
+        unneeded = shutil.ignore_patterns("__pycache__", "blender", "bench")
+        for folder in ("docs", "tests"):
+            shutil.copytree(folder, Path(base_dir) / folder, ignore=unneeded, dirs_exist_ok=True)
+        shutil.copy("CITATION.cff", base_dir)
 
 
 def options():
@@ -139,6 +161,18 @@ mmdskin = Extension(
 )
 
 setup(
+    long_description=readme(),
+    long_description_content_type="text/markdown",
+    project_urls={
+        name: WEBSITE + path
+        for name, path in {
+            "Homepage": "",
+            "Documentation": "/tree/main/docs",
+            "Changelog": "/blob/main/docs/CHANGELOG.md",
+            "Issues": "/issues",
+        }.items()
+        if WEBSITE
+    },
     ext_modules=[mmdskin],
     packages=["mmdskin", "mmdskin.retargeting"],
     package_dir={"mmdskin": "csrc/mmdskin"},
@@ -146,7 +180,7 @@ setup(
     cmdclass={
         "build_ext": BuildModule,
         "embed_shaders": EmbedShaders,
-        "sdist": CarryThirdParty,
+        "sdist": Complete,
     },
     options=options(),
 )

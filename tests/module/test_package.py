@@ -2,6 +2,7 @@
 """The installed package: its version, its type stubs and its source distribution."""
 
 import importlib.metadata
+import os
 import re
 import shutil
 import subprocess
@@ -61,9 +62,9 @@ def test_the_stub_matches_the_module(tmp_path):
 
 
 def test_a_source_distribution_contains_what_its_build_reads(tmp_path):
-    for name in ("csrc", "shaders"):
+    for name in ("csrc", "shaders", "tests", "docs"):
         shutil.copytree(ROOT / name, tmp_path / name)
-    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE", "CITATION.cff"):
         shutil.copy(ROOT / name, tmp_path)
 
     def setup(folder, *words):
@@ -77,6 +78,9 @@ def test_a_source_distribution_contains_what_its_build_reads(tmp_path):
     setup(unpacked, "embed_shaders")
     packed_names = {path.name for path in unpacked.rglob("*")}
     assert {path.name for path in (ROOT / "csrc/core").rglob("*.[ch]")} <= packed_names
+    assert (unpacked / "tests/module/test_package.py").is_file()
+    assert (unpacked / "docs/api.md").is_file()
+    assert not (unpacked / "tests/blender").exists()
     # What it is compiled with comes along: no network, no other folder.
     command = [sys.executable, "csrc/platforms/third_party.py"]
     environment = {"PATH": "", "XDG_CACHE_HOME": str(tmp_path / "empty")}
@@ -84,6 +88,25 @@ def test_a_source_distribution_contains_what_its_build_reads(tmp_path):
     gathered = unpacked / "build/third_party"
     for name in ("glew/src/glew.c", "include/GL/glew.h", "include/cglm/cglm.h"):
         assert (gathered / name).is_file()
+
+
+def test_links_of_the_package_s_page_are_absolute(tmp_path):
+    """Package indexes show the README by itself, beside none of the files that it links to."""
+    command = [sys.executable, "setup.py", "--quiet", "egg_info", "--egg-base", tmp_path]
+    website = "https://example.org/mmdskin"
+    subprocess.run(command, cwd=ROOT, check=True, env=os.environ | {"WEBSITE": website})
+    metadata = (tmp_path / "mmdskin.egg-info/PKG-INFO").read_text("utf-8")
+    links = re.findall(r"\]\(([^)]+)\)", metadata)
+    assert len(links) > 10
+    assert [link for link in links if not link.startswith(("https://", "#"))] == []
+    assert "Project-URL: Homepage, https://example.org/mmdskin\n" in metadata
+    pictures = re.findall(rf"!\[[^\]]+\]\({website}/raw/v{mmdskin.__version__}/([^)]+)\)", metadata)
+    assert pictures and all((ROOT / picture).is_file() for picture in pictures)
+
+
+def test_the_citation_names_this_version():
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert f"\nversion: {mmdskin.__version__}\n" in citation
 
 
 def test_what_wheels_are_built_with_is_pinned_by_hash():

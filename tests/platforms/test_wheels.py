@@ -108,6 +108,7 @@ def test_it_contains_the_package_and_nothing_else(wheel):
         ("licenses/LICENSE", "mmdskin contributors"),
         ("GLEW.txt", "The OpenGL Extension Wrangler Library"),
         ("cglm.txt", "Recep Aslantas"),
+        ("EGL.txt", "The Khronos Group Inc."),
     ],
 )
 def test_it_contains_the_licence_of_everything_in_it(wheel, name, phrase):
