@@ -32,7 +32,7 @@ FUZZERS := mesh model motion pair picture rig simulation state tracks world
 C_FILES := $(SOURCES) $(ELSEWHERE) $(HEADERS) $(wildcard tests/c/*.[ch] tests/fuzz/*.[ch] docs/examples/c/*.[ch])
 
 .PHONY: build demo test bench coverage docs wheel wheels addon addon-dev library install format check \
-	check-windows check-arm check-window check-pythons check-same check-clone check-sdist sdist fuzz fuzz-nightly \
+	check-windows check-arm check-window check-pythons check-same check-clone check-sdist sdist rehearsal fuzz fuzz-nightly \
 	fuzz-keep clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -83,6 +83,14 @@ check-sdist: sdist ## Build from the source distribution alone, without a networ
 	$(BIN)/pip install --quiet --no-deps --no-index --target build/sdist/module build/sdist/*.whl
 	cd build/sdist && PYTHONPATH=module ../../$(BIN)/python -c \
 		'import mmdskin; assert "sdist" in mmdskin.__file__; print(mmdskin.__version__, mmdskin.backends())'
+
+rehearsal: wheels check-sdist addon build/rehearsal/ready build/blender-$(CLONE_BLENDER) ## Check all that a release uploads as PyPI, Blender and conda-forge do; WEBSITE=https://...
+	MMDSKIN_BLENDERS=$(CLONE_BLENDER) build/rehearsal/bin/python tests/check/rehearsal.py
+
+build/rehearsal/ready: tests/check/rehearsal.txt .venv/ready
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip install --quiet --requirement $<
+	@touch $@
 
 fuzz: FUZZ_SEED = 0
 fuzz: check-fuzz ## Feed hostile files and scripts to the core, FUZZ_SECONDS per fuzzer

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import mmdskin
+import pytest
 import tomllib
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,9 +105,10 @@ def test_links_of_the_package_s_page_are_absolute(tmp_path):
     assert pictures and all((ROOT / picture).is_file() for picture in pictures)
 
 
-def test_the_citation_names_this_version():
-    citation = (ROOT / "CITATION.cff").read_text("utf-8")
-    assert f"\nversion: {mmdskin.__version__}\n" in citation
+@pytest.mark.parametrize("path", ["CITATION.cff", "csrc/platforms/conda/recipe.yaml"])
+def test_citation_and_recipe_name_this_version(path):
+    lines = (ROOT / path).read_text("utf-8").replace('"', "").splitlines()
+    assert f"version: {mmdskin.__version__}" in [line.strip() for line in lines]
 
 
 def test_what_wheels_are_built_with_is_pinned_by_hash():

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""Checks what a release uploads as those who get it do, and says what is missing: make rehearsal.
+
+PyPI: twine, check-wheel-contents, abi3audit, validate-pyproject, pyroma. Citations: cffconvert.
+conda-forge: rattler-build renders the recipe; `make check-sdist` builds as it does, without a network.
+extensions.blender.org: Blender's own validator, by tests/blender/test_zips.py. All of this needs no
+account and uploads nothing.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from rattler_build import Stage0Recipe, VariantConfig
+
+ROOT = Path(__file__).resolve().parents[2]
+TOOLS = Path(sys.executable).parent
+VARIANTS = "python_min: ['3.10']\nc_stdlib: [sysroot]\nc_stdlib_version: ['2.17']\n"
+
+
+def check_recipe(version):
+    """Raises what rattler-build finds wrong."""
+    path = ROOT / "csrc/platforms/conda/recipe.yaml"
+    (rendered,) = Stage0Recipe.from_file(path).render(VariantConfig.from_yaml(VARIANTS))
+    found = rendered.recipe.to_dict()["package"]["version"]
+    if found != version:
+        raise ValueError(f"{path.relative_to(ROOT)} is for version {found}")
+
+
+def main():
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    version = re.search(r'^version = "(.+)"$', project, re.MULTILINE)[1]
+    wheels = sorted((ROOT / "dist").glob(f"mmdskin-{version}-*-m*.whl"))  # manylinux, macosx
+    wheels += sorted((ROOT / "dist").glob(f"mmdskin-{version}-*-win*.whl"))
+    sdist = ROOT / f"dist/mmdskin-{version}.tar.gz"
+    commands = [
+        [TOOLS / "twine", "check", "--strict", *wheels, sdist],
+        [TOOLS / "check-wheel-contents", *wheels],
+        [TOOLS / "abi3audit", "--strict", *wheels],
+        [TOOLS / "validate-pyproject", "pyproject.toml"],
+        [TOOLS / "pyroma", "--min", "9", sdist],
+        [TOOLS / "cffconvert", "--validate"],
+        [
+            ROOT / ".venv/bin/python",
+            "-m",
+            "pytest",
+            "-q",
+            "tests/platforms",
+            "tests/blender/test_zips.py",
+        ],
+    ]
+    missing = []
+    for command in commands:
+        print(f"== {Path(command[0]).name}", flush=True)
+        if subprocess.run(command, cwd=ROOT).returncode:
+            missing.append(Path(command[0]).name)
+    try:
+        check_recipe(version)
+    except Exception as error:  # rattler-build's have no common class but this
+        missing.append(f"the conda recipe: {error}")
+    heading = (ROOT / "docs/CHANGELOG.md").read_text("utf-8").split("\n## ")[1].splitlines()[0]
+    if not heading.startswith(version):
+        missing.append(
+            f"CHANGELOG: its first section is {heading!r}, not that of {version} with a date"
+        )
+    texts = subprocess.run(
+        ["tar", "xzfO", sdist, "--wildcards", "mmdskin-*/PKG-INFO"], capture_output=True
+    )
+    if b"Project-URL" not in texts.stdout:
+        missing.append("WEBSITE: the package has no links; make rehearsal WEBSITE=https://…")
+    print(
+        f"{len(wheels)} wheels and {sdist.name}",
+        *(f"MISSING: {what}" for what in missing),
+        sep="\n",
+    )
+    sys.exit(bool(missing))
+
+
+main()
