@@ -115,7 +115,7 @@ def test_the_manifest_meets_the_rules_of_extensions_blender_org(made):
     found = manifest(made[0])
     assert found["website"] == WEBSITE
     assert set(found["tags"]) == {"Animation", "Import-Export", "Mesh"}
-    assert set(found["permissions"]) == {"files"}
+    assert set(found["permissions"]) == {"clipboard", "files"}
     for text in (*found["permissions"].values(), found["tagline"]):
         assert len(text) <= 64 and text[-1].isalnum()
     assert found["license"] == ["SPDX:GPL-3.0-or-later"]

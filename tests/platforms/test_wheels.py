@@ -98,7 +98,9 @@ def test_it_contains_the_package_and_nothing_else(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     outside = {name for name in names if ".dist-info/" not in name}
     module = "_mmdskin.pyd" if tag(wheel).startswith("win") else "_mmdskin.abi3.so"
-    package = {path.name for path in (ROOT / "csrc/mmdskin").iterdir() if path.is_file()}
+    source = ROOT / "csrc/mmdskin"
+    files = [path for path in source.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    package = {path.relative_to(source).as_posix() for path in files}
     assert outside == {f"mmdskin/{name}" for name in (module, *package)}
 
 
