@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from conftest import published_file
 from files import locations
+from mmdskin.retargeting.slots import REQUIRED
 from retarget.rigs import CONVENTIONS, FINGER_NAMES, convention
 
 
@@ -58,6 +59,23 @@ def test_models_are_mapped(path):
         assert names["right" + slot] == "右" + japanese
     assert (names["hips"], names["neck"], names["head"]) == ("下半身", "首", "頭")
     assert not skeleton.doubts
+    order = np.random.default_rng(0).permutation(len(skeleton.names))
+    place = np.argsort(order)
+    parents = [place[skeleton.parents[i]] if skeleton.parents[i] >= 0 else -1 for i in order]
+    mixed = mmdskin.Skeleton([skeleton.names[i] for i in order], parents, skeleton.rest[order])
+    assert {slot: mixed.names[bone] for slot, bone in mixed.human.items()} == names
+
+
+@pytest.mark.parametrize("path", locations.at_hand("pmx", "pmd"), ids=lambda path: path.stem)
+def test_models_are_mapped_by_their_shape_alone(path):
+    """But for an upper arm whose twist bone is taken in its place."""
+    named = mmdskin.load_model(path).skeleton
+    if not set(REQUIRED) <= set(named.human):
+        return
+    names = [str(i) for i in range(len(named.names))]
+    found = mmdskin.Skeleton(names, named.parents, named.rest).human
+    wrong = {slot for slot in REQUIRED if found.get(slot) != named.human[slot]}
+    assert wrong <= {"leftUpperArm", "rightUpperArm"}
 
 
 def test_toes_of_a_model_are_those_that_bend():

@@ -151,7 +151,7 @@ def _limb(skeleton: Skeleton, find: _Find, first: _First, side: str, limb: str) 
 
 def _phalanges(skeleton: Skeleton, bones: list[int], hand: int | None, finger: str) -> list[int]:
     """The three joints that bend, of those that are named like the finger, root to tip."""
-    bones = sorted(bones, key=lambda i: skeleton.tree.depth[i])
+    bones = sorted(bones, key=lambda i: (skeleton.tree.depth[i], skeleton.names[i]))
     if len(bones) <= 3 or hand is None or finger == "Thumb":
         return bones[:3]
     places = skeleton.rest[:, :3, 3]
@@ -174,7 +174,9 @@ def by_names(skeleton: Skeleton) -> tuple[dict[str, int], dict[str, dict[str, in
 
     def first(bones: Iterable[int]) -> int | None:
         """The nearest to the root, then the one with the most descendants."""
-        return min(bones, key=lambda i: (tree.depth[i], -tree.size[i], i), default=None)
+        return min(
+            bones, key=lambda i: (tree.depth[i], -tree.size[i], skeleton.names[i]), default=None
+        )
 
     human: dict[str, int] = {}
     for side in SIDES:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _FEWEST = 14  # bones of a body
 # Of the height:
 _ASIDE = 0.01  # bones this far from the middle belong to a side
+_SAME = 0.01  # bones this near are at the same joint: the last one counts
 _FLOOR = 0.12  # tips of legs are this near to the floor
 _ARMS = 0.3  # tips of arms are above
 _ANKLE = 0.2  # the ankle is below
@@ -81,7 +82,7 @@ class _Side:
             return {}
         hip = path[0]
         knee = min(between, key=lambda bone: abs(y[bone] - (y[hip] + y[ankle]) / 2))
-        while between[0] != knee and self._length(hip, between[0]) < _ASIDE:
+        while between[0] != knee and self._length(hip, between[0]) < _SAME:
             hip = between.pop(0)
         found = {"UpperLeg": hip, "LowerLeg": knee, "Foot": ankle}
         toes = path[path.index(ankle) + 1 :]
@@ -91,9 +92,12 @@ class _Side:
         tips = [tip for tip in self.tips if self.places[tip, 1] > _ARMS]
         if not tips:
             return {}
-        path = self._path(max(tips, key=lambda bone: self.out[bone]))
-        forks = [bone for bone in path if len(self.tree.children[bone]) >= 3]
-        hand = forks[-1] if forks else path[-1]
+        hands = {bone for bone in range(len(self.out)) if self._has_fingers(bone)}
+        path = max(
+            (self._path(tip) for tip in tips),
+            key=lambda path: (not hands.isdisjoint(path), self.out[path[-1]]),  # sleeves are longer
+        )
+        hand = next((bone for bone in path[::-1] if bone in hands), path[-1])
         upper = path[: path.index(hand)]
         pairs = [(a, b) for n, a in enumerate(upper) for b in upper[n + 1 :]]
         if not pairs:
@@ -106,10 +110,18 @@ class _Side:
             return float(equal + 0.6 * abs(self.out[shoulder] - _SHOULDER) / _SHOULDER)
 
         shoulder, elbow = min(pairs, key=cost)
+        while (below := upper[upper.index(shoulder) + 1]) != elbow and (
+            self._length(shoulder, below) < _SAME
+        ):
+            shoulder = below
         found = {"UpperArm": shoulder, "LowerArm": elbow, "Hand": hand}
         if shoulder != upper[0]:
             found["Shoulder"] = upper[upper.index(shoulder) - 1]
         return found | self._fingers(hand)
+
+    def _has_fingers(self, bone: int) -> bool:
+        children = self.tree.children
+        return len([child for child in children[bone] if children[child]]) >= 3
 
     def _fingers(self, hand: int) -> dict[str, int]:
         chains = []
