@@ -16,6 +16,7 @@ from ..physics import keyed, simulation
 from ..pose import ik_source, motion_source, pose_source, skinner
 from ..pose.deformation import Deformation
 from ..pose.motion_source import Motion
+from ..scene import mesh_source
 from . import animation
 from .record import BakeState
 
@@ -135,7 +136,8 @@ class Part:
         self.obj, self.armature, self.state = obj, armature, state
         self.deformation = deformation
         absent = state.keys if state else ()
-        self.skinner = skinner.Skinner(obj, armature, absent, normals)
+        at_rest = mesh_source.normals(obj.data) if normals else None
+        self.skinner = skinner.Skinner(obj, armature, absent, at_rest)
         self.bones, self.keys = self.skinner.bones, self.skinner.keys
         self.unmuted = state.muted if state else ()
         keys = obj.data.shape_keys

@@ -3,7 +3,7 @@
 
 Before 4.2, EEVEE ignores the alpha of opaque materials, which hides the front of the hull: where they
 are two-sided, it would cover the model. So the hull has one-sided materials instead, which follow the
-values of the surface's. Before 4.5, an invisible one hides the hull's faces without an edge.
+values of the surface's. An invisible one hides the hull's faces without an edge that share points.
 """
 
 from collections.abc import Iterable

@@ -13,7 +13,7 @@ import bpy
 
 from ..blender import blender_versions, drivers
 from ..blender.node_builder import GEOMETRY, INTEGER, OBJECT, NodeBuilder, Value, enabled
-from ..scene import mmd_tools
+from ..scene import mmd_tools, names
 from . import edge_materials, followers
 from .shading import HULL
 
@@ -39,11 +39,12 @@ Driven = Mapping[int, tuple[bpy.types.Material, str]]
 
 class Variant(NamedTuple):
     """What nodes are made for: which sizes are driven, which materials the hull has instead of others,
-    and, before 4.5, whether faces with and without an edge share points."""
+    whether faces with and without an edge share points, and whether live meshes give normals."""
 
     driven: Driven
     replaced: edge_materials.Replaced
     shares_points: bool
+    takes_normals: bool
 
 
 def group(scene: bpy.types.Scene, variant: Variant) -> Any:
@@ -68,7 +69,8 @@ def variant_of(group: Any) -> Variant:
         elif node.type == "REPLACE_MATERIAL":
             old, new = (node.inputs[name].default_value for name in ("Old", "New"))
             replaced[old] = new
-    return Variant(driven, replaced, any(node.type == "SET_MATERIAL" for node in group.nodes))
+    kinds = {node.type for node in group.nodes}
+    return Variant(driven, replaced, "SET_MATERIAL" in kinds, "SWITCH" in kinds)
 
 
 def drop_unused() -> None:
@@ -130,22 +132,27 @@ def _build(builder: NodeBuilder, variant: Variant) -> None:
     builder.put(info.inputs["Object"], source)
     geometry = info.outputs["Geometry"]
     size = _size(builder, variant.driven)
-    offset = builder.vector("SCALE", _normal(builder, geometry), _width(builder, size))
-    move, flip = builder.node("GeometryNodeSetPosition"), builder.node("GeometryNodeFlipFaces")
+    width = _width(builder, size)
+    # Faces without an edge collapse to one point, unless they share points with others.
+    kept = None if variant.shares_points else builder.number("GREATER_THAN", size, 0.0)
+    if variant.takes_normals:
+        given, is_given = _given_normal(builder, info)
+        quick = _moved(builder, info, geometry, builder.vector("SCALE", given, width), kept)
+        geometry = _cut(builder, geometry)
+        offset = builder.vector("SCALE", _normal(builder, geometry), width)
+        choose = builder.node("GeometryNodeSwitch", input_type="GEOMETRY")
+        builder.put(choose.inputs["Switch"], is_given)
+        builder.put(choose.inputs["False"], _moved(builder, info, geometry, offset, None))
+        builder.put(choose.inputs["True"], quick)
+        geometry = choose.outputs[0]
+    else:
+        offset = builder.vector("SCALE", _normal(builder, geometry), width)
+        geometry = _moved(builder, info, geometry, offset, kept)
+    flip = builder.node("GeometryNodeFlipFaces")
     mark = builder.node("GeometryNodeStoreNamedAttribute", data_type="FLOAT", domain="POINT")
     mark.inputs["Name"].default_value = HULL
     builder.put(enabled(mark.inputs, "Value"), 1.0)
-    if blender_versions.HAS_FREE_NORMALS:
-        geometry = _cut(builder, geometry)
-    elif not variant.shares_points:
-        # Faces without an edge collapse to one point.
-        kept = builder.number("GREATER_THAN", size, 0.0)
-        here = builder.node("GeometryNodeInputPosition").outputs[0]
-        builder.put(move.inputs["Position"], builder.vector("SCALE", here, kept))
-        offset = builder.vector("SCALE", offset, kept)
-    builder.put(move.inputs["Geometry"], geometry)
-    builder.put(move.inputs["Offset"], offset)
-    builder.put(flip.inputs[0], move.outputs[0])
+    builder.put(flip.inputs[0], geometry)
     builder.put(mark.inputs["Geometry"], flip.outputs[0])
     geometry = mark.outputs[0]
     for old, new in variant.replaced.items():
@@ -163,11 +170,58 @@ def _build(builder: NodeBuilder, variant: Variant) -> None:
     _rest(builder.group)
 
 
+def _moved(
+    builder: NodeBuilder,
+    info: Any,
+    geometry: bpy.types.NodeSocket,
+    offset: bpy.types.NodeSocket,
+    kept: Value,
+) -> bpy.types.NodeSocket:
+    """The geometry with its points moved, or to the place of its object where `kept` is 0."""
+    move = builder.node("GeometryNodeSetPosition")
+    builder.put(move.inputs["Geometry"], geometry)
+    if kept is not None:
+        here = builder.node("GeometryNodeInputPosition").outputs[0]
+        position = builder.mixed(info.outputs["Location"], here, kept)
+        builder.put(move.inputs["Position"], position)
+        offset = builder.vector("SCALE", offset, kept)
+    builder.put(move.inputs["Offset"], offset)
+    return move.outputs[0]
+
+
+def _given_normal(
+    builder: NodeBuilder, info: Any
+) -> tuple[bpy.types.NodeSocket, bpy.types.NodeSocket]:
+    """The vertex normals that a live mesh gives, in the world, and whether it gives them: the first is
+    not zero, and the modifier has moved the points, for it removes their positions."""
+    normal = builder.attribute(names.HULL_NORMALS, "FLOAT_VECTOR")
+    known, inputs = [], builder.node("GeometryNodeInputNamedAttribute", data_type="FLOAT_VECTOR")
+    inputs.inputs["Name"].default_value = names.POSITIONS
+    for value, kind in (
+        (builder.vector("LENGTH", normal), "FLOAT"),
+        (inputs.outputs["Exists"], "BOOLEAN"),
+    ):
+        first = builder.node("GeometryNodeSampleIndex", data_type=kind)
+        builder.put(first.inputs["Geometry"], info.outputs["Geometry"])
+        builder.put(first.inputs["Value"], value)
+        known.append(first.outputs[0])
+    is_given = builder.number("GREATER_THAN", builder.number("SUBTRACT", *known), 0.5)
+    inverse, normals = (
+        builder.node(f"FunctionNode{kind}Matrix") for kind in ("Invert", "Transpose")
+    )
+    turn = builder.node("FunctionNodeTransformDirection")
+    builder.put(inverse.inputs[0], info.outputs["Transform"])
+    builder.put(normals.inputs[0], inverse.outputs[0])
+    builder.put(turn.inputs["Direction"], normal)
+    builder.put(turn.inputs["Transform"], normals.outputs[0])
+    return builder.vector("NORMALIZE", turn.outputs[0]), is_given
+
+
 def _cut(builder: NodeBuilder, geometry: bpy.types.NodeSocket) -> bpy.types.NodeSocket:
     """The geometry without the faces that have no edge.
 
-    Blender 3.4 copies each vertex group for this, which takes most of the time. So before 4.5, these
-    faces collapse, or are invisible where they share points with others.
+    This copies each vertex group, which takes most of the time. So before 4.5 and in live meshes,
+    these faces collapse, or are invisible where they share points with others.
     """
     cut = builder.node("GeometryNodeDeleteGeometry", domain="FACE")
     builder.put(cut.inputs["Geometry"], geometry)

@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 
 from ..blender import blender_versions
-from ..scene import material_values, mmd_tools
+from ..scene import material_values, mmd_tools, names
 from . import edge_materials, edge_nodes, followers
 
 _WELD = 1e-5  # points that are closer count as one, if their normals are similar:
@@ -24,8 +24,9 @@ def add(scene: bpy.types.Scene, obj: bpy.types.Object) -> None:
     own = followers.modifier_of(hull).node_group if hull is not None else None
     known = edge_nodes.variant_of(own) if own is not None else None
     replaced = edge_materials.replaced(_edged(obj.data), known.replaced if known else {})
-    shares_points = not blender_versions.HAS_FREE_NORMALS and _shares_points(obj.data)
-    variant = edge_nodes.Variant(driven, replaced, shares_points)
+    variant = edge_nodes.Variant(
+        driven, replaced, _shares_points(obj.data), blender_versions.HAS_FREE_NORMALS
+    )
     if hull is None:
         hull = followers.new(scene, obj, followers.EDGES, edge_nodes.group(scene, variant))
     elif known != variant:
@@ -125,7 +126,9 @@ def _store_sizes(obj: bpy.types.Object, driven: edge_nodes.Driven) -> None:
     put(mesh, edge_nodes.EDGED, "FACE", (of_faces > 0).astype(np.float32))
     if edge_nodes.SCALE not in obj.vertex_groups:
         put(mesh, edge_nodes.SCALE, "POINT", np.ones(len(of_points), np.float32))
-    if not blender_versions.HAS_FREE_NORMALS:
+    if blender_versions.HAS_FREE_NORMALS:
+        mesh.attributes.new(names.HULL_NORMALS, "FLOAT_VECTOR", "POINT")
+    else:
         put(mesh, edge_nodes.WELDED, "POINT", _welded(mesh), "INT")
 
 
@@ -190,6 +193,7 @@ def _clear_sizes(mesh: Any) -> None:
         edge_nodes.SLOT,
         edge_nodes.SCALE,
         edge_nodes.WELDED,
+        names.HULL_NORMALS,
     ):
         if name in mesh.attributes:
             mesh.attributes.remove(mesh.attributes[name])

@@ -41,18 +41,18 @@ class Skinner:
         obj: bpy.types.Object,
         armature: bpy.types.Object,
         absent: Sequence[str] = (),
-        normals: bool = False,
+        normals: mesh_source.Normals | None = None,
     ) -> None:
         """Read the mesh object, ignoring the shape keys named in `absent`.
 
-        `normals`: whether `positions_and_normals` will be called.
+        `normals`: those at rest, if `positions_and_normals` will be called.
         """
         mmdskin = native.load()
         self.source = source = mesh_source.read(obj, armature)
         self.bones = source.bones
         morphs = mesh_source.morphs(obj, source.weights, absent)
         self.keys = tuple(name for name, _, _ in morphs)
-        self.normals = mesh_source.normals(obj.data) if normals else None
+        self.normals = normals
         # The elements with normals: first the vertices, with their triangles and morphs.
         each = self._each = self.normals.vertices if self.normals else slice(None)
         self.share = _share(obj, armature, source)
@@ -115,10 +115,7 @@ class Skinner:
         deformation: Deformation = _AS_IN_MMD,
         buffers: list[np.ndarray] | None = None,
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        """As `positions`, and the normals in `normals.domain`: (…, V, 3) or (…, C, 3) float32.
-
-        Normals are None if the Skinner was created without them.
-        """
+        """As `positions`, and the normals (…, N, 3) float32 of each of `normals`, None without them."""
         # On the CPU: transfers to and from the graphics card take longer than skinning one mesh.
         options = {
             "normals": self.normals is not None,
@@ -134,10 +131,10 @@ class Skinner:
         positions = found[0][..., : self.vertex_count, :]
         if self.normals is None:
             return positions, None
-        normals, corners = found[1], self.normals.corners
+        normals = found[1]
         if self.share is not None:
             normals /= np.maximum(np.linalg.norm(normals, axis=-1, keepdims=True), 1e-30)
-        return positions, normals if corners is None else normals[..., corners, :]
+        return positions, normals
 
     def _run(
         self,

@@ -15,9 +15,9 @@ import bpy
 
 from ..blender import blender_versions
 from ..pose import skinner
-from ..scene import scene_model
+from ..scene import names, scene_model
 
-ATTRIBUTE = "mmdskin"
+ATTRIBUTE = names.POSITIONS
 NORMALS = "mmdskin_normal"
 # The kinds of node groups: without normals; with them, as they are; with such that turn with what
 # later modifiers do, which takes time; and what takes normals from positions.

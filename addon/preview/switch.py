@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import bpy
-import numpy as np
 
 from ..blender import drivers, native, playhead
 from ..blender.translations import tr
@@ -240,8 +239,7 @@ def wait_for(obj: bpy.types.Object) -> None:
     if armature is None:
         return
     if tick.is_filled(obj.data):
-        attribute = obj.data.attributes[nodes.ATTRIBUTE]
-        attribute.data.foreach_set("vector", np.zeros(3 * len(attribute.data), np.float32))
+        tick.clear(obj.data)
     _fit_normals(obj, armature)
     settings = pose_source.settings_of(armature, bpy.context.scene)
     opened = pose_source.load(armature, settings) if settings else None
@@ -416,6 +414,7 @@ def _disable(obj: bpy.types.Object) -> None:
         mesh.animation_data_clear()
     mesh.property_unset(tick.PROPERTY)
     nodes.take_off(obj)
+    tick.clear(mesh)
     for name in (nodes.ATTRIBUTE, nodes.NORMALS):
         if name in mesh.attributes:
             mesh.attributes.remove(mesh.attributes[name])

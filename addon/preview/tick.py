@@ -21,7 +21,7 @@ from ..blender import (
 from ..blender.user_error import UserError
 from ..physics import playback
 from ..pose import deformation, ik_source, motion_source, pose_source, skinner
-from ..scene import mmd_tools, rest_bones, saved_state, scene_model
+from ..scene import mesh_source, mmd_tools, names, rest_bones, saved_state, scene_model
 from . import bypass, motion_sliders, nodes
 
 FUNCTION = "mmdskin_tick"
@@ -52,6 +52,7 @@ class _Ready(NamedTuple):
     settings: pose_source.Settings | None  # None if the pose source is the armature
     opened: pose_source.Opened | None  # the pose source of the settings
     normals: bool  # whether normals are shown
+    hull_normals: bool  # whether edges get them
     acting: set[str]  # the shape keys of other meshes that move bones
 
 
@@ -161,7 +162,7 @@ def _tick(
     except Exception as error:
         live_of(mesh).said = error
         details.log(error, f"MMD Skinning of '{mesh.name}'")
-    if attribute is not None and len(attribute.data) and any(attribute.data[0].vector):
+    if any(len(one.data) and any(one.data[0].vector) for one in _vectors_of(mesh)):
         _leave_to_armature(mesh)
     if obj is not None:
         bypass.undo(obj)
@@ -253,12 +254,18 @@ def _check_users(
 def _show_normals(
     mesh: bpy.types.Mesh, obj: bpy.types.Object, ready: _Ready, normals: np.ndarray
 ) -> None:
-    attribute = _normals_of(mesh)
-    has_room = attribute.domain == ready.skinner.normals.domain
-    if has_room:
-        evaluated.set_vectors(attribute, normals.ravel())
-    if not (has_room and nodes.give_normals_right(obj)):
-        live_of(mesh).outgrown = True
+    known = ready.skinner.normals
+    attribute: Any = mesh.attributes.get(nodes.NORMALS)
+    if ready.normals and attribute is not None:
+        has_room = attribute.domain == known.domain
+        if has_room:
+            evaluated.set_vectors(attribute, known.in_domain(normals).ravel())
+        if not (has_room and nodes.give_normals_right(obj)):
+            live_of(mesh).outgrown = True
+    if ready.hull_normals:
+        are_last = nodes.kind_with_normals(obj, nodes.modifier_of(obj)) == nodes.FREE
+        shown = known.of_vertices(normals) * np.float32(are_last)
+        evaluated.set_vectors(mesh.attributes[names.HULL_NORMALS], shown.ravel())
 
 
 def _targets(mesh: bpy.types.Mesh) -> list[bpy.types.Object]:
@@ -273,16 +280,18 @@ def _variables(mesh: bpy.types.Mesh) -> Any:
 
 def _leave_to_armature(mesh: bpy.types.Mesh) -> None:
     """Write zeros, the first one negative: this marks a copy that has been read (`_is_fresh`)."""
-    for attribute in (mesh.attributes[nodes.ATTRIBUTE], _normals_of(mesh)):
-        if attribute is not None:
-            values = np.zeros(3 * len(attribute.data), np.float32)
-            values[0] = -0.0
-            evaluated.set_vectors(attribute, values)
+    for attribute in filter(lambda one: len(one.data), _vectors_of(mesh)):
+        values = np.zeros(3 * len(attribute.data), np.float32)
+        values[0] = -0.0
+        evaluated.set_vectors(attribute, values)
 
 
-def _normals_of(mesh: bpy.types.Mesh) -> bpy.types.Attribute | None:
-    """The attribute for normals, or None."""
-    return mesh.attributes.get(nodes.NORMALS)
+def _vectors_of(mesh: bpy.types.ID) -> list[Any]:
+    """The attributes that are written, those which the mesh has."""
+    found = (
+        mesh.attributes.get(name) for name in (nodes.ATTRIBUTE, nodes.NORMALS, names.HULL_NORMALS)
+    )
+    return [attribute for attribute in found if attribute is not None]
 
 
 def is_blank(mesh: bpy.types.Mesh) -> bool:
@@ -308,6 +317,12 @@ def is_filled(mesh: bpy.types.ID) -> bool:
     """Whether the user's mesh has positions: Blender writes them to it when a modifier is applied."""
     attribute: Any = mesh.attributes.get(nodes.ATTRIBUTE)
     return bool(attribute and len(attribute.data) and not _is_fresh(attribute))
+
+
+def clear(mesh: bpy.types.ID) -> None:
+    """Remove what Blender has written to the user's mesh."""
+    for attribute in _vectors_of(mesh):
+        attribute.data.foreach_set("vector", np.zeros(3 * len(attribute.data), np.float32))
 
 
 def _input(
@@ -386,8 +401,10 @@ def _prepared(
         if opened is not ready.opened:
             ready = copies[address] = ready._replace(opened=opened)
         return ready
-    with_normals = normals and _normals_of(mesh) is not None
-    reader = skinner.Skinner(obj, armature, normals=with_normals)
+    has_hull = blender_versions.HAS_FREE_NORMALS and names.HULL_NORMALS in mesh.attributes
+    has_normals = has_hull or (normals and nodes.NORMALS in mesh.attributes)
+    at_rest = mesh_source.normals(obj.data) if has_normals else None
+    reader = skinner.Skinner(obj, armature, normals=at_rest)
     numbers = pose_source.numbers(armature, reader.bones)
     opened = playback.load(armature, settings) if settings else None
     rest = rest_bones.signature(armature, obj)
@@ -406,6 +423,7 @@ def _prepared(
         settings,
         opened,
         normals,
+        has_hull,
         _acting(opened) if sliding else set(),
     )
     others = [*pose_source.others_of(settings, armature), *sliding]

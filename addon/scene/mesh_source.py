@@ -35,11 +35,24 @@ class Normals(NamedTuple):
     values: np.ndarray  # (N, 3) float32
     vertices: np.ndarray  # (N,) the vertex that each normal follows
     corners: np.ndarray | None  # (C,) the normal of each face corner; None if it is its vertex's
+    shares: np.ndarray  # (N, 1) float32: how many corners have each normal
 
     @property
     def domain(self) -> str:
         """The domain of an attribute that can store them."""
         return "POINT" if self.corners is None else "CORNER"
+
+    def in_domain(self, normals: np.ndarray) -> np.ndarray:
+        """Of normals (N, 3) of another pose, those of each item of the domain."""
+        return normals if self.corners is None else normals[self.corners]
+
+    def of_vertices(self, normals: np.ndarray) -> np.ndarray:
+        """(V, 3) float32: for each vertex, the sum of those of its corners, in the same direction."""
+        if self.corners is None:
+            return normals
+        shares = (normals * self.shares).T
+        total = np.stack([np.bincount(self.vertices, share) for share in shares], axis=1)
+        return total.astype(np.float32)
 
 
 class Source(NamedTuple):
@@ -135,12 +148,12 @@ def normals(mesh: bpy.types.ID) -> Normals:
     values[:, 2] = 1  # for vertices without a face
     values[vertex[::-1]] = shown[::-1]
     own = np.flatnonzero((values[vertex] * shown).sum(axis=1) < _SAME_NORMAL)
-    if not len(own):
-        return Normals(values, np.arange(count), None)
     corners = vertex.copy()
     corners[own] = count + np.arange(len(own))
     vertices = np.concatenate([np.arange(count), vertex[own]])
-    return Normals(np.concatenate([values, shown[own]]), vertices, corners)
+    values = np.concatenate([values, shown[own]])
+    shares = np.bincount(corners, minlength=len(values)).astype(np.float32)[:, None]
+    return Normals(values, vertices, corners if len(own) else None, shares)
 
 
 def morphs(

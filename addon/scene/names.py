@@ -17,6 +17,10 @@ from . import english_names, scene_model
 LIMIT = 63  # bytes of UTF-8, for bones, vertex groups and shape keys in every Blender
 BONE_MORPH = "mmd_bone_morph"  # prefix of the names of bone morph constraints
 PHYSICS = "mmd_physics"  # custom property of a pose bone: whether its rigid bodies move it
+POSITIONS = "mmdskin"  # attribute of a live mesh, which its modifier removes
+HULL_NORMALS = (
+    "mmd_edge_normal"  # attribute of points: normals that a live mesh gives its edges, or 0
+)
 UV_MORPHS = "MMD UV Morphs"  # the modifier that moves UVs by sliders
 LANGUAGE = "mmd_names"  # of the root: the language of the names, an item of LANGUAGES
 LANGUAGES = [

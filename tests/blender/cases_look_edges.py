@@ -2,12 +2,17 @@
 """Edges follow the mesh, whatever deforms it, and morphs of sizes; they stay closed at UV seams."""
 
 import math
+import os
+import unittest
 
 import bpy
+import case
 import cases_look
 import followed
+import imported
 import numpy as np
 import scene
+from cases_look import look
 from cases_look_pictures import ball, balls, surface
 from cases_sliders import change, morph
 from files import pmx_file
@@ -210,7 +215,7 @@ class Sizes(cases_look.Case):
             self.assertLess(np.abs(away - size * SCALE * followed.WIDTH).max(initial=0), 1e-4)
 
 
-class Deformed(cases_look.Case):
+class Posed(cases_look.Case):
     def setUp(self):
         super().setUp()
         self.switch("ENABLE")
@@ -224,6 +229,8 @@ class Deformed(cases_look.Case):
         self.assert_close(away, np.full(len(hull), followed.WIDTH), 1e-3 * scene.SCALE)
         return points
 
+
+class Deformed(Posed):
     def test_pose(self):
         self.assert_follows()
 
@@ -242,6 +249,108 @@ class Deformed(cases_look.Case):
     def test_moved_with_its_root(self):
         scene.transform(self.model.root, (1, -2, 0.5), (0.3, 0.2, -1.0))
         self.assert_follows()
+
+
+@unittest.skipIf(bpy.app.version < (4, 5), "there, edges have Blender's normals")
+class GivenNormals(Posed):
+    """A live mesh gives its edges the file's normals, which Blender would take long to find."""
+
+    def setUp(self):
+        super().setUp()
+        self.mesh, self.settings = self.model.mesh, self.model.armature.mmdskin
+        self.settings.preview = True
+
+    def assert_given(self, given=True):
+        """Edges follow the mesh; where they have its normals, no face was deleted."""
+        points = self.assert_follows()
+        all_points = followed.hull_of(self.mesh)
+        self.assertEqual(len(all_points) == len(points), given)
+        self.assertEqual(case.live_errors(), [])
+        return all_points, points
+
+    def test_they_are_mmds_in_the_world(self):
+        scene.transform(self.model.root, (1, -2, 0.5), (0.3, 0.2, -1.0))
+        self.mesh.scale = (1, 1.5, 0.7)
+        self.settings.use_mmd_normals = True
+        bpy.context.view_layer.update()
+        turn = np.linalg.inv(np.array(self.mesh.matrix_world)[:3, :3])  # of its transpose
+        evaluated = self.mesh.evaluated_get(bpy.context.evaluated_depsgraph_get()).data
+        normals = np.zeros((len(evaluated.vertices), 3))
+        normals[imported.read(evaluated.loops, "vertex_index", 1, np.int32)] = (
+            imported.read(evaluated.corner_normals, "vector", 3) @ turn
+        )
+        normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+        self.settings.use_mmd_normals = False
+        hull, points = followed.hull_of(self.mesh), followed.shown(self.mesh)[0]
+        edged = np.linalg.norm(hull - points, axis=1) > followed.WIDTH / 2
+        self.assertGreater(edged.sum(), 0.3 * len(points))
+        expected = points + followed.WIDTH * normals
+        self.assert_close(hull[edged], expected[edged], 0.01 * followed.WIDTH)
+
+    def test_off_and_on_again(self):
+        self.assert_given()
+        self.settings.preview = False
+        self.assert_given(False)
+        self.settings.preview = True
+        self.assert_given()
+
+    def test_a_file_keeps_them(self):
+        self.assert_given()
+        path, name = os.path.join(self.folder, "live.blend"), self.mesh.name
+        bpy.ops.wm.save_as_mainfile(filepath=path)
+        self.addCleanup(bpy.ops.wm.read_homefile, use_empty=True)
+        bpy.ops.wm.open_mainfile(filepath=path)
+        self.mesh = self.model.mesh = bpy.data.objects[name]
+        self.assert_given()
+
+    def test_undo(self):
+        name = self.mesh.name
+        bpy.ops.ed.undo_push(message="before")
+        self.model.armature.pose.bones[2].rotation_euler.x = 1.0
+        bpy.ops.ed.undo_push(message="posed")
+        bpy.ops.ed.undo()
+        self.mesh = self.model.mesh = bpy.data.objects[name]
+        self.assert_given()
+
+    def test_a_bake_shows_blenders(self):
+        self.assertEqual(bpy.ops.mmdskin.bake(target="SHAPE_KEYS"), {"FINISHED"})
+        self.assert_given(False)
+        self.assertEqual(bpy.ops.mmdskin.clear_bake(), {"FINISHED"})
+        self.settings.preview = True
+        self.assert_given()
+
+    def test_later_modifiers_that_move_points_show_blenders(self):
+        self.assert_given()
+        modifier = self.mesh.modifiers.new("Cast", "CAST")
+        self.assert_given(False)
+        self.mesh.modifiers.remove(modifier)
+        self.assert_given()
+
+    def test_where_the_modifier_is_applied_or_hidden_they_do_not_stay(self):
+        self.assert_given()
+        self.mesh.modifiers["MMD Skin"].show_viewport = False
+        self.assert_given(False)
+        self.mesh.modifiers["MMD Skin"].show_viewport = True
+        keys = self.mesh.data.shape_keys
+        if keys:
+            self.mesh.shape_key_clear()
+        scene.select(self.mesh)
+        bpy.ops.object.modifier_apply(modifier="MMD Skin")
+        self.model.armature.pose.bones[2].rotation_euler.y += 1.0
+        self.assert_given(False)
+        self.settings.preview = False
+        values = imported.read(self.mesh.data.attributes["mmd_edge_normal"].data, "vector", 3)
+        self.assertFalse(values.any())
+
+    def test_a_linked_duplicate_without_the_modifier_has_its_own(self):
+        scene.select(self.mesh)
+        bpy.ops.object.duplicate(linked=True)
+        copy = bpy.context.view_layer.objects.active
+        copy.modifiers.clear()
+        self.assert_given()
+        look().edges.add(bpy.context.scene, copy)
+        points, hull = followed.shown(copy)[0], followed.hull_of(copy)
+        self.assertLess(len(hull), len(points))
 
 
 class Simulated(Keyed):

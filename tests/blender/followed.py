@@ -10,6 +10,18 @@ import numpy as np
 WIDTH = 45 * 0.08 * 2 * np.tan(np.radians(15)) / 512
 
 
+def hull_of(mesh):
+    """All points of a mesh object's edges, also of faces that cannot be seen."""
+    bpy.context.view_layer.update()
+    hull = f"{mesh.name}_edges"
+    instances = bpy.context.evaluated_depsgraph_get().object_instances
+    return next(
+        imported.read(one.object.data.vertices, "co", 3)
+        for one in instances
+        if one.is_instance and one.parent.name == hull
+    )
+
+
 def shown(mesh):
     """(V, 3) of a mesh object, and by kind the points and the number of faces of its followers."""
     bpy.context.view_layer.update()
