@@ -6,6 +6,7 @@ import itertools
 import os
 import sys
 import zlib
+from unittest import mock
 
 import bpy
 import case
@@ -183,7 +184,8 @@ class ToArmature(Retargeting):
         self.assertEqual(self.state(), before)
 
     def test_cancelled_or_failed_it_changes_nothing(self):
-        self.play()
+        self.play("ORIGINAL")
+        self.armature.mmdskin.source = "IK"
         rig = humanoids.fk_rig()
         humanoids.pose(rig, 1)
         bpy.context.scene.frame_set(1)
@@ -194,8 +196,17 @@ class ToArmature(Retargeting):
         job = addon.retarget.to_armature.Job(
             bpy.context, model, rig, {**options, "keys": "ALL", "as_strip": False}
         )
-        next(job)
+        next(job)  # it reads the scene frame by frame
         job.close()
+        self.assertEqual(self.state(), before)
+        self.select(self.armature, rig)
+        fails = mock.patch.object(
+            addon.retarget.keys.NewAction,
+            "assign",
+            side_effect=addon.blender.user_error.UserError("no"),
+        )
+        with fails, self.assertRaisesRegex(RuntimeError, "no"):
+            bpy.ops.mmdskin.retarget_to_armature()
         self.assertEqual(self.state(), before)
         rig.data.bones["mixamorig:LeftLeg"].name = "nothing"
         before = self.state()
