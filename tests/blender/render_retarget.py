@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Her dance on a plain humanoid and on a Rigify rig, side by side: docs/pictures/retarget.png.
+"""Her dance on a plain humanoid and on a Rigify rig, side by side: tests/sample/pictures/retarget.png.
 
 blender -b --factory-startup --python tests/blender/render_retarget.py -- mmdskin.zip out.png
 """
