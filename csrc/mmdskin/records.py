@@ -471,7 +471,8 @@ class Unmatched(NamedTuple):
 class FitReport(NamedTuple):
     """How well a motion was fitted: the number of its keys; worst, the largest distance of a
     vertex from where it should be (model units; vertices that MMD's physics moves are not
-    compared); notes, a tuple of (name of a bone or morph, what was left out or lost).
+    compared); notes, a tuple of (name of a bone or morph, what was left out or lost), with "" as
+    the name where it is about the whole motion.
     """
 
     keys: int

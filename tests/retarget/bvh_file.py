@@ -139,12 +139,12 @@ def walk(seconds=3.0):
     step = 2 * np.pi * t * 0.9
     for side, sign in (("Left", 1), ("Right", -1)):
         phase = step + (0 if sign > 0 else np.pi)
-        swing, bend = 24 * np.sin(phase), 6 + 26 * np.clip(np.cos(phase), 0, 1) ** 2
+        swing, bend = 32 * np.sin(phase), 6 + 34 * np.clip(np.cos(phase), 0, 1) ** 2
         turn(side + "UpLeg", "X", -swing - bend / 2)
         turn(side + "Leg", "X", bend)
         turn(side + "Foot", "X", swing - bend / 2)  # flat
         turn(side + "Arm", "Z", -72 * sign)
-        turn(side + "Arm", "Y", 20 * np.sin(phase) * sign)
+        turn(side + "Arm", "Y", 30 * np.sin(phase) * sign)
         turn(side + "ForeArm", "Y", (-25 - 10 * np.sin(phase)) * sign)
         turn(side + "Hand", "X", 12 * np.sin(phase))
     turn("Hips", "Y", 6 * np.sin(step))
