@@ -77,7 +77,7 @@ def _shown(armature: bpy.types.Object, meshes: tuple) -> pose_source.Settings | 
     """The Settings of the pose that the model shows, None for that of the armature."""
     if not any(obj is not None and (switch.is_live(obj) or _is_played(obj)) for obj in meshes):
         return None
-    return pose_source.settings_of(armature, bpy.context.scene)
+    return pose_source.shown_settings_of(armature, bpy.context.scene)
 
 
 def _is_played(obj: bpy.types.Object) -> bool:

@@ -105,7 +105,7 @@ def _pose(
     if armature is None or armature.pose is None:  # its library is missing
         return False
     of_model = evaluated_bones.of(armature)
-    settings = pose_source.settings_of(armature, depsgraph.scene, None, of_model, depsgraph)
+    settings = pose_source.shown_settings_of(armature, depsgraph.scene, None, of_model, depsgraph)
     if settings is None:
         return False
     if pose_source.is_at_rest(armature) and _waits_for_rest(display):

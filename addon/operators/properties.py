@@ -388,7 +388,7 @@ def shown_of_pose(owner: Any, scene: bpy.types.Scene) -> list[str]:
     elif owner.source == ik_source.SOURCE:
         shown += ["model_path"]
     else:
-        return shown
+        return [*shown, *["physics"] * hasattr(owner, physics_settings.LIVE)]
     shown += ["physics"]
     if owner.physics:
         shown += [n for n in physics_settings.PROPERTIES[1:] if by_motion or n != "physics_start"]

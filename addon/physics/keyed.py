@@ -40,6 +40,9 @@ class _Playing:
         self._solver, self._armature, self._strict = solver, armature.original, strict
         self._name, self._full_name = armature.name, armature.original.name_full
         self._cache, self._missing = cache.read_for(armature)
+        if solver.settings.evaluated:
+            self._cache = None
+            self._missing = Sentence("Renders show no live physics: set Pose Source to MMD's IK")
         self._inputs = key_inputs.Inputs(solver)
         # The state, its number of changes, and the problem at that time.
         self._known: tuple[cache.PlaybackState, int, object] | None = None

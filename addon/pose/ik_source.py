@@ -2,7 +2,8 @@
 """MMD's pose for an armature's own channels: the posed or keyed bones, solved by mmdskin.
 
 Constraints of bones are ignored: mmdskin solves append, fixed axes and IK. Only whether the IK of
-a bone is on, by a constraint or a switch of mmd_tools, is read from the scene.
+a bone is on, by a constraint or a switch of mmd_tools, is read from the scene. Where only physics is
+to be added to Blender's pose, the channels are those that give it without IK.
 """
 
 import copy
@@ -27,6 +28,7 @@ class Settings(NamedTuple):
     model_path: str  # may be empty: then the file that the armature was imported from
     physics: physics_settings.Settings | None = None  # None without a simulation
     fps: float = 30.0  # of the scene
+    evaluated: bool = False  # whether the pose is Blender's, to which live physics is added
 
 
 class Local(NamedTuple):
@@ -58,7 +60,8 @@ class Finish(Protocol):
 class _Input(NamedTuple):
     """What Blender evaluated, of which a Local is made."""
 
-    basis: np.ndarray  # (P, 4, 4) float32 of all pose bones, by column
+    # (P, 4, 4) float32 of all pose bones, by column: of their own channels, or from rest to pose
+    basis: np.ndarray
     weights: dict[int, float]  # of some morphs, by index; 0 for the others
     ik: list[bool]  # of the bones with a switch
     physics: list[bool]  # of the bones that rigid bodies may move; () for all
@@ -75,7 +78,22 @@ def settings_of(
     own, overrides = armature.mmdskin, overrides or {}
     if overrides.get("source", own.source) != SOURCE:
         return None
-    path = setting_paths.absolute(armature, "model_path", overrides)
+    return _settings_of(armature, scene, overrides)
+
+
+def evaluated_settings_of(
+    armature: bpy.types.Object, scene: bpy.types.Scene, overrides: dict
+) -> Settings | None:
+    """The Settings of a model whose pose is Blender's and whose hair moves live, else None."""
+    own = armature.mmdskin
+    if overrides.get("source", own.source) != "ARMATURE" or not own.physics_live:
+        return None
+    settings = _settings_of(armature, scene, overrides)
+    return settings._replace(evaluated=True) if settings.physics else None
+
+
+def _settings_of(armature: bpy.types.Object, scene: bpy.types.Scene, overrides: dict) -> Settings:
+    own, path = armature.mmdskin, setting_paths.absolute(armature, "model_path", overrides)
     # The simulation always starts with the range that the scene plays.
     fps = scene.render.fps / scene.render.fps_base
     first = playhead.frame_range(scene)[0] * playhead.stretch(scene)
@@ -121,6 +139,7 @@ class Solver:
         self._numbers = np.array([rig.bones[name] for name in self._names], np.intp)
         numbers = {bone.name: number for number, bone in enumerate(armature.pose.bones)}
         self._places = np.array([numbers[name] for name in self._names], np.intp)
+        self._above = _nearest(rig.pmx, self._numbers)
         self._rests = evaluated_bones.of(armature).rests
         # From each bone's own axes to the file's, with the armature's scale and without.
         rests = self._rests[self._places, :3, :3].transpose(0, 2, 1)
@@ -244,12 +263,16 @@ class Solver:
     ) -> _Input:
         """`morphs`: those whose weights are read; `let_go`: whether `physics` is, which matters to
         simulations only. Both take time."""
-        bones = armature.pose.bones
-        weights = self._weights(armature, keys, morphs)
+        bones, by_blender = armature.pose.bones, self.settings.evaluated
+        weights = {} if by_blender else self._weights(armature, keys, morphs)
         physics = self._let_go(bones) if let_go else []
         gravity = tuple(armature.mmdskin.physics_gravity) if self._has_gravity else ()
         return _Input(
-            _read(bones, "matrix_basis"), weights, self._switched(bones), physics, gravity
+            _read(bones, "matrix_channel" if by_blender else "matrix_basis"),
+            weights,
+            [] if by_blender else self._switched(bones),
+            physics,
+            gravity,
         )
 
     def _local(self, found: _Input) -> Local:
@@ -257,11 +280,24 @@ class Solver:
         if found.weights:
             weights[list(found.weights)] = list(found.weights.values())
         ik, physics = np.ones((2, len(self.rig.pmx.bones)), bool)
-        ik[[self.rig.bones[name] for name in self._switches]] = found.ik
+        if self.settings.evaluated:
+            ik[:] = False
+        else:
+            ik[[self.rig.bones[name] for name in self._switches]] = found.ik
         if found.physics:
             physics[[self.rig.bones[name] for name in self._moved]] = found.physics
         gravity = np.array(found.gravity)[[0, 2, 1]] if found.gravity else None
-        return Local(*self._channels(found.basis[self._places]), weights, ik, physics, gravity)
+        columns = found.basis[self._places]
+        channels = (self._by_blender if self.settings.evaluated else self._channels)(columns)
+        return Local(*channels, weights, ik, physics, gravity)
+
+    def _by_blender(self, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """As `_channels`, from matrices from rest to pose in armature space."""
+        to_armature = self.rig.to_armature
+        matrices = np.eye(4)[None].repeat(len(columns) + 1, 0)  # the last one for bones without
+        turned = columns.transpose(0, 2, 1).astype(np.float64) @ to_armature
+        matrices[:-1] = np.linalg.inv(to_armature) @ turned
+        return self.rig.pmx.locals_of(matrices[self._above])
 
     def _channels(self, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Local translations (B, 3) and rotations (B, 4) x y z w, of the file's bones and axes."""
@@ -329,6 +365,17 @@ def _acting(pmx: "mmdskin.Model") -> np.ndarray:
         if more <= acting:
             return np.array(sorted(acting), np.intp)
         acting |= more
+
+
+def _nearest(pmx: "mmdskin.Model", numbers: np.ndarray) -> np.ndarray:
+    """(B,) for each bone its place, or that of the nearest bone above it, among these; else -1."""
+    places = {int(number): place for place, number in enumerate(numbers)}
+    found = []
+    for number in range(len(pmx.bones)):
+        while number >= 0 and number not in places:
+            number = pmx.bones[number].parent
+        found.append(places.get(number, -1))
+    return np.array(found, np.intp)
 
 
 def _unit(axes: np.ndarray) -> np.ndarray:

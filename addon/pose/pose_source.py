@@ -40,6 +40,20 @@ def settings_of(
     return notes[key]
 
 
+def shown_settings_of(
+    armature: bpy.types.Object,
+    scene: bpy.types.Scene,
+    overrides: dict | None = None,
+    bones: evaluated_bones.Bones | None = None,
+    depsgraph: bpy.types.Depsgraph | None = None,
+) -> Settings | None:
+    """As `settings_of`, but in viewports also those by which hair moves live in Blender's pose."""
+    settings = settings_of(armature, scene, overrides, bones, depsgraph)
+    if settings is not None or (depsgraph is not None and depsgraph.mode != "VIEWPORT"):
+        return settings
+    return ik_source.evaluated_settings_of(armature, scene, overrides or {})
+
+
 def _read_settings(
     armature: bpy.types.Object,
     scene: bpy.types.Scene,

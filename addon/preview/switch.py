@@ -170,7 +170,7 @@ def prepare(model: scene_model.SceneModel) -> Prepared:
             name=model.name,
             armature=model.armature.name,
         )
-    settings = pose_source.settings_of(model.armature, bpy.context.scene)
+    settings = pose_source.shown_settings_of(model.armature, bpy.context.scene)
     opened = pose_source.load(model.armature, settings) if settings else None
     return Prepared({obj: names for obj, names in bones.items() if names}, settings, opened, [])
 
@@ -241,7 +241,7 @@ def wait_for(obj: bpy.types.Object) -> None:
     if tick.is_filled(obj.data):
         tick.clear(obj.data)
     _fit_normals(obj, armature)
-    settings = pose_source.settings_of(armature, bpy.context.scene)
+    settings = pose_source.shown_settings_of(armature, bpy.context.scene)
     opened = pose_source.load(armature, settings) if settings else None
     _drive(obj, armature, mesh_source.deforming_bones(obj, armature), settings, opened)
 
@@ -274,7 +274,7 @@ def _is_override(obj: bpy.types.Object) -> bool:
 def _follows(obj: bpy.types.Object, armature: bpy.types.Object) -> bool:
     """Whether the driver of a live mesh shows the armature's pose source."""
     shown = driver_of(obj.data).driver.expression
-    wanted = _expression(pose_source.settings_of(armature, bpy.context.scene))
+    wanted = _expression(pose_source.shown_settings_of(armature, bpy.context.scene))
     # A driver that depends on time, for physics, also works without physics.
     return wanted == shown or (wanted, shown) == (_BY_POSE, _IN_TIME)
 

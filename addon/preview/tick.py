@@ -19,7 +19,7 @@ from ..blender import (
     playhead,
 )
 from ..blender.user_error import UserError
-from ..physics import playback
+from ..physics import key_inputs, playback
 from ..pose import deformation, ik_source, motion_source, pose_source, skinner
 from ..scene import mesh_source, mmd_tools, names, rest_bones, saved_state, scene_model
 from . import bypass, motion_sliders, nodes
@@ -54,6 +54,7 @@ class _Ready(NamedTuple):
     normals: bool  # whether normals are shown
     hull_normals: bool  # whether edges get them
     acting: set[str]  # the shape keys of other meshes that move bones
+    by_blender: np.ndarray  # indices, among these of the skinner, of bones that Blender poses
 
 
 @dataclass
@@ -200,7 +201,7 @@ def _show(
     overrides: dict[str, Any] = {"source": motion_source.SOURCE} if by_motion else {}
     if frame is None:
         overrides["physics"] = False
-    settings = pose_source.settings_of(armature, depsgraph.scene, overrides, bones, depsgraph)
+    settings = pose_source.shown_settings_of(armature, depsgraph.scene, overrides, bones, depsgraph)
     if not by_motion and isinstance(settings, motion_source.Settings):
         settings = None
     chosen = deformation.method_of(armature)
@@ -354,7 +355,11 @@ def _input(
     if isinstance(opened, motion_source.Motion) and pinned is None:
         known = opened.known_keys(keys)
         values = np.where(known, opened.key_values(keys, [frame])[0], values)
-    return pose_source.in_mesh_space(in_armature, armature, obj), values
+    matrices = pose_source.in_mesh_space(in_armature, armature, obj)
+    if len(ready.by_blender):  # physics moves the others
+        own = pose_source.matrices(armature, obj, ready.numbers[ready.by_blender])
+        matrices[ready.by_blender] = own
+    return matrices, values
 
 
 def _of_other_meshes(mesh: bpy.types.Mesh, acting: set[str]) -> list[list[tuple[str, float]]]:
@@ -425,6 +430,7 @@ def _prepared(
         normals,
         has_hull,
         _acting(opened) if sliding else set(),
+        _by_blender(opened, reader.bones),
     )
     others = [*pose_source.others_of(settings, armature), *sliding]
     if not _waits_for(mesh, reader.bones, opened, others):
@@ -432,6 +438,14 @@ def _prepared(
     bounded.remember(copies, address, ready, _COPIES)
     _leave_to_armature(mesh)
     return ready
+
+
+def _by_blender(opened: pose_source.Opened | None, bones: tuple[str, ...]) -> np.ndarray:
+    """Indices of the bones that Blender poses where physics is added to its pose."""
+    if isinstance(opened, ik_source.Solver) and opened.settings.evaluated:
+        moved = key_inputs.moved_bones(opened.rig.pmx)
+        return np.flatnonzero(~np.isin(opened.placement.numbers(bones), moved))
+    return np.zeros(0, np.intp)
 
 
 def sliding_meshes(

@@ -436,7 +436,7 @@ def _physics_trouble(model: scene_model.SceneModel, grouped: bool) -> str:
             return str(moving.problem)
     if grouped:
         return tr("Models of a group do not touch each other live")
-    if problem and not settings.physics_cache:
+    if settings.source == ik_source.SOURCE and problem and not settings.physics_cache:
         return tr("Renders show no live physics: Simulate, or play from the first frame and Keep")
     return problem
 

@@ -300,3 +300,45 @@ class Fails(Live):
 
 class Film(Plays):
     fps = 24
+
+
+class ByBlender(Live):
+    """Blender's own pose, with constraints: only what physics moves is ours."""
+
+    def setUp(self):
+        super().setUp()
+        self.settings.source = "ARMATURE"
+        self.points()
+
+    def test_hair_swings_and_the_rest_is_blenders(self):
+        settled = self.points()
+        posed = self.pose(0.6)
+        self.assertGreater(np.abs(self.wait(0.2) - posed).max(), 1e-3)
+        self.settings.physics_live = False
+        plain = self.points()
+        self.assert_close(posed[:-30], plain[:-30], 1e-6)
+        self.assertGreater(np.abs(posed - plain)[-30:].max(), 1e-2)
+        self.assertGreater(np.abs(posed - settled).max(), 1e-2)
+
+    def test_it_is_that_of_mmds_ik_where_both_have_the_same_pose(self):
+        """Settled: the hair hangs from the same point in the same direction; its twist is free."""
+        self.pose(0.6)
+        scene.select(self.armature)
+        seen = []
+        for source in ("ARMATURE", "IK"):
+            self.settings.source = source
+            self.points()
+            bpy.ops.mmdskin.settle()
+            self.points()
+            hair = self.bones()[self.hair[0]]
+            seen.append((hair @ (*self.pmx.bones[self.hair[0]].position, 1), hair[:, 1]))
+        self.assert_close(seen[0][0], seen[1][0], 0.01)
+        self.assert_close(seen[0][1], seen[1][1], 0.06)
+
+    def test_a_bake_is_without_it(self):
+        scene.select(self.mesh)
+        self.settings.physics_live = False
+        plain = self.points()
+        self.settings.physics_live = True
+        bpy.ops.mmdskin.bake(range="CURRENT")
+        self.assert_close(scene.evaluated_positions(self.mesh), plain, 1e-5)
