@@ -112,6 +112,24 @@ def test_feet_stand_where_the_source_stands(dance, name):
     assert sink(target, found.transforms) * mm / k <= sink(model.skeleton, poses) * mm + 2
 
 
+@pytest.mark.parametrize("name", ["dancer.pmx", "mmt_test_model.pmx", "巡音ルカ.pmx"])
+def test_feet_of_models_stand_where_those_of_rigs_do(dance, name):
+    """Toes of most models do not bend: they slide no more than without IK, where the source's bend."""
+    path = locations.own_files().get(name) or locations.find(name)
+    if path is None:
+        pytest.skip(locations.not_shipped(name))
+    rig, target = humanoid(leg=1.2, spine=3), mmdskin.load_model(path).skeleton
+    poses = mmdskin.retarget(dance[0].skeleton, dance[1], rig).transforms
+    stands = contacts(rig, poses)
+    found, plain = (mmdskin.retarget(rig, poses, target, feet=feet) for feet in (True, False))
+    k = float(next(n for n in found.notes if n.startswith("scale")).split()[1])
+    mm = 80 / 1.2
+    moved = slide(target, found.transforms, stands) * mm / k
+    without = slide(target, plain.transforms, stands) * mm / k
+    assert moved <= max(1.15 * slide(rig, poses, stands) * mm + 6, without + 1)
+    assert sink(target, found.transforms) * mm / k <= sink(rig, poses) * mm + 2
+
+
 @pytest.mark.parametrize("name", ["short", "tall"])
 def test_a_dance_comes_back_over_another_rig(dance, name):
     """As MMD shows the keys, after its IK: limbs within 0.02 degrees (median) and 10 (99 %), where a
