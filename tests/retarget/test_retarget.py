@@ -273,11 +273,13 @@ def test_a_rest_that_hangs_around_the_origin_is_moved_to_the_floor():
     poses[:, :, 0, 3] += np.sin(np.arange(60) / 9)[:, None]
     hanging = source.rest.copy()
     hanging[:, 1, 3] -= 11
-    names = [f"mocap:{name}" for name in source.names]
-    found = mmdskin.retarget(mmdskin.Skeleton(names, source.parents, hanging), poses, target)
+    low = mmdskin.Skeleton(source.names, source.parents, hanging)
+    found = mmdskin.retarget(low, poses, target)
     wanted = mmdskin.retarget(source, poses, target)
     assert np.abs(found.transforms - wanted.transforms).max() < 1e-9
     assert any("level" in note for note in found.notes)
+    same = mmdskin.retarget(low, poses, low)  # its reference is the same there
+    assert np.abs(same.transforms - poses).max() < 1e-9
 
 
 def test_soles_that_are_not_flat_at_rest_are_made_flat():
@@ -289,7 +291,7 @@ def test_soles_that_are_not_flat_at_rest_are_made_flat():
         foot, toes = (source.human[side + part] for part in ("Foot", "Toes"))
         rest[foot, :3, :3] = rest[toes, :3, :3] = tilt
         rest[toes, :3, 3] = rest[foot, :3, 3] + tilt @ (rest[toes, :3, 3] - rest[foot, :3, 3])
-    other = mmdskin.Skeleton([f"x:{n}" for n in source.names], source.parents, rest)
+    other = mmdskin.Skeleton(source.names, source.parents, rest)
     poses = source.rest[None].repeat(60, 0)  # it stands on flat soles
     found = mmdskin.retarget(other, poses, target)
     assert np.abs(found.transforms - target.rest).max() < 1e-6
@@ -300,7 +302,7 @@ def test_a_rest_that_lies_gives_way_to_a_frame_that_stands():
     source, target = humanoid(), humanoid()
     c, s = np.cos(1.5), np.sin(1.5)
     lie = np.array([[1, 0, 0, 0], [0, c, -s, 0], [0, s, c, 0], [0, 0, 0, 1]])
-    folded = mmdskin.Skeleton([f"x:{n}" for n in source.names], source.parents, lie @ source.rest)
+    folded = mmdskin.Skeleton(source.names, source.parents, lie @ source.rest)
     poses = source.rest[None].repeat(2, 0)
     found = mmdskin.retarget(folded, poses, target)
     assert np.abs(found.transforms - target.rest).max() < 1e-6

@@ -17,9 +17,13 @@ from mmdskin.retargeting.posing import Layout, Posing
 from mmdskin.retargeting.reference import prepare
 from mmdskin.retargeting.rotations import Array, slerp
 from mmdskin.retargeting.skeleton import Skeleton, matrices
+from mmdskin.retargeting.slots import LIMBS, SIDES
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+
+_ALIKE = 0.01  # of a leg
 
 
 class Retargeted(NamedTuple):
@@ -85,8 +89,8 @@ def retarget(
     for name, one in (("source", source), ("target", target)):
         require(one, name)
     world, is_batch = _world_of(source, poses)
-    # The same body needs no correction, and the rest of a model stands on the floor.
-    corrects = not source.is_mmd and source.names != target.names
+    # The rest of a model stands on the floor; and what both have alike has to stay.
+    corrects = not source.is_mmd and not _legs_agree(source, target)
     plan = (
         _Plan(source, target, world, fps) if corrects and len(world) > 1 else _plan(source, target)
     )
@@ -189,6 +193,18 @@ class _Motion:
         """Of the legs: (F,3)."""
         found: Array = (self.places("leftUpperLeg") + self.places("rightUpperLeg")) / 2
         return found
+
+
+def _legs_agree(source: Skeleton, target: Skeleton) -> bool:
+    """Whether the joints of legs are at the same heights at rest, but for the scale."""
+    heights, lengths = [], []
+    for one in (source, target):
+        slots = [s + part for s in SIDES for part in LIMBS["leg"]]
+        legs = one.rest[[one.human[s] for s in slots if s in source.human and s in target.human]]
+        heights.append(legs[:, 1, 3])
+        lengths.append(np.linalg.norm(np.ptp(legs[:, :3, 3], axis=0)))
+    unequal = heights[0] * lengths[1] - heights[1] * lengths[0]
+    return bool((np.abs(unequal) <= _ALIKE * lengths[0] * lengths[1]).all())
 
 
 def _world_of(skeleton: Skeleton, poses: Any) -> tuple[Array, bool]:
