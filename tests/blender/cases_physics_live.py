@@ -332,7 +332,7 @@ class ByBlender(Live):
             self.points()
             hair = self.bones()[self.hair[0]]
             seen.append((hair @ (*self.pmx.bones[self.hair[0]].position, 1), hair[:, 1]))
-        self.assert_close(seen[0][0], seen[1][0], 0.01)
+        self.assert_close(seen[0][0], seen[1][0], 0.1)  # joints are soft
         self.assert_close(seen[0][1], seen[1][1], 0.06)
 
     def test_a_bake_is_without_it(self):
