@@ -176,7 +176,7 @@ setup(
     ext_modules=[mmdskin],
     packages=["mmdskin", "mmdskin.retargeting"],
     package_dir={"mmdskin": "csrc/mmdskin"},
-    package_data={"mmdskin": ["*.pyi", "py.typed"], "mmdskin.retargeting": ["*.txt"]},
+    package_data={"mmdskin": ["*.pyi", "py.typed", "dancer.npz"], "mmdskin.retargeting": ["*.txt"]},
     cmdclass={
         "build_ext": BuildModule,
         "embed_shaders": EmbedShaders,

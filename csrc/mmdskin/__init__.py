@@ -17,18 +17,24 @@ from mmdskin.frame_loop import frames  # noqa: F401
 from mmdskin.texture_files import load_textures  # noqa: F401
 from mmdskin.unknown_name import UnknownNameError  # noqa: F401
 
-_RETARGETING = ("Retargeted", "Skeleton", "load_bvh", "retarget")
+_LATE = {
+    **dict.fromkeys(("Retargeted", "Skeleton", "load_bvh", "retarget"), "retargeting"),
+    **dict.fromkeys(("Sample", "sample"), "sample_files"),
+    "framing": "camera_framing",
+    "save_glb": "gltf_file",
+}
 
 
 def __getattr__(name: str) -> object:
     """What is loaded when it is first used."""
-    if name not in _RETARGETING:
+    if name not in _LATE:
         raise AttributeError(f'module "mmdskin" has no attribute "{name}"')
-    from mmdskin import retargeting
+    import importlib
 
-    value = globals()[name] = getattr(retargeting, name)
+    module = importlib.import_module(f"mmdskin.{_LATE[name]}")
+    value = globals()[name] = getattr(module, name)
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_RETARGETING})
+    return sorted({*globals(), *_LATE})

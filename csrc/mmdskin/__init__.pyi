@@ -617,6 +617,14 @@ _Several = Simulation[
 ]
 
 def load_model(source: _Source, /) -> Model: ...
+
+@final
+class Sample(NamedTuple):
+    model: Model
+    motion: Motion
+    textures: dict[int, NDArray[np.uint8]]
+
+def sample() -> Sample: ...
 def load_textures(
     model: Model, folder: str | os.PathLike[str] | None = None
 ) -> dict[int, NDArray[np.uint8]]: ...
@@ -714,6 +722,22 @@ def skin(
     out: Skinned | None = None,
     threads: int | None = None,
 ) -> Skinned: ...
+def save_glb(
+    path: str | os.PathLike[str],
+    model: Model,
+    motion: Motion | None = None,
+    frames: ArrayLike | None = None,
+    *,
+    textures: Mapping[int, NDArray[np.uint8]] | None = None,
+    physics: Physics | bool | None = None,
+) -> None: ...
+def framing(
+    mesh: Model | Mesh,
+    shown: Motion | Pose[Any] | Skinned[Any, Any] | None = None,
+    frames: ArrayLike | None = None,
+    *,
+    size: tuple[int, int] = (512, 512),
+) -> Camera: ...
 @overload
 def frames(
     model: Model,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""python -m mmdskin info."""
+"""python -m mmdskin info and sample."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import mmdskin
 from mmdskin import command_input
 from mmdskin.command_error import CommandError, warn
 from mmdskin.printable import printable
+from mmdskin.sample_files import write_sample
 from mmdskin.texture_files import texture_paths
 
 if TYPE_CHECKING:
@@ -132,3 +133,10 @@ def _value(value: Any) -> str:
         more = len(value) - _NAMES_SHOWN
         return f"{names} and {more:,} more" if more > 0 else names
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def sample(options: Any) -> int:
+    os.makedirs(options.folder, exist_ok=True)
+    for path in write_sample(options.folder):
+        print(printable(path))
+    return 0

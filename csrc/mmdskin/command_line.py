@@ -76,7 +76,7 @@ def _fail(text: str, status: int = 1) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m mmdskin",
+        prog="mmdskin" if os.path.basename(sys.argv[0]) != "__main__.py" else "python -m mmdskin",
         description="MMD models and motions: what is in them, pictures, vertices, physics.",
         epilog="COMMAND --help lists the options of a command.",
     )
@@ -89,13 +89,15 @@ def _parser() -> argparse.ArgumentParser:
         return made
 
     _info(command("info", command_info.run, "show what models and motions contain"))
-    _render(command("render", command_render.run, "draw pictures of a model, as PNG"))
+    _render(command("render", command_render.run, "draw pictures of a model, as PNG, or a video"))
     _skin(command("skin", command_skin.run, "write the vertices of every frame of a motion"))
     _simulate(
         command("simulate", command_motion.simulate, "solve physics into the bone keys of a VMD")
     )
     _convert(command("convert", command_motion.convert, "write a model or motion as another file"))
     _fit(command("fit", command_motion.fit, "fit a motion of one model to another"))
+    sample = command("sample", command_info.sample, "write a dancer and a dance to try")
+    sample.add_argument("folder", metavar="FOLDER", nargs="?", default=".", help="default: here")
     return parser
 
 
@@ -108,17 +110,17 @@ def _info(command: argparse.ArgumentParser) -> None:
 
 def _render(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
-    add("model", metavar="MODEL")
+    add("model", metavar="MODEL", nargs="?", help="default: the dancer of mmdskin.sample()")
     add("motion", metavar="MOTION", nargs="?", help="default: the rest pose")
-    _add_output(command, "picture", ".png")
+    _add_output(command, "picture", ".png", ".mp4")
     which = command.add_mutually_exclusive_group().add_argument
     which("--frame", type=float, default=0.0, help="default: 0")
     which(
         "--frames",
         type=_frames,
         metavar="A:B",
-        help="a picture of each frame from A to B - 1, or A:B:STEP, a Python slice; PICTURE then "
-        "gets the number of the frame before .png, or where it has #",
+        help="a picture of each frame from A to B - 1, or A:B:STEP, a Python slice; PICTURE.png then "
+        "gets the number of the frame before .png, or where it has #; default for a video: all",
     )
     add("--size", type=_size, default=(512, 512), metavar="WxH", help="default: 512x512")
     add("--look", choices=("mmd", "lambert"), default="mmd", help="default: mmd")
@@ -185,9 +187,12 @@ def _convert(command: argparse.ArgumentParser) -> None:
     add(
         "output",
         metavar="OUT",
-        type=_ending(".pmx", ".vmd", ".vpd"),
-        help="a .pmx from a model, a .vmd or a .vpd from a motion. Textures are not copied",
+        type=_ending(".pmx", ".glb", ".vmd", ".vpd"),
+        help="a .pmx or a .glb (glTF) from a model, a .vmd or a .vpd from a motion. Only a .glb includes "
+        "textures",
     )
+    add("--motion", help="the dance of a .glb; default: none")
+    add("--frames", type=_frames, metavar="A:B", help="of a .glb, a Python slice; default: all")
     add("--frame", type=float, help="whose pose a .vpd gets; default: the first")
     add("--model", help="whose bones and morphs a .vpd gets; default: all of the motion")
     add(
@@ -195,6 +200,7 @@ def _convert(command: argparse.ArgumentParser) -> None:
     )
     _add_encoding(command)
     _add_names(command)
+    _add_physics(command)
 
 
 def _fit(command: argparse.ArgumentParser) -> None:

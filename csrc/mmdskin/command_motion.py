@@ -80,11 +80,15 @@ def _switched_off(track: mmdskin.PropertyTrack, names: list[str]) -> mmdskin.Pro
 
 
 def convert(options: Any) -> int:
-    command_input.check_output(options.output, options.input, options.body)
+    command_input.check_output(options.output, options.input, options.body, options.motion)
     if options.input.lower().endswith(".bvh"):
         return _convert_capture(options)
     if options.body:
         raise CommandError("MODEL is for a .bvh", status=2)
+    if options.output.lower().endswith(".glb"):
+        return _convert_to_glb(options)
+    if options.motion or options.frames or options.physics or options.settings:
+        raise CommandError("--motion, --frames, --physics and --set are for a .glb", status=2)
     if options.output.lower().endswith(".pmx"):
         chosen = [options.model, options.part, options.names, options.encoding]
         if options.frame is not None or any(chosen):
@@ -150,6 +154,27 @@ def _show(report: mmdskin.FitReport) -> None:
     print(f"{report.keys:,} keys")
     for note, names in about.items():
         print(printable(f"{', '.join(names)}: {note}" if any(names) else note))
+
+
+def _convert_to_glb(options: Any) -> int:
+    if options.frame is not None or options.model or options.part or options.names:
+        raise CommandError("--frame, --model, --part and --names are for motions", status=2)
+    if not options.motion and (options.frames or options.physics or options.encoding):
+        raise CommandError("--frames, --physics and --encoding need --motion", status=2)
+    model = command_input.load_model(options.input)
+    motion = numbers = None
+    if options.motion:
+        motion = command_input.load_motion(options.motion, options.encoding, model)
+        numbers = command_input.frame_numbers(options.motion, motion, options.frames or slice(None))
+    mmdskin.save_glb(
+        options.output,
+        model,
+        motion,
+        numbers,
+        textures=command_input.textures(model, options.input),
+        physics=command_input.physics(options),
+    )
+    return 0
 
 
 def _save(motion: mmdskin.Motion, path: str, **arguments: Any) -> None:

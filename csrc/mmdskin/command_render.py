@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import fractions
 import itertools
-import math
 import os
 import re
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import mmdskin
-from mmdskin import command_input
+from mmdskin import command_input, video_file
 from mmdskin.command_error import CommandError
 from mmdskin.command_progress import Progress
 from mmdskin.new_file import new_file
@@ -27,27 +28,41 @@ if TYPE_CHECKING:
 
 SAMPLES_AT_ONCE = 1 << 23  # of a batch; more make render() read the textures again
 PICTURES_AT_ONCE = 16
-FRAMED = 100  # frames that a camera for all pictures is fitted to
-FOV, MARGIN = 30, 1.05
+FPS = 30
 
 
 def run(options: Any) -> int:
     command_input.check_output(options.output, options.model, options.motion, options.camera)
-    model = command_input.load_model(options.model)
+    images: dict[int, NDArray[np.uint8]]
     motion = None
+    if options.model is None or options.model.lower().endswith((".vmd", ".vpd")):
+        options.motion, options.model = options.motion or options.model, None
+        model, _, images = mmdskin.sample()  # dances what is there
+    else:
+        model = command_input.load_model(options.model)
+        images = command_input.textures(model, options.model)
     if options.motion:
         motion = command_input.load_motion(options.motion, options.encoding, model)
     seen = command_input.load_motion(options.camera) if options.camera else None
     if seen and not len(seen.camera.frames):
         raise CommandError(f"{options.camera}: has no camera")
     numbers: _Numbers = np.array([options.frame])
+    is_video = options.output.lower().endswith(".mp4")
+    if is_video:
+        options.frames = options.frames or slice(None)
     if options.frames is not None:
         longest = max((m for m in (motion, seen) if m), key=lambda m: m.frame_range, default=None)
-        file = options.motion or options.camera or options.model
+        file = options.motion or options.camera or options.model or model.name
         numbers = command_input.frame_numbers(file, longest, options.frames).astype(float)
-    images = command_input.textures(model, options.model)
-    still = None if seen or len(numbers) == 1 else framing(model, motion, numbers, options.size)
-    with Progress("picture", len(numbers), options.progress) as bar:
+    still = None
+    if not seen:
+        still = mmdskin.framing(model, motion, numbers if motion else None, size=options.size)
+    with contextlib.ExitStack() as stack:
+        if is_video:
+            video = stack.enter_context(new_file(options.output))
+            rate = fractions.Fraction(FPS, options.frames.step or 1)
+            write = stack.enter_context(video_file.writer(video, options.size, rate))
+        bar = stack.enter_context(Progress("picture", len(numbers), options.progress))
         for part, pose in _poses(options, model, motion, numbers):
             arguments = _look(options, model, pose, [m for m in (seen, motion) if m], part)
             camera = seen.camera_at(part) if seen else still
@@ -62,8 +77,11 @@ def run(options: Any) -> int:
                 **arguments,
             )
             for number, image in zip(part, found.image, strict=True):
-                with new_file(_name(options, number)) as picture:
-                    picture.write(png(image))
+                if is_video:
+                    write(image)
+                else:
+                    with new_file(_name(options, number)) as picture:
+                        picture.write(png(image))
                 bar.add(1)
     return 0
 
@@ -131,21 +149,3 @@ def _look(
             "self_shadow": options.self_shadow,
         }
     return arguments
-
-
-def framing(
-    model: mmdskin.Model, motion: mmdskin.Motion | None, numbers: _Numbers, size: tuple[int, int]
-) -> mmdskin.Camera:
-    """A camera in front that sees the model in all frames, as render() has it for one."""
-    sample = numbers[:: -(-len(numbers) // FRAMED)]
-    seen = [
-        np.stack([out.positions.min((0, 1)), out.positions.max((0, 1))])
-        for _, out in mmdskin.frames(model, motion, sample, normals=False)
-        if out.positions.size
-    ]
-    corners = np.concatenate(seen or [np.zeros((2, 3))])
-    low, high = corners.min(0), corners.max(0)
-    center, half = (low + high) / 2, (high - low) / 2
-    extent = MARGIN * max(half[0] * size[1] / size[0], half[1]) or 1
-    distance = half[2] + extent / math.tan(math.radians(FOV / 2))
-    return mmdskin.Camera(center - (0, 0, distance), center, (0, 1, 0), FOV)

@@ -339,6 +339,32 @@ static bool parse_options(render_call *call, const render_options *options)
            mmd_py_render_scene_set_camera(&call->scene, call->state, options->camera);
 }
 
+/* Of MMD's look without the textures that it needs. */
+static bool warn_of_textures(const render_call *call, PyObject *mesh, PyObject *textures)
+{
+    bool is_model = Py_TYPE(mesh) == call->state->model_type;
+    size_t count = is_model ? mmd_py_model_data(mesh)->texture_count : 0;
+    return textures != Py_None || !count || call->job.look != MMD_LOOK_MMD ||
+           PyErr_WarnFormat(PyExc_UserWarning, 1,
+                            "textures: the model has %zu, but is drawn without them: "
+                            "load_textures(model) reads them; {} if that is intended",
+                            count) == 0;
+}
+
+/* One camera that sees all frames of a batch. */
+static bool frame_batch(render_call *call, PyObject *mesh, PyObject *skinned)
+{
+    PyObject *module = PyImport_ImportModule("mmdskin.camera_framing");
+    PyObject *camera =
+        module ? PyObject_CallMethod(module, "batch_camera", "OO(nn)", mesh, skinned,
+                                     (Py_ssize_t)call->job.width, (Py_ssize_t)call->job.height)
+               : NULL;
+    bool ok = camera && mmd_py_render_scene_set_camera(&call->scene, call->state, camera);
+    Py_XDECREF(camera);
+    Py_XDECREF(module);
+    return ok;
+}
+
 PyObject *mmd_py_module_render(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"mesh",     "skinned", "size",           "camera",        "background",
@@ -363,7 +389,10 @@ PyObject *mmd_py_module_render(PyObject *module, PyObject *args, PyObject *kwarg
     PyObject *result = NULL;
     if (parse_mesh(&call, mesh) && parse_shape(&call, mesh, skinned) &&
         parse_options(&call, &options) && parse_surface(&call, mesh, &options) &&
-        mmd_py_render_look_parse(look, &call.job, &call.batched)) {
+        mmd_py_render_look_parse(look, &call.job, &call.batched) &&
+        warn_of_textures(&call, mesh, options.textures) &&
+        (options.camera != Py_None || call.job.position_frames < 2 ||
+         frame_batch(&call, mesh, skinned))) {
         count_frames(&call);
         result = execute(&call);
     }
@@ -394,7 +423,8 @@ const char mmd_py_module_render_doc[] =
     "size: (width, height) in pixels. Pixels are square; row 0 is the top; a pixel shows what\n"
     "    the ray through its center hits.\n"
     "camera: a Camera, such as Motion.camera_at() returns. None: in front of the mesh, framing\n"
-    "    all of it, for each frame. Left-handed: looking along +z with y up, +x is right.\n"
+    "    all of it in all frames of a batch; framing() gives the same for several batches.\n"
+    "    Left-handed: looking along +z with y up, +x is right.\n"
     "background: (4,) sRGB and alpha, 0 to 1.\n"
     "light: (3,) or (F,3) direction in which the light shines; the default is MMD's.\n"
     "edges: whether to draw the edges of materials that have the edge flag, as a hull expanded\n"
@@ -409,7 +439,8 @@ const char mmd_py_module_render_doc[] =
     "    has none.\n"
     "textures: {index: (h,w,4) uint8 sRGB, straight alpha}, row 0 at v = 0, repeating. Indices\n"
     "    are those in materials; for a Mesh without materials, any. Missing textures are\n"
-    "    white. Those of the last calls, up to 256 MiB with mipmaps, stay on the device and are\n"
+    "    white; MMD's look of a model that has some warns of None. Those of the last calls, up to "
+    "256 MiB with mipmaps, stay on the device and are\n"
     "    found there by their pixels, which every call reads: render small pictures as a batch.\n"
     "samples: n by n samples per pixel of the image, 1 to 8, for antialiasing.\n"
     "backend: \"auto\" or \"gl\"; llvmpipe is enough without a GPU. With \"gl\", llvmpipe skins a\n"

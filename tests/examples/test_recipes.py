@@ -102,49 +102,6 @@ def test_jax_takes_read_only_arrays_but_not_by_dlpack(run, tmp_path):  # noqa: F
     assert said[-3:-1] == ["True", "True"] and "readonly" in said[-1]
 
 
-def test_gltf_plays_the_dance(follow, tmp_path):
-    """Its skeleton, keyframes and morphs give what skin() gives linearly."""
-    _, dancer, motion = follow("pygltflib")
-    described, read = glb(tmp_path / "dance.glb")
-    key = 30  # frame 60
-    nodes, count = described["nodes"], len(dancer.bones)
-    moved = {}
-    for channel in described["animations"][0]["channels"]:
-        sampler = described["animations"][0]["samplers"][channel["sampler"]]
-        assert read(sampler["input"])[key] == 2
-        moved[channel["target"]["node"], channel["target"]["path"]] = read(sampler["output"])
-    worlds = np.tile(np.eye(4), (count, 1, 1))
-
-    def place(node, parent):
-        x, y, z, w = moved[node, "rotation"][key].astype(float)
-        worlds[node, :3, :3] = [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-        worlds[node, :3, 3] = moved[node, "translation"][key]
-        worlds[node] = parent @ worlds[node]
-        for child in nodes[node].get("children", ()):
-            place(child, worlds[node])
-
-    for root in described["scenes"][0]["nodes"]:
-        if root != count:
-            place(root, np.eye(4))
-    skin, shape = described["skins"][0], described["meshes"][0]["primitives"][0]
-    inverse = read(skin["inverseBindMatrices"]).reshape(-1, 4, 4).swapaxes(1, 2)
-    points = read(shape["attributes"]["POSITION"]).astype(float)
-    weights = moved[count, "weights"].reshape(-1, len(shape["targets"]))[key]
-    for target, weight in zip(shape["targets"], weights, strict=True):
-        points += weight * read(target["POSITION"])
-    matrices = (worlds @ inverse)[read(shape["attributes"]["JOINTS_0"])]
-    matrices = (read(shape["attributes"]["WEIGHTS_0"])[..., None, None] * matrices).sum(1)
-    points = np.einsum("vij,vj->vi", matrices[:, :3, :3], points) + matrices[:, :3, 3]
-    wanted = mmdskin.skin(dancer, dancer.pose(motion, 60), method="linear").positions
-    assert np.abs(points - meters(wanted)).max() < 2e-5
-    found = read(shape["indices"]).reshape(-1, 3)
-    assert np.array_equal(found, np.asarray(dancer.triangles)[:, [0, 2, 1]])
-
-
 def test_point_caches(follow, tmp_path):
     _, dancer, motion = follow("POINTCACHE2")
     wanted = mmdskin.skin(dancer, dancer.pose(motion, 40)).positions

@@ -28,7 +28,7 @@ def everywhere(language="python"):
 
 
 # What runs where these are installed, and the tests that run it.
-ELSEWHERE = "import (bpy|jax|pygltflib|pyvista|trimesh|xarray|zarr)"
+ELSEWHERE = "import (bpy|jax|pyvista|trimesh|xarray|zarr)"
 
 TESTS = {
     "README.md": "tests/blender/test_blender.py",

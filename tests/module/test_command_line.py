@@ -96,14 +96,8 @@ def vertices(physics=None, frames=range(91), **options):
 
 
 def test_the_docs_print_every_command():
-    assert {shlex.split(line)[3] for line in LINES} >= {
-        "info",
-        "render",
-        "skin",
-        "simulate",
-        "convert",
-        "fit",
-    }
+    commands = {"sample", "info", "render", "skin", "simulate", "convert", "fit"}
+    assert {shlex.split(line)[3] for line in LINES} >= commands
 
 
 @pytest.mark.parametrize("line", LINES)
@@ -111,6 +105,8 @@ def test_a_line_of_the_docs_runs(line, dancer):
     words = shlex.split(line)[3:]
     if words[0] == "render" and gl_reason():
         pytest.skip(f"no OpenGL here: {gl_reason()}")
+    if ".mp4" in line:
+        pytest.importorskip("av")
     before = set(dancer.iterdir())
     result = run(dancer, *words)
     assert (result.returncode, result.stderr) == (0, "")
@@ -120,7 +116,7 @@ def test_a_line_of_the_docs_runs(line, dancer):
 def test_every_command_has_help(capsys):
     status, text, _ = said(capsys, "--help")
     commands = re.findall(r"^    (\w+) ", text, re.MULTILINE)
-    assert (status, len(commands)) == (0, 6)
+    assert (status, len(commands)) == (0, 7)
     for command in commands:
         status, text, _ = said(capsys, command, "--help")
         assert status == 0 and f"python -m mmdskin {command}" in text
@@ -300,6 +296,40 @@ def test_pictures_of_frames_are_numbered_and_seen_by_one_camera(capsys, chain, g
     assert (seen[0] != seen[1]).any()
 
 
+def test_a_video_has_all_frames(capsys, chain, gl):
+    av = pytest.importorskip("av")
+    words = "render chain.pmx swing.vmd --size 64x48 --samples 1 --background 4060c0 -o a.mp4"
+    assert said(capsys, *words.split(), "--frames", ":61:2") == (0, "", [])
+    with av.open("a.mp4") as video:
+        stream = video.streams.video[0]
+        found = [frame.to_ndarray(format="rgb24") for frame in video.decode(stream)]
+        assert (stream.average_rate, stream.codec_context.name) == (15, "h264")
+    assert (len(found), found[0].shape) == (31, (48, 64, 3))
+    corner = np.mean([image[:4, :4] for image in found], (0, 1, 2))
+    assert np.abs(corner - (0x40, 0x60, 0xC0)).max() < 6  # colors are compressed
+    assert np.abs(found[0].astype(int) - found[-1]).max() > 30
+
+
+def test_without_a_model_the_sample_dances(capsys, chain, gl):
+    options = ("--size", "48x64", "--samples", "1", "--look", "lambert", "-o")
+    said(capsys, "sample")
+    assert said(capsys, "render", "dancer.vmd", "--frame", "30", *options, "a.png")[0] == 0
+    assert (
+        said(capsys, "render", "dancer.pmx", "dancer.vmd", "--frame", "30", *options, "b.png")[0]
+        == 0
+    )
+    assert (chain / "a.png").read_bytes() == (chain / "b.png").read_bytes()
+    assert said(capsys, "render", *options, "rest.png")[0] == 0
+
+
+def test_a_video_without_pyav_says_what_to_install(chain, gl):
+    (chain / "av.py").write_text("raise ImportError")
+    environment = os.environ | {"PYTHONPATH": str(chain)}
+    result = run(chain, "render", "chain.pmx", "swing.vmd", "-o", "a.mp4", env=environment)
+    assert result.returncode == 1 and 'pip install "mmdskin[video]"' in result.stderr
+    assert not [*chain.glob("*.mp4*")]
+
+
 def test_a_motion_s_camera_sees_the_picture(capsys, chain, gl):
     camera = mmdskin.Camera(*np.float32([[0, 18, -30], [0, 18, 0], [0, 1, 0]]), np.float32(20))
     keys = mmdskin.Motion.from_camera(mmdskin.Camera(*(np.stack([part] * 2) for part in camera)))
@@ -364,6 +394,14 @@ def test_without_pillow_the_picture_has_no_textures(dancer, tmp_path, gl):
         ),
         ("render chain.pmx -o a.png --set hz=60", 2, "--set is for --physics"),
         ("render chain.pmx -o a.png --camera swing.vmd", 1, "swing.vmd: has no camera"),
+        (
+            "render chain.pmx swing.vmd -o a.mp4 --size 33x32",
+            2,
+            "33x32: a video needs even numbers",
+        ),
+        ("convert chain.pmx a.pmx --motion swing.vmd", 2, "are for a .glb"),
+        ("convert chain.pmx a.glb --names cut", 2, "are for motions"),
+        ("convert chain.pmx a.glb --frames 0:5", 2, "need --motion"),
         ("convert swing.vmd a.pmx", 1, "swing.vmd: header: not a PMX"),
         ("convert chain.pmx ./chain.pmx", 2, "chain.pmx: this is the input"),
         ("convert swing.vmd a.vmd --frame 3", 2, "are for a .vpd"),

@@ -136,7 +136,8 @@ def imported(path):
 def test_the_package_needs_the_standard_library_and_numpy_only():
     allowed = {"mmdskin", "numpy", *sys.stdlib_module_names}
     files = sorted((ROOT / "mmdskin").rglob("*.py"))
-    # Pillow reads textures; without it, load_textures() fails, and the command line draws none.
-    optional = {("texture_files.py", "PIL")}
+    # The extras: Pillow reads textures; without it, load_textures() fails, and the command line draws
+    # none. PyAV writes videos.
+    optional = {("texture_files.py", "PIL"), ("video_file.py", "av")}
     used = {(path.name, name.split(".")[0]) for path in files for name in imported(path)}
     assert used and {name for _, name in used - optional} <= allowed

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 """render(): the pixels of small scenes, calculated by hand."""
 
+import warnings
+
 import mmdskin
 import numpy as np
 import pytest
 from files import pmx_file as pmx
 from render.scene import CAMERA, PLAIN, draw, material, shows, squares
 from sample import model as sample
+from sample.motion import build_motion
 
 pytestmark = pytest.mark.usefixtures("gl")
 
@@ -119,6 +122,56 @@ def test_without_a_camera_the_whole_model_is_shown():
         assert (border == -1).all()
         rows, columns = np.nonzero(seen >= 0)
         assert max(np.ptp(rows) / size[1], np.ptp(columns) / size[0]) > 0.85
+
+
+def test_one_camera_sees_all_frames_of_a_batch():
+    """A square that moves: its picture moves, too, and keeps its size."""
+    mesh, skinned = squares((0, 0, 0), side=2)
+    moved = np.stack([skinned.positions + (x, 0, 0) for x in (-3, 0, 3)]).astype("f4")
+    batch = mmdskin.Skinned(moved, None, None)
+    seen = draw(mesh, batch, camera=None, size=(64, 64), want=("triangles",)).triangles >= 0
+    columns = [np.flatnonzero(frame.any(0)) for frame in seen]
+    assert np.ptp([len(one) for one in columns]) <= 1  # where pixels begin
+    assert columns[0][0] > 0 and columns[0][-1] < columns[1][0] and columns[2][-1] < 63
+    camera = mmdskin.framing(mesh, batch, size=(64, 64))
+    assert camera.target.tolist() == [0, 0, 0] and camera.fov == 30
+    # half the width is 4: 1.05 of it fills the picture's half
+    assert np.isclose(-camera.position[2], 1.05 * 4 / np.tan(np.radians(15)))
+    same = draw(mesh, batch, camera=camera, size=(64, 64), want=("triangles",)).triangles >= 0
+    np.testing.assert_array_equal(same, seen)
+
+
+def test_a_pose_a_motion_and_its_vertices_are_framed_alike():
+    model, motion = mmdskin.load_model(sample.build_sample()), mmdskin.load_motion(build_motion())
+    first, last = motion.frame_range
+    pose = model.pose(motion, np.arange(first, last + 1))
+    found = [mmdskin.framing(model, shown) for shown in (motion, pose, mmdskin.skin(model, pose))]
+    for camera in found:
+        np.testing.assert_allclose(camera.position, found[0].position, rtol=1e-6)
+
+
+def test_what_cannot_be_framed_is_refused():
+    mesh, skinned = squares((0, 0, 0))
+    far = skinned._replace(positions=np.full_like(skinned.positions, np.inf))
+    with pytest.raises(ValueError, match="shown: a vertex is not finite"):
+        mmdskin.framing(mesh, far)
+    with pytest.raises(TypeError, match="shown: expected a Motion, a Pose or a Skinned"):
+        mmdskin.framing(mesh, 3)
+    with pytest.raises(ValueError, match="frames: expected None"):
+        mmdskin.framing(mesh, skinned, [0])
+
+
+def test_mmds_look_without_the_textures_of_a_model_warns():
+    model, motion, textures = mmdskin.sample()
+    pose = model.pose(motion, 0)
+    options = {"size": (8, 8), "look": "mmd"}
+    with pytest.warns(UserWarning, match="has 15, but is drawn without them: load_textures"):
+        mmdskin.render(model, pose, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for given in ({}, textures):
+            mmdskin.render(model, pose, textures=given, **options)
+        mmdskin.render(model, pose, size=(8, 8))
 
 
 # Color
@@ -373,9 +426,14 @@ def frame_of(skinned, f):
     return mmdskin.Skinned(skinned.positions[f], skinned.normals[f], None)
 
 
-@pytest.mark.parametrize("camera", [None, mmdskin.Camera((9, 8, -30), (0, 5, 0), (0, 1, 0), 40)])
+CHOSEN = mmdskin.Camera((9, 8, -30), (0, 5, 0), (0, 1, 0), 40)
+
+
+@pytest.mark.parametrize("camera", ["framing", CHOSEN])
 def test_a_batch_equals_single_frames_bit_for_bit(camera):
     model, skinned = dance()
+    if camera == "framing":
+        camera = mmdskin.framing(model, skinned, size=(70, 50))
     options = {"camera": camera, "size": (70, 50), "want": EVERYTHING, "edges": True, "samples": 2}
     batch = mmdskin.render(model, skinned, **options)
     for f in range(4):

@@ -32,7 +32,7 @@ def agree(found, expected):
 @pytest.mark.parametrize("by", ["auto", "gl"])
 def test_a_pose_gives_the_picture_of_its_vertices(posed, look, by):
     model, pose = posed
-    options = {"camera": VIEW, "size": (256, 256), "look": look, "edges": True}
+    options = {"camera": VIEW, "size": (256, 256), "look": look, "edges": True, "textures": {}}
     expected = mmdskin.render(model, mmdskin.skin(model, pose), **options).image
     found = mmdskin.render(model, pose, backend=by, **options).image
     assert found.shape == (2, 256, 256, 4)
@@ -43,7 +43,13 @@ def test_a_pose_gives_the_picture_of_its_vertices(posed, look, by):
 def test_a_pose_casts_the_shadow_of_its_vertices_on_the_ground(posed, camera):
     """On the device all triangles are drawn; of vertices on the CPU it knows what small ones cover."""
     model, pose = posed
-    options = {"camera": camera, "size": (256, 256), "look": "mmd", "ground_shadow": (1, 0, 1, 0.5)}
+    options = {
+        "camera": camera,
+        "size": (256, 256),
+        "look": "mmd",
+        "textures": {},
+        "ground_shadow": (1, 0, 1, 0.5),
+    }
     expected = mmdskin.render(model, mmdskin.skin(model, pose), **options).image
     found = mmdskin.render(model, pose, backend="gl", **options).image
     assert agree(found, expected) >= 0.9995
@@ -66,7 +72,7 @@ def test_other_results_are_those_of_the_vertices(posed):
 @pytest.mark.parametrize("options", [{"self_shadow": True, "camera": VIEW}, {"camera": None}])
 def test_what_needs_the_vertices_is_the_same_too(posed, options):
     model, pose = posed
-    options = {"size": (128, 128), "look": "mmd", **options}
+    options = {"size": (128, 128), "look": "mmd", "textures": {}, **options}
     expected = mmdskin.render(model, mmdskin.skin(model, pose), **options).image
     found = mmdskin.render(model, pose, backend="gl", **options).image
     assert agree(found, expected) >= 0.9995

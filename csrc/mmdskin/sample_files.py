@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""sample(): a model for everyone, which comes with the package."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+import mmdskin
+from mmdskin.new_file import new_file
+from mmdskin.notebook import png
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_FILE = os.path.join(os.path.dirname(__file__), "dancer.npz")
+_MODEL, _MOTION = "dancer.pmx", "dancer.vmd"
+
+
+class Sample(NamedTuple):
+    """What sample() returns. textures: as load_textures() returns them."""
+
+    model: mmdskin.Model
+    motion: mmdskin.Motion
+    textures: dict[int, NDArray[np.uint8]]
+
+
+def sample() -> Sample:
+    """A dancer made by code: a Model, a Motion of 4 seconds, and the textures for render().
+
+        model, motion, textures = mmdskin.sample()
+
+    She has SDEF joints, IK, face morphs, a toon, a sphere map, and hair and a skirt for physics. The
+    files are in the package (MIT licence); `python -m mmdskin sample` writes them into a folder.
+    """
+    members = _members()
+    model = mmdskin.load_model(members[_MODEL].tobytes())
+    motion = mmdskin.load_motion(members[_MOTION].tobytes())
+    textures = {number: members[name] for number, name in enumerate(model.textures)}
+    return Sample(model, motion, textures)
+
+
+def write_sample(folder: str) -> tuple[str, str]:
+    """Writes the model with its textures, and the motion; returns the paths of these two."""
+    for name, values in _members().items():
+        with new_file(os.path.join(folder, name)) as file:
+            file.write(png(values) if values.ndim == 3 else values.tobytes())
+    return os.path.join(folder, _MODEL), os.path.join(folder, _MOTION)
+
+
+def _members() -> dict[str, NDArray[np.uint8]]:
+    with np.load(_FILE) as archive:
+        return dict(archive)
