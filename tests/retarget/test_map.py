@@ -95,6 +95,17 @@ def test_a_user_maps_and_frees_slots():
     assert again.human == {slot: bone for slot, bone in truth.items() if slot != "neck"}
 
 
+def test_one_bone_in_two_slots_is_doubtful():
+    skeleton, truth = convention("Mixamo")
+    toes = {"leftToes": truth["rightToes"], "rightToes": truth["rightToes"]}
+    assert skeleton.replace(human=toes).doubts == {"rightToes": "the same bone as leftToes"}
+
+
+def test_hips_that_a_user_frees_stay_free():
+    skeleton, _ = convention("Mixamo")
+    assert "hips" not in skeleton.replace(human={"hips": None}).human
+
+
 def test_thumbs_of_vrm_start_at_the_metacarpal():
     names = ["Hips", "Hand_L", "a", "b", "c"]
     human = {"leftHand": 1, "leftThumbMetacarpal": 2, "leftThumbProximal": 3, "leftThumbDistal": 4}

@@ -22,6 +22,11 @@ def doubts_of(skeleton: Skeleton) -> dict[str, str]:
     human, places = skeleton.human, skeleton.rest[:, :3, 3]
     doubts = {slot: "no bone" for slot in REQUIRED if slot not in human}
 
+    slots_of: dict[int, str] = {}
+    for slot, bone in human.items():
+        if slots_of.setdefault(bone, slot) != slot:
+            doubts[slot] = f"the same bone as {slots_of[bone]}"
+
     def place(slot: str) -> np.ndarray:
         found: np.ndarray = places[human[slot]]
         return found
@@ -34,7 +39,7 @@ def doubts_of(skeleton: Skeleton) -> dict[str, str]:
                 continue
             for upper, lower in itertools.pairwise(slots):
                 if not skeleton.tree.is_above(human[upper], human[lower]):
-                    doubts[lower] = f"is not below {upper}"
+                    doubts.setdefault(lower, f"is not below {upper}")
                 lengths[upper] = float(np.linalg.norm(place(lower) - place(upper)))
             first, second = lengths[slots[0]], lengths[slots[1]]
             if not _SHORTEST * second < first < _LONGEST * second:

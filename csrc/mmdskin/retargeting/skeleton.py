@@ -206,7 +206,7 @@ class Skeleton:
         add("as given", self._given)
         add("by names", named)
         legs = [human[slot] for slot in _LEGS if slot in human]
-        if len(legs) == 2 and self._given.get("hips") is None:
+        if len(legs) == 2 and "hips" not in self._given:
             above = [bone for bone in self.tree.common(*legs) if bone not in legs]
             if above and human.get("hips") not in above:
                 human["hips"] = above[0]
