@@ -15,7 +15,11 @@ enum { MMD_ARENA_ALIGN = 64 };
    count of zero. */
 void *mmd_arena_alloc(mmd_arena *arena, size_t count, size_t size);
 
-/* The same without zeroing it: for memory that is written at once. */
+/* Sets a pointer to such memory for `count` of what it points to; whether there was enough. */
+#define MMD_ARENA_ARRAY(arena, pointer, count)                                                     \
+    (((pointer) = mmd_arena_alloc(arena, count, sizeof *(pointer))) != NULL)
+
+/* Memory that is not zeroed, as it is written at once. */
 void *mmd_arena_alloc_uninitialized(mmd_arena *arena, size_t count, size_t size);
 
 /* Frees everything and leaves the arena empty. */

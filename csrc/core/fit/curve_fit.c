@@ -41,14 +41,10 @@ bool mmd_curve_fit_scratch_init(mmd_arena *arena, const mmd_curve_grid_tables *g
                                 size_t max_frames, mmd_curve_fit_scratch *scratch)
 {
     size_t n = max_frames + 1;
-    *scratch = (mmd_curve_fit_scratch){
-        .grid = grid,
-        .grid_violation = MMD_CURVE_GRID_VIOLATION,
-        .center = mmd_arena_alloc(arena, n, sizeof *scratch->center),
-        .half_width = mmd_arena_alloc(arena, n, sizeof *scratch->half_width),
-        .basis = mmd_arena_alloc(arena, n, sizeof *scratch->basis),
-    };
-    return scratch->center && scratch->half_width && scratch->basis;
+    *scratch = (mmd_curve_fit_scratch){.grid = grid, .grid_violation = MMD_CURVE_GRID_VIOLATION};
+    return MMD_ARENA_ARRAY(arena, scratch->center, n) &&
+           MMD_ARENA_ARRAY(arena, scratch->half_width, n) &&
+           MMD_ARENA_ARRAY(arena, scratch->basis, n);
 }
 
 /* The samples of a tube as curve_search.c takes them: side by side. */

@@ -8,11 +8,30 @@
 #include <math.h>
 #include <string.h>
 
-/* Loops over LANES numbers side by side, which are compiled twice. AVX2 without FMA gives
-   the same bits as SSE2. */
+/* Loops over LANES numbers side by side. */
 #define LOOPS static inline __attribute__((always_inline))
+
+/* Defines a function of such loops, which are compiled twice. AVX2 without FMA gives the same bits
+   as SSE2. */
 #ifdef MMD_CPU_X86
-#define AVX2 __attribute__((target("avx2")))
+#define FUNCTION_OF(name, loops, parameters, arguments)                                            \
+    __attribute__((target("avx2"))) static void name##_avx2 parameters                             \
+    {                                                                                              \
+        loops arguments;                                                                           \
+    }                                                                                              \
+    static void name parameters                                                                    \
+    {                                                                                              \
+        if (mmd_cpu_has_avx2())                                                                    \
+            name##_avx2 arguments;                                                                 \
+        else                                                                                       \
+            loops arguments;                                                                       \
+    }
+#else
+#define FUNCTION_OF(name, loops, parameters, arguments)                                            \
+    static void name parameters                                                                    \
+    {                                                                                              \
+        loops arguments;                                                                           \
+    }
 #endif
 
 /* 20 and 107 are MMD's straight line: most hand-made curves leave one handle there. */
@@ -59,23 +78,13 @@ LOOPS void bisect_lanes(double x1, double x2, const double *x, int bisections, d
     }
 }
 
-#ifdef MMD_CPU_X86
-AVX2 static void bisect_lanes_avx2(double x1, double x2, const double *x, double *t)
+LOOPS void bisect_as_mmd(double x1, double x2, const double *x, double *t)
 {
     bisect_lanes(x1, x2, x, MMD_CURVE_BISECTIONS, t);
 }
-#endif
 
-static void find_parameters(double x1, double x2, const double *x, double *t)
-{
-#ifdef MMD_CPU_X86
-    if (mmd_cpu_has_avx2()) {
-        bisect_lanes_avx2(x1, x2, x, t);
-        return;
-    }
-#endif
-    bisect_lanes(x1, x2, x, MMD_CURVE_BISECTIONS, t);
-}
+FUNCTION_OF(find_parameters, bisect_as_mmd, (double x1, double x2, const double *x, double *t),
+            (x1, x2, x, t))
 
 void mmd_curve_basis_evaluate(int x1, int x2, size_t n, mmd_curve_basis *out)
 {
@@ -209,27 +218,10 @@ LOOPS void find_violations(const coarse_table *table, const coarse_chunk *chunk,
     }
 }
 
-#ifdef MMD_CPU_X86
-AVX2 static void find_violations_avx2(const coarse_table *table, const coarse_chunk *chunk,
-                                      const float *center, const float *half_width, float limit,
-                                      float violation[LANES])
-{
-    find_violations(table, chunk, center, half_width, limit, violation);
-}
-#endif
-
-static void violations_of_chunk(const coarse_table *table, const coarse_chunk *chunk,
-                                const float *center, const float *half_width, float limit,
-                                float violation[LANES])
-{
-#ifdef MMD_CPU_X86
-    if (mmd_cpu_has_avx2()) {
-        find_violations_avx2(table, chunk, center, half_width, limit, violation);
-        return;
-    }
-#endif
-    find_violations(table, chunk, center, half_width, limit, violation);
-}
+FUNCTION_OF(violations_of_chunk, find_violations,
+            (const coarse_table *table, const coarse_chunk *chunk, const float *center,
+             const float *half_width, float limit, float violation[LANES]),
+            (table, chunk, center, half_width, limit, violation))
 
 /* Of the tube with its ends, (0, 0) and (1, 1), between frames. */
 static void resample(const float *values, size_t n, float first, float last, float *out)
@@ -361,12 +353,9 @@ LOOPS void add_frames(size_t n, const float *center, const double p[4], lane_sum
         add_lanes(first, n - 1 - first < LANES ? n - 1 - first : LANES, n, center, p, sums);
 }
 
-#ifdef MMD_CPU_X86
-AVX2 static void add_frames_avx2(size_t n, const float *center, const double p[4], lane_sums *sums)
-{
-    add_frames(n, center, p, sums);
-}
-#endif
+FUNCTION_OF(sum_frames, add_frames,
+            (size_t n, const float *center, const double p[4], lane_sums *sums),
+            (n, center, p, sums))
 
 static double sum_of(const double lanes[LANES])
 {
@@ -381,12 +370,7 @@ static double linearize(size_t n, const float *center, const double p[4], double
                         double gradient[4])
 {
     lane_sums sums = {0};
-#ifdef MMD_CPU_X86
-    if (mmd_cpu_has_avx2())
-        add_frames_avx2(n, center, p, &sums);
-    else
-#endif
-        add_frames(n, center, p, &sums);
+    sum_frames(n, center, p, &sums);
     for (size_t i = 0, at = 0; i < 4; i++) {
         gradient[i] = sum_of(sums.gradient[i]);
         for (size_t j = 0; j <= i; j++, at++)

@@ -22,11 +22,10 @@ bool mmd_inverse_pose_init(mmd_arena *arena, const mmd_rig *rig, mmd_inverse_pos
 {
     size_t n = rig->bone_count;
     *inverse = (mmd_inverse_pose){.order = mmd_rig_dependency_order(arena, rig)};
-    inverse->morph_translations = mmd_arena_alloc(arena, n, sizeof *inverse->morph_translations);
-    inverse->morph_rotations = mmd_arena_alloc(arena, n, sizeof *inverse->morph_rotations);
-    inverse->weights = mmd_arena_alloc(arena, rig->morph_count, sizeof *inverse->weights);
-    return mmd_pose_state_init(arena, rig, &inverse->state) && inverse->order &&
-           inverse->morph_translations && inverse->morph_rotations && inverse->weights;
+    return inverse->order && MMD_ARENA_ARRAY(arena, inverse->morph_translations, n) &&
+           MMD_ARENA_ARRAY(arena, inverse->morph_rotations, n) &&
+           MMD_ARENA_ARRAY(arena, inverse->weights, rig->morph_count) &&
+           mmd_pose_state_init(arena, rig, &inverse->state);
 }
 
 /* The rotation of the polar decomposition by Newton's iteration, M <- (M + M^-T) / 2 (Higham 1986).

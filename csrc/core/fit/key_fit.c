@@ -39,9 +39,8 @@ bool mmd_key_fit_scratch_init(mmd_arena *arena, const mmd_curve_grid_tables *gri
                               size_t frame_count, mmd_key_fit_scratch *scratch)
 {
     size_t most = frame_count < MMD_CURVE_MAX_FRAMES ? frame_count : MMD_CURVE_MAX_FRAMES;
-    scratch->lower = mmd_arena_alloc(arena, most + 1, sizeof *scratch->lower);
-    scratch->upper = mmd_arena_alloc(arena, most + 1, sizeof *scratch->upper);
-    return scratch->lower && scratch->upper &&
+    return MMD_ARENA_ARRAY(arena, scratch->lower, most + 1) &&
+           MMD_ARENA_ARRAY(arena, scratch->upper, most + 1) &&
            mmd_curve_fit_scratch_init(arena, grid, most, &scratch->curve);
 }
 

@@ -144,17 +144,16 @@ static bool set_up(mmd_motion_fit *fit, mmd_error *err)
     const mmd_rig *rig = fit->job.rig;
     mmd_arena temporary = {0};
     size_t n = rig->bone_count;
-    bool *posed = mmd_arena_alloc(&temporary, n, sizeof *posed);
-    bool *moving = mmd_arena_alloc(&temporary, n, sizeof *moving);
+    bool *posed = NULL, *moving = NULL;
     const int32_t *order = mmd_rig_dependency_order(&temporary, rig);
-    fit->skipped = mmd_arena_alloc(&fit->arena, n, sizeof *fit->skipped);
-    fit->simulated = mmd_arena_alloc(&fit->arena, n, sizeof *fit->simulated);
-    fit->turned = mmd_arena_alloc(&fit->arena, n, sizeof *fit->turned);
-    fit->follows_simulated = mmd_arena_alloc(&fit->arena, n, sizeof *fit->follows_simulated);
-    fit->tracks = mmd_arena_alloc(&fit->arena, n + rig->morph_count, sizeof *fit->tracks);
-    fit->tables = mmd_curve_grid_tables_new(&fit->arena);
-    bool done = fit->tables && posed && moving && order && fit->skipped && fit->simulated &&
-                fit->turned && fit->follows_simulated && fit->tracks;
+    bool done = order && MMD_ARENA_ARRAY(&temporary, posed, n) &&
+                MMD_ARENA_ARRAY(&temporary, moving, n) &&
+                MMD_ARENA_ARRAY(&fit->arena, fit->skipped, n) &&
+                MMD_ARENA_ARRAY(&fit->arena, fit->simulated, n) &&
+                MMD_ARENA_ARRAY(&fit->arena, fit->turned, n) &&
+                MMD_ARENA_ARRAY(&fit->arena, fit->follows_simulated, n) &&
+                MMD_ARENA_ARRAY(&fit->arena, fit->tracks, n + rig->morph_count) &&
+                (fit->tables = mmd_curve_grid_tables_new(&fit->arena));
     if (done)
         find_simulated(fit);
     for (size_t i = 0; done && i < n; i++)

@@ -110,17 +110,15 @@ bool mmd_bone_bodies_init(mmd_arena *arena, const mmd_rig *rig, const mmd_body *
 {
     const mmd_model *model = rig->model;
     size_t count = model->rigid_body_count;
-    *bone_bodies = (mmd_bone_bodies){
-        .body_count = count,
-        .bindings = mmd_arena_alloc(arena, count, sizeof *bone_bodies->bindings),
-        .driving_body = mmd_arena_alloc(arena, rig->bone_count, sizeof(int32_t)),
-        .moved = mmd_arena_alloc(arena, rig->bone_count, sizeof *bone_bodies->moved),
-        .tracks = mmd_arena_alloc(arena, count, sizeof *bone_bodies->tracks),
-        .cursors = mmd_arena_alloc(arena, count, sizeof *bone_bodies->cursors),
-        .fixed = mmd_arena_alloc(arena, rig->bone_count, sizeof *bone_bodies->fixed)};
-    int32_t *anchors = mmd_arena_alloc(arena, rig->bone_count, sizeof *anchors);
-    if (!anchors || !bone_bodies->fixed || !bone_bodies->bindings || !bone_bodies->driving_body ||
-        !bone_bodies->moved || !bone_bodies->tracks || !bone_bodies->cursors)
+    int32_t *anchors;
+    *bone_bodies = (mmd_bone_bodies){.body_count = count};
+    if (!MMD_ARENA_ARRAY(arena, anchors, rig->bone_count) ||
+        !MMD_ARENA_ARRAY(arena, bone_bodies->bindings, count) ||
+        !MMD_ARENA_ARRAY(arena, bone_bodies->driving_body, rig->bone_count) ||
+        !MMD_ARENA_ARRAY(arena, bone_bodies->moved, rig->bone_count) ||
+        !MMD_ARENA_ARRAY(arena, bone_bodies->tracks, count) ||
+        !MMD_ARENA_ARRAY(arena, bone_bodies->cursors, count) ||
+        !MMD_ARENA_ARRAY(arena, bone_bodies->fixed, rig->bone_count))
         return false;
     for (size_t b = 0; b < rig->bone_count; b++)
         bone_bodies->driving_body[b] = -1;

@@ -81,29 +81,23 @@ static void find_colliding(mmd_broad_phase *broad_phase)
 
 static bool init_order(mmd_arena *arena, size_t capacity, mmd_broad_phase_order *order)
 {
-    order->pairs = mmd_arena_alloc(arena, 2 * capacity, sizeof *order->pairs);
-    order->places = mmd_arena_alloc(arena, 2 * capacity, sizeof *order->places);
-    return order->pairs && order->places;
+    return MMD_ARENA_ARRAY(arena, order->pairs, 2 * capacity) &&
+           MMD_ARENA_ARRAY(arena, order->places, 2 * capacity);
 }
 
 bool mmd_broad_phase_init(mmd_arena *arena, const mmd_rigid_body *sources, const mmd_body *bodies,
                           size_t body_count, const mmd_joint *joints, size_t joint_count,
                           size_t capacity, mmd_broad_phase *broad_phase)
 {
-    *broad_phase = (mmd_broad_phase){
-        .body_count = body_count,
-        .capacity = capacity,
-        .filters = mmd_arena_alloc(arena, body_count, sizeof *broad_phase->filters),
-        .aabbs = mmd_arena_alloc(arena, body_count, sizeof *broad_phase->aabbs),
-        .entries = mmd_arena_alloc(arena, body_count, sizeof *broad_phase->entries),
-        .starts = mmd_arena_alloc(arena, body_count + 1, sizeof *broad_phase->starts),
-        .pairs = mmd_arena_alloc(arena, capacity + body_count, sizeof *broad_phase->pairs),
-        .found = mmd_arena_alloc(arena, capacity + body_count, sizeof *broad_phase->found),
-        .scratch = mmd_arena_alloc(arena, capacity, sizeof *broad_phase->scratch),
-        .indices = mmd_arena_alloc(arena, 2 * capacity, sizeof *broad_phase->indices)};
-    if (!broad_phase->filters || !broad_phase->aabbs || !broad_phase->entries ||
-        !broad_phase->starts || !broad_phase->pairs || !broad_phase->found ||
-        !broad_phase->scratch || !broad_phase->indices ||
+    *broad_phase = (mmd_broad_phase){.body_count = body_count, .capacity = capacity};
+    if (!MMD_ARENA_ARRAY(arena, broad_phase->filters, body_count) ||
+        !MMD_ARENA_ARRAY(arena, broad_phase->aabbs, body_count) ||
+        !MMD_ARENA_ARRAY(arena, broad_phase->entries, body_count) ||
+        !MMD_ARENA_ARRAY(arena, broad_phase->starts, body_count + 1) ||
+        !MMD_ARENA_ARRAY(arena, broad_phase->pairs, capacity + body_count) ||
+        !MMD_ARENA_ARRAY(arena, broad_phase->found, capacity + body_count) ||
+        !MMD_ARENA_ARRAY(arena, broad_phase->scratch, capacity) ||
+        !MMD_ARENA_ARRAY(arena, broad_phase->indices, 2 * capacity) ||
         !init_order(arena, capacity, &broad_phase->cache) ||
         !init_order(arena, capacity, &broad_phase->manifolds))
         return false;

@@ -17,16 +17,13 @@ static bool init_schedule(mmd_arena *arena, size_t body_count, size_t row_count,
                           mmd_constraint_schedule *schedule)
 {
     size_t groups = MMD_CONSTRAINT_BLOCK_KINDS * row_count;
-    *schedule = (mmd_constraint_schedule){
-        .body_count = body_count,
-        .block_counts = mmd_arena_alloc(arena, groups, sizeof *schedule->block_counts),
-        .rows = mmd_arena_alloc(arena, 2 * row_count + 1, sizeof *schedule->rows),
-        .levels = mmd_arena_alloc(arena, body_count + 1, sizeof *schedule->levels),
-        .groups = mmd_arena_alloc(arena, row_count, sizeof *schedule->groups),
-        .ranks = mmd_arena_alloc(arena, row_count, sizeof *schedule->ranks),
-        .slots = mmd_arena_alloc(arena, groups, sizeof *schedule->slots)};
-    return schedule->block_counts && schedule->rows && schedule->levels && schedule->groups &&
-           schedule->ranks && schedule->slots;
+    *schedule = (mmd_constraint_schedule){.body_count = body_count};
+    return MMD_ARENA_ARRAY(arena, schedule->block_counts, groups) &&
+           MMD_ARENA_ARRAY(arena, schedule->rows, 2 * row_count + 1) &&
+           MMD_ARENA_ARRAY(arena, schedule->levels, body_count + 1) &&
+           MMD_ARENA_ARRAY(arena, schedule->groups, row_count) &&
+           MMD_ARENA_ARRAY(arena, schedule->ranks, row_count) &&
+           MMD_ARENA_ARRAY(arena, schedule->slots, groups);
 }
 
 /* Sets the group of each row; returns the number of levels. */
@@ -79,15 +76,13 @@ static void set_schedule(mmd_constraint_schedule *schedule, const mmd_constraint
 bool mmd_constraint_solver_init(mmd_arena *arena, size_t body_count, size_t row_count,
                                 mmd_constraint_solver *solver)
 {
-    *solver = (mmd_constraint_solver){
-        .body_count = body_count,
-        .deltas = mmd_arena_alloc(arena, body_count + 1, sizeof *solver->deltas),
-        .blocks = mmd_arena_alloc(arena, row_count, sizeof *solver->blocks),
-        .links = mmd_arena_alloc(arena, row_count, sizeof *solver->links),
-        .halves = mmd_arena_alloc(arena, row_count, sizeof *solver->halves),
-        .impulses = mmd_arena_alloc(arena, row_count, sizeof *solver->impulses)};
-    return solver->deltas && solver->blocks && solver->links && solver->halves &&
-           solver->impulses && init_schedule(arena, body_count, row_count, &solver->schedule);
+    *solver = (mmd_constraint_solver){.body_count = body_count};
+    return MMD_ARENA_ARRAY(arena, solver->deltas, body_count + 1) &&
+           MMD_ARENA_ARRAY(arena, solver->blocks, row_count) &&
+           MMD_ARENA_ARRAY(arena, solver->links, row_count) &&
+           MMD_ARENA_ARRAY(arena, solver->halves, row_count) &&
+           MMD_ARENA_ARRAY(arena, solver->impulses, row_count) &&
+           init_schedule(arena, body_count, row_count, &solver->schedule);
 }
 
 /* Setup */

@@ -44,21 +44,18 @@ bool mmd_contact_set_init(mmd_arena *arena, const mmd_contact_set_desc *desc, mm
 {
     size_t count = desc->body_count, pairs = PAIRS_PER_BODY * count + MIN_PAIRS;
     size_t capacity = MANIFOLDS_PER_BODY * count + MIN_PAIRS + (desc->ground ? count : 0);
-    *set = (mmd_contact_set){
-        .body_count = count,
-        .capacity = capacity,
-        .ground = desc->ground,
-        .ground_height = desc->ground_height,
-        .shapes = mmd_arena_alloc(arena, count, sizeof *set->shapes),
-        .frictions = mmd_arena_alloc(arena, count + 1, sizeof *set->frictions),
-        .restitutions = mmd_arena_alloc(arena, count + 1, sizeof *set->restitutions),
-        .manifolds = mmd_arena_alloc(arena, capacity, sizeof *set->manifolds),
-        .previous = mmd_arena_alloc(arena, capacity, sizeof *set->previous),
-        .pair_manifolds = mmd_arena_alloc(arena, pairs, sizeof *set->pair_manifolds),
-        .ground_manifolds = mmd_arena_alloc(arena, count, sizeof *set->ground_manifolds),
-        .order = mmd_arena_alloc(arena, pairs + count + 1, sizeof *set->order)};
-    if (!set->shapes || !set->frictions || !set->restitutions || !set->manifolds ||
-        !set->previous || !set->pair_manifolds || !set->ground_manifolds || !set->order)
+    *set = (mmd_contact_set){.body_count = count,
+                             .capacity = capacity,
+                             .ground = desc->ground,
+                             .ground_height = desc->ground_height};
+    if (!MMD_ARENA_ARRAY(arena, set->shapes, count) ||
+        !MMD_ARENA_ARRAY(arena, set->frictions, count + 1) ||
+        !MMD_ARENA_ARRAY(arena, set->restitutions, count + 1) ||
+        !MMD_ARENA_ARRAY(arena, set->manifolds, capacity) ||
+        !MMD_ARENA_ARRAY(arena, set->previous, capacity) ||
+        !MMD_ARENA_ARRAY(arena, set->pair_manifolds, pairs) ||
+        !MMD_ARENA_ARRAY(arena, set->ground_manifolds, count) ||
+        !MMD_ARENA_ARRAY(arena, set->order, pairs + count + 1))
         return false;
     for (size_t i = 0; i < count; i++) {
         mmd_shape_init(&desc->sources[i], &set->shapes[i]);

@@ -52,11 +52,9 @@ enum { MAX_DEPTH = 64 };
 
 bool mmd_islands_init(mmd_arena *arena, size_t body_count, mmd_islands *islands)
 {
-    *islands =
-        (mmd_islands){.body_count = body_count,
-                      .roots = mmd_arena_alloc(arena, body_count, sizeof *islands->roots),
-                      .islands = mmd_arena_alloc(arena, body_count + 1, sizeof *islands->islands)};
-    return islands->roots && islands->islands;
+    *islands = (mmd_islands){.body_count = body_count};
+    return MMD_ARENA_ARRAY(arena, islands->roots, body_count) &&
+           MMD_ARENA_ARRAY(arena, islands->islands, body_count + 1);
 }
 
 static void unite_dynamic(size_t *islands, const mmd_body *bodies, size_t a, size_t b)

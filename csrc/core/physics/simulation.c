@@ -53,14 +53,12 @@ static bool allocate(mmd_simulation *simulation)
 {
     mmd_arena *arena = &simulation->arena;
     size_t bodies = simulation->body_count;
-    simulation->poses = mmd_arena_alloc(arena, bodies, sizeof *simulation->poses);
-    simulation->rest_poses = mmd_arena_alloc(arena, bodies, sizeof *simulation->poses);
-    simulation->physics_off = mmd_arena_alloc(arena, bodies, sizeof *simulation->physics_off);
-    simulation->islands = mmd_arena_alloc(arena, bodies, sizeof *simulation->islands);
-    simulation->in_range = mmd_arena_alloc(arena, bodies, sizeof *simulation->in_range);
-    simulation->restarting = mmd_arena_alloc(arena, bodies, sizeof *simulation->restarting);
-    return simulation->poses && simulation->rest_poses && simulation->physics_off &&
-           simulation->islands && simulation->in_range && simulation->restarting &&
+    return MMD_ARENA_ARRAY(arena, simulation->poses, bodies) &&
+           MMD_ARENA_ARRAY(arena, simulation->rest_poses, bodies) &&
+           MMD_ARENA_ARRAY(arena, simulation->physics_off, bodies) &&
+           MMD_ARENA_ARRAY(arena, simulation->islands, bodies) &&
+           MMD_ARENA_ARRAY(arena, simulation->in_range, bodies) &&
+           MMD_ARENA_ARRAY(arena, simulation->restarting, bodies) &&
            mmd_simulation_members_bind(arena, simulation->world, simulation->member_count,
                                        simulation->members);
 }

@@ -46,9 +46,9 @@ static bool init_member(mmd_arena *arena, const mmd_simulation_model *model,
     member->poser = mmd_poser_new(rig, model->motion, err);
     if (!member->poser)
         return false;
-    member->morph_weights = mmd_arena_alloc(arena, rig->morph_count, sizeof *member->morph_weights);
-    member->saved_bones = mmd_arena_alloc(arena, rig->bone_count, sizeof *member->saved_bones);
-    return (member->morph_weights && member->saved_bones) || mmd_fail_memory(err);
+    return (MMD_ARENA_ARRAY(arena, member->morph_weights, rig->morph_count) &&
+            MMD_ARENA_ARRAY(arena, member->saved_bones, rig->bone_count)) ||
+           mmd_fail_memory(err);
 }
 
 bool mmd_simulation_members_init(mmd_arena *arena, const mmd_simulation_model *models, size_t count,

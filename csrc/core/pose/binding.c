@@ -150,16 +150,13 @@ static bool allocate(mmd_binding *binding)
     const mmd_rig *rig = binding->rig;
     mmd_arena *arena = &binding->arena;
     binding->bone_track = alloc_unbound(arena, rig->bone_count);
-    binding->bone_rotations =
-        mmd_arena_alloc(arena, rig->bone_count, sizeof *binding->bone_rotations);
     binding->morph_track = alloc_unbound(arena, rig->morph_count);
     binding->solver_property = alloc_unbound(arena, rig->solver_count);
-    binding->bone_track_bound = mmd_arena_alloc(arena, motion->bone_track_count, sizeof(bool));
-    binding->morph_track_bound = mmd_arena_alloc(arena, motion->morph_track_count, sizeof(bool));
-    binding->property_bound = mmd_arena_alloc(arena, motion->properties.ik_count, sizeof(bool));
-    return binding->bone_track && binding->bone_rotations && binding->morph_track &&
-           binding->solver_property && binding->bone_track_bound && binding->morph_track_bound &&
-           binding->property_bound;
+    return binding->bone_track && binding->morph_track && binding->solver_property &&
+           MMD_ARENA_ARRAY(arena, binding->bone_rotations, rig->bone_count) &&
+           MMD_ARENA_ARRAY(arena, binding->bone_track_bound, motion->bone_track_count) &&
+           MMD_ARENA_ARRAY(arena, binding->morph_track_bound, motion->morph_track_count) &&
+           MMD_ARENA_ARRAY(arena, binding->property_bound, motion->properties.ik_count);
 }
 
 static bool bind(mmd_binding *binding, mmd_arena *temporary)

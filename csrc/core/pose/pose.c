@@ -32,14 +32,12 @@ static bool allocate(mmd_poser *poser, const mmd_rig *rig, const mmd_motion *mot
     mmd_arena *arena = &poser->arena;
     mmd_sampling_locals *locals = &poser->locals;
     size_t n = rig->bone_count;
-    locals->translations = mmd_arena_alloc(arena, n, sizeof *locals->translations);
-    locals->rotations = mmd_arena_alloc(arena, n, sizeof *locals->rotations);
-    locals->solvers_on = mmd_arena_alloc(arena, rig->solver_count, sizeof *locals->solvers_on);
-    poser->cursors = mmd_arena_alloc(arena, motion ? mmd_sampling_cursor_count(motion) : 0,
-                                     sizeof *poser->cursors);
-    poser->weights = mmd_arena_alloc(arena, rig->morph_count, sizeof *poser->weights);
-    if (!mmd_pose_state_init(arena, rig, &poser->pose) || !locals->translations ||
-        !locals->rotations || !locals->solvers_on || !poser->cursors || !poser->weights)
+    if (!MMD_ARENA_ARRAY(arena, locals->translations, n) ||
+        !MMD_ARENA_ARRAY(arena, locals->rotations, n) ||
+        !MMD_ARENA_ARRAY(arena, locals->solvers_on, rig->solver_count) ||
+        !MMD_ARENA_ARRAY(arena, poser->cursors, motion ? mmd_sampling_cursor_count(motion) : 0) ||
+        !MMD_ARENA_ARRAY(arena, poser->weights, rig->morph_count) ||
+        !mmd_pose_state_init(arena, rig, &poser->pose))
         return false;
     set_rest_pose(locals, n);
     memset(locals->solvers_on, 1, rig->solver_count);

@@ -240,17 +240,14 @@ static void find_last_prerequisites(const mmd_rig *rig, graph *g)
 static bool make_graph(const mmd_rig *rig, graph *g, mmd_arena *temporary)
 {
     size_t n = rig->bone_count;
-    *g = (graph){.first_dependent = mmd_arena_alloc(temporary, n + 2, sizeof *g->first_dependent),
-                 .dependents = mmd_arena_alloc(temporary, 2 * n, sizeof *g->dependents),
-                 .rank = mmd_arena_alloc(temporary, n, sizeof *g->rank),
-                 .last_prerequisite = mmd_arena_alloc(temporary, n, sizeof *g->last_prerequisite),
-                 .roles = mmd_arena_alloc(temporary, n, sizeof *g->roles),
-                 .marks = mmd_arena_alloc(temporary, n, sizeof *g->marks),
-                 .found = mmd_arena_alloc(temporary, n, sizeof *g->found),
-                 .inner = mmd_arena_alloc(temporary, n, sizeof *g->inner),
-                 .inner_index = mmd_arena_alloc(temporary, n, sizeof *g->inner_index)};
-    if (!g->first_dependent || !g->dependents || !g->rank || !g->last_prerequisite || !g->roles ||
-        !g->marks || !g->found || !g->inner || !g->inner_index)
+    *g = (graph){0};
+    if (!MMD_ARENA_ARRAY(temporary, g->first_dependent, n + 2) ||
+        !MMD_ARENA_ARRAY(temporary, g->dependents, 2 * n) ||
+        !MMD_ARENA_ARRAY(temporary, g->rank, n) ||
+        !MMD_ARENA_ARRAY(temporary, g->last_prerequisite, n) ||
+        !MMD_ARENA_ARRAY(temporary, g->roles, n) || !MMD_ARENA_ARRAY(temporary, g->marks, n) ||
+        !MMD_ARENA_ARRAY(temporary, g->found, n) || !MMD_ARENA_ARRAY(temporary, g->inner, n) ||
+        !MMD_ARENA_ARRAY(temporary, g->inner_index, n))
         return false;
     for (size_t i = 0; i < n; i++)
         g->rank[rig->order[i]] = (int32_t)i;

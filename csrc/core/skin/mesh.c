@@ -255,9 +255,8 @@ static bool copy_vertex_morph(mmd_mesh *mesh, const mmd_morph *morph, mmd_mesh_v
 static bool copy_group_offsets(mmd_mesh *mesh, const mmd_morph *morph, mmd_morph *out)
 {
     size_t count = morph->offset_count;
-    out->indices = mmd_arena_alloc(&mesh->arena, count, sizeof *out->indices);
-    out->values = mmd_arena_alloc(&mesh->arena, count, sizeof *out->values);
-    if (!out->indices || !out->values)
+    if (!MMD_ARENA_ARRAY(&mesh->arena, out->indices, count) ||
+        !MMD_ARENA_ARRAY(&mesh->arena, out->values, count))
         return false;
     out->offset_count = count;
     if (count) {
@@ -293,17 +292,21 @@ static bool copy_morphs(mmd_mesh *mesh, const mmd_mesh_desc *desc)
     return true;
 }
 
+static bool allocate(mmd_mesh *mesh)
+{
+    mesh->vertices =
+        mmd_arena_alloc_uninitialized(&mesh->arena, mesh->vertex_count, sizeof *mesh->vertices);
+    return MMD_ARENA_ARRAY(&mesh->arena, mesh->device, 1) && mesh->vertices &&
+           MMD_ARENA_ARRAY(&mesh->arena, mesh->bone_rotates, mesh->bone_count);
+}
+
 static bool build(mmd_mesh *mesh, const mmd_mesh_desc *desc)
 {
     mesh->vertex_count = desc->vertex_count;
     mesh->bone_count = count_bones(desc);
     mesh->has_normals = desc->normals != NULL;
     mesh->tangent_width = desc->tangents ? desc->tangent_width : 0;
-    mesh->device = mmd_arena_alloc(&mesh->arena, 1, sizeof *mesh->device);
-    mesh->vertices =
-        mmd_arena_alloc_uninitialized(&mesh->arena, mesh->vertex_count, sizeof *mesh->vertices);
-    mesh->bone_rotates = mmd_arena_alloc(&mesh->arena, mesh->bone_count, sizeof(bool));
-    if (!mesh->device || !mesh->vertices || !mesh->bone_rotates || !copy_morphs(mesh, desc))
+    if (!allocate(mesh) || !copy_morphs(mesh, desc))
         return false;
     for (size_t v = 0; v < mesh->vertex_count; v++)
         resolve_vertex(desc, v, &mesh->vertices[v]);
@@ -364,11 +367,7 @@ mmd_mesh *mmd_mesh_copy(const mmd_mesh *base)
     *mesh = *base;
     mesh->arena = arena;
     mesh->blocks = (mmd_vertex_blocks){0};
-    mesh->device = mmd_arena_alloc(&mesh->arena, 1, sizeof *mesh->device);
-    mesh->vertices =
-        mmd_arena_alloc_uninitialized(&mesh->arena, mesh->vertex_count, sizeof *mesh->vertices);
-    mesh->bone_rotates = mmd_arena_alloc(&mesh->arena, mesh->bone_count, sizeof(bool));
-    if (!mesh->device || !mesh->vertices || !mesh->bone_rotates) {
+    if (!allocate(mesh)) {
         mmd_arena_free_owner(mesh);
         return NULL;
     }

@@ -403,42 +403,27 @@ INLINE void skin_group(mmd_skin_input input_copy, const mmd_vertex_block_group *
 /* Compiles one loop per path and output level, without branches. */
 INLINE void skin_groups(const mmd_skin_input *input, outputs level)
 {
+#define LOOP(path)                                                                                 \
+    case path:                                                                                     \
+        skin_group(*input, group, level, path, g);                                                 \
+        break
     for (size_t i = 0; i < input->mesh->blocks.group_count; i++) {
         const mmd_vertex_block_group *group = &input->mesh->blocks.groups[i];
         mmd_group_constants g;
         switch (mmd_group_constants_prepare(input, group, level != POSITIONS, &g)) {
-        case MMD_GROUP_RIGID_BONE:
-            skin_group(*input, group, level, MMD_GROUP_RIGID_BONE, g);
-            break;
-        case MMD_GROUP_ONE_BONE:
-            skin_group(*input, group, level, MMD_GROUP_ONE_BONE, g);
-            break;
-        case MMD_GROUP_LINEAR_TWO_BONES:
-            skin_group(*input, group, level, MMD_GROUP_LINEAR_TWO_BONES, g);
-            break;
-        case MMD_GROUP_LINEAR:
-            skin_group(*input, group, level, MMD_GROUP_LINEAR, g);
-            break;
-        case MMD_GROUP_SDEF:
-            skin_group(*input, group, level, MMD_GROUP_SDEF, g);
-            break;
-        case MMD_GROUP_QDEF:
-            skin_group(*input, group, level, MMD_GROUP_QDEF, g);
-            break;
-        case MMD_GROUP_QDEF_SIGNED:
-            skin_group(*input, group, level, MMD_GROUP_QDEF_SIGNED, g);
-            break;
-        case MMD_GROUP_CENTER:
-            skin_group(*input, group, level, MMD_GROUP_CENTER, g);
-            break;
-        case MMD_GROUP_BULGE_FREE:
-            skin_group(*input, group, level, MMD_GROUP_BULGE_FREE, g);
-            break;
-        case MMD_GROUP_COMPENSATED:
-            skin_group(*input, group, level, MMD_GROUP_COMPENSATED, g);
-            break;
+            LOOP(MMD_GROUP_RIGID_BONE);
+            LOOP(MMD_GROUP_ONE_BONE);
+            LOOP(MMD_GROUP_LINEAR_TWO_BONES);
+            LOOP(MMD_GROUP_LINEAR);
+            LOOP(MMD_GROUP_SDEF);
+            LOOP(MMD_GROUP_QDEF);
+            LOOP(MMD_GROUP_QDEF_SIGNED);
+            LOOP(MMD_GROUP_CENTER);
+            LOOP(MMD_GROUP_BULGE_FREE);
+            LOOP(MMD_GROUP_COMPENSATED);
         }
     }
+#undef LOOP
 }
 
 /* Separate functions: in a single one the loops would share its stack and registers. */
