@@ -198,6 +198,16 @@ def test_models_with_ik_on_the_arms_are_named():
     assert not any("hands meet" in note for _, note in report.notes)
 
 
+def test_arms_that_keys_cannot_name_keep_their_keys():
+    model = bodies.dancer()
+    renamed = [
+        bone._replace(name="" if bone.name == "左ひじ" else bone.name) for bone in model.bones
+    ]
+    target = model.replace(bones=renamed)
+    _, report = clap().for_model(target, made_for=model)
+    assert any("no name of their own" in note for _, note in report.notes)
+
+
 def test_what_cannot_be_fitted_is_refused():
     motion, model = clap(), bodies.dancer()
     with pytest.raises(TypeError, match="target: int, expected a Model"):

@@ -161,6 +161,20 @@ def test_models_without_leg_ik_get_keys_of_the_legs():
     assert "左足ＩＫ" not in motion.bones and "左ひざ" in motion.bones
 
 
+def test_bones_that_keys_cannot_name_get_none():
+    model = bodies.dancer()
+    names = {"頭": "", "下半身": "上半身"}
+    renamed = [bone._replace(name=names.get(bone.name, bone.name)) for bone in model.bones]
+    skeleton, poses, fps = walk()
+    motion, report = mmdskin.Motion.from_skeleton(
+        model.replace(bones=renamed), skeleton, poses, fps=fps
+    )
+    second, head = (model.bone(name) for name in ("上半身", "頭"))
+    for name, bone in (("上半身", second), ("", head)):
+        assert (name, f"bone {bone} has no name of its own, so it gets no keys") in report.notes
+    assert "" not in motion.bones and "左腕" in motion.bones
+
+
 def test_what_cannot_be_moved_is_refused():
     skeleton, poses, _ = walk()
     model = bodies.dancer()

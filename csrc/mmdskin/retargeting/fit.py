@@ -352,6 +352,11 @@ class _Meeting:
             for part in ("UpperArm", "LowerArm", "Hand")
         ]
         names = [self.target.bones[bone].name for bone in bones]
+        if [self.body.skeleton.names.index(name) if name else -1 for name in names] != bones:
+            notes.append(
+                ("", "hands do not keep their gap: bones of the arms have no name of their own")
+            )
+            return fitted, 0.0
         values = _locals_of(self.target, fitted, frames, names)
         for some in _parts(near):
             turns = self._solved(fitted, frames[some], gaps[some], weights[some])

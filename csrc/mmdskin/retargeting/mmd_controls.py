@@ -128,14 +128,16 @@ class _Controls:
         }
 
     def values(self) -> dict[str, tuple[_Array | None, _Array | None]]:
-        names = self.body.skeleton.names
-        return {
-            names[bone]: (
-                self.translations.get(bone),
-                to_quaternions(self.local[bone]) if bone in self.local else None,
-            )
-            for bone in sorted({*self.local, *self.translations})
-        }
+        """Of the bones that keys can name: of several with one name MMD moves the first."""
+        found = {}
+        for bone in sorted({*self.local, *self.translations}):
+            name = self.body.skeleton.names[bone]
+            if not name or self.body.skeleton.names.index(name) != bone:
+                self.notes.append((name, f"bone {bone} has no name of its own, so it gets no keys"))
+                continue
+            turns = to_quaternions(self.local[bone]) if bone in self.local else None
+            found[name] = self.translations.get(bone), turns
+        return found
 
     def _relative(self, bone: int, turn: _Array) -> _Array:
         parent = self.parents[bone]
