@@ -12,8 +12,9 @@ from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
 from ..mmd_look import color_management
 from ..operators.importing import Importer, scale_property
+from ..pose import physics_settings
 from ..preview import switch
-from ..scene import names, scene_model
+from ..scene import model_file, names, scene_model
 from . import build
 from .options import Options, Report
 
@@ -27,7 +28,16 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
     bl_label = "Import MMD Model"
     bl_options = {"REGISTER", "UNDO", "PRESET"}
 
-    preferred = ("scale", "types", "names", "constraints", "look", "live", "pack_textures")
+    preferred = (
+        "scale",
+        "types",
+        "names",
+        "constraints",
+        "look",
+        "live",
+        "live_physics",
+        "pack_textures",
+    )
     shown = (*preferred[:5], "standard_colors", *preferred[5:])
 
     filename_ext = ".pmx"
@@ -70,6 +80,12 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
         description="Show MMD's deformation in the viewport and in renders",
         default=False,  # for scripts: the preference is on
     )
+    live_physics: BoolProperty(
+        name="Live Physics",
+        description="Move hair and clothes while you pose and play, as in MMD. Renders use the"
+        " simulation",
+        default=False,  # as above
+    )
     names: EnumProperty(
         name="Names",
         description="Language of bone, shape key and material names",
@@ -87,7 +103,7 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
         if option == "standard_colors":
             changes = self.standard_colors or color_management.changes_colors(bpy.context.scene)
             return self.look and changes
-        return True
+        return self.live if option == "live_physics" else True
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -138,6 +154,10 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
 
     def _turn_on(self, model: scene_model.SceneModel, report: Report) -> None:
         try:
+            pmx = model_file.rig(model.armature).pmx
+            if self.live_physics and physics_settings.moved_bones(pmx):
+                settings = model.armature.mmdskin
+                settings.physics = settings.physics_live = True
             switch.enable(model)
         except UserError as error:
             report.warn(str(error))

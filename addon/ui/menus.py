@@ -20,6 +20,8 @@ class MMDSKIN_MT_model(bpy.types.Menu):
             "look",
             "standard_colors",
             "simulate",
+            "keep_physics",
+            "settle",
             "simulate_together",
             "simulate_alone",
             "mirror_pose",

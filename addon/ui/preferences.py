@@ -37,12 +37,18 @@ _Options = declaring(
         for option in operator.preferred
     }
     | {
-        # On for people, off for scripts, as in the versions before this option.
+        # On for people, off for scripts, as in the versions before these options.
         preference(MMDSKIN_OT_import_model, "live"): BoolProperty(
             name="MMD Skinning",
             description="Show MMD's deformation in the viewport and in renders",
             default=True,
-        )
+        ),
+        preference(MMDSKIN_OT_import_model, "live_physics"): BoolProperty(
+            name="Live Physics",
+            description="Move hair and clothes while you pose and play, as in MMD. Renders use the"
+            " simulation",
+            default=True,
+        ),
     },
 )
 

@@ -342,3 +342,15 @@ class ByBlender(Live):
         self.settings.physics_live = True
         bpy.ops.mmdskin.bake(range="CURRENT")
         self.assert_close(scene.evaluated_positions(self.mesh), plain, 1e-5)
+
+
+class Imported(Live):
+    def test_with_physics_where_bodies_move_bones(self):
+        for bodies in (self.pmx.rigid_bodies, self.pmx.rigid_bodies[:1]):
+            self.pmx.rigid_bodies, self.pmx.joints = bodies, []
+            path = self.write(self.pmx, "other.pmx")
+            settings = self.load(path, live=True, live_physics=True).armature.mmdskin
+            moves = len(bodies) > 1
+            self.assertEqual((settings.physics, settings.physics_live), (moves, moves))
+            self.assertEqual((settings.source, settings.preview), ("ARMATURE", True))
+        self.assertFalse(self.load(path, live=True).armature.mmdskin.physics_live)
