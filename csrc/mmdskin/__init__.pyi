@@ -367,7 +367,7 @@ class Motion:
         cls,
         model: Model,
         skeleton: Skeleton,
-        poses: ArrayLike,
+        poses: Pose | ArrayLike,
         *,
         fps: float = 30.0,
         legs: Literal["both", "ik"] = "both",

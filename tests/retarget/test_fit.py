@@ -120,7 +120,7 @@ def test_a_turned_center_carries_the_body_where_it_did():
     [
         ("上半身2", [("上半身", 20, 0), ("上半身2", 30, 1)], ("頭", "左腕")),
         ("グルーブ", [("センター", 30, 1), ("グルーブ", 20, 0)], ("下半身", "頭")),
-        ("腰", [("腰", 25, 0), ("上半身", 30, 1), ("下半身", -20, 1)], ("下半身", "上半身2")),
+        ("腰", [("腰", 25, 0), ("上半身", 30, 1), ("下半身", -20, 1)], ("下半身", "上半身2", "左足")),
         ("左腕捩", [("左腕", 30, 1), ("左腕捩", 50, 0)], ("左ひじ", "左手首")),
         ("左手捩", [("左手捩", 50, 0), ("左手首", 30, 1)], ("左手首",)),
         ("全ての親", [("全ての親", 40, 1), ("センター", 20, 0), ("左足ＩＫ", 10, 1)], ("頭", "左足首", "左足ＩＫ")),
@@ -146,10 +146,34 @@ def test_other_bones_do_what_lost_ones_did(lost, keys, shown):
     for name in shown:
         i = source.bone(name)
         assert bodies.turned(was[:, i, :3, :3], now[:, i, :3, :3]).max() < 1
-    if lost in ("グルーブ", "全ての親"):
+    if lost in ("グルーブ", "腰", "全ての親"):
         for name in shown:
             off = bodies.places(source, was, name) - bodies.places(target, now, name)
             assert np.abs(off).max() * bodies.MM < 5
+
+
+def test_what_several_lost_bones_did_goes_on_to_the_last_heir():
+    source, lost = bodies.dancer(), ("腰", "グルーブ", "全ての親", "上半身2")
+    target = bodies.variant(source, renamed=lost)
+    motion = mmdskin.Motion.from_tracks(
+        track(name, key(0, 0), key(10, angle, axis, place), key(15, angle / 2, axis))
+        for name, angle, axis, place in (
+            ("腰", 25, 0, (0, 0, 0)),
+            ("グルーブ", 15, 2, (0, 1, 0)),
+            ("全ての親", 50, 1, (2, 0, 1)),
+            ("センター", -20, 0, (1, 1, 1)),
+            ("上半身2", 20, 1, (0, 0, 0)),
+            ("下半身", -10, 0, (0, 0, 0)),
+            ("左足ＩＫ", 10, 1, (1, 0, -1)),
+        )
+    )
+    fitted, _ = motion.for_model(target, made_for=source, hands=False)
+    assert not set(lost) & set(fitted.bones.names)
+    was, now = (bodies.posed(m, v, np.arange(16)) for m, v in ((source, motion), (target, fitted)))
+    for name in ("下半身", "左足", "左足首", "頭", "左腕"):
+        bone = source.bone(name)
+        assert bodies.turned(was[:, bone, :3, :3], now[:, bone, :3, :3]).max() < 0.5
+        assert np.abs(was[:, bone, :3, 3] - now[:, bone, :3, 3]).max() * bodies.MM < 3
 
 
 def test_tracks_of_a_lost_bone_that_does_nothing_are_left_alone():

@@ -152,6 +152,19 @@ def test_a_dance_returns_from_a_rig_of_other_proportions():
         assert np.percentile(np.linalg.norm(gap, axis=-1), 99) * bodies.MM < 20
 
 
+def test_poses_of_another_model_are_taken_as_they_are():
+    """Skinning matrices, or the world matrices of the same bones."""
+    model, target = bodies.dancer(), bodies.variant(bodies.dancer(), legs=1.2)
+    pose = model.pose(bodies.dance(), np.arange(10))
+    world = bodies.posed(model, bodies.dance(), np.arange(10))
+    a, b = (
+        mmdskin.Motion.from_skeleton(target, model.skeleton, poses)[0] for poses in (pose, world)
+    )
+    assert a.bones.names == b.bones.names
+    for one, other in zip(a.bones, b.bones, strict=True):
+        np.testing.assert_allclose(one.rotations[0], other.rotations[0], atol=1e-5)
+
+
 def test_models_without_leg_ik_get_keys_of_the_legs():
     model = bodies.dancer()
     without = model.replace(bones=[bone._replace(ik=None) for bone in model.bones])

@@ -43,18 +43,19 @@ _PIVOTS = ("センター", "グルーブ")  # turn the body about a place that d
 
 class _Heirs(NamedTuple):
     """Which bones take over from one that the target lacks; `above`: it turns them as their parent
-    does, else as their child."""
+    does, else as their child. Of `carriers`, the first that exists moves the body where it did."""
 
     names: tuple[str, ...]
     above: bool
+    carriers: tuple[str, ...] = ()
 
 
 # In the order from the tips to the root: what one takes over goes on to the next.
 _HEIRS = {
+    "腰": _Heirs(("下半身", "上半身"), above=True, carriers=("グルーブ", "センター")),
     "グルーブ": _Heirs(("センター",), above=False),
     "上半身3": _Heirs(("上半身2",), above=False),
     "上半身2": _Heirs(("上半身",), above=False),
-    "腰": _Heirs(("下半身", "上半身"), above=True),
     **{
         side + lost: _Heirs(tuple(side + heir for heir in heirs.names), heirs.above)
         for side in "左右"
@@ -287,22 +288,35 @@ def _merge(
     for name, heirs in _HEIRS.items():
         track = motion.bones.get(name)
         active = track is not None and _moves(track)
-        inherits = any(name in one.names for one in lost.values())
+        inherits = any(name in one.names + one.carriers for one in lost.values())
         if (active or inherits) and source.bones.get(name) and not target.bones.get(name):
-            known = tuple(heir for heir in heirs.names if source.bones.get(heir))
+            known, carriers = (
+                tuple(one for one in some if source.bones.get(one))
+                for some in (heirs.names, heirs.carriers)
+            )
             if known:
-                lost[name] = heirs._replace(names=known)
+                lost[name] = heirs._replace(names=known, carriers=carriers[:1])
     if not lost:
         return motion, 0.0
     frames = _frames(motion)
-    names = dict.fromkeys(name for lose, heirs in lost.items() for name in (lose, *heirs.names))
+    names = dict.fromkeys(
+        name for lose, heirs in lost.items() for name in (lose, *heirs.names, *heirs.carriers)
+    )
     values = _locals_of(source, motion, frames, list(names))
     for name, heirs in lost.items():
         for heir in heirs.names:
             pivot = np.subtract(source.bones[heir].position, source.bones[name].position)
             joined = _joined if heirs.above else _extended
             values[heir] = joined(values[name], values[heir], pivot, heir in _MOVED)
-            notes.append((heir, f"new keys: it does what {name} did, which the target lacks"))
+        for carrier in heirs.carriers:
+            place, turn = values[carrier]
+            shift = values[name][0] + apply(from_quaternions(values[name][1]), pivot) - pivot
+            values[carrier] = place + apply(from_quaternions(turn), shift), turn
+        notes += [
+            (heir, f"new keys: it does what {name} did, which the target lacks")
+            for heir in heirs.names + heirs.carriers
+            if heir not in lost
+        ]
     kept = [track for track in motion.bones if track.name not in lost]
     new = {name: value for name, value in values.items() if name not in lost}
     return _refit(source, new, frames, _with_tracks(motion, kept))

@@ -23,9 +23,9 @@ from mmdskin.retargeting.rotations import (
     transpose,
     unit,
 )
-from mmdskin.retargeting.skeleton import Skeleton, matrices, of_model
+from mmdskin.retargeting.skeleton import Skeleton, of_model
 from mmdskin.retargeting.slots import SIDES
-from mmdskin.retargeting.transfer import retarget
+from mmdskin.retargeting.transfer import retarget, world_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -45,7 +45,7 @@ def from_skeleton(
     motion_type: type[mmdskin.Motion],
     model: mmdskin.Model,
     skeleton: Skeleton,
-    poses: ArrayLike,
+    poses: mmdskin.Pose | ArrayLike,
     *,
     fps: float = 30.0,
     legs: str = "both",
@@ -87,11 +87,9 @@ def controls(
     return found.values(), found.notes
 
 
-def _resampled(poses: ArrayLike, skeleton: Skeleton, fps: float) -> _Array:
+def _resampled(poses: mmdskin.Pose | ArrayLike, skeleton: Skeleton, fps: float) -> _Array:
     """Poses of 30 frames per second: rotations by slerp, places along lines."""
-    found = matrices(poses, "poses", skeleton.names)
-    if found.ndim == 3:
-        found = found[None]
+    found, _ = world_of(skeleton, poses)
     if not len(found):
         raise ValueError("poses: no frames")
     if fps == _RATE:

@@ -88,7 +88,7 @@ def retarget(
         raise ValueError(f'root: unknown "{root}", expected scaled or in_place')
     for name, one in (("source", source), ("target", target)):
         require(one, name)
-    world, is_batch = _world_of(source, poses)
+    world, is_batch = world_of(source, poses)
     # The rest of a model stands on the floor; and what both have alike has to stay.
     corrects = not source.is_mmd and not _legs_agree(source, target)
     plan = (
@@ -207,7 +207,7 @@ def _legs_agree(source: Skeleton, target: Skeleton) -> bool:
     return bool((np.abs(unequal) <= _ALIKE * lengths[0] * lengths[1]).all())
 
 
-def _world_of(skeleton: Skeleton, poses: Any) -> tuple[Array, bool]:
+def world_of(skeleton: Skeleton, poses: Any) -> tuple[Array, bool]:
     """World matrices (F,B,4,4), and whether there was more than one frame."""
     if not isinstance(poses, mmdskin.Pose):
         world = matrices(poses, "poses", skeleton.names)
