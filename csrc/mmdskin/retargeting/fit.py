@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 _STANDARD_LEG = 9.419  # units, of MMD's own models, for which or for whose kin most dances are made
 _TOLERANCE = 0.02  # units, of tracks that get new keys
-_STILL = 1e-4  # less is no movement: of quaternions and units
+_STILL, _STILL_TURN = 1e-4, 1e-6  # less is no movement: of keys, in units; of rests, as quaternions
+_NO_TURN, _INVERSE = np.array([0.0, 0.0, 0.0, 1.0]), np.array([-1.0, -1.0, -1.0, 1.0])
 _SCALES = (1e-3, 1e3)
 _FRAMES_AT_ONCE = 1024
 _MOST_FRAMES = 1_000_000  # 9 hours: more is the key of a damaged file
@@ -167,13 +168,13 @@ class _Fit:
     def __init__(self, source: Body, target: Body, scale: float) -> None:
         self.skeletons = (target.skeleton, source.skeleton)
         self.scale = scale
-        self.turns: dict[str, _Array] = {}
-        turns = alignment(source, target)
+        self.turns: dict[str, _Array] = {}  # quaternions
+        turns = {slot: to_quaternions(turn) for slot, turn in alignment(source, target).items()}
         for body in (source, target):
             bones = body.skeleton.names
             for slot, bone in (*body.human.items(), *body.twists.items()):
                 if slot in source.human and slot in target.human:
-                    self.turns[bones[bone]] = turns.get(slot, np.eye(3))
+                    self.turns[bones[bone]] = turns.get(slot, _NO_TURN)
         self.shift = {
             name: scale * _to_legs(source, name) - _to_legs(target, name)
             for name in _PIVOTS
@@ -181,19 +182,19 @@ class _Fit:
         }
 
     def _turns(self, name: str) -> tuple[_Array, _Array] | None:
-        """(A_parent, A) of a bone; without a slot it has its parent's. None if nothing turns."""
+        """(A_parent⁻¹, A) of a bone; without a slot it has its parent's. None if nothing turns."""
         skeleton = next((one for one in self.skeletons if name in one.names), None)
         if skeleton is None:
             return None
         bone = skeleton.names.index(name)
-        above = np.eye(3)
+        above = _NO_TURN
         while (bone := int(skeleton.parents[bone])) >= 0:
             if skeleton.names[bone] in self.turns:
                 above = self.turns[skeleton.names[bone]]
                 break
         own = self.turns.get(name, above)
-        still = max(np.abs(above - np.eye(3)).max(), np.abs(own - np.eye(3)).max()) < 1e-6
-        return None if still else (above, own)
+        still = max(np.abs(above[:3]).max(), np.abs(own[:3]).max()) < _STILL_TURN
+        return None if still else (above * _INVERSE, own)
 
     def apply(self, motion: mmdskin.Motion, notes: _Notes) -> mmdskin.Motion:
         tracks: list[Any] = []
@@ -205,10 +206,7 @@ class _Fit:
                 shift = (swing @ self.shift[track.name]).astype(np.float32)
                 fitted = fitted._replace(translations=fitted.translations + shift)
             if turns is not None:
-                above, own = (to_quaternions(turn) for turn in turns)
-                turned = multiply(
-                    multiply(above * (-1, -1, -1, 1), track.rotations.astype(float)), own
-                )
+                turned = multiply(multiply(turns[0], track.rotations), turns[1])
                 fitted = fitted._replace(rotations=turned.astype(np.float32))
             tracks.append(fitted)
         for name in self.turns:
@@ -217,7 +215,7 @@ class _Fit:
             turns = self._turns(name)
             if turns is None:
                 continue
-            rotation = to_quaternions(transpose(turns[0]) @ turns[1])
+            rotation = multiply(*turns)
             if np.abs(rotation[:3]).max() > _STILL:
                 tracks.append((name, [0], None, rotation[None], None))
                 notes.append((name, "one key: the models' rest poses differ"))
