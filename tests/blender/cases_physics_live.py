@@ -12,6 +12,7 @@ import numpy as np
 import recorder
 import scene
 from keyed_physics import addon
+from mathutils import Vector
 from recorder import Recorder
 
 
@@ -22,6 +23,7 @@ class Live(keyed_physics.Keyed):
         super().setUp()
         self.now = 100.0
         live = addon().physics.live
+        live._forget_all()
         for name in ("clock", "_running"):
             patch = mock.patch.object(live, name, (lambda: self.now) if name == "clock" else True)
             patch.start()
@@ -354,3 +356,117 @@ class Imported(Live):
             self.assertEqual((settings.physics, settings.physics_live), (moves, moves))
             self.assertEqual((settings.source, settings.preview), ("ARMATURE", True))
         self.assertFalse(self.load(path, live=True).armature.mmdskin.physics_live)
+
+
+class Beside(Live):
+    def test_props_on_hair_follow_it_in_each_tick(self):
+        prop = bpy.data.objects.new("prop", None)
+        bpy.context.scene.collection.objects.link(prop)
+        for source in ("IK", "ARMATURE"):
+            self.settings.source = source
+            hair = len(self.points()) - 30  # of the first hair bone alone
+            prop.location = self.vertex(hair)
+            scene.select(self.mesh)
+            prop.select_set(True)
+            bpy.ops.mmdskin.attach(bone=self.bone("髪").name)
+            for angle in (0.6, 0.2):
+                self.pose(angle)
+                for _ in range(3):
+                    self.wait(0.1)
+                    found = prop.evaluated_get(bpy.context.evaluated_depsgraph_get())
+                    place = np.array(found.matrix_world.translation)
+                    self.assert_close(place, self.vertex(hair), 1e-4 * scene.SCALE)
+            scene.select(prop)
+            bpy.ops.mmdskin.detach()
+
+    def vertex(self, number):
+        return np.array(self.mesh.matrix_world @ Vector(self.points()[number]))
+
+    def test_in_two_view_layers_and_two_scenes_time_passes_once(self):
+        layers = bpy.context.scene.view_layers
+        self.addCleanup(layers.remove, layers.new("second"))
+        other = bpy.data.scenes.new("other")
+        self.addCleanup(bpy.data.scenes.remove, other)
+        for obj in (self.armature, self.mesh):
+            other.collection.objects.link(obj)
+        other.frame_set(9)
+        live, passed = addon().physics.live, {}
+        step = live.step
+
+        def counted(simulation, local, seconds):
+            passed[id(simulation)] = passed.get(id(simulation), 0) + seconds
+            return step(simulation, local, seconds)
+
+        with mock.patch.object(live, "step", counted):
+            for _ in range(20):
+                self.wait(0.1)
+                for layer in (*bpy.context.scene.view_layers, *other.view_layers):
+                    layer.update()
+        self.assertEqual(len(passed), 2)
+        for seconds in passed.values():
+            self.assertTrue(1.8 <= seconds <= 2.2, seconds)
+        self.assertEqual(case.live_errors(), [])
+
+    def test_in_other_modes(self):
+        for obj, mode in (
+            (self.mesh, "EDIT"),
+            (self.mesh, "WEIGHT_PAINT"),
+            (self.armature, "POSE"),
+            (self.armature, "EDIT"),
+        ):
+            scene.select(obj)
+            bpy.ops.object.mode_set(mode=mode)
+            self.wait(0.1)
+            bpy.ops.object.mode_set(mode="OBJECT")
+        before = self.pose(0.6)
+        self.assertGreater(np.abs(self.wait(0.1) - before).max(), 1e-4)
+
+
+class Anything(Live):
+    def test_in_any_order_leaves_no_trace(self):
+        """Random acts with ticks in between; switched off, the mesh is as if it had never been on."""
+        names = self.mesh.name, self.armature.name
+        random = np.random.default_rng(7)
+        acts = {
+            "frame": lambda: bpy.context.scene.frame_set(int(random.integers(0, 16))),
+            "pose": lambda: self.pose(float(random.uniform(-1, 1))),
+            "undo": lambda: bpy.ops.ed.undo() if bpy.ops.ed.undo.poll() else None,
+            "redo": lambda: bpy.ops.ed.redo() if bpy.ops.ed.redo.poll() else None,
+            "push": bpy.ops.ed.undo_push,
+            "live": lambda: setattr(self.settings, "physics_live", random.random() < 0.7),
+            "skin": lambda: setattr(self.settings, "preview", random.random() < 0.7),
+            "source": lambda: setattr(self.settings, "source", random.choice(["IK", "ARMATURE"])),
+            "rate": lambda: setattr(self.settings, "physics_hz", int(random.integers(60, 62))),
+            "settle": lambda: (scene.select(self.armature), bpy.ops.mmdskin.settle()),
+            "mesh": lambda: self.mesh.data.update_tag(),
+            "rename": lambda: setattr(self.armature, "name", f"{names[1]}.{random.integers(9)}"),
+            "duplicate": self.duplicate,
+        }
+        bpy.ops.ed.undo_push()
+        done = []
+        for name in random.choice(list(acts), 100):
+            done.append(str(name))
+            acts[name]()
+            self.mesh = bpy.data.objects[names[0]]
+            self.armature = self.mesh.find_armature()
+            self.now += 0.05
+            addon().preview.live_timer.tick()
+            self.points()
+            self.assertTrue(np.isfinite(self.points()).all(), done)
+        self.settings.source, self.settings.preview = "IK", True
+        self.settings.physics_live = False
+        bpy.context.scene.frame_set(7)
+        self.pose(0.4)
+        solver = self.solver()
+        evaluated = self.armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        posed = solver.solved(solver.local(evaluated, {}))
+        mmdskin = addon().blender.native.load()
+        expected = mmdskin.skin(mmdskin.load_model(self.path), posed, normals=False).positions
+        self.assert_close(self.points(), scene.in_blender(expected), keyed_physics.BAR)
+
+    def duplicate(self):
+        scene.select(self.armature)
+        self.mesh.select_set(True)
+        bpy.ops.object.duplicate()
+        bpy.context.view_layer.update()
+        bpy.ops.object.delete()
