@@ -298,7 +298,7 @@ def test_soles_that_are_not_flat_at_rest_are_made_flat():
     assert sum("to stand flat" in note for note in found.notes) == 2
 
 
-def test_a_rest_that_lies_gives_way_to_a_frame_that_stands():
+def test_a_rest_that_lies_gives_way_to_an_upright_frame():
     source, target = humanoid(), humanoid()
     c, s = np.cos(1.5), np.sin(1.5)
     lie = np.array([[1, 0, 0, 0], [0, c, -s, 0], [0, s, c, 0], [0, 0, 0, 1]])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Feet on scaled copies of the source's paths: where they stand, the target's stand."""
+"""Feet on scaled copies of the source's paths: where they are planted, the target's are."""
 
 from __future__ import annotations
 

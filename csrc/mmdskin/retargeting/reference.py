@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The pose that stands for "at rest": which one it is, and what the motion itself corrects in it."""
+"""The reference, the pose that counts as rest: which one it is, and what the motion corrects in it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
     from mmdskin.retargeting.skeleton import Skeleton
 
-STANDS = 35.0  # degrees by which a pose that stands may miss the ideal
+_UPRIGHT = 35.0  # degrees by which an upright pose may miss the ideal
 _TRIED = 400  # frames
 _LEVEL = 0.08  # of a leg
-_SLOW, _FEWEST = 0.25, 10  # legs per second of an ankle that stands; frames in which it does
+_SLOW, _FEWEST = 0.25, 10  # legs per second of a planted ankle; frames in which it is planted
 _FLAT, _SPREAD = 3.0, 12.0  # degrees: of a foot's pitch that is left, and of its quartiles
 _UP = np.array([0.0, 1.0, 0.0])
 
 
-def stands(places: Array, human: Mapping[str, int]) -> Array:
-    """Degrees (...) by which joints (...,B,3) miss a pose that stands with straight limbs: the worst
+def degrees_off(places: Array, human: Mapping[str, int]) -> Array:
+    """Degrees (...) by which joints (...,B,3) miss standing upright with straight limbs: the worst
     of the trunk, which should be upright, thighs and shins, which should point down, elbows, and
     arms, which should be in the plane of the body."""
 
@@ -62,21 +62,21 @@ def prepare(
 ) -> tuple[Array, tuple[str, ...]]:
     """The reference (B,4,4) and notes about it. poses: (F,B,4,4) world matrices of its motion.
 
-    It is the skeleton's own, uncorrected, or the rest pose if it stands, else the frame that stands
-    best. In a motion of at least a second the lower ankle shows where the floor is: a reference whose
-    ankles are elsewhere is moved there. Feet that stand, slow and low, show how a sole is flat.
+    It is the skeleton's own, uncorrected, or the rest pose if it is upright, else the frame that is
+    most upright. In a motion of at least a second the lower ankle shows where the floor is: a reference whose
+    ankles are elsewhere is moved there. Planted feet, slow and low, show how a sole is flat.
     """
     if skeleton.reference is not None:
         return skeleton.reference, ("reference: as given",)
     human, reference = skeleton.human, skeleton.rest
-    score, what = float(stands(reference[:, :3, 3], human)), "rest pose"
-    if score > STANDS and poses is not None and len(poses):
+    score, what = float(degrees_off(reference[:, :3, 3], human)), "rest pose"
+    if score > _UPRIGHT and poses is not None and len(poses):
         step = -(-len(poses) // _TRIED)
-        scores = stands(poses[::step, :, :3, 3], human)
-        best = 0 if scores[0] < STANDS else int(np.argmin(scores))
+        scores = degrees_off(poses[::step, :, :3, 3], human)
+        best = 0 if scores[0] < _UPRIGHT else int(np.argmin(scores))
         if scores[best] < score:
             score, what, reference = float(scores[best]), f"frame {best * step}", poses[best * step]
-    notes = [f"reference: {what}, {score:.0f} degrees from a pose that stands"]
+    notes = [f"reference: {what}, {score:.0f} degrees from standing upright"]
     if poses is not None and len(poses) >= max(fps, 2):
         reference = reference.copy()
         notes += _level(reference, human, poses)

@@ -45,7 +45,7 @@ def by_shape(skeleton: Skeleton) -> dict[str, int]:
 
 
 class _Side:
-    """One side of a body of height 1 that stands on y = 0; `out` is how far a bone is from the middle."""
+    """One side of a body of height 1 whose floor is y = 0; `out` is how far a bone is from the middle."""
 
     def __init__(self, skeleton: Skeleton, places: NDArray[Any], sign: int) -> None:
         self.tree, self.places, self.out = skeleton.tree, places, places[:, 0] * sign

@@ -90,8 +90,8 @@ class Skeleton:
         with left or right before them Shoulder, UpperArm, LowerArm, Hand, UpperLeg, LowerLeg, Foot,
         Toes and Eye; and Thumb, Index, Middle, Ring and Little, each with Proximal, Intermediate and
         Distal. The humanoid of a VRM file is such a map.
-    reference: (B,4,4) matrices of the pose that stands for "at rest", if that is not `rest`:
-        standing, limbs straight. None: retarget() takes the rest pose if it stands, else the best
+    reference: (B,4,4) matrices of the pose that counts as rest, if that is not `rest`:
+        standing, limbs straight. None: retarget() takes the rest pose if it is upright, else the best
         frame of a motion.
 
     The members, beside these: human, {slot: bone}, has what was given and found. spine: the bones
@@ -160,7 +160,7 @@ class Skeleton:
 
     @property
     def is_mmd(self) -> bool:
-        """Whether it has MMD's bones: its rest stands on the floor, its knees stop where MMD's do."""
+        """Whether it has MMD's bones: at rest it is on the floor, and its knees stop where MMD's do."""
         return "CENTER" in self.roots
 
     def _bones_of(self, human: Mapping[str, str | int | None]) -> dict[str, int | None]:

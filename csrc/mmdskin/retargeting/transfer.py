@@ -55,7 +55,7 @@ def retarget(
         out.transforms, out.notes
 
     Rotations of the target's bone t from those of the source's bone s in the same slot, in world
-    space, where R0 is the reference, the pose that stands for "at rest", C turns it to face -Z, and A
+    space, where R0 is the reference, the pose that counts as rest, C turns it to face -Z, and A
     is the smallest rotation that makes the limbs of both references parallel:
 
         R_t = C_t^-1 (C_s R_s R_s0^-1 C_s^-1) A C_t R_t0
@@ -66,13 +66,13 @@ def retarget(
     source, target: Skeletons; of a model, model.skeleton.
     poses: a Pose of the source's model, or world matrices (F,B,4,4) or (B,4,4) of its bones in MMD's
         axes and units. A pose or motion of less than a second corrects no reference.
-    feet: whether the ankles move on the source's paths, times k, by two-bone IK: where the source
-        stands, so does the target, and legs turn by some degrees. False: legs have the source's
+    feet: whether the ankles move on the source's paths, times k, by two-bone IK: where the source's
+        foot is planted, so is the target's, and legs turn by some degrees. False: legs have the source's
         directions, and feet slide where proportions differ.
     hands: whether wrists that are close keep their gap, times the ratio of the arms.
     scale: k; None: the ratio of the legs' lengths.
     root: "in_place" leaves out how the body travels over the floor.
-    fps: of the poses, by which feet that stand are recognized.
+    fps: of the poses, by which planted feet are recognized.
 
     Raises ValueError if a required slot of either has no bone (hips, head, and of each side UpperArm,
     LowerArm, Hand, UpperLeg, LowerLeg, Foot), for shapes that do not fit, numbers that are not
@@ -89,7 +89,7 @@ def retarget(
     for name, one in (("source", source), ("target", target)):
         require(one, name)
     world, is_batch = world_of(source, poses)
-    # The rest of a model stands on the floor; and what both have alike has to stay.
+    # At rest a model is on the floor; and what both have alike has to stay.
     corrects = not source.is_mmd and not _legs_agree(source, target)
     plan = (
         _Plan(source, target, world, fps) if corrects and len(world) > 1 else _plan(source, target)
