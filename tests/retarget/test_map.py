@@ -55,6 +55,8 @@ def test_models_are_mapped(path):
         *(("UpperLeg", "足"), ("LowerLeg", "ひざ"), ("Foot", "足首")),
         *(("IndexProximal", "人指１"), ("LittleDistal", "小指３")),
     ):
+        if "指" in japanese and "左" + japanese not in skeleton.names:
+            continue  # mittens
         assert names["left" + slot] == "左" + japanese
         assert names["right" + slot] == "右" + japanese
     assert (names["hips"], names["neck"], names["head"]) == ("下半身", "首", "頭")
