@@ -53,7 +53,7 @@ typedef struct mmd_gl_context {
     bool software;
     bool keeps_mappings; /* buffers may stay mapped while the device writes to them */
     char device[192];
-    unsigned timeout_seconds; /* of waits for the device: gl_fence.c */
+    unsigned timeout_seconds; /* of waits for the device */
     mmd_error hang;           /* why no function of OpenGL may be called any more; else empty */
     void *display, *context, *surface; /* of EGL or WGL */
     /* Objects that live as long as the context, made at first use, from the arena. */
@@ -62,9 +62,9 @@ typedef struct mmd_gl_context {
     struct mmd_gl_render_programs *render_programs; /* gl_render_program.c */
     struct mmd_gl_skin_buffers *skin_buffers;       /* gl_skin_pass.c */
     struct mmd_gl_skin_ring *skin_ring;             /* gl_skin.c */
-    struct mmd_gl_render_targets *render_targets;   /* gl_render_targets.c */
+    struct mmd_gl_render_targets *render_targets;   /* gl_render_cache.c */
     struct mmd_gl_render_ring *render_ring;         /* gl_render_output.c */
-    struct mmd_gl_texture_cache *textures;          /* gl_texture_cache.c */
+    struct mmd_gl_texture_cache *textures;          /* gl_render_cache.c */
 } mmd_gl_context;
 
 /* Opens a context and makes it current on the calling thread; leaves nothing open if it fails. */
@@ -96,5 +96,15 @@ GLenum mmd_gl_glew_init(void);
 /* False if OpenGL has recorded errors since the last call, which it clears. `what` is named in the
    error. */
 bool mmd_gl_check(const char *what, mmd_error *err);
+
+/* Waits for the device, with a time limit: a device that hangs would otherwise block its callers
+   forever. */
+
+/* Waits for a submitted fence. If the limit expires, the context is marked as hung: the device may
+   still write to its objects, and any function of OpenGL may block, so none may be called. */
+bool mmd_gl_fence_wait(mmd_gl_context *context, GLsync fence, mmd_error *err);
+
+/* The same for all commands so far, which it submits. */
+bool mmd_gl_fence_finish(mmd_gl_context *context, mmd_error *err);
 
 #endif

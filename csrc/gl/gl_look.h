@@ -7,4 +7,9 @@
 /* Draws the surfaces, edges and shadows of the frame in the look of MMD. */
 bool mmd_gl_look_draw(const mmd_gl_renderer *renderer, mmd_error *err);
 
+/* Set the members of the uniforms that place shadows, on the ground along the light and in the
+   depth map, which is fitted to what is seen of what casts them. False if there are none. */
+bool mmd_gl_look_project_ground(const mmd_gl_renderer *renderer, mmd_gl_frame_uniforms *out);
+bool mmd_gl_look_fit_shadow_map(const mmd_gl_renderer *renderer, mmd_gl_frame_uniforms *out);
+
 #endif

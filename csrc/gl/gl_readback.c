@@ -15,7 +15,7 @@ static void make_buffer(mmd_gl_readback *readback, size_t size)
     readback->size = size;
 }
 
-static void map_forever(mmd_gl_readback *readback, size_t size)
+static void map_persistently(mmd_gl_readback *readback, size_t size)
 {
     const GLbitfield access = GL_MAP_READ_BIT | GL_MAP_PERSISTENT_BIT | GL_MAP_COHERENT_BIT;
     make_buffer(readback, size);
@@ -30,7 +30,7 @@ bool mmd_gl_readback_reserve(mmd_gl_context *context, mmd_gl_readback *readback,
         return true;
     mmd_gl_readback_free(readback);
     if (context->keeps_mappings) {
-        map_forever(readback, size);
+        map_persistently(readback, size);
         if (readback->memory)
             return true;
         mmd_gl_check("persistent mapping", NULL);

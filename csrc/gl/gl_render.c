@@ -4,11 +4,9 @@
 #include "gl/gl_render.h"
 
 #include "core/base/error.h"
-#include "gl/gl_ground_shadow.h"
 #include "gl/gl_look.h"
 #include "gl/gl_render_output.h"
 #include "gl/gl_renderer.h"
-#include "gl/gl_shadow_map.h"
 #include "gl/gl_thread.h"
 
 #include <math.h>
@@ -59,9 +57,9 @@ static void set_uniforms(mmd_gl_renderer *r)
     memcpy(frame.background, job->background, sizeof frame.background);
     if (!mmd)
         mmd_gl_linear_color(job->background, frame.background);
-    r->has_shadow_map =
-        r->visible && mmd_gl_render_targets_has_shadow_map(job) && mmd_gl_shadow_map_fit(r, &frame);
-    r->has_ground_shadow = mmd && mmd_gl_ground_shadow_project(r, &frame);
+    r->has_shadow_map = r->visible && mmd_gl_render_targets_has_shadow_map(job) &&
+                        mmd_gl_look_fit_shadow_map(r, &frame);
+    r->has_ground_shadow = mmd && mmd_gl_look_project_ground(r, &frame);
     mmd_gl_render_uniforms_set_frame(&r->uniforms, &frame);
 }
 

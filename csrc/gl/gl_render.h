@@ -4,7 +4,7 @@
 
 #include "core/render/render.h"
 #include "core/skin/skin.h"
-#include "gl/gl_threads.h"
+#include "gl/gl_thread.h"
 
 /* Whether OpenGL supports an image of this size. Fails with MMD_E_ARGUMENT, which names the limit.
    Starts the OpenGL thread. */

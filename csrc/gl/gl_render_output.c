@@ -4,7 +4,7 @@
 #include "gl/gl_render_output.h"
 
 #include "core/base/error.h"
-#include "gl/gl_fence.h"
+#include "gl/gl_context.h"
 #include "gl/gl_readback.h"
 
 #include <string.h>

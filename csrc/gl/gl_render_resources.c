@@ -3,7 +3,7 @@
 #include "gl/gl_render_resources.h"
 
 #include "core/base/error.h"
-#include "gl/gl_texture_cache.h"
+#include "gl/gl_render_cache.h"
 
 #include <stdlib.h>
 #include <string.h>

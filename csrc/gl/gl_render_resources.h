@@ -4,9 +4,9 @@
 
 #include "core/render/render.h"
 #include "core/render/toons.h"
+#include "gl/gl_render_cache.h"
 #include "gl/gl_render_program.h"
-#include "gl/gl_render_targets.h"
-#include "gl/gl_threads.h"
+#include "gl/gl_thread.h"
 
 /* What a render job needs on the device: its vertex buffers, and textures and framebuffers, which
    the context keeps. */

@@ -4,7 +4,7 @@
 
 #include "core/base/stream.h"
 #include "core/skin/skin.h"
-#include "gl/gl_fence.h"
+#include "gl/gl_context.h"
 #include "gl/gl_program.h"
 #include "gl/gl_readback.h"
 #include "gl/gl_skin_pass.h"

@@ -3,7 +3,7 @@
 #define MMD_GL_SKIN_H
 
 #include "core/skin/skin.h"
-#include "gl/gl_threads.h"
+#include "gl/gl_thread.h"
 
 /* Whether OpenGL can skin on this machine: false with the reason in `err`, or its device ("renderer
    (vendor), version") and whether that renders in software. Starts the OpenGL thread. */

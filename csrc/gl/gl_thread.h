@@ -3,6 +3,7 @@
 #define MMD_GL_THREAD_H
 
 #include "core/base/error.h"
+#include "core/base/thread_pool.h"
 
 /* The OpenGL thread of the process. The first call that needs it starts it. It owns the display and
    the context; no other thread calls OpenGL. All functions here may be called from any thread and
@@ -42,5 +43,16 @@ void mmd_gl_thread_shutdown(void);
    second interpreter. */
 void mmd_gl_thread_end(void);
 void mmd_gl_thread_resume(void);
+
+/* The caller's threads, which share what the CPU does for a device: copies of results and digests
+   of textures. With fewer than two, the pool may be NULL. */
+typedef struct mmd_gl_threads {
+    mmd_thread_pool *pool;
+    size_t count;
+} mmd_gl_threads;
+
+/* Does items [0, count), which read `bytes` in all, on this thread or on several. */
+bool mmd_gl_threads_run(const mmd_gl_threads *threads, size_t count, size_t bytes,
+                        mmd_thread_pool_task *task, void *arg, mmd_error *err);
 
 #endif

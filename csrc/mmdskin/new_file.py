@@ -234,7 +234,7 @@ def _try(function: Callable[..., None], *arguments: object) -> bool:
 
 
 def _flush_folder(path: str) -> None:
-    """Else the new name of a file may be lost with the power, and the old file be there again."""
+    """Else a power failure may undo the rename."""
     if fcntl is None:
         return
     with contextlib.suppress(OSError):

@@ -48,7 +48,7 @@ static PyObject *parse_list(PyObject *argument, const char *name, size_t count)
 }
 
 /* A tuple of `count` times None. */
-static PyObject *nones(size_t count)
+static PyObject *repeat_none(size_t count)
 {
     PyObject *items = PyTuple_New((Py_ssize_t)count);
     for (size_t i = 0; items && i < count; i++)
@@ -66,7 +66,8 @@ static bool parse_models(mmd_py_state *state, PyObject *model, PyObject *motion,
         arguments->motions = PyTuple_Pack(1, motion);
     } else if ((arguments->models = parse_list(model, "model", MMD_PY_ANY)) != NULL) {
         size_t count = (size_t)PyTuple_Size(arguments->models);
-        arguments->motions = motion == Py_None ? nones(count) : parse_list(motion, "motion", count);
+        arguments->motions =
+            motion == Py_None ? repeat_none(count) : parse_list(motion, "motion", count);
     }
     if (!arguments->models || !arguments->motions)
         return false;

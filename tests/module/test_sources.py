@@ -1,4 +1,4 @@
-"""The sources: names that tell their file, and rooms that use only rooms below them."""
+"""The sources: names that tell their file, and modules that use only modules below them."""
 
 import ast
 import re
@@ -12,8 +12,8 @@ FILES = sorted(
     if "platforms" not in path.parts and path.name not in {"mmdskin.h", "glew.c"}
 )
 
-# Rooms of the core and the rooms that each may include (docs/architecture.md).
-ROOMS = {
+# Modules of the core and the modules that each may include (docs/architecture.md).
+MODULES = {
     "base": set(),
     "math": {"base"},
     "model": {"base", "math"},
@@ -24,9 +24,9 @@ ROOMS = {
     "physics": {"base", "math", "model", "pose"},
     "fit": {"base", "math", "model", "formats", "pose", "skin"},
 }
-CORE = set(ROOMS)
-ROOMS["gl"] = CORE
-ROOMS["python"] = CORE | {"gl"}
+CORE = set(MODULES)
+MODULES["gl"] = CORE
+MODULES["python"] = CORE | {"gl"}
 
 # Names that do not begin with the first word of their file.
 OTHER_NAMES = {
@@ -53,7 +53,7 @@ OTHER_FILES = {
 EXCEPTIONS = [*OTHER_NAMES.items(), *OTHER_FILES.items()]
 
 
-def room(path):
+def module_of(path):
     parts = path.relative_to(ROOT).parts
     return parts[1] if parts[0] == "core" else parts[0]
 
@@ -95,11 +95,11 @@ def same(a, b):
 def test_names_begin_with_the_first_word_of_their_file():
     wrong, unused = [], {(stem, other) for stem, others in EXCEPTIONS for other in others}
     for path in FILES:
-        prefix = {"python": "mmd_py_", "gl": "mmd_gl_"}.get(room(path), "mmd_")
+        prefix = {"python": "mmd_py_", "gl": "mmd_gl_"}.get(module_of(path), "mmd_")
         first = word(path.stem.removeprefix("gl_"), "")
         own = OTHER_NAMES.get(path.stem, set()) | OTHER_FILES.get(path.stem, set())
         for name in defined_names(path):
-            if room(path) == "gl" and name.startswith(prefix):
+            if module_of(path) == "gl" and name.startswith(prefix):
                 continue
             found = word(name, prefix)
             unused.discard((path.stem, found))
@@ -114,12 +114,12 @@ def test_no_two_files_share_a_name():
     assert len(stems) == len(set(stems))
 
 
-def test_rooms_include_only_rooms_below_them():
+def test_modules_include_only_modules_below_them():
     wrong = []
     for path in FILES:
         for included in re.findall(r'#include "(core/\w+|gl|python)/', path.read_text("utf-8")):
             other = included.removeprefix("core/")
-            if other != room(path) and other not in ROOMS[room(path)]:
+            if other != module_of(path) and other not in MODULES[module_of(path)]:
                 wrong.append(f"{path.relative_to(ROOT)} includes {included}")
     assert not wrong, "\n".join(sorted(wrong))
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 /* Text encodings of files. PMX numbers the first two like this. Names of motions are often cut
-   inside a character: MMD_CP932_NAMES keeps the bytes that are none. */
+   inside a character: MMD_CP932_NAMES keeps the bytes that form no character. */
 typedef enum mmd_text_encoding {
     MMD_UTF16LE = 0,
     MMD_UTF8 = 1,

@@ -45,14 +45,14 @@ static size_t field_size(const uint8_t *bytes, size_t capacity)
     return end ? (size_t)(end - bytes) : capacity;
 }
 
-/* Sections of later versions of MMD (`late`) may be missing. Bytes in the place of one that cannot
-   be one are trailing garbage and skipped. */
-static bool read_count(vmd *v, const char *name, size_t min_size, bool late, size_t *count)
+/* Sections of later versions of MMD (`optional`) may be missing. Bytes in the place of one that
+   cannot be one are trailing garbage and skipped. */
+static bool read_count(vmd *v, const char *name, size_t min_size, bool optional, size_t *count)
 {
     mmd_reader *r = &v->r;
     mmd_reader_begin_section(r, name);
     *count = 0;
-    if (late && mmd_bytes_left(&r->in) < 4) {
+    if (optional && mmd_bytes_left(&r->in) < 4) {
         r->in.offset = r->in.size;
         return true;
     }
@@ -61,7 +61,7 @@ static bool read_count(vmd *v, const char *name, size_t min_size, bool late, siz
     if (!mmd_reader_ok(r))
         return false;
     size_t left = mmd_bytes_left(&r->in);
-    if (late && (value > MMD_MAX_RECORDS || left == 0)) {
+    if (optional && (value > MMD_MAX_RECORDS || left == 0)) {
         r->in.offset = r->in.size;
         return true;
     }
@@ -79,10 +79,10 @@ static bool read_count(vmd *v, const char *name, size_t min_size, bool late, siz
     return true;
 }
 
-static bool read_section(vmd *v, const char *name, size_t size, bool late, section *s)
+static bool read_section(vmd *v, const char *name, size_t size, bool optional, section *s)
 {
     s->size = size;
-    if (!read_count(v, name, size, late, &s->count))
+    if (!read_count(v, name, size, optional, &s->count))
         return false;
     s->bytes = mmd_bytes_take(&v->r.in, s->count * size);
     return true;

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes the framebuffers of render jobs, and keeps them from job to job. */
-#include "gl/gl_render_targets.h"
+/* Framebuffers and textures that a context keeps from job to job. */
+#include "gl/gl_render_cache.h"
 
 #include "core/base/error.h"
 
+#include <stdint.h>
+#include <string.h>
+
+/* Framebuffers */
+
 enum { MIN_SHADOW_SIZE = 512, MAX_SHADOW_SIZE = 2048 }; /* pixels of a side of the depth map */
 
-enum { KEPT_BYTES = 128 << 20 }; /* of all framebuffers between jobs */
+enum { KEPT_TARGET_BYTES = 128 << 20 }; /* of all framebuffers between jobs */
 
 static void make_framebuffer(mmd_gl_framebuffer *out, size_t width, size_t height)
 {
@@ -43,8 +48,8 @@ static void attach_depth(mmd_gl_framebuffer *out)
 }
 
 /* Of a texture, which stays bound. */
-static void make_texture(mmd_gl_framebuffer *out, GLint format, GLenum components, GLenum type,
-                         size_t pixel_bytes)
+static void attach_texture(mmd_gl_framebuffer *out, GLint format, GLenum components, GLenum type,
+                           size_t pixel_bytes)
 {
     mmd_gl1.GenTextures(1, &out->texture);
     mmd_gl1.BindTexture(GL_TEXTURE_2D, out->texture);
@@ -80,7 +85,7 @@ static bool make_samples(mmd_gl_framebuffer *out, const mmd_render_job *job, mmd
     if (is_kept(out, width, height, 0))
         return true;
     make_framebuffer(out, width, height);
-    make_texture(out, GL_RGBA16F, GL_RGBA, GL_FLOAT, 8);
+    attach_texture(out, GL_RGBA16F, GL_RGBA, GL_FLOAT, 8);
     mmd_gl1.TexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
     glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, out->texture, 0);
     attach_depth(out);
@@ -114,7 +119,7 @@ static bool make_shadow_map(mmd_gl_framebuffer *out, const mmd_render_job *job, 
     if (is_kept(out, size, size, 0))
         return true;
     make_framebuffer(out, size, size);
-    make_texture(out, GL_DEPTH_COMPONENT16, GL_DEPTH_COMPONENT, GL_UNSIGNED_SHORT, 2);
+    attach_texture(out, GL_DEPTH_COMPONENT16, GL_DEPTH_COMPONENT, GL_UNSIGNED_SHORT, 2);
     const struct {
         GLenum name;
         GLint value;
@@ -201,6 +206,162 @@ void mmd_gl_render_targets_release(mmd_gl_context *context, bool ok)
     size_t bytes = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         bytes += framebuffer_bytes(all[i]);
-    for (size_t i = 0; (!ok || bytes > KEPT_BYTES) && i < sizeof all / sizeof *all; i++)
+    for (size_t i = 0; (!ok || bytes > KEPT_TARGET_BYTES) && i < sizeof all / sizeof *all; i++)
         free_framebuffer(all[i]);
+}
+
+/* Keeps textures from job to job: their upload and mipmaps take many times as long as the digest of
+   their pixels, by which they are found. */
+
+/* Textures: their upload and mipmaps take many times as long as the digest of their pixels, by
+   which they are found. */
+
+enum {
+    KEPT_TEXTURE_BYTES = 256 << 20, /* of all textures between jobs */
+    MIN_BYTES = 64 << 10 /* what a small one counts, so that there are at most 4096 to search */
+};
+
+typedef struct entry {
+    struct entry *next;
+    uint64_t digest[2];
+    size_t width, height;
+    mmd_look look;
+    GLuint name;
+    uint64_t job; /* the last one that used it */
+} entry;
+
+struct mmd_gl_texture_cache {
+    entry *entries, *unused; /* records in the arena */
+    size_t bytes;
+    uint64_t job;
+};
+
+/* Each step is a permutation of the lane and of the word, so a difference in one word is never
+   lost. The first shift lets the last texel's alpha reach the other bits: multiplication carries
+   only upward, and the alphas of the next word would undo what stayed in their place. Pixels that
+   are not made for it have the same digest with a probability of about 2^-64. */
+static uint64_t mix(uint64_t lane, uint64_t word)
+{
+    lane ^= word;
+    lane = (lane ^ lane >> 32) * UINT64_C(0x9E3779B97F4A7C15);
+    return lane ^ lane >> 29;
+}
+
+void mmd_gl_texture_cache_digest(mmd_render_texture *texture)
+{
+    uint64_t *digest = texture->digest;
+    if (digest[0] | digest[1])
+        return;
+    const uint8_t *bytes = texture->pixels;
+    size_t size = 4 * texture->width * texture->height;
+    enum { LANES = 8, STEP = LANES * sizeof(uint64_t) };
+    uint64_t lanes[LANES] = {1, 2, 3, 4, 5, 6, 7, 8}, words[LANES];
+    for (; size >= STEP; size -= STEP, bytes += STEP) {
+        memcpy(words, bytes, STEP);
+        for (int i = 0; i < LANES; i++)
+            lanes[i] = mix(lanes[i], words[i]);
+    }
+    memset(words, 0, sizeof words);
+    if (size)
+        memcpy(words, bytes, size);
+    digest[1] = 1;
+    for (int i = 0; i < LANES; i++) {
+        lanes[i] = mix(lanes[i], words[i]);
+        digest[0] = mix(digest[0], lanes[i]);
+        digest[1] = mix(digest[1], lanes[LANES - 1 - i]);
+    }
+}
+
+static size_t bytes_of(const entry *texture)
+{
+    size_t bytes = texture->width * texture->height * 4 * 4 / 3; /* with mipmaps */
+    return bytes > MIN_BYTES ? bytes : MIN_BYTES;
+}
+
+bool mmd_gl_texture_cache_begin(mmd_gl_context *context, mmd_error *err)
+{
+    if (!context->textures)
+        context->textures = mmd_arena_alloc(&context->arena, 1, sizeof *context->textures);
+    if (!context->textures)
+        return mmd_fail_memory(err);
+    context->textures->job++;
+    return true;
+}
+
+static entry *find(const struct mmd_gl_texture_cache *cache, const entry *wanted)
+{
+    for (entry *at = cache->entries; at; at = at->next)
+        if (at->digest[0] == wanted->digest[0] && at->digest[1] == wanted->digest[1] &&
+            at->width == wanted->width && at->height == wanted->height && at->look == wanted->look)
+            return at;
+    return NULL;
+}
+
+static GLuint make_texture(mmd_look look, const mmd_render_texture *from)
+{
+    GLuint name;
+    mmd_gl1.GenTextures(1, &name);
+    mmd_gl1.BindTexture(GL_TEXTURE_2D, name);
+    mmd_gl1.TexImage2D(GL_TEXTURE_2D, 0, look == MMD_LOOK_MMD ? GL_RGBA8 : GL_SRGB8_ALPHA8,
+                       (GLsizei)from->width, (GLsizei)from->height, 0, GL_RGBA, GL_UNSIGNED_BYTE,
+                       from->pixels);
+    mmd_gl1.TexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_LINEAR_MIPMAP_LINEAR);
+    glGenerateMipmap(GL_TEXTURE_2D);
+    return name;
+}
+
+GLuint mmd_gl_texture_cache_get(mmd_gl_context *context, mmd_look look, mmd_render_texture *texture,
+                                mmd_error *err)
+{
+    struct mmd_gl_texture_cache *cache = context->textures;
+    mmd_gl_texture_cache_digest(texture);
+    const entry wanted = {.digest = {texture->digest[0], texture->digest[1]},
+                          .width = texture->width,
+                          .height = texture->height,
+                          .look = look};
+    entry *known = find(cache, &wanted);
+    if (!known) {
+        known = cache->unused;
+        if (known)
+            cache->unused = known->next;
+        else
+            known = mmd_arena_alloc(&context->arena, 1, sizeof *known);
+        if (!known) {
+            mmd_fail_memory(err);
+            return 0;
+        }
+        *known = wanted;
+        known->name = make_texture(look, texture);
+        known->next = cache->entries;
+        cache->entries = known;
+        cache->bytes += bytes_of(known);
+    }
+    known->job = cache->job;
+    return known->name;
+}
+
+static void free_entry(struct mmd_gl_texture_cache *cache, entry **link)
+{
+    entry *freed = *link;
+    *link = freed->next;
+    mmd_gl1.DeleteTextures(1, &freed->name);
+    cache->bytes -= bytes_of(freed);
+    freed->next = cache->unused;
+    cache->unused = freed;
+}
+
+static entry **least_recently_used(struct mmd_gl_texture_cache *cache)
+{
+    entry **oldest = &cache->entries;
+    for (entry **link = oldest; *link; link = &(*link)->next)
+        if ((*link)->job < (*oldest)->job)
+            oldest = link;
+    return oldest;
+}
+
+void mmd_gl_texture_cache_release(mmd_gl_context *context, bool ok)
+{
+    struct mmd_gl_texture_cache *cache = context->textures;
+    while (cache && cache->entries && (!ok || cache->bytes > KEPT_TEXTURE_BYTES))
+        free_entry(cache, least_recently_used(cache));
 }
