@@ -34,6 +34,7 @@ import examples_python  # noqa: E402
 import two_cores  # noqa: E402
 from files import locations  # noqa: E402
 from judges import twin  # noqa: E402
+from retarget.rigs import humanoid  # noqa: E402
 from sample import model as sample  # noqa: E402
 from sample import motion as sample_motion  # noqa: E402
 
@@ -389,6 +390,22 @@ def fit_rows(model, motion):
     yield f"Motion.from_poses, {DANCE} frames, one thread", us, "us/bone and frame", "<=", 15
 
 
+def retarget_rows(model, motion):
+    """On a humanoid of 51 bones; the first call of two rigs also finds how they correspond."""
+    rig, skeleton = humanoid(leg=0.8, arm=0.9), model.skeleton
+    pose = model.pose(motion, np.arange(DANCE))
+    one = mmdskin.Pose(pose.bone_matrices[:1], None)
+    calls = {
+        "map": lambda: model.skeleton,
+        "single": partial(mmdskin.retarget, skeleton, one, rig),
+        "dance": partial(mmdskin.retarget, skeleton, pose, rig),
+    }
+    t = best(calls, 5)
+    yield "Model.skeleton", t["map"] * 1e3, "ms", "<=", 15
+    yield f"retarget, {DANCE} frames per call", t["dance"] / DANCE * 1e3, "ms/frame", "<=", 0.5
+    yield "retarget, one frame per call", t["single"] * 1e3, "ms", "<=", 2
+
+
 def physics_rows(model, motion):
     """A dance from its start, each time with a new simulation, which settles first."""
     last = motion.frame_range[1]
@@ -568,6 +585,7 @@ def main():
         motion_rows(dance),
         pose_rows(model, motion),
         fit_rows(model, motion),
+        retarget_rows(model, motion),
         physics_rows(model, motion),
         thread_rows(),
         dance_rows(model, motion),

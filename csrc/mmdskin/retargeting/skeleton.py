@@ -242,16 +242,18 @@ def matrices(values: ArrayLike, name: str, names: Sequence[str]) -> NDArray[np.f
         raise type(error)(f"{name}: expected matrices (B,4,4), not {type(values)!r}") from None
     if array.ndim not in (3, 4) or array.shape[-3:] != (len(names), 4, 4):
         raise ValueError(f"{name}: shape {array.shape}, expected (…,{len(names)},4,4)")
-    bad = np.argwhere(~(np.abs(array[..., :3, :]).max((-1, -2), initial=0) <= _LARGEST))  # or NaN
+    m = np.ascontiguousarray(array.reshape(-1, 4, 4).transpose(1, 2, 0))  # long axes are fast
+    fits = np.abs(m[:3]).max((0, 1), initial=0) <= _LARGEST  # NaN does not
+    bad = np.argwhere(~fits.reshape(array.shape[:-2]))
     if len(bad):
         frame = f"frame {bad[0][0]}, " if array.ndim == 4 else ""
         at = bad[0][-1]
         raise ValueError(f'{name}: {frame}bone {at} "{names[at]}" is not finite, or above 1e9')
-    turned = array[..., :3, :3]
-    x, y, z = (turned[..., i] for i in range(3))
-    misses = (np.sum(x * x, -1) - 1, np.sum(y * y, -1) - 1, np.sum(x * y, -1))
-    off = np.maximum(np.abs(np.cross(x, y) - z).max(-1), np.max(np.abs(misses), 0)) > _RIGID
-    turned[off] = nearest(turned[off])
+    x, y, z = (m[:3, i] for i in range(3))
+    misses = [np.sum(x * x, 0) - 1, np.sum(y * y, 0) - 1, np.sum(x * y, 0)]
+    off = np.abs([*misses, *(np.cross(x, y, axis=0) - z)]).max(0) > _RIGID
+    off = off.reshape(array.shape[:-2])
+    array[off, :3, :3] = nearest(array[off, :3, :3])
     array[..., 3, :] = 0, 0, 0, 1
     array.flags.writeable = False
     return array
