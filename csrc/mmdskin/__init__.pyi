@@ -631,7 +631,9 @@ def load_textures(
 def load_motion(
     source: _Source, /, encoding: str | None = None, *, model: Model | None = None
 ) -> Motion: ...
-def load_bvh(source: _Source, /) -> tuple[Skeleton, NDArray[np.float64], float]: ...
+def load_bvh(
+    source: _Source, /, *, up: Literal["y", "z"] | None = None
+) -> tuple[Skeleton, NDArray[np.float64], float]: ...
 @overload
 def skin(
     mesh: Model,

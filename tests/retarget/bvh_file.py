@@ -164,5 +164,22 @@ def walk(seconds=3.0):
     return joints, values
 
 
+def z_up(joints, values):
+    """The same skeleton and motion where z points up and -y to the front, as Blender exports it."""
+    turned, values = [], values.copy()
+    column = 0
+    names = {"X": ("X", 1), "Y": ("Z", 1), "Z": ("Y", -1)}
+    for joint in joints:
+        channels = []
+        for channel in joint.channels if not is_end(joint) else ():
+            axis, sign = names[channel[0]]
+            channels.append(axis + channel[1:])
+            values[:, column] *= sign
+            column += 1
+        x, y, z = joint.offset
+        turned.append(joint._replace(offset=(x, -z, y), channels=tuple(channels)))
+    return turned, values
+
+
 def write_walk(folder):
     (folder / "walk.bvh").write_text(text(*walk()), encoding="ascii")

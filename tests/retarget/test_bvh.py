@@ -69,6 +69,20 @@ def test_a_walk_is_read_as_it_was_made():
     assert not skeleton.doubts
 
 
+@pytest.mark.parametrize("up", ["z", None])
+def test_files_whose_z_axis_points_up_stand(up):
+    joints, values = bvh_file.walk(0.2)
+    skeleton, poses, _ = loaded(bvh_file.text(joints, values))
+    text = bvh_file.text(*bvh_file.z_up(joints, values)).encode()
+    found, turned, _ = mmdskin.load_bvh(text, up=up)
+    np.testing.assert_allclose(turned, poses, atol=1e-5)
+    np.testing.assert_allclose(found.rest, skeleton.rest, atol=1e-5)
+    lying = mmdskin.load_bvh(text, up="y")[1][:, found.human["head"], :3, 3]
+    assert np.abs(lying[:, 1]).max() < 50
+    with pytest.raises(ValueError, match='up: "x", expected y or z'):
+        mmdskin.load_bvh(text, up="x")
+
+
 @pytest.mark.parametrize(("name", "code"), [("腰", "utf-8"), ("腰", "cp932"), ("café", "latin-1")])
 def test_names_in_other_encodings_are_read(name, code):
     text = bvh_file.text(CHAIN, np.zeros((1, 12))).encode().replace(b"Spine", name.encode(code))

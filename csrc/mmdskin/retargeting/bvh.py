@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MOST_JOINTS = 4096
 _MOST_TRANSFORMS = 1 << 24  # of all joints in all frames, 2 GiB
+_Z_UP = np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])  # from where y is up
 _FRAMES_AT_ONCE = 2048  # stay in the cache
 _LARGEST = 1e10  # as in all files that the module reads
 _FPS = (0.01, 10_000.0)
@@ -32,29 +33,51 @@ class _Joint(NamedTuple):
     channels: list[tuple[str, int]]
 
 
-def load_bvh(source: Any, /) -> tuple[Skeleton, NDArray[np.float64], float]:
+def load_bvh(
+    source: Any, /, *, up: Literal["y", "z"] | None = None
+) -> tuple[Skeleton, NDArray[np.float64], float]:
     """Reads a BVH file: motion capture with its skeleton.
 
         skeleton, poses, fps = mmdskin.load_bvh("walk.bvh")
         motion, report = mmdskin.Motion.from_skeleton(model, skeleton, poses, fps=fps)
 
     source: a path, the contents, or a file opened in mode "rb".
+    up: the axis that points up: "y" in most files, "z" in those that Blender exports. None: "z"
+        if the head is beside the hips with "y", at rest and in the middle of all frames.
 
     Returns (Skeleton, poses, fps): world transforms of the joints (F,B,4,4) float64 in MMD's axes
-    (z is reversed) and the file's own unit, which retargeting makes up for by the length of the
+    and the file's own unit, which retargeting makes up for by the length of the
     legs; and frames per second. An end site is a bone "<joint> end". An offset is the place of a
     joint at rest and, unless it has position channels, in every frame.
 
     Raises FormatError for a file that is damaged or too large, and OSError.
     """
+    if up not in ("y", "z", None):
+        raise ValueError(f'up: "{up}", expected y or z')
     data = file_io.read(source)
     end = _find_motion(data)
     joints = _hierarchy(_text(data[:end]))
     values, fps = _frames(data[end:], joints)
     poses = _poses(joints, values)
     rest = _poses([joint._replace(channels=[]) for joint in joints], np.empty((1, 0)))[0]
-    names = [joint.name for joint in joints]
-    return Skeleton(names, [joint.parent for joint in joints], rest), poses, fps
+    names, parents = [joint.name for joint in joints], [joint.parent for joint in joints]
+    skeleton = Skeleton(names, parents, rest)
+    if up == "z" or (up is None and _lies(skeleton, poses)):
+        poses = _Z_UP @ poses @ _Z_UP.T
+        skeleton = Skeleton(names, parents, _Z_UP @ rest @ _Z_UP.T)
+    return skeleton, poses, fps
+
+
+def _lies(skeleton: Skeleton, poses: NDArray[np.float64]) -> bool:
+    """Whether the head is rather beside than above the hips, at rest and in the middle of all frames."""
+    if not {"hips", "head"} <= set(skeleton.human):
+        return False
+    trunks = [
+        places[..., skeleton.human["head"], :3, 3] - places[..., skeleton.human["hips"], :3, 3]
+        for places in (skeleton.rest, poses)
+    ]
+    middle = np.abs([trunks[0], np.median(trunks[1], 0)])
+    return bool((middle[:, 2] > 2 * middle[:, 1]).all())
 
 
 def _fail(section: str, text: str) -> NoReturn:
