@@ -238,6 +238,8 @@ def test_what_cannot_be_fitted_is_refused():
         motion.for_model(3)
     with pytest.raises(TypeError, match="made_for: str"):
         motion.for_model(model, made_for="miku.pmx")
+    with pytest.raises(TypeError, match="made_for: int"):
+        motion.for_model(model, made_for=0)
     for scale in (0, -1, float("nan"), 1e9):
         with pytest.raises(ValueError, match="scale"):
             motion.for_model(model, scale=scale)

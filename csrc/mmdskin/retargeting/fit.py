@@ -81,7 +81,7 @@ def for_model(
     hands: bool = True,
     scale: float | None = None,
 ) -> tuple[mmdskin.Motion, mmdskin.FitReport]:
-    for model, name in ((target, "target"), (made_for or target, "made_for")):
+    for model, name in ((target, "target"), (target if made_for is None else made_for, "made_for")):
         if not isinstance(model, mmdskin.Model):
             raise TypeError(f"{name}: {type(model).__name__}, expected a Model")
     if scale is not None and not _SCALES[0] <= scale <= _SCALES[1]:
