@@ -81,13 +81,12 @@ def retarget(
     for name, one in (("source", source), ("target", target)):
         if not isinstance(one, Skeleton):
             raise TypeError(f"{name}: expected a Skeleton, not {type(one)!r}")
+        require(one, name)
     for name, number in (("scale", scale), ("fps", fps)):
         if number is not None and not 0 < number < np.inf:
             raise ValueError(f"{name}: {number}, expected a positive number")
     if root not in ("scaled", "in_place"):
         raise ValueError(f'root: unknown "{root}", expected scaled or in_place')
-    for name, one in (("source", source), ("target", target)):
-        require(one, name)
     world, is_batch = world_of(source, poses)
     # At rest a model is on the floor; and what both have alike has to stay.
     corrects = not source.is_mmd and not _legs_agree(source, target)
