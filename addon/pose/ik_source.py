@@ -140,6 +140,7 @@ class Solver:
         numbers = {bone.name: number for number, bone in enumerate(armature.pose.bones)}
         self._places = np.array([numbers[name] for name in self._names], np.intp)
         self._above = _nearest(rig.pmx, self._numbers)
+        self._to_file = np.linalg.inv(rig.to_armature)
         self._rests = evaluated_bones.of(armature).rests
         # From each bone's own axes to the file's, with the armature's scale and without.
         rests = self._rests[self._places, :3, :3].transpose(0, 2, 1)
@@ -293,10 +294,9 @@ class Solver:
 
     def _by_blender(self, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """As `_channels`, from matrices from rest to pose in armature space."""
-        to_armature = self.rig.to_armature
         matrices = np.eye(4)[None].repeat(len(columns) + 1, 0)  # the last one for bones without
-        turned = columns.transpose(0, 2, 1).astype(np.float64) @ to_armature
-        matrices[:-1] = np.linalg.inv(to_armature) @ turned
+        turned = columns.transpose(0, 2, 1).astype(np.float64) @ self.rig.to_armature
+        matrices[:-1] = self._to_file @ turned
         return self.rig.pmx.locals_of(matrices[self._above])
 
     def _channels(self, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

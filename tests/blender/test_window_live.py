@@ -43,7 +43,7 @@ def test_hair_swings_while_a_bone_is_dragged(blender, folder):
 @session("live_dancer", SIZE)
 def test_at_rest_nothing_is_evaluated_or_drawn(blender, folder):
     rest(blender)
-    blender.ask("bpy.ops.wm.save_mainfile()")
+    blender.ask("list(bpy.ops.wm.save_mainfile())")
     blender.key("r")
     x, y, width, height = blender.region("VIEW_3D", "WINDOW")
     blender.click_at(x + width // 2 + 40, y + height // 2 + 20)
@@ -51,8 +51,8 @@ def test_at_rest_nothing_is_evaluated_or_drawn(blender, folder):
     before = blender.ask(COUNTED)
     time.sleep(3)
     assert blender.ask(COUNTED) == before
-    blender.ask("bpy.ops.wm.save_mainfile()")
-    blender.ask("bpy.ops.mmdskin.settle()")
+    blender.ask("list(bpy.ops.wm.save_mainfile())")
+    blender.ask("list(bpy.ops.mmdskin.settle())")
     rest(blender)
     assert not blender.ask("bpy.data.is_dirty")
 
