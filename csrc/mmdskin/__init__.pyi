@@ -147,6 +147,7 @@ class Rendered(NamedTuple, Generic[_Image]):
     depth: NDArray[np.float32] | None
     normals: NDArray[np.float32] | None
     triangles: NDArray[np.int32] | None
+    def save(self, path: str | os.PathLike[str]) -> None: ...
     def _repr_png_(self) -> bytes | None: ...
 
 class Camera(NamedTuple, Generic[_Position, _Point, _Up, _Fov]):

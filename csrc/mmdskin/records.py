@@ -4,6 +4,7 @@ says from which members of C structs."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, final, overload
 
 import numpy as np
@@ -306,6 +307,18 @@ class Rendered(NamedTuple):
     depth: NDArray[np.float32] | None
     normals: NDArray[np.float32] | None
     triangles: NDArray[np.int32] | None
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the image as a PNG. Raises ValueError without one and for a batch, OSError."""
+        from mmdskin.new_file import new_file
+
+        data = self._repr_png_()
+        if data is None:
+            raise ValueError(
+                "image: expected that of one frame: Rendered(image[0], None, None, None)"
+            )
+        with new_file(os.fspath(path)) as file:
+            file.write(data)
 
     def _repr_png_(self) -> bytes | None:
         """For notebooks: the image, unless there is none or a batch."""

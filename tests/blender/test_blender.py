@@ -196,9 +196,9 @@ def run_script(script, addon_zip, version, folder):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_script_of_the_readme(addon_zip, version, tmp_path):
-    readme = (ROOT / "README.md").read_text("utf-8")
-    examples = re.findall(r"^```python\n(import bpy\n.*?)^```$", readme, re.DOTALL | re.MULTILINE)
+def test_script_of_the_docs(addon_zip, version, tmp_path):
+    page = (ROOT / "docs/python.md").read_text("utf-8")
+    examples = re.findall(r"^```python\n(import bpy\n.*?)^```$", page, re.DOTALL | re.MULTILINE)
     assert len(examples) == 1
     model.write_character(tmp_path)
     dance.write_dance(tmp_path)

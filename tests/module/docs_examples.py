@@ -31,11 +31,12 @@ def everywhere(language="python"):
 ELSEWHERE = "import (bpy|jax|pyvista|trimesh|xarray|zarr)"
 
 TESTS = {
-    "README.md": "tests/blender/test_blender.py",
+    "docs/python.md": "tests/blender/test_blender.py",
     "docs/recipes.md": "tests/examples/test_recipes.py",
     "docs/scale.md": "tests/examples/test_dataset.py",
 }
 SHELL_TESTS = {
+    "README.md": "tests/module/test_command_line.py",
     "docs/CONTRIBUTING.md": "tests/module/test_readme.py",
     "docs/command-line.md": "tests/module/test_command_line.py",
     "docs/scale.md": "tests/examples/test_dataset.py",

@@ -26,6 +26,7 @@ LINES = [
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
     for line in re.findall(r"^python -m mmdskin .*$", page.read_text("utf-8"), re.MULTILINE)
 ]
+LINES = [*dict.fromkeys(LINES)]  # translations print the same
 LINKS = {"link1", "link2", "link3", "link4"}
 
 

@@ -391,3 +391,13 @@ def test_read_only_views_are_exported_only_to_those_who_know_read_only_arrays(mo
         assert np.shares_memory(found, view) and not found.flags.writeable
     skinned = mmdskin.skin(model, np.tile(np.eye(4), (len(model.bones), 1, 1)))
     assert np.from_dlpack(skinned.positions).tobytes() == skinned.positions.tobytes()
+
+
+def test_a_picture_is_saved_as_a_png(tmp_path):
+    image = np.random.default_rng(0).integers(0, 256, (5, 7, 4)).astype(np.uint8)
+    mmdskin.Rendered(image, None, None, None).save(tmp_path / "a.png")
+    assert np.array_equal(np.asarray(Image.open(tmp_path / "a.png")), image)
+    for wrong in (None, image[None]):
+        with pytest.raises(ValueError, match="image: expected that of one frame"):
+            mmdskin.Rendered(wrong, None, None, None).save(tmp_path / "b.png")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.png"]

@@ -113,8 +113,9 @@ def test_example_runs_as_a_script(example, tmp_path):
     promised = re.findall(r"print\(.*# (\d+)%, (\d+)%", example)
     printed = re.findall(r"(\d+)%", result.stdout)
     assert printed == [share for shares in promised for share in shares]
-    for picture in tmp_path.glob("*.png"):  # shown below the example
-        assert difference(picture, ROOT / "tests/sample/pictures" / picture.name) < 2
+    for shown in (ROOT / "tests/sample/pictures").glob("*.png"):  # below the example
+        if (tmp_path / shown.name).is_file():
+            assert difference(tmp_path / shown.name, shown) < 2
 
 
 @pytest.mark.parametrize("page", LANGUAGES)
@@ -132,16 +133,15 @@ def test_translations_name_buttons_as_the_panel_does(page):
         assert shown and shown[1] in PAGES[page]
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_pages_know_how_many_vertices_the_dancer_has(page):
-    deform = model.character().deform
-    assert f"{len(deform):,}" in PAGES[page]
-    assert f"{(deform == pmx.SDEF).sum():,}" in PAGES[page]
+def test_the_page_on_speed_knows_how_many_vertices_the_dancer_has():
+    deform, page = model.character().deform, (ROOT / "docs/speed.md").read_text(encoding="utf-8")
+    assert f"{(deform == pmx.SDEF).sum():,} of {len(deform):,} vertices" in page
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_pages_stay_short(page):
-    assert len(PAGES[page].splitlines()) < 150
+    assert len(PAGES[page].splitlines()) < 110
+    assert len(PAGES[page].split()) <= 900
 
 
 def test_make_targets_in_the_readme_exist():
