@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Use the installed C library as other projects do, and compare its results with the module's.
+"""Use the installed C library as docs/c-library.md says, and compare its results with the module's.
 
 python tests/check/c_library.py PREFIX PROGRAM...
 

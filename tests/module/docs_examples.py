@@ -38,6 +38,7 @@ TESTS = {
 SHELL_TESTS = {
     "README.md": "tests/module/test_command_line.py",
     "docs/CONTRIBUTING.md": "tests/module/test_readme.py",
+    "docs/c-library.md": "tests/check/c_library.py",
     "docs/command-line.md": "tests/module/test_command_line.py",
     "docs/scale.md": "tests/examples/test_dataset.py",
 }

@@ -66,7 +66,7 @@ def test_every_example_has_a_test():
         for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))
         for language in re.findall(_LANGUAGE, page.read_text(encoding="utf-8"), re.MULTILINE)
     }
-    assert languages == {"python", "sh"}
+    assert languages == {"python", "sh", "cmake"}
 
 
 def test_the_line_that_describes_a_model_runs(tmp_path):
