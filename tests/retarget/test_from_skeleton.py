@@ -109,6 +109,26 @@ def test_arms_turn_about_their_own_axis_in_their_twist_bones():
         assert np.abs(bend).max() < 0.02  # nothing is left for the elbow
 
 
+def test_toes_bend_only_in_models_whose_toes_do():
+    skeleton, poses, _ = walk()
+    bent = poses[:120:4].copy()
+    toes = [skeleton.human[side + "Toes"] for side in ("left", "right")]
+    up = np.array([[1, 0, 0], [0, 0.8, -0.6], [0, 0.6, 0.8]])
+    bent[::2, toes, :3, :3] = bent[::2, toes, :3, :3] @ up
+    model = bodies.dancer()  # whose つま先 is only the goal of IK
+    toe = model.bones["左つま先"]
+    bending = mmdskin.Bone("左足先EX", position=toe.position, parent=model.bone("左足首D"))
+    for one, name in ((model, None), (model.replace(bones=[*model.bones, bending]), "左足先EX")):
+        world = mmdskin.retarget(skeleton, bent, one.skeleton).transforms
+        values, _ = controls(one, world)
+        assert "左つま先" not in values
+        assert (name in values) == (name is not None)
+    found = one.transforms(one.pose_from(values)).astype(float)
+    i = one.bone("左足先EX")
+    assert bodies.turned(found[::2, i, :3, :3], world[::2, i, :3, :3]).max() < 0.1
+    assert np.abs(values["左足先EX"][1][::2, 0]).min() > 0.25
+
+
 def test_knees_bend_about_x_only():
     model = bodies.dancer()
     values, _ = controls(model, wanted(model.name))

@@ -200,6 +200,7 @@ class _Controls:
             self.local[i] = self.turns[:, foot]
         for i, tip in solvers.items():  # the toe's: its goal on the toe, once
             if self.parents[tip] == foot and self.parents[i] in ik:
+                self.local.pop(tip, None)  # it moves nothing; 足先EX bends
                 self.translations[i] = np.repeat(
                     (self.rest[tip] - self.rest[i])[None], len(upper), 0
                 )
