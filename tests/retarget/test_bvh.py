@@ -157,6 +157,13 @@ def test_the_depth_and_number_of_joints_are_limited():
     assert "over 4,096 joints" in refused(deep(5000))
 
 
+def test_files_that_are_larger_than_what_they_hold_are_refused():
+    """Before memory for it is taken."""
+    text = bvh_file.text(CHAIN, np.zeros((2, 12)))
+    assert "expected at most 4,194,304" in refused(text.replace("ROOT", " " * 5_000_000 + "ROOT"))
+    assert "bytes for 2 frames of 12 channels" in refused(text + "0 " * 5000)
+
+
 def test_damaged_files_are_read_or_refused():
     """Bytes changed, cut out, repeated and swapped: FormatError or a motion, and nothing else."""
     joints, values = bvh_file.walk(0.05)

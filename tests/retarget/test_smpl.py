@@ -16,7 +16,7 @@ def recipe(monkeypatch):
     return names
 
 
-def test_pose_vectors_survive_the_way_there_and_back(monkeypatch):
+def test_pose_vectors_become_poses_and_these_pose_vectors(monkeypatch):
     names = recipe(monkeypatch)
     assert not names["smpl"].doubts and len(names["smpl"].human) == 19
     random = np.random.default_rng(2)
@@ -29,7 +29,7 @@ def test_pose_vectors_survive_the_way_there_and_back(monkeypatch):
     np.testing.assert_allclose(moved, places, atol=1e-5)
 
 
-def test_a_dance_survives_the_way_to_smpl(monkeypatch):
+def test_a_dance_becomes_pose_vectors_and_comes_back(monkeypatch):
     names = recipe(monkeypatch)
     poses, again = names["out"].transforms, names["again"]
     np.testing.assert_allclose(again[..., :3, :3], poses[..., :3, :3], atol=1e-5)

@@ -19,6 +19,8 @@ _MOST_JOINTS = 4096
 _MOST_TRANSFORMS = 1 << 24  # of all joints in all frames, 2 GiB
 _Z_UP = np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])  # from where y is up
 _FRAMES_AT_ONCE = 2048  # stay in the cache
+_MOST_TEXT = 1 << 22  # bytes of the joints
+_HEAD, _LONGEST_NUMBER = 512, 64  # bytes, with the spaces around
 _LARGEST = 1e10  # as in all files that the module reads
 _FPS = (0.01, 10_000.0)
 _CHANNELS = {
@@ -56,6 +58,8 @@ def load_bvh(
         raise ValueError(f'up: "{up}", expected y or z')
     data = file_io.read(source)
     end = _find_motion(data)
+    if end > _MOST_TEXT:
+        _fail("HIERARCHY", f"{end:,} bytes, expected at most {_MOST_TEXT:,}")
     joints = _hierarchy(_text(data[:end]))
     values, fps = _frames(data[end:], joints)
     poses = _poses(joints, values)
@@ -188,7 +192,7 @@ def _free_name(name: str, names: set[str]) -> str:
 
 def _frames(data: bytes, joints: list[_Joint]) -> tuple[NDArray[np.float64], float]:
     """The numbers of all channels (F,C), and frames per second."""
-    head = data[:512].decode("latin-1").split(None, 6)  # MOTION Frames: n Frame Time: t
+    head = data[:_HEAD].decode("latin-1").split(None, 6)  # MOTION Frames: n Frame Time: t
     if len(head) < 6 or [word.lower() for word in (head[1], *head[3:5])] != [
         "frames:",
         "frame",
@@ -209,8 +213,8 @@ def _frames(data: bytes, joints: list[_Joint]) -> tuple[NDArray[np.float64], flo
             "MOTION",
             f"{count:,} frames of {len(joints):,} joints, expected at most {_MOST_TRANSFORMS:,} in all",
         )
-    if count * channels > len(data):  # before memory for them is taken
-        _fail("MOTION", f"{count:,} frames, but the file ends before")
+    if not count * channels <= len(data) <= _LONGEST_NUMBER * count * channels + _HEAD:
+        _fail("MOTION", f"{len(data):,} bytes for {count:,} frames of {channels} channels")
     values = _numbers(data[data.index(b"ime:") :].split(None, 2)[2:])
     if values.size != count * channels:
         _fail(
