@@ -3,7 +3,6 @@
 #define MMD_GL_RENDER_RESOURCES_H
 
 #include "core/render/render.h"
-#include "core/render/toons.h"
 #include "gl/gl_render_cache.h"
 #include "gl/gl_render_program.h"
 #include "gl/gl_thread.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The Python function toons(). */
-#include "core/render/toons.h"
+#include "core/render/render.h"
 #include "python/types.h"
 
 PyObject *mmd_py_module_toons(PyObject *module, PyObject *unused)

@@ -2,7 +2,7 @@
 /* Parses the arguments of render() that are about the look: light, toons, factors and shadows. */
 #include "python/render_look.h"
 
-#include "core/render/toons.h"
+#include "core/render/render.h"
 #include "python/argument.h"
 
 #include <string.h>

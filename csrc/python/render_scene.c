@@ -2,7 +2,7 @@
 /* Parses the materials, textures and cameras of render(). */
 #include "python/render_scene.h"
 
-#include "core/render/toons.h"
+#include "core/render/render.h"
 #include "python/argument.h"
 
 /* Textures */

@@ -38,7 +38,7 @@ OTHER_NAMES = {
     # What the types use of each other, each in a file of its own.
     "types": {"model", "mesh", "motion", "simulation", "object", "module"},
     "state": {"record"},  # the state lists the classes of records
-    "render": {"look", "ground"},  # what a job chooses
+    "render": {"look", "ground", "toons"},  # what a job chooses, and shows
     "constraint_solver": {"delta"},  # the velocities that rows change
     "mesh": {"skin"},  # which formula skins a vertex
     "pose_state": {"ik"},  # solves on this state

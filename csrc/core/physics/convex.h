@@ -56,7 +56,7 @@ double mmd_convex_simplex_volume(const mmd_convex_simplex *simplex);
    that contains the point closest to the origin. The candidate is one of them, as it lies farther
    towards the origin than the others. Returns false, and changes nothing, unless that brings the
    squared distance below `squared_distance`: rounding or NaN can prevent it. `volume` is that with
-   the candidate, if it is the fourth vertex. In convex_simplex.c, as the two above. */
+   the candidate, if it is the fourth vertex. In convex_gjk.c, as the two above. */
 bool mmd_convex_simplex_add(mmd_convex_simplex *simplex, double squared_distance, double volume);
 
 typedef enum mmd_convex_gjk_result {

@@ -228,8 +228,8 @@ bool mmd_world_apply_impulse(mmd_world *world, size_t body, const double impulse
         if (!isfinite(impulse[i]) || !isfinite(torque[i]) || !(fabs(velocity) <= MMD_BODY_LIMIT) ||
             !(fabs(angular) <= MMD_BODY_LIMIT))
             return mmd_fail(err, MMD_E_ARGUMENT,
-                            "push of body %zu: velocity %g, %g rad/s, expected at most 1e6", body,
-                            velocity, angular);
+                            "impulse on body %zu: velocity %g, %g rad/s, expected at most 1e6",
+                            body, velocity, angular);
     }
     world->bodies[body] = pushed;
     return true;

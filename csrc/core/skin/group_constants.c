@@ -41,16 +41,6 @@ static void set_cofactors(mmd_group_constants *g)
             c[i] = -c[i];
 }
 
-static bool has_rotations(const mmd_skin_input *input, const mmd_vertex_block_group *group)
-{
-    for (int k = 0; k < group->count; k++) {
-        const float *q = input->bones[group->bones[k]].rotation;
-        if (q[0] == 0 && q[1] == 0 && q[2] == 0 && q[3] == 0)
-            return false;
-    }
-    return true;
-}
-
 /* True if the signs do not depend on the pivot, up to one sign for all bones: always for two bones,
    and for more unless their rotations are far apart. */
 static bool set_signs(const mmd_skin_input *input, const mmd_vertex_block_group *group,
@@ -168,8 +158,8 @@ mmd_group_path mmd_group_constants_prepare(const mmd_skin_input *input,
         for (int i = 0; i < 12; i++)
             g->differences[k][i] = rows[i] - g->last[i];
     }
-    mmd_skin_kind kind = mmd_skin_kind_of(input->method, group->kind, group->count);
-    if (kind != MMD_SKIN_LINEAR && has_rotations(input, group))
+    mmd_skin_kind kind = mmd_skin_input_kind(input, group->kind, group->bones, group->count);
+    if (kind != MMD_SKIN_LINEAR)
         return kind == MMD_SKIN_SDEF ? prepare_sdef(input, group, g)
                                      : prepare_qdef(input, group, kind, g);
     if (group->count == 1 && (!directions || is_rotation(g->last)))

@@ -32,6 +32,19 @@ typedef struct mmd_skin_input {
     float *positions, *normals, *tangents; /* outputs */
 } mmd_skin_input;
 
+/* The formula for a vertex of this kind and these bones: linear if one of them has no rotation. */
+static inline mmd_skin_kind mmd_skin_input_kind(const mmd_skin_input *input, int32_t kind,
+                                                const int32_t *bones, int32_t count)
+{
+    mmd_skin_kind formula = mmd_skin_kind_of(input->method, kind, count);
+    for (int32_t i = 0; i < count && formula != MMD_SKIN_LINEAR; i++) {
+        const float *q = input->bones[bones[i]].rotation;
+        if (q[0] == 0 && q[1] == 0 && q[2] == 0 && q[3] == 0)
+            formula = MMD_SKIN_LINEAR;
+    }
+    return formula;
+}
+
 /* The bones of a frame, mesh->bone_count of them. */
 void mmd_skin_input_bones(const mmd_skin_job *job, size_t frame, mmd_skin_bone *bones);
 

@@ -281,16 +281,6 @@ static void compensate_bulge(const mmd_skin_input *input, const mmd_mesh_vertex 
     glm_vec3_muladds(offset, input->correction * vertex->factor, out->target);
 }
 
-static bool has_rotations(const mmd_mesh_vertex *vertex, const mmd_skin_bone *bones)
-{
-    for (int i = 0; i < vertex->count; i++) {
-        const float *q = bones[vertex->bones[i]].rotation;
-        if (q[0] == 0 && q[1] == 0 && q[2] == 0 && q[3] == 0)
-            return false;
-    }
-    return true;
-}
-
 static void vertex_transform(const mmd_skin_input *input, const mmd_mesh_vertex *vertex,
                              transform *out)
 {
@@ -300,11 +290,8 @@ static void vertex_transform(const mmd_skin_input *input, const mmd_mesh_vertex 
         out->is_rotation = true;
         return;
     }
-    mmd_skin_kind kind = mmd_skin_kind_of(input->method, vertex->kind, vertex->count);
-    if (kind != MMD_SKIN_LINEAR && !has_rotations(vertex, input->bones))
-        kind = MMD_SKIN_LINEAR;
     bool done = false;
-    switch (kind) {
+    switch (mmd_skin_input_kind(input, vertex->kind, vertex->bones, vertex->count)) {
     case MMD_SKIN_SDEF:
         blend_sdef(vertex, input->bones, input->sdef_blend, out);
         done = true;
