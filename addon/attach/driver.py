@@ -121,11 +121,13 @@ def _wait_for_armature(
     meshes: tuple,
 ) -> None:
     try:
-        awaited = ik_source.Solver(armature, settings).waits_for
+        solver = ik_source.Solver(armature, settings)
     except UserError:  # which the panel shows
         return
-    for number, name in enumerate(awaited):
+    for number, name in enumerate(solver.waits_for):
         drivers.add_transform(driver, f"b{number}", armature, name)
+    for number, name in enumerate(solver.waits_for_rig):
+        drivers.add_transform(driver, f"rig{number}", armature.mmdskin.driving_rig, name)
     for number, obj in enumerate(meshes):
         if obj.data.shape_keys:
             drivers.add_keys(driver, f"{tick.KEYS}{number}", obj.data)

@@ -114,6 +114,8 @@ def form_of(model: scene_model.SceneModel, scene: bpy.types.Scene, options: Any)
     settings = pose_source.settings_of(model.armature, scene)
     if options.physics == "KEYS":
         return SOLVED_BOTH
+    if getattr(settings, "rig", None) is not None:  # another armature has the keys
+        return SOLVED_BOTH
     if settings is not None:  # MMD's IK or a motion file
         return AS_KEYED
     state = record.Record(model.armature).state

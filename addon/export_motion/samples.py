@@ -52,7 +52,8 @@ class Sampler:
         path = options.model_path or getattr(settings, "model_path", "")
         physics = settings.physics if isinstance(settings, ik_source.Settings) else None
         fps = scene.render.fps / scene.render.fps_base
-        self.solver = ik_source.Solver(armature, ik_source.Settings(path, physics, fps))
+        rig = getattr(settings, "rig", None)
+        self.solver = ik_source.Solver(armature, ik_source.Settings(path, physics, fps, rig=rig))
         self.rig = self.solver.rig
         self._poses: _Poses | None = None
         if solved:

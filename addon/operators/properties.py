@@ -19,7 +19,7 @@ from bpy.props import (
 )
 
 from ..blender import blender_versions
-from ..pose import deformation, ik_source, physics_settings
+from ..pose import deformation, driving_rig, ik_source, physics_settings
 
 FRAMES: dict[str, Any] = {"min": -1048574, "max": 1048574}  # Blender's frame limits
 
@@ -144,6 +144,11 @@ def motion_properties(
                     "MOTION",
                     "Motion File",
                     "VMD or VPD file, evaluated as in MMD, with MMD's IK",
+                ),
+                (
+                    driving_rig.SOURCE,
+                    "Another Armature",
+                    "Any humanoid armature in the scene, such as a Rigify rig, drives the model",
                 ),
             ],
             default="ARMATURE",
@@ -387,6 +392,8 @@ def shown_of_pose(owner: Any, scene: bpy.types.Scene) -> list[str]:
         shown += ["motion_real_time"] * (scene.render.fps / scene.render.fps_base != 30)
     elif owner.source == ik_source.SOURCE:
         shown += ["model_path"]
+    elif owner.source == driving_rig.SOURCE:
+        shown += ["driving_rig"] * hasattr(owner, "driving_rig") + ["model_path"]
     else:
         return [*shown, *["physics"] * hasattr(owner, physics_settings.LIVE)]
     shown += ["physics"]

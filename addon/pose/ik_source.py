@@ -15,7 +15,7 @@ import numpy as np
 
 from ..blender import evaluated_bones, playhead
 from ..scene import mmd_tools, model_file, names, rig_constraints, setting_paths, sliders
-from . import file_pose, gravity_keys, physics_settings, quaternions
+from . import driving_rig, file_pose, gravity_keys, physics_settings, quaternions
 
 if TYPE_CHECKING:
     import mmdskin
@@ -29,6 +29,8 @@ class Settings(NamedTuple):
     physics: physics_settings.Settings | None = None  # None without a simulation
     fps: float = 30.0  # of the scene
     evaluated: bool = False  # whether the pose is Blender's, to which live physics is added
+    # `driving_rig.key_of`, where another armature drives the model
+    rig: tuple[str, ...] | None = None
 
 
 class Local(NamedTuple):
@@ -66,6 +68,7 @@ class _Input(NamedTuple):
     ik: list[bool]  # of the bones with a switch
     physics: list[bool]  # of the bones that rigid bodies may move; () for all
     gravity: tuple[float, ...]  # along Blender's axes, if it has keyframes
+    rig: bytes  # the pose of the armature that drives the model
 
 
 def settings_of(
@@ -76,9 +79,13 @@ def settings_of(
     `overrides`: properties by name that replace the model's own.
     """
     own, overrides = armature.mmdskin, overrides or {}
-    if overrides.get("source", own.source) != SOURCE:
+    source = overrides.get("source", own.source)
+    if source not in {SOURCE, driving_rig.SOURCE}:
         return None
-    return _settings_of(armature, scene, overrides)
+    settings = _settings_of(armature, scene, overrides)
+    if source == driving_rig.SOURCE:
+        settings = settings._replace(rig=driving_rig.key_of(armature))
+    return settings
 
 
 def evaluated_settings_of(
@@ -132,6 +139,9 @@ class Solver:
     def __init__(self, armature: bpy.types.Object, settings: Settings) -> None:
         self.settings = settings
         self.rig = rig = model_file.rig(armature, settings.model_path)
+        self._driving: driving_rig.DrivingRig | None = None
+        if settings.rig is not None:
+            self._driving = driving_rig.DrivingRig(armature, rig.pmx)
         self._finish: Finish | None = None
         self._last: dict[str, tuple[tuple, np.ndarray]] = {}  # by mode: input and result of `shown`
         self.placement = file_pose.Placement(rig, armature)
@@ -181,6 +191,11 @@ class Solver:
     def waits_for(self) -> Sequence[str]:
         """Names of the bones whose channels are read."""
         return self._names
+
+    @property
+    def waits_for_rig(self) -> Sequence[str]:
+        """Names of the bones of the armature that drives the model."""
+        return self._driving.waits_for if self._driving is not None else ()
 
     @property
     def keys(self) -> Sequence[str]:
@@ -274,6 +289,7 @@ class Solver:
             [] if by_blender else self._switched(bones),
             physics,
             gravity,
+            self._driving.pose(armature) if self._driving is not None else b"",
         )
 
     def _local(self, found: _Input) -> Local:
@@ -290,6 +306,9 @@ class Solver:
         gravity = np.array(found.gravity)[[0, 2, 1]] if found.gravity else None
         columns = found.basis[self._places]
         channels = (self._by_blender if self.settings.evaluated else self._channels)(columns)
+        if self._driving is not None:
+            self._driving.apply(found.rig, *channels)
+            ik &= ~self._driving.solved
         return Local(*channels, weights, ik, physics, gravity)
 
     def _by_blender(self, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -16,7 +16,7 @@ import bpy
 from ..blender import drivers, native, playhead
 from ..blender.translations import tr
 from ..blender.user_error import UserError
-from ..pose import deformation, motion_source, pose_source, skinner
+from ..pose import deformation, ik_source, motion_source, pose_source, skinner
 from ..scene import mesh_source, mmd_tools, saved_state, scene_model
 from . import nodes, tick
 
@@ -361,6 +361,10 @@ def _drive(
         awaited = opened.waits_for if opened else ()
         for number, name in enumerate(dict.fromkeys((*bones, *awaited))):
             drivers.add_transform(driver, f"b{number}", armature, name)
+        if isinstance(opened, ik_source.Solver):
+            rig = armature.mmdskin.driving_rig
+            for number, name in enumerate(opened.waits_for_rig):
+                drivers.add_transform(driver, f"rig{number}", rig, name)
     for number, other in enumerate(pose_source.others_of(settings, armature)):
         drivers.add_transform(driver, f"other{number}", other)  # its place counts
     if mesh.shape_keys:

@@ -485,4 +485,5 @@ def _waits_for(
     if isinstance(opened, motion_source.Motion):
         return REST in variables and EDITED in variables
     listed = {variable.targets[0].bone_target for variable in variables}
-    return listed.issuperset((*bones, *(opened.waits_for if opened else ())))
+    awaited = (*opened.waits_for, *opened.waits_for_rig) if opened else ()
+    return listed.issuperset((*bones, *awaited))

@@ -76,6 +76,9 @@ def check(armature: bpy.types.Object) -> None:
         doubts = {"hips": str(error)}
     for item in armature.mmdskin.bone_map:
         item["doubt"] = doubts.get(item.name, "")
+    for obj in bpy.data.objects:
+        if obj.type == "ARMATURE" and obj.mmdskin.driving_rig == armature:
+            obj.update_tag()  # the model follows the new map
 
 
 def doubts(armature: bpy.types.Object) -> list[tuple[str, str]]:

@@ -100,6 +100,10 @@ def _normals_changed(settings: Any, context: bpy.types.Context) -> None:
     settings.id_data.update_tag()
 
 
+def _is_armature(settings: Any, obj: bpy.types.Object) -> bool:
+    return obj.type == "ARMATURE" and obj != settings.id_data
+
+
 def _map_changed(slot: Any, context: bpy.types.Context) -> None:
     bone_map.check(slot.id_data)
 
@@ -172,6 +176,14 @@ class MMDSKIN_PG_model(
     # Empty: found automatically.
     bone_map: CollectionProperty(type=MMDSKIN_PG_slot, options={"HIDDEN"})
     bone_map_active: IntProperty(options={"HIDDEN"})
+    driving_rig: PointerProperty(
+        name="Driving Armature",
+        description="Armature whose pose the model follows, through the map of its bones",
+        type=bpy.types.Object,
+        poll=_is_armature,
+        update=_motion_changed,
+        **_SETTING,
+    )
     preview: BoolProperty(
         name="MMD Skinning",
         description="Show MMD's deformation in the viewport and in renders",

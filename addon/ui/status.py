@@ -8,7 +8,7 @@ import bpy
 from ..bake import record
 from ..blender import actions
 from ..blender.translations import tr
-from ..pose import earlier_motions, ik_source
+from ..pose import driving_rig, earlier_motions, ik_source
 from ..preview import override, switch
 from ..scene import scene_model
 
@@ -33,6 +33,10 @@ def of_model(model: scene_model.SceneModel) -> str:
         return tr("Shows '{file}', live. Play it, or bake or export it", file=", ".join(names))
     if settings.source == ik_source.SOURCE:
         return tr("Shows the armature's keyframes with MMD's IK. Pose, bake or export it")
+    if settings.source == driving_rig.SOURCE and settings.driving_rig is not None:
+        return tr(
+            "Follows '{name}', live. Pose that armature, or bake", name=settings.driving_rig.name
+        )
     if _is_animated(model.armature):
         return tr("Shows the armature's animation. Play it, or bake or export it")
     return tr("Shows the armature's pose. Pose its bones, or import a motion")

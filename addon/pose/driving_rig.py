@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Another armature that drives a model: its evaluated pose as local values of the model's bones.
+
+Legs have the rotations of the rig's, so MMD's IK of legs is off; append, D bones, other IK and physics
+follow as in MMD.
+"""
+
+from typing import TYPE_CHECKING
+
+import bpy
+import numpy as np
+
+from ..blender import evaluated_bones, native, reader_texts
+from ..blender.user_error import UserError
+from ..scene import skeletons
+from . import quaternions
+
+if TYPE_CHECKING:
+    import mmdskin
+
+SOURCE = "RIG"  # the item of the setting
+
+
+def key_of(armature: bpy.types.Object) -> tuple[str, ...]:
+    """What decides how the rig of an armature object drives it: () for none."""
+    rig = armature.mmdskin.driving_rig
+    if rig is None:
+        return ()
+    return rig.name_full, *(f"{item.name}={item.bone}" for item in rig.mmdskin.bone_map)
+
+
+class DrivingRig:
+    """The rig of an armature object, for a model of which it moves the bones that are mapped."""
+
+    def __init__(self, armature: bpy.types.Object, pmx: "mmdskin.Model") -> None:
+        rig = armature.mmdskin.driving_rig
+        if rig is None:
+            raise UserError("No armature selected: choose the armature that drives the model")
+        if rig.original == armature.original:
+            raise UserError("'{name}' cannot drive itself: choose another armature", name=rig.name)
+        self._target = pmx.skeleton
+        self._bones = evaluated_bones.of(rig)
+        self._read(rig)
+        moved = {*self._target.human.values(), *self._target.spine}
+        for bone in list(moved):  # and what carries them
+            while (bone := int(self._target.parents[bone])) >= 0:
+                moved.add(bone)
+        moved -= {i for i, bone in enumerate(pmx.bones) if bone.append}
+        self.moved = np.array(sorted(moved), np.intp)
+        # IK bones whose chains have mapped bones: their legs are those of the rig.
+        self.solved = np.array(
+            [
+                bool(bone.ik) and any(link.bone in moved for link in bone.ik.links)
+                for bone in pmx.bones
+            ]
+        )
+        parents = self._target.parents[self.moved]
+        self._parents = parents
+        rest = self._target.rest[:, :3, 3]
+        self._offsets = rest[self.moved] - np.where(parents[:, None] < 0, 0, rest[parents])
+
+    @property
+    def waits_for(self) -> list[str]:
+        """The rig's bones whose pose is read."""
+        return [self._source.names[bone] for bone in sorted({*self._source.human.values()})]
+
+    def pose(self, armature: bpy.types.Object) -> bytes:
+        """The pose of the rig of an evaluated armature object."""
+        rig = armature.mmdskin.driving_rig
+        bones, known = evaluated_bones.of(rig), self._bones
+        if bones is not known:  # Blender has copied it
+            self._bones = bones
+            if bones.names != known.names or not np.array_equal(bones.rests, known.rests):
+                self._read(rig)
+        flat = np.empty(16 * len(rig.pose.bones), np.float32)
+        rig.pose.bones.foreach_get("matrix", flat)
+        return flat.tobytes()
+
+    def apply(self, pose: bytes, translations: np.ndarray, rotations: np.ndarray) -> None:
+        """Set the local values (B, 3) and (B, 4) of the bones that are mapped."""
+        columns = np.frombuffer(pose, np.float32).reshape(-1, 4, 4)[self._places]
+        matrices = self._world @ columns.transpose(0, 2, 1).astype(np.float64)
+        found = native.load().retarget(self._source, skeletons.to_mmd(matrices), self._target)
+        world = found.transforms
+        above = np.where(self._parents[:, None, None] < 0, np.eye(4), world[self._parents])
+        turned = above[:, :3, :3].transpose(0, 2, 1)
+        places = world[self.moved, :3, 3] - above[:, :3, 3]
+        translations[self.moved] = (turned @ places[..., None])[..., 0] - self._offsets
+        turns = quaternions.unit_rows((turned @ world[self.moved, :3, :3]).transpose(1, 2, 0))
+        rotations[self.moved] = turns[[1, 2, 3, 0]].T
+
+    def _read(self, rig: bpy.types.Object) -> None:
+        self._world = skeletons.world(rig)
+        try:
+            source = skeletons.skeleton(rig, self._world)
+            self._source = source.replace(reference=source.rest)
+            native.load().retarget(self._source, self._source.rest, self._target)
+        except ValueError as error:
+            raise UserError(
+                "The motion cannot be retargeted: {reason}", reason=reader_texts.sentence(error)
+            ) from error
+        number = {name: i for i, name in enumerate(rig.pose.bones.keys())}
+        self._places = np.array([number[name] for name in self._source.names], np.intp)
