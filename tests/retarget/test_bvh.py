@@ -124,6 +124,8 @@ def test_rates_are_whole_where_the_file_has_rounded_them(fps, found):
         ("0.250000", "nan", "frame 0: expected finite numbers"),
         ("0.250000", "1e300", "frame 0: expected finite numbers"),
         ("0.250000", "12-5", "something that is no number"),
+        ("OFFSET 0.000000 40", "OFFSET 1e9 40", "joint Head: it is over 1e+09 away"),
+        ("OFFSET 1.000000", "OFFSET 1e10", "joint Hips: 1e10: expected a number of at most 1e+09"),
         ("OFFSET 1.000000", "OFFSET inf", "joint Hips: inf: expected a number"),
         ("OFFSET 1.000000 ", "OFFSET ", "joint Hips: expected one OFFSET of three numbers"),
         ("CHANNELS 3", "CHANNELS 1000000", "joint Spine: expected CHANNELS"),
@@ -165,14 +167,14 @@ def test_files_that_are_larger_than_what_they_hold_are_refused():
 
 
 def test_damaged_files_are_read_or_refused():
-    """Bytes changed, cut out, repeated and swapped: FormatError or a motion, and nothing else."""
+    """Bytes changed, cut out, repeated, numbers and lines exchanged: FormatError or a motion, and nothing else."""
     joints, values = bvh_file.walk(0.05)
     whole = bvh_file.text(joints, values).encode()
     random.seed(1)
     refusals = 0
     for _ in range(200):
         data = bytearray(whole)
-        kind = random.randrange(4)
+        kind = random.randrange(5)
         a, b = sorted(random.randrange(len(data)) for _ in range(2))
         if kind == 0:
             for _ in range(random.randrange(1, 9)):
@@ -181,6 +183,10 @@ def test_damaged_files_are_read_or_refused():
             del data[a:b]
         elif kind == 2:
             data[a:a] = data[a:b]
+        elif kind == 3:
+            numbers = bytes(data).split(b" ")
+            numbers[random.randrange(len(numbers))] = random.choice((b"1e9", b"-1e9", b"nan", b"0"))
+            data = b" ".join(numbers)
         else:
             lines = data.splitlines(keepends=True)
             i, j = (random.randrange(len(lines)) for _ in range(2))

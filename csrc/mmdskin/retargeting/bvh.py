@@ -21,7 +21,7 @@ _Z_UP = np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])  #
 _FRAMES_AT_ONCE = 2048  # stay in the cache
 _MOST_TEXT = 1 << 22  # bytes of the joints
 _HEAD, _LONGEST_NUMBER = 512, 64  # bytes, with the spaces around
-_LARGEST = 1e10  # as in all files that the module reads
+_LARGEST = 1e9  # as in skeletons
 _FPS = (0.01, 10_000.0)
 _CHANNELS = {
     f"{axis}{kind}": (kind, i) for i, axis in enumerate("xyz") for kind in ("position", "rotation")
@@ -64,6 +64,10 @@ def load_bvh(
     values, fps = _frames(data[end:], joints)
     poses = _poses(joints, values)
     rest = _poses([joint._replace(channels=[]) for joint in joints], np.empty((1, 0)))[0]
+    for places in (rest[..., :3, 3], poses[..., :3, 3]):
+        far = np.abs(places).max((-1, *range(places.ndim - 2))) > _LARGEST
+        if far.any():
+            _fail(f"joint {joints[int(far.argmax())].name}", f"it is over {_LARGEST:g} away")
     names, parents = [joint.name for joint in joints], [joint.parent for joint in joints]
     skeleton = Skeleton(names, parents, rest)
     if up == "z" or (up is None and _lies(skeleton, poses)):
