@@ -438,6 +438,14 @@ static void simulations_without_an_array_or_a_frame_are_refused(void)
     CHECK_REFUSED(mmd_simulation_set_targets(simulation, NULL, NULL, 1, err), "targets: missing");
     CHECK_REFUSED(mmd_simulation_set_targets(simulation, &nowhere, NULL, 1, err),
                   "it has no motion and needs a pose");
+    const mmd_pose_job nothing = {.translations = matrices};
+    CHECK_REFUSED(mmd_simulation_set_targets(simulation, &(mmd_simulation_target){.job = &nothing},
+                                             NULL, 1, err),
+                  "a pose of 0 frames, expected 1");
+    mmd_simulation_settings settings = mmd_simulation_default_settings();
+    settings.gravity.rows = (const double[]){0, 0, 0};
+    CHECK_REFUSED(mmd_simulation_new(&one, 1, true, &settings, err),
+                  "gravity: 0 rows, expected at least 1");
     CHECK(mmd_simulation_set_targets(simulation, &target, NULL, 1, NULL));
     CHECK_REFUSED(mmd_simulation_pose(simulation, 0, matrices, weights, err),
                   "the simulation has not arrived at a frame");

@@ -20,6 +20,8 @@ bool mmd_gravity_check_vector(const double gravity[3], mmd_error *err)
 
 bool mmd_gravity_check(const mmd_gravity *gravity, mmd_error *err)
 {
+    if (gravity->rows && !gravity->row_count)
+        return mmd_fail(err, MMD_E_ARGUMENT, "gravity: 0 rows, expected at least 1");
     for (size_t i = 0; gravity->rows && i < 3 * gravity->row_count; i++)
         if (!(fabs(gravity->rows[i]) <= MMD_BODY_LIMIT))
             return mmd_fail(err, MMD_E_ARGUMENT, "gravity[%zu, %zu]: %g, expected at most 1e6",

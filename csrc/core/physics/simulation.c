@@ -269,6 +269,9 @@ static bool check_target(const mmd_simulation_member *member, const mmd_simulati
         return mmd_fail(err, MMD_E_ARGUMENT, "it has a motion and takes no pose");
     if (!has_motion && !target->job)
         return mmd_fail(err, MMD_E_ARGUMENT, "it has no motion and needs a pose");
+    if (!has_motion && target->job->frame_count != 1)
+        return mmd_fail(err, MMD_E_ARGUMENT, "a pose of %zu frames, expected 1",
+                        target->job->frame_count);
     return has_motion || mmd_pose_check(member->rig, target->job, err);
 }
 
