@@ -10,11 +10,13 @@ import bpy
 import case
 import fingerprint
 import numpy as np
+import recorder
 import scene
 from cases_bake_range import forget_file
 from cases_motion import MotionCase, dance, rig
 from cases_motion_clear import ClearCase
 from files import motion_file, pmx_file
+from recorder import Recorder
 
 PHYSICS, WITH_BONE = 1, 2
 HAIR = ["髪1", "髪2", "髪3"]
@@ -316,6 +318,21 @@ class Shows(ShowsCase):
         self.assert_shows_at({1: 1.25, 2: 2.5, 7: 8.75})
         bpy.context.scene.render.fps = 25
         self.assert_shows_at({1: 1.2, 3: 3.6, 7: 8.4})
+
+    def test_renders_show_it_in_any_order(self):
+        bpy.utils.register_class(Recorder)
+        self.addCleanup(bpy.utils.unregister_class, Recorder)
+        current = bpy.context.scene
+        self.addCleanup(setattr, current.render, "engine", current.render.engine)
+        current.render.fps = 24
+        with mock.patch.object(Recorder, "watched", self.mesh.name):
+            for frame in (13, 2, 8):
+                current.frame_set(frame)
+                Recorder.seen = {}
+                recorder.prepare(current, os.path.join(self.folder.name, "frame"))
+                bpy.ops.render.render()
+                (shown,) = Recorder.seen.values()
+                self.assert_close(shown, self.expected([frame * 30 / 24])[0])
 
     def test_before_and_after(self):
         self.armature.mmdskin.motion_start = 5

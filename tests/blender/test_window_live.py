@@ -57,15 +57,15 @@ def test_at_rest_nothing_is_evaluated_or_drawn(blender, folder):
     assert not blender.ask("bpy.data.is_dirty")
 
 
-@session("live_dancer", SIZE)
+@session("live_dancer")
 def test_scrubbing_there_and_back_swings_hair_and_a_far_jump_settles_it(blender, folder):
     rest(blender)
     blender.ask("setattr(bpy.context.scene, 'frame_end', 240)")
-    x, y, width, _ = blender.region("DOPESHEET_EDITOR", "WINDOW")
-    blender.drag((x + 0.3 * width, y + 8), (x + 0.4 * width, y + 8), 15)
+    x, y, width, _ = blender.region("TIMELINE", "WINDOW")
+    blender.drag((x + 0.3 * width, y + 10), (x + 0.4 * width, y + 10), 15)
     assert blender.ask("bpy.context.scene.frame_current") > 1
     frames = blender.ask("bpy.context.scene.frame_current")
-    blender.drag((x + 0.4 * width, y + 8), (x + 0.3 * width, y + 8), 15)
+    blender.drag((x + 0.4 * width, y + 10), (x + 0.3 * width, y + 10), 15)
     assert not blender.ask(f"{LIVE}._settled"), frames
     assert blender.ask(STRAIN) < 1.5
     blender.ask("bpy.context.scene.frame_set(200)")

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a windowed Blender shows at first, made with the add-on by script."""
 
+import functools
+
 import bpy
+import numpy as np
 import scene
 from sample.character import dance, model
 
@@ -62,6 +65,38 @@ def select_bone(name):
         bone.select = bone.name == name
     bpy.context.object.data.bones.active = bpy.context.object.data.bones[name]
     return name
+
+
+def film(folder, fps):
+    """Pictures film0.png, … of the viewport while her head turns; returns how many."""
+    live = __import__("mmdskin_addon").physics.live
+    render, head = bpy.context.scene.render, bpy.context.object.pose.bones["頭"]
+    render.resolution_x, render.resolution_y, render.resolution_percentage = 320, 320, 100
+    head.rotation_mode = "XYZ"
+    (window, *_) = bpy.context.window_manager.windows
+    area = next(area for area in window.screen.areas if area.type == "VIEW_3D")
+    region = next(region for region in area.regions if region.type == "WINDOW")
+    view = area.spaces.active.region_3d
+    view.view_location = bpy.context.object.matrix_world @ head.bone.head_local
+    view.view_location.z -= 0.12
+    view.view_distance = 1.9
+    area.spaces.active.overlay.show_overlays = False
+    live.set_running(True)
+    start, clock = live.clock(), live.clock
+    for number in range(4 * fps):
+        seconds = number / fps
+        live.clock = functools.partial(float, start + seconds)
+        swing = np.interp(seconds, (0.3, 0.6, 1.5, 1.9, 2.8, 3.1), (0, 1, 1, -1, -1, 0))
+        head.rotation_euler = (0, 0.7 * swing, 0.25 * swing)
+        for _, one in live.all_of():
+            one.ticks += 1
+        bpy.context.object.update_tag()
+        bpy.context.view_layer.update()
+        render.filepath = f"{folder}/film{number}.png"
+        with bpy.context.temp_override(window=window, area=area, region=region):
+            bpy.ops.render.opengl(write_still=True)
+    live.clock = clock
+    return 4 * fps
 
 
 counted = {"evaluated": 0, "drawn": 0}
