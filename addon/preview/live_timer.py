@@ -25,10 +25,13 @@ def _is_playing() -> bool:
     return any(window.screen.is_animation_playing for window in manager.windows)
 
 
-def tick() -> float:
-    """Called by Blender; returns the seconds until the next call."""
+def tick() -> float | None:
+    """Called by Blender; returns the seconds until the next call, None for none."""
     global _due
     computing = simulation.waiting()
+    if not computing and not live.all_of():
+        live.set_running(False)
+        return None
     for run in computing.values():
         run.advance(_SLICE)
     if computing:
@@ -86,16 +89,13 @@ def _wake(*_: object) -> None:
     now = live.clock()
     moving = any(now - one.changed < live.CALM for _, one in live.all_of())
     if moving or simulation.waiting():
-        _start(0.0)
+        _start()
 
 
-@persistent
-def _start(first: object = _LOOK, *_: object) -> None:
-    if bpy.app.background:
-        return
-    _stop()
-    interval = first if isinstance(first, float) else _LOOK
-    bpy.app.timers.register(tick, first_interval=interval, persistent=True)
+def _start() -> None:
+    if not bpy.app.background:
+        _stop()
+        bpy.app.timers.register(tick, persistent=True)
 
 
 def _stop() -> None:

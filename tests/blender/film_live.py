@@ -16,7 +16,7 @@ import window  # noqa: E402
 from PIL import Image  # noqa: E402
 
 FPS = 15
-COLORS = 64
+COLORS = 160
 
 
 def main(addon_zip, output):

@@ -78,8 +78,8 @@ def film(folder, fps):
     region = next(region for region in area.regions if region.type == "WINDOW")
     view = area.spaces.active.region_3d
     view.view_location = bpy.context.object.matrix_world @ head.bone.head_local
-    view.view_location.z -= 0.12
-    view.view_distance = 1.9
+    view.view_location.z -= 0.05
+    view.view_distance = 1.25
     area.spaces.active.overlay.show_overlays = False
     live.set_running(True)
     start, clock = live.clock(), live.clock
