@@ -58,7 +58,9 @@ def read_textures(
     try:
         from PIL import Image
     except ImportError:
-        raise ImportError("Pillow reads textures: pip install pillow", name="PIL") from None
+        raise ImportError(
+            'Pillow reads textures: pip install "mmdskin[pictures]"', name="PIL"
+        ) from None
     images = {}
     for index, path in there.items():
         try:

@@ -118,6 +118,17 @@ def test_example_runs_as_a_script(example, tmp_path):
             assert difference(tmp_path / shown.name, shown) < 2
 
 
+def test_the_example_of_the_readme_needs_no_other_package(tmp_path, gl):
+    """It runs after `pip install mmdskin` alone."""
+    for name in ("PIL", "av", "scipy"):
+        (tmp_path / f"{name}.py").write_text("raise ImportError")
+    (example,) = docs_examples.of_page("README.md")
+    (tmp_path / "example.py").write_text(example, encoding="utf-8")
+    subprocess.run([sys.executable, "example.py"], cwd=tmp_path, check=True)
+    written = {path.name for path in tmp_path.iterdir()}
+    assert {"picture.png", "dance.glb"} <= written
+
+
 @pytest.mark.parametrize("page", LANGUAGES)
 def test_translations_show_examples_of_the_readme(page):
     found = set(docs_examples.of_text(PAGES[page]))

@@ -97,5 +97,6 @@ def write_pictures(folder):
     dancing = _animate(
         folder / "dancer.gif", np.arange(0, dance.LAST, step), partial(_dance_frame, folder)
     )
-    elbows = _animate(folder / "elbows.gif", np.arange(4 * HALF), partial(_elbow_frame, folder))
+    frames = np.roll(np.arange(4 * HALF), -HALF)  # pages without motion show the bent elbow
+    elbows = _animate(folder / "elbows.gif", frames, partial(_elbow_frame, folder))
     return dancing, elbows
