@@ -232,7 +232,7 @@ static size_t next_key(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch, siz
     size_t b = a + 1;
     /* Any curve will do between neighboring frames, as those of a cut. */
     for (size_t c = 0; c < fit->channel_count; c++)
-        memcpy(curves + 4 * c, mmd_track_linear_curves, 4);
+        memcpy(curves + 4 * c, mmd_motion_linear_curves, 4);
     if (last <= a + 1)
         return b;
     scratch->curve.credit -= GALLOP_CREDIT;
@@ -333,7 +333,7 @@ bool mmd_key_fit_continue(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch,
         keys->frames[keys->count++] = 0;
         keys->credit = FIRST_CREDIT;
         for (size_t c = 0; c < fit->channel_count; c++)
-            memcpy(keys->curves + 4 * c, mmd_track_linear_curves, 4);
+            memcpy(keys->curves + 4 * c, mmd_motion_linear_curves, 4);
     }
     *credit = keys->credit;
     scratch->curve.last_chunk = keys->last_chunk;

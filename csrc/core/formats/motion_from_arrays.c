@@ -19,40 +19,24 @@ typedef struct builder {
     uint64_t *keys; /* (count,) the keys to copy, by frame */
 } builder;
 
-typedef enum content { FLOATS, ROTATIONS, BYTES } content;
-
-/* An array of a track with a row for each key. */
-typedef struct column {
-    const char *name;
-    content content;
-    size_t width;         /* numbers in a row */
-    uint8_t max;          /* of BYTES */
-    const void *input;    /* NULL: every row is `fallback` */
-    const void *fallback; /* NULL: the input is required */
-    void *output;
-} column;
-
-static const float zeros[4], identity[4] = {0, 0, 0, 1};
-static const uint8_t no = 0, yes = 1;
-
 static bool fail_key(const builder *b, const char *what, size_t key, const char *fault)
 {
     return mmd_fail(b->r.err, MMD_E_ARGUMENT, "%s.%s: key %zu%s", b->path, what, key, fault);
 }
 
-static bool check_floats(const builder *b, const column *c)
+static bool check_floats(const builder *b, const mmd_motion_column *c, const float *numbers)
 {
-    const float *numbers = c->input;
     size_t count = b->input_count * c->width;
-    size_t bad = c->content == ROTATIONS ? mmd_numbers_first_not_finite(numbers, count)
-                                         : mmd_numbers_first_beyond_limit(numbers, count);
+    size_t bad = c->content == MMD_MOTION_ROTATIONS
+                     ? mmd_numbers_first_not_finite(numbers, count)
+                     : mmd_numbers_first_beyond_limit(numbers, count);
     char fault[80];
     if (bad < count) {
         snprintf(fault, sizeof fault, ", component %zu is %s", bad % c->width,
                  mmd_numbers_fault((double)numbers[bad]));
         return fail_key(b, c->name, bad / c->width, fault);
     }
-    for (size_t k = 0; c->content == ROTATIONS && k < b->input_count; k++) {
+    for (size_t k = 0; c->content == MMD_MOTION_ROTATIONS && k < b->input_count; k++) {
         const float *q = numbers + 4 * k;
         if (q[0] == 0 && q[1] == 0 && q[2] == 0 && q[3] == 0)
             return fail_key(b, c->name, k, " has zero length");
@@ -60,50 +44,55 @@ static bool check_floats(const builder *b, const column *c)
     return true;
 }
 
-static bool check_bytes(const builder *b, const column *c)
+static bool check_bytes(const builder *b, const mmd_motion_column *c, const uint8_t *numbers,
+                        size_t width)
 {
-    const uint8_t *numbers = c->input;
-    for (size_t i = 0; i < b->input_count * c->width; i++)
+    for (size_t i = 0; i < b->input_count * width; i++)
         if (numbers[i] > c->max) {
             char fault[80];
-            snprintf(fault, sizeof fault, ", component %zu: %d, limit %d", i % c->width, numbers[i],
+            snprintf(fault, sizeof fault, ", component %zu: %d, limit %d", i % width, numbers[i],
                      c->max);
-            return fail_key(b, c->name, i / c->width, fault);
+            return fail_key(b, c->name, i / width, fault);
         }
     return true;
 }
 
-static bool copy_column(const builder *b, const column *c)
+static bool copy_column(const builder *b, const mmd_motion_column *c, const void *from, void *track)
 {
-    size_t row = c->width * (c->content == BYTES ? 1 : sizeof(float));
-    if (!c->input && !c->fallback)
-        return mmd_fail(b->r.err, MMD_E_ARGUMENT, "%s.%s: missing", b->path, c->name);
-    if (c->input && !(c->content == BYTES ? check_bytes(b, c) : check_floats(b, c)))
+    const uint8_t *input = mmd_motion_array(from, c->offset);
+    uint8_t *to = mmd_motion_array(track, c->offset);
+    size_t row = mmd_motion_row(c, track);
+    if (!input && !c->fallback)
+        return row == 0 || mmd_fail(b->r.err, MMD_E_ARGUMENT, "%s.%s: missing", b->path, c->name);
+    if (input &&
+        !(c->content == MMD_MOTION_BYTES ? check_bytes(b, c, input, row)
+                                         : check_floats(b, c, (const float *)(const void *)input)))
         return false;
-    for (size_t k = 0; k < b->count; k++) {
-        uint8_t *to = (uint8_t *)c->output + k * row;
-        const uint8_t *input = c->input;
+    for (size_t k = 0; k < b->count; k++, to += row) {
         memcpy(to, input ? input + mmd_track_key_index(b->keys[k]) * row : c->fallback, row);
-        if (c->content == ROTATIONS)
+        if (c->content == MMD_MOTION_ROTATIONS)
             mmd_track_sanitize_rotation((float *)(void *)to);
     }
     return true;
 }
 
-static bool copy_columns(builder *b, const column *columns, size_t count, uint32_t *frames)
+static bool copy_columns(builder *b, const mmd_motion_layout *layout, const void *from, void *track)
 {
+    uint32_t *frames = mmd_motion_array(track, layout->frames);
     for (size_t k = 0; k < b->count; k++)
         frames[k] = mmd_track_key_frame(b->keys[k]);
     bool ok = true;
-    for (size_t i = 0; ok && i < count && b->input_count; i++)
-        ok = copy_column(b, &columns[i]);
+    for (size_t i = 0; ok && i < layout->column_count && b->input_count; i++)
+        ok = copy_column(b, &layout->columns[i], from, track);
     mmd_arena_free(&b->scratch);
     return ok;
 }
 
 /* Begins a track: sorts its keys and drops duplicate frames. */
-static bool begin_track(builder *b, const uint32_t *frames, size_t count)
+static bool begin_track(builder *b, const mmd_motion_layout *layout, const void *from)
 {
+    const uint32_t *frames = mmd_motion_array(from, layout->frames);
+    size_t count = mmd_motion_key_count(layout, from);
     if (count > MMD_MAX_RECORDS)
         return mmd_fail(b->r.err, MMD_E_ARGUMENT, "%s.frames: %zu keys, limit %d", b->path, count,
                         MMD_MAX_RECORDS);
@@ -118,6 +107,23 @@ static bool begin_track(builder *b, const uint32_t *frames, size_t count)
         b->keys[k] = (uint64_t)frames[k] << 32 | k;
     b->count = mmd_track_sort_keys(b->keys, scratch, count);
     return true;
+}
+
+/* A track that has nothing but keys. */
+static bool copy_track(builder *b, const mmd_motion_layout *layout, const void *from, void *track)
+{
+    if (!begin_track(b, layout, from))
+        return false;
+    mmd_track_alloc(&b->r, layout, track, b->count);
+    return mmd_reader_ok(&b->r) && copy_columns(b, layout, from, track);
+}
+
+/* The same for one that a motion has once. */
+static bool copy_single(builder *b, const char *name, const mmd_motion_layout *layout,
+                        const void *from, void *track)
+{
+    snprintf(b->path, sizeof b->path, "%s", name);
+    return copy_track(b, layout, from, track);
 }
 
 static bool copy_name(builder *b, mmd_text input, mmd_text *name)
@@ -174,9 +180,9 @@ static void update_stored(const mmd_bone_track *track, size_t key)
 
 static bool copy_bone(builder *b, const mmd_bone_track *input, mmd_bone_track *track)
 {
-    if (!begin_track(b, input->frames, input->key_count))
+    if (!begin_track(b, &mmd_motion_bone_layout, input))
         return false;
-    mmd_track_alloc_bone(&b->r, track, b->count);
+    mmd_track_alloc(&b->r, &mmd_motion_bone_layout, track, b->count);
     if (input->stored && b->count)
         track->stored = mmd_reader_alloc_uninitialized(&b->r, b->count, MMD_STORED_SIZE);
     if (!mmd_reader_ok(&b->r))
@@ -184,14 +190,7 @@ static bool copy_bone(builder *b, const mmd_bone_track *input, mmd_bone_track *t
     for (size_t k = 0; input->stored && k < b->count; k++)
         memcpy(track->stored + MMD_STORED_SIZE * k,
                input->stored + MMD_STORED_SIZE * mmd_track_key_index(b->keys[k]), MMD_STORED_SIZE);
-    const column columns[] = {
-        {"translations", FLOATS, 3, 0, input->translations, zeros, track->translations},
-        {"rotations", ROTATIONS, 4, 0, input->rotations, identity, track->rotations},
-        {"interpolation", BYTES, 16, 127, input->interpolation, mmd_track_linear_curves,
-         track->interpolation},
-        {"physics", BYTES, 1, 1, input->physics, &yes, track->physics},
-    };
-    if (!copy_columns(b, columns, sizeof columns / sizeof *columns, track->frames))
+    if (!copy_columns(b, &mmd_motion_bone_layout, input, track))
         return false;
     bool as_encoded = true;
     for (size_t k = 0; track->stored && k < b->count; k++) {
@@ -223,17 +222,6 @@ static bool copy_bones(builder *b, const mmd_motion *input, mmd_motion *motion)
     return ok;
 }
 
-static bool copy_morph(builder *b, const mmd_morph_track *input, mmd_morph_track *track)
-{
-    if (!begin_track(b, input->frames, input->key_count))
-        return false;
-    mmd_track_alloc_morph(&b->r, track, b->count);
-    if (!mmd_reader_ok(&b->r))
-        return false;
-    const column weights = {"weights", FLOATS, 1, 0, input->weights, NULL, track->weights};
-    return copy_columns(b, &weights, 1, track->frames);
-}
-
 static bool copy_morphs(builder *b, const mmd_motion *input, mmd_motion *motion)
 {
     size_t kept = 0;
@@ -246,7 +234,7 @@ static bool copy_morphs(builder *b, const mmd_motion *input, mmd_motion *motion)
         const mmd_morph_track *from = &input->morph_tracks[t];
         mmd_morph_track *track = &motion->morph_tracks[kept];
         ok = copy_unique_name(b, "morphs", t, from->name, &track->name) &&
-             copy_morph(b, from, track);
+             copy_track(b, &mmd_motion_morph_layout, from, track);
         kept += from->key_count != 0;
     }
     clear_names(b);
@@ -254,60 +242,10 @@ static bool copy_morphs(builder *b, const mmd_motion *input, mmd_motion *motion)
     return ok;
 }
 
-static bool copy_camera(builder *b, const mmd_camera_track *input, mmd_camera_track *track)
-{
-    snprintf(b->path, sizeof b->path, "camera");
-    if (!begin_track(b, input->frames, input->key_count))
-        return false;
-    mmd_track_alloc_camera(&b->r, track, b->count);
-    if (!mmd_reader_ok(&b->r))
-        return false;
-    const column columns[] = {
-        {"distances", FLOATS, 1, 0, input->distances, NULL, track->distances},
-        {"targets", FLOATS, 3, 0, input->targets, NULL, track->targets},
-        {"rotations", FLOATS, 3, 0, input->rotations, NULL, track->rotations},
-        {"interpolation", BYTES, 24, 127, input->interpolation, mmd_track_linear_curves,
-         track->interpolation},
-        {"view_angles", FLOATS, 1, 0, input->view_angles, NULL, track->view_angles},
-        {"perspective", BYTES, 1, 1, input->perspective, &yes, track->perspective},
-    };
-    return copy_columns(b, columns, sizeof columns / sizeof *columns, track->frames);
-}
-
-static bool copy_light(builder *b, const mmd_light_track *input, mmd_light_track *track)
-{
-    snprintf(b->path, sizeof b->path, "light");
-    if (!begin_track(b, input->frames, input->key_count))
-        return false;
-    mmd_track_alloc_light(&b->r, track, b->count);
-    if (!mmd_reader_ok(&b->r))
-        return false;
-    const column columns[] = {
-        {"colors", FLOATS, 3, 0, input->colors, NULL, track->colors},
-        {"directions", FLOATS, 3, 0, input->directions, NULL, track->directions},
-    };
-    return copy_columns(b, columns, sizeof columns / sizeof *columns, track->frames);
-}
-
-static bool copy_shadow(builder *b, const mmd_shadow_track *input, mmd_shadow_track *track)
-{
-    snprintf(b->path, sizeof b->path, "shadow");
-    if (!begin_track(b, input->frames, input->key_count))
-        return false;
-    mmd_track_alloc_shadow(&b->r, track, b->count);
-    if (!mmd_reader_ok(&b->r))
-        return false;
-    const column columns[] = {
-        {"modes", BYTES, 1, 2, input->modes, NULL, track->modes},
-        {"distances", FLOATS, 1, 0, input->distances, NULL, track->distances},
-    };
-    return copy_columns(b, columns, sizeof columns / sizeof *columns, track->frames);
-}
-
 static bool copy_properties(builder *b, const mmd_property_track *input, mmd_property_track *track)
 {
     snprintf(b->path, sizeof b->path, "properties");
-    if (!begin_track(b, input->frames, input->key_count))
+    if (!begin_track(b, &mmd_motion_property_layout, input))
         return false;
     size_t names = b->count ? input->ik_count : 0;
     if (names && !mmd_error_require(input->ik_names, "properties.ik_names", b->r.err))
@@ -320,11 +258,7 @@ static bool copy_properties(builder *b, const mmd_property_track *input, mmd_pro
         ok = copy_unique_name(b, "properties.ik_names", i, input->ik_names[i], &track->ik_names[i]);
     clear_names(b);
     snprintf(b->path, sizeof b->path, "properties");
-    const column columns[] = {
-        {"visible", BYTES, 1, 1, input->visible, &yes, track->visible},
-        {"ik_enabled", BYTES, names, 1, input->ik_enabled, names ? NULL : &no, track->ik_enabled},
-    };
-    return ok && copy_columns(b, columns, sizeof columns / sizeof *columns, track->frames);
+    return ok && copy_columns(b, &mmd_motion_property_layout, input, track);
 }
 
 mmd_motion *mmd_motion_new(const mmd_motion *tracks, mmd_error *err)
@@ -337,12 +271,13 @@ mmd_motion *mmd_motion_new(const mmd_motion *tracks, mmd_error *err)
         return NULL;
     }
     builder b = {.r = mmd_reader_begin(NULL, 0, &motion->arena, err), .path = "name"};
-    bool made = copy_name(&b, tracks->name, &motion->name) && copy_bones(&b, tracks, motion) &&
-                copy_morphs(&b, tracks, motion) &&
-                copy_camera(&b, &tracks->camera, &motion->camera) &&
-                copy_light(&b, &tracks->light, &motion->light) &&
-                copy_shadow(&b, &tracks->shadow, &motion->shadow) &&
-                copy_properties(&b, &tracks->properties, &motion->properties);
+    bool made =
+        copy_name(&b, tracks->name, &motion->name) && copy_bones(&b, tracks, motion) &&
+        copy_morphs(&b, tracks, motion) &&
+        copy_single(&b, "camera", &mmd_motion_camera_layout, &tracks->camera, &motion->camera) &&
+        copy_single(&b, "light", &mmd_motion_light_layout, &tracks->light, &motion->light) &&
+        copy_single(&b, "shadow", &mmd_motion_shadow_layout, &tracks->shadow, &motion->shadow) &&
+        copy_properties(&b, &tracks->properties, &motion->properties);
     mmd_arena_free(&b.scratch);
     clear_names(&b);
     if (made) {

@@ -51,63 +51,23 @@ size_t mmd_track_sort_keys(uint64_t *keys, uint64_t *scratch, size_t count)
     return kept;
 }
 
-#define LINEAR 20, 20, 107, 107
-const uint8_t mmd_track_linear_curves[24] = {LINEAR, LINEAR, LINEAR, LINEAR, LINEAR, LINEAR};
-
-void mmd_track_alloc_bone(mmd_reader *r, mmd_bone_track *track, size_t count)
+void mmd_track_alloc(mmd_reader *r, const mmd_motion_layout *layout, void *track, size_t count)
 {
-    track->key_count = count;
-    track->frames = mmd_reader_alloc(r, count, sizeof *track->frames);
-    track->translations = mmd_reader_alloc(r, count, 3 * sizeof *track->translations);
-    track->rotations = mmd_reader_alloc(r, count, 4 * sizeof *track->rotations);
-    track->interpolation = mmd_reader_alloc(r, count, 16);
-    track->physics = mmd_reader_alloc(r, count, 1);
-}
-
-void mmd_track_alloc_morph(mmd_reader *r, mmd_morph_track *track, size_t count)
-{
-    track->key_count = count;
-    track->frames = mmd_reader_alloc(r, count, sizeof *track->frames);
-    track->weights = mmd_reader_alloc(r, count, sizeof *track->weights);
-}
-
-void mmd_track_alloc_camera(mmd_reader *r, mmd_camera_track *track, size_t count)
-{
-    track->key_count = count;
-    track->frames = mmd_reader_alloc(r, count, sizeof *track->frames);
-    track->distances = mmd_reader_alloc(r, count, sizeof *track->distances);
-    track->targets = mmd_reader_alloc(r, count, 3 * sizeof *track->targets);
-    track->rotations = mmd_reader_alloc(r, count, 3 * sizeof *track->rotations);
-    track->interpolation = mmd_reader_alloc(r, count, 24);
-    track->view_angles = mmd_reader_alloc(r, count, sizeof *track->view_angles);
-    track->perspective = mmd_reader_alloc(r, count, 1);
-}
-
-void mmd_track_alloc_light(mmd_reader *r, mmd_light_track *track, size_t count)
-{
-    track->key_count = count;
-    track->frames = mmd_reader_alloc(r, count, sizeof *track->frames);
-    track->colors = mmd_reader_alloc(r, count, 3 * sizeof *track->colors);
-    track->directions = mmd_reader_alloc(r, count, 3 * sizeof *track->directions);
-}
-
-void mmd_track_alloc_shadow(mmd_reader *r, mmd_shadow_track *track, size_t count)
-{
-    track->key_count = count;
-    track->frames = mmd_reader_alloc(r, count, sizeof *track->frames);
-    track->modes = mmd_reader_alloc(r, count, 1);
-    track->distances = mmd_reader_alloc(r, count, sizeof *track->distances);
+    memcpy((char *)track + layout->key_count, &count, sizeof count);
+    mmd_motion_set_array(track, layout->frames, mmd_reader_alloc(r, count, sizeof(uint32_t)));
+    for (size_t i = 0; i < layout->column_count; i++) {
+        const mmd_motion_column *column = &layout->columns[i];
+        mmd_motion_set_array(track, column->offset,
+                             mmd_reader_alloc(r, count, mmd_motion_row(column, track)));
+    }
 }
 
 void mmd_track_alloc_property(mmd_reader *r, mmd_property_track *track, size_t count,
                               size_t ik_count)
 {
-    track->key_count = count;
     track->ik_count = ik_count;
-    track->frames = mmd_reader_alloc(r, count, sizeof *track->frames);
-    track->visible = mmd_reader_alloc(r, count, 1);
     track->ik_names = mmd_reader_alloc(r, ik_count, sizeof *track->ik_names);
-    track->ik_enabled = mmd_reader_alloc(r, count, ik_count);
+    mmd_track_alloc(r, &mmd_motion_property_layout, track, count);
 }
 
 void mmd_track_sanitize_rotation(float rotation[4])

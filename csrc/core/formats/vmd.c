@@ -212,7 +212,7 @@ static bool read_bones(vmd *v)
     mmd_bone_track *tracks = mmd_reader_alloc(&v->r, g.names.count, sizeof *tracks);
     for (size_t t = 0; tracks && t < g.names.count; t++) {
         uint64_t *keys;
-        mmd_track_alloc_bone(&v->r, &tracks[t], sort_track(&g, t, &keys));
+        mmd_track_alloc(&v->r, &mmd_motion_bone_layout, &tracks[t], sort_track(&g, t, &keys));
         tracks[t].name = mmd_reader_text(&v->r, g.names.strings[t].bytes, g.names.strings[t].size);
         if (!ok(v))
             return false;
@@ -237,7 +237,7 @@ static bool read_morphs(vmd *v)
     mmd_morph_track *tracks = mmd_reader_alloc(&v->r, g.names.count, sizeof *tracks);
     for (size_t t = 0; tracks && t < g.names.count; t++) {
         uint64_t *keys;
-        mmd_track_alloc_morph(&v->r, &tracks[t], sort_track(&g, t, &keys));
+        mmd_track_alloc(&v->r, &mmd_motion_morph_layout, &tracks[t], sort_track(&g, t, &keys));
         tracks[t].name = mmd_reader_text(&v->r, g.names.strings[t].bytes, g.names.strings[t].size);
         if (!ok(v))
             return false;
@@ -290,7 +290,7 @@ static bool read_camera(vmd *v)
     size_t count;
     if (!read_track(v, "camera", MMD_VMD_CAMERA, &s, &keys, &count))
         return false;
-    mmd_track_alloc_camera(&v->r, &v->motion->camera, count);
+    mmd_track_alloc(&v->r, &mmd_motion_camera_layout, &v->motion->camera, count);
     for (size_t k = 0; k < count && !v->r.no_memory; k++)
         read_camera_key(record_at(&s, mmd_track_key_index(keys[k])), &v->motion->camera, k);
     return ok(v);
@@ -304,7 +304,7 @@ static bool read_light(vmd *v)
     size_t count;
     if (!read_track(v, "light", MMD_VMD_LIGHT, &s, &keys, &count))
         return false;
-    mmd_track_alloc_light(&v->r, track, count);
+    mmd_track_alloc(&v->r, &mmd_motion_light_layout, track, count);
     for (size_t k = 0; k < count && !v->r.no_memory; k++) {
         mmd_bytes in = record_at(&s, mmd_track_key_index(keys[k]));
         track->frames[k] = mmd_bytes_u32(&in);
@@ -322,7 +322,7 @@ static bool read_shadow(vmd *v)
     size_t count;
     if (!read_track(v, "shadow", MMD_VMD_SHADOW, &s, &keys, &count))
         return false;
-    mmd_track_alloc_shadow(&v->r, track, count);
+    mmd_track_alloc(&v->r, &mmd_motion_shadow_layout, track, count);
     for (size_t k = 0; k < count && !v->r.no_memory; k++) {
         mmd_bytes in = record_at(&s, mmd_track_key_index(keys[k]));
         track->frames[k] = mmd_bytes_u32(&in);

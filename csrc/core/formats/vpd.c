@@ -297,26 +297,26 @@ static bool fill_motion(vpd *v)
     motion->bone_tracks = mmd_reader_alloc(r, v->bones.count, sizeof *motion->bone_tracks);
     for (size_t i = 0; i < v->bones.count && !r->no_memory; i++) {
         mmd_bone_track *track = &motion->bone_tracks[motion->bone_track_count++];
-        mmd_track_alloc_bone(r, track, 1);
+        mmd_track_alloc(r, &mmd_motion_bone_layout, track, 1);
         track->name = mmd_reader_text(r, v->bones.strings[i].bytes, v->bones.strings[i].size);
         if (r->no_memory)
             break;
         memcpy(track->translations, v->poses[i].translation, sizeof v->poses[i].translation);
         memcpy(track->rotations, v->poses[i].rotation, sizeof v->poses[i].rotation);
-        memcpy(track->interpolation, mmd_track_linear_curves, 16);
+        memcpy(track->interpolation, mmd_motion_linear_curves, 16);
         track->physics[0] = 1;
     }
     motion->morph_tracks = mmd_reader_alloc(r, v->morphs.count, sizeof *motion->morph_tracks);
     for (size_t i = 0; i < v->morphs.count && !r->no_memory; i++) {
         mmd_morph_track *track = &motion->morph_tracks[motion->morph_track_count++];
-        mmd_track_alloc_morph(r, track, 1);
+        mmd_track_alloc(r, &mmd_motion_morph_layout, track, 1);
         track->name = mmd_reader_text(r, v->morphs.strings[i].bytes, v->morphs.strings[i].size);
         if (!r->no_memory)
             track->weights[0] = v->weights[i];
     }
-    mmd_track_alloc_camera(r, &motion->camera, 0);
-    mmd_track_alloc_light(r, &motion->light, 0);
-    mmd_track_alloc_shadow(r, &motion->shadow, 0);
+    mmd_track_alloc(r, &mmd_motion_camera_layout, &motion->camera, 0);
+    mmd_track_alloc(r, &mmd_motion_light_layout, &motion->light, 0);
+    mmd_track_alloc(r, &mmd_motion_shadow_layout, &motion->shadow, 0);
     mmd_track_alloc_property(r, &motion->properties, 0, 0);
     return mmd_reader_ok(r);
 }
