@@ -76,6 +76,8 @@ from mmdskin.records import (
 from mmdskin.records import (
     Unmatched as Unmatched,
 )
+from mmdskin.retargeting.transfer import Retargeted as Retargeted
+from mmdskin.sample_files import Sample as Sample
 
 __version__: str
 
@@ -433,10 +435,6 @@ class Motion:
     def __hash__(self) -> int: ...
     def __reduce__(self) -> tuple[object, ...]: ...
 
-class Retargeted(NamedTuple):
-    transforms: NDArray[np.float64]
-    notes: tuple[str, ...]
-
 class Skeleton:
     names: tuple[str, ...]
     parents: NDArray[np.int64]
@@ -618,13 +616,6 @@ _Several = Simulation[
 ]
 
 def load_model(source: _Source, /) -> Model: ...
-
-@final
-class Sample(NamedTuple):
-    model: Model
-    motion: Motion
-    textures: dict[int, NDArray[np.uint8]]
-
 def sample() -> Sample: ...
 def load_textures(
     model: Model, folder: str | os.PathLike[str] | None = None
