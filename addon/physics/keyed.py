@@ -82,6 +82,8 @@ class _Playing:
         physics = self._solver.settings.physics
         if not physics.live or depsgraph is None or depsgraph.mode != "VIEWPORT":
             return None
+        if not len(self._inputs.moved):
+            return None
         return live.of(self._full_name, depsgraph.scene.name_full)
 
     def _changed(self) -> object:

@@ -139,6 +139,22 @@ class Plays(Live):
         for frame in range(1, 16):
             np.testing.assert_array_equal(shown[frame], expected[frame], str(frame))
 
+    def test_keyframes_of_gravity_act(self):
+        for frame, x in ((0, 0), (16, 90)):
+            self.settings.physics_gravity = x, 0, -98
+            self.settings.keyframe_insert("physics_gravity", index=0, frame=frame)
+        for curves in addon().blender.actions.played(self.armature.animation_data):
+            curve = curves.find("mmdskin.physics_gravity", index=0)
+            for point in curve.keyframe_points if curve else ():
+                point.interpolation = "LINEAR"
+        bpy.context.scene.frame_set(0)
+        self.points()
+        shown = self.play()
+        self.settings.physics_live = False
+        expected = self.stepped(range(16))
+        for frame in range(1, 16):
+            self.assert_close(shown[frame], expected[frame], 1e-3)
+
     def test_what_was_played_is_kept_as_simulate_writes_it(self):
         self.assertRaisesRegex(RuntimeError, "Play all frames", bpy.ops.mmdskin.keep_physics)
         self.play([0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15])  # one left out
