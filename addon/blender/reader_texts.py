@@ -16,22 +16,23 @@ def sentence(error: Exception) -> str:
     text = str(error)
     section, offset = getattr(error, "section", None), getattr(error, "offset", None)
     if offset is None:
-        return _translated(text)
+        return translated(text)
     what = text.removeprefix(f"{section}: ").removesuffix(f" (byte {offset})")
-    what = _filled(_AT_BYTE, what=_translated(what), byte=offset)
+    what = _filled(_AT_BYTE, what=translated(what), byte=offset)
     if not section:
         return what
     name, bracket, record = section.partition("[")
-    return _filled(_IN_SECTION, section=_translated(name) + bracket + record, what=what)
+    return _filled(_IN_SECTION, section=translated(name) + bracket + record, what=what)
 
 
-def _translated(text: str) -> str:
+def translated(text: str) -> str:
+    """A message, or a note, of the module."""
     for sentence in texts(READER):
         if sentence in (_AT_BYTE, _IN_SECTION):
             continue
         found = _pattern(sentence).fullmatch(text)
         if found is not None:
-            values = {name: _translated(value) for name, value in found.groupdict().items()}
+            values = {name: translated(value) for name, value in found.groupdict().items()}
             return _filled(sentence, **values)
     return text
 

@@ -92,7 +92,7 @@ class DrivingRig:
     def _read(self, rig: bpy.types.Object) -> None:
         self._world = skeletons.world(rig)
         try:
-            source = skeletons.skeleton(rig, self._world)
+            source = skeletons.complete(skeletons.skeleton(rig, self._world), rig.name)
             self._source = source.replace(reference=source.rest)
             native.load().retarget(self._source, self._source.rest, self._target)
         except ValueError as error:

@@ -38,7 +38,8 @@ class Job(modal_job.Job):
         context, armature, options = self._context, self._armature, self._options
         pmx = model_file.rig(self.model.armature).pmx
         evaluated = armature.evaluated_get(context.evaluated_depsgraph_get())
-        source = skeletons.skeleton(armature, skeletons.world(evaluated))
+        found = skeletons.skeleton(armature, skeletons.world(evaluated))
+        source = skeletons.complete(found, armature.name)
         if options["rest"] == REST:
             source = source.replace(reference=source.rest)
         elif options["rest"] == CURRENT:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import bpy
 
+from ..blender import reader_texts
 from ..blender.user_error import UserError
 from ..import_motion import original_keys, record, solved_keys
 from ..import_motion.motion_import import PHYSICS, MotionImport
@@ -56,4 +57,5 @@ def key(
 
 def tell(operator: bpy.types.Operator, report: "mmdskin.FitReport") -> None:
     for name, note in report.notes:
-        operator.report({"INFO"}, f"{name}: {note}" if name else note)
+        text = reader_texts.translated(note)
+        operator.report({"INFO"}, f"{name}: {text}" if name else text)

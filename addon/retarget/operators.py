@@ -7,7 +7,7 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty
 
-from ..blender import playhead, registration
+from ..blender import playhead, reader_texts, registration
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError, cancelled
 from ..import_motion import animated_model
@@ -66,7 +66,7 @@ class _Retargeting(OptionsDialog, modal_job.ModalJob):
 
     def _tell(self, notes: tuple[str, ...], kept: str) -> None:
         for note in notes:
-            self.report({"INFO"}, note)
+            self.report({"INFO"}, reader_texts.translated(note))
         if kept:
             self.report({"INFO"}, tr("The action '{name}' is kept", name=kept))
 

@@ -50,7 +50,7 @@ class Job(modal_job.Job):
         scene, module = context.scene, native.load()
         depsgraph = context.evaluated_depsgraph_get()
         world = skeletons.world(armature.evaluated_get(depsgraph))
-        target = skeletons.skeleton(armature, world)
+        target = skeletons.complete(skeletons.skeleton(armature, world), armature.name)
         source = yield from model_poses.of_model(context, self._model, self._frames)
 
         def retarget() -> Any:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Any armature as a `mmdskin.Skeleton`: its bones in MMD's axes and units, and which bone is which."""
 
+import importlib
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,19 @@ def skeleton(
     chosen = {item.name: item.bone for item in armature.mmdskin.bone_map}
     known = set(names)
     return found.replace(human={s: bone if bone in known else None for s, bone in chosen.items()})
+
+
+def complete(found: "mmdskin.Skeleton", name: str) -> "mmdskin.Skeleton":
+    """A skeleton with all bones that retargeting needs; UserError if some are unknown."""
+    required = importlib.import_module("mmdskin.retargeting.slots").REQUIRED
+    missing = [slot for slot in required if slot not in found.human]
+    if missing:
+        raise UserError(
+            "'{name}' has no bone for {slots}: choose them in the panel Retargeting",
+            name=name,
+            slots=", ".join(missing),
+        )
+    return found
 
 
 def world(armature: bpy.types.Object) -> np.ndarray:

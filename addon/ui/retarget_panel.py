@@ -5,7 +5,7 @@ from typing import Any
 
 import bpy
 
-from ..blender import registration
+from ..blender import reader_texts, registration
 from ..blender.translations import label, tr
 from ..retarget import bone_map
 from . import panels
@@ -60,7 +60,7 @@ class MMDSKIN_PT_retarget(panels.Panel, bpy.types.Panel):
             "MMDSKIN_UL_bone_map", "", settings, "bone_map", settings, "bone_map_active", rows=8
         )
         for slot, reason in bone_map.doubts(obj):
-            text = f"{bone_map.title(slot)}: {reason}"
+            text = f"{bone_map.title(slot)}: {reader_texts.translated(reason)}"
             panels.wrapped(layout, text, context.region.width, alert=True)
 
 

@@ -153,6 +153,17 @@ class Reader(Speaking):
         for name in names - {"ik", "Bone", "Morph"}:
             self.assertNotRegex(of(ValueError(name)), r"[a-z]{5}", name)
 
+    def test_notes_of_retargeting(self):
+        translated = addon().blender.reader_texts.translated
+        for note in (
+            "source: reference: rest pose, 5 degrees from standing upright",
+            "body: lowered where a leg is too short (12 frames, at most 0.156)",
+            "scale: 1.203",
+            "no bone",
+            "0.31 long, on the right 0.4",
+        ):
+            self.assertNotRegex(translated(note), r"[a-z]{4}", note)
+
     def test_section_and_byte(self):
         mmdskin = addon().blender.native.load()
         for data in (

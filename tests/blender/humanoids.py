@@ -94,6 +94,7 @@ def rigify_rig():
     )
     bpy.data.objects.remove(metarig)
     bpy.context.view_layer.update()
+    addon_utils.disable("rigify", default_set=True)  # the rig does not need it any more
     scene.select(rig)
     return rig
 
