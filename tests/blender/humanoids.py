@@ -71,6 +71,7 @@ def fk_rig(prefix="mixamorig:", seed=0, transform=None):
 def rigify_rig():
     """A rig that Rigify generates from its human metarig, without face, breasts and fingers; None where
     this Blender lacks Rigify."""
+    handlers = list(bpy.app.handlers.load_post)
     if addon_utils.enable("rigify", default_set=True) is None:
         return None
     bpy.ops.object.armature_human_metarig_add()
@@ -95,6 +96,7 @@ def rigify_rig():
     bpy.data.objects.remove(metarig)
     bpy.context.view_layer.update()
     addon_utils.disable("rigify", default_set=True)  # the rig does not need it any more
+    bpy.app.handlers.load_post[:] = handlers  # from 5.0 on, it leaves one
     scene.select(rig)
     return rig
 
