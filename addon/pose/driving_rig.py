@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Another armature that drives a model: its evaluated pose as local values of the model's bones.
 
-Legs have the rotations of the rig's, so MMD's IK of legs is off; append, D bones, other IK and physics
-follow as in MMD.
+Legs have the rotations of the rig's, so MMD's IK of legs is off, and its bones are at the feet; append, D
+bones, other IK and physics follow as in MMD.
 """
 
 from typing import TYPE_CHECKING
@@ -45,6 +45,9 @@ class DrivingRig:
         for bone in list(moved):  # and what carries them
             while (bone := int(self._target.parents[bone])) >= 0:
                 moved.add(bone)
+        goals = {i: bone.ik.target for i, bone in enumerate(pmx.bones) if bone.ik}
+        self._goals = {i: target for i, target in goals.items() if target in moved}
+        moved |= self._goals.keys()
         moved -= {i for i, bone in enumerate(pmx.bones) if bone.append}
         self.moved = np.array(sorted(moved), np.intp)
         # IK bones whose chains have mapped bones: their legs are those of the rig.
@@ -57,6 +60,9 @@ class DrivingRig:
         parents = self._target.parents[self.moved]
         self._parents = parents
         rest = self._target.rest[:, :3, 3]
+        self._from_target = {goal: np.eye(4) for goal in self._goals}
+        for goal, target in self._goals.items():
+            self._from_target[goal][:3, 3] = rest[goal] - rest[target]
         self._offsets = rest[self.moved] - np.where(parents[:, None] < 0, 0, rest[parents])
 
     @property
@@ -81,7 +87,9 @@ class DrivingRig:
         columns = np.frombuffer(pose, np.float32).reshape(-1, 4, 4)[self._places]
         matrices = self._world @ columns.transpose(0, 2, 1).astype(np.float64)
         found = native.load().retarget(self._source, skeletons.to_mmd(matrices), self._target)
-        world = found.transforms
+        world = found.transforms.copy()
+        for goal, target in self._goals.items():
+            world[goal] = world[target] @ self._from_target[goal]
         above = np.where(self._parents[:, None, None] < 0, np.eye(4), world[self._parents])
         turned = above[:, :3, :3].transpose(0, 2, 1)
         places = world[self.moved, :3, 3] - above[:, :3, 3]

@@ -444,6 +444,7 @@ class AnotherArmature(Retargeting):
             self.assertLess(degrees(along, expected[end] - expected[start]), 0.05, (frame, start))
         # D bones append from the legs of the rig, although MMD's IK of legs is off.
         np.testing.assert_allclose(expected["左ひざD"], expected["左ひざ"], atol=1e-4)
+        np.testing.assert_allclose(expected["左足ＩＫ"], expected["左足首"], atol=1e-4)
 
     def test_its_export_has_the_solved_pose(self):
         path = os.path.join(self.folder, "out.vmd")
