@@ -14,7 +14,7 @@ from ..operators import modal_job, properties
 from ..operators.model_operator import ModelOperator
 from ..pose import deformation, motion_source, physics_settings, pose_source
 from ..scene import scene_model
-from . import job, memory, record
+from . import cost, job, record
 from .frames import Options, in_range
 
 # A remembered value would override the model's setting.
@@ -97,7 +97,7 @@ class MMDSKIN_OT_bake(
         options = self._options(context.scene, chosen.get(deformation.NORMALS))
         if options.target == "SHAPE_KEYS":
             meshes = [obj for model in models for obj in model.meshes]
-            too_big = memory.warning(meshes, len(options.frames))
+            too_big = cost.warning(meshes, len(options.frames))
             if too_big:
                 self.report({"WARNING"}, too_big)
         return job.Job(context, models, poses, deformations, options)

@@ -7,7 +7,7 @@ import bpy
 
 from ..blender import actions
 from ..blender.translations import tr, tr_count
-from ..import_motion import record
+from ..import_motion import import_state
 from ..pose import motion_source, pose_source
 from ..scene import rig_constraints, scene_model
 from . import fit, names
@@ -118,8 +118,8 @@ def form_of(model: scene_model.SceneModel, scene: bpy.types.Scene, options: Any)
         return SOLVED_BOTH
     if settings is not None:  # MMD's IK or a motion file
         return AS_KEYED
-    state = record.Record(model.armature).state
-    plays_original = bool(state.files) and state.form == record.ORIGINAL
+    state = import_state.Record(model.armature).state
+    plays_original = bool(state.files) and state.form == import_state.ORIGINAL
     return AS_KEYED if plays_original and not _is_constrained(model.armature) else SOLVED_BOTH
 
 

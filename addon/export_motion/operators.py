@@ -12,7 +12,7 @@ from bpy_extras.io_utils import ExportHelper
 from ..blender import native, registration
 from ..blender.translations import tr
 from ..blender.user_error import UserError
-from ..import_motion import animated_model, record
+from ..import_motion import animated_model, import_state
 from ..operators import modal_job, properties
 from ..operators.importing import scale_property
 from ..operators.options_dialog import OptionsDialog
@@ -239,7 +239,7 @@ class MMDSKIN_OT_export_motion(
             export = scene_export.SceneExport(path, context.scene, timing, self._options())
             return [export], timing
         models = self._models(context)
-        blocks = [block for model in models for block in record.blocks(model)]
+        blocks = [block for model in models for block in import_state.blocks(model)]
         timing = timing_of(context.scene, self, blocks)
         paths = [path] if self.content == "MODEL" else [_with_name(path, one) for one in models]
         options = self._options()

@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 
 from ..blender import actions, fcurves, native
-from ..import_motion import record
+from ..import_motion import import_state
 from ..pose import motion_source
 from ..scene import model_file, scene_model, sliders
 from . import originals
@@ -33,7 +33,7 @@ def find(model: scene_model.SceneModel, pmx: "mmdskin.Model", timing: Timing) ->
     sampled = False
     known = {
         block: (originals.curves_of(block), originals.driven_paths(block))
-        for block in record.blocks(model)
+        for block in import_state.blocks(model)
     }
     for name, owner in _owners(model, pmx).items():
         curves, driven = known[owner.block]
@@ -95,7 +95,7 @@ def _made(name: str, numbers: Any, weights: Any) -> Any:
 
 def _owners(model: scene_model.SceneModel, pmx: "mmdskin.Model") -> dict[str, _Owner]:
     """The shape key or slider of each morph."""
-    blocks = record.shape_keys(model)
+    blocks = import_state.shape_keys(model)
     keys, properties = model_file.morph_keys(model.armature), sliders.names(model.armature)
     found: dict[str, _Owner] = {}
     pairs = [(morph.name, key) for morph, key in zip(pmx.morphs, keys, strict=False) if key]

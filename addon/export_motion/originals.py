@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 
 from ..blender import actions, fcurves, native
-from ..import_motion import kept_files, original_keys, record
+from ..import_motion import import_state, kept_files, original_keys
 from ..pose import merge, motion_source
 from ..scene import mmd_tools, rig_constraints, scene_model
 from ..scene.names import PHYSICS
@@ -203,7 +203,7 @@ def switches_kept(originals: Originals, armature: bpy.types.Object) -> bool:
 
 def values_kept(originals: Originals, model: scene_model.SceneModel) -> bool:
     """Whether the keys of all shape keys and sliders are still those of the files."""
-    for block in record.blocks(model):
+    for block in import_state.blocks(model):
         curves = curves_of(block)
         if curves is None or any(
             path.startswith(("key_blocks[", '["')) for path in driven_paths(block)

@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 import bpy
 import numpy as np
 
-from ..blender import playhead
+from ..blender import actions, playhead
 from ..blender.user_error import UserError
 from ..physics import keyed, simulation
 from ..pose import ik_source, motion_source, pose_source
-from ..scene import model_file, scene_model
-from . import visibility
+from ..scene import mmd_tools, model_file, scene_model
 
 # Forms of bones: the items of the operator's option.
 AUTO, AS_KEYED, SOLVED_FK, SOLVED_BOTH = "AUTO", "AS_KEYED", "SOLVED_FK", "SOLVED_BOTH"
@@ -63,7 +62,7 @@ class Sampler:
             settings = settings._replace(model_path=path)
             self._motion = motion_source.load(armature, settings)
         self._keys = _ShapeKeys(model, self.rig.pmx)
-        self._visible = visibility.Visibility(model)
+        self._visible = _Visibility(model)
         self._name = model.name
         self._frames: list[int] = []
         self._rows: list[tuple] = []
@@ -225,3 +224,32 @@ class _ShapeKeys:
                 if morph >= 0 and name in keys:
                     weights[morph] = keys[name]
         return weights
+
+
+class _Visibility:
+    """A model is visible if any of its meshes is; if that is not animated, it is always visible."""
+
+    def __init__(self, model: scene_model.SceneModel) -> None:
+        self._meshes = model.meshes
+        self._root = scene_model.root_of(model.armature)
+        self._by_meshes = any(_animates(obj, "hide_render") for obj in model.meshes)
+        self._by_root = self._root is not None and _animates(self._root, mmd_tools.SHOWS_MESHES)
+
+    @property
+    def is_animated(self) -> bool:
+        return self._by_meshes or self._by_root
+
+    def value(self, depsgraph: bpy.types.Depsgraph) -> bool:
+        """At the scene's current frame."""
+        if self._by_root and not mmd_tools.shows_meshes(self._root.evaluated_get(depsgraph)):
+            return False
+        meshes = [obj.evaluated_get(depsgraph) for obj in self._meshes]
+        return not self._by_meshes or not all(obj.hide_render for obj in meshes)
+
+
+def _animates(block: bpy.types.ID, path: str) -> bool:
+    data = block.animation_data
+    if data is None:
+        return False
+    curves = [curve for found in actions.playing(data) for curve in found]
+    return any(curve.data_path == path for curve in (*curves, *data.drivers))

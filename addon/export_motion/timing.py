@@ -10,7 +10,7 @@ import numpy as np
 
 from ..blender import actions, playhead
 from ..blender.user_error import UserError
-from ..import_motion import record
+from ..import_motion import import_state
 from ..pose import motion_source
 from ..scene import saved_state
 
@@ -123,6 +123,6 @@ def _spans(block: Any) -> Iterable[tuple[float, float]]:
     for strip in actions.strips(data):
         yield strip.frame_start, strip.frame_end
     if saved_state.exists(block, saved_state.MOTION):
-        state = record.Record(block).state
-        for _, start, _ in state.files if state.form != record.FILE else ():
+        state = import_state.Record(block).state
+        for _, start, _ in state.files if state.form != import_state.FILE else ():
             yield start, start

@@ -14,7 +14,7 @@ from ..mmd_look import switch as look
 from ..operators import importing
 from ..operators.editing import editing
 from ..scene import light, mmd_tools, model_file, names, scene_model, setting_paths, textures
-from . import armature, bone_shapes, constraints, keys, materials, mesh, morphs, records, weights
+from . import armature, bone_shapes, constraints, keys, materials, mesh, morphs, root_data, weights
 from .options import Options, Report
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _build(
         if constrained:
             _constrain(rig, pmx, bone_names, report)
     if "DISPLAY" in options.parts:
-        records.group_bones(rig, pmx.display_frames, bone_names)
+        root_data.group_bones(rig, pmx.display_frames, bone_names)
     key_names, slider_names = {}, {}
     model = scene_model.SceneModel(root.name, rig, ())
     if "MESH" in options.parts:
@@ -103,7 +103,7 @@ def _build(
         if options.look:
             look.enable(context.scene, model, folder)
         report.textures(folder)
-    records.describe(root, pmx, key_names, slider_names, options)
+    root_data.describe(root, pmx, key_names, slider_names, options)
     mmd_tools.introduce(root, rig, pmx, bone_names, key_names)
     _deselect_all(context)
     root.select_set(True)

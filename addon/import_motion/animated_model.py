@@ -5,7 +5,7 @@ import bpy
 
 from ..blender.user_error import UserError
 from ..scene import scene_model
-from . import record
+from . import import_state
 
 
 def active_model(context: bpy.types.Context) -> scene_model.SceneModel:
@@ -20,7 +20,7 @@ def active_model(context: bpy.types.Context) -> scene_model.SceneModel:
 
 
 def check_not_tweaked(model: scene_model.SceneModel) -> None:
-    for block in record.blocks(model):
+    for block in import_state.blocks(model):
         if block.animation_data and block.animation_data.use_tweak_mode:
             raise UserError(
                 "The animation of '{name}' is in NLA Tweak Mode: leave it first", name=block.name
@@ -31,5 +31,5 @@ def check_clearing(model: scene_model.SceneModel) -> None:
     """UserError if the motion of a model cannot be cleared."""
     scene_model.check_editable(model.armature)
     check_not_tweaked(model)
-    for block in record.blocks(model):
-        record.Record(block)
+    for block in import_state.blocks(model):
+        import_state.Record(block)

@@ -13,7 +13,7 @@ import numpy as np
 from ..pose import quaternions
 from ..pose.motion_source import Motion
 from ..scene import rest_bones, scene_model, sliders
-from . import record
+from . import import_state
 
 _CHUNK = 256  # frames evaluated together
 _BATCH = 4096  # bones times frames that are processed together
@@ -126,7 +126,7 @@ def key_values(
 ) -> dict[bpy.types.Key, dict[str, np.ndarray]]:
     """{Key datablock: {shape key: (F,) values}} of the shape keys of morphs."""
     result = {}
-    for block in record.shape_keys(model):
+    for block in import_state.shape_keys(model):
         names = block.key_blocks.keys()
         names = [n for n, known in zip(names, source.known_keys(names), strict=True) if known]
         if names:

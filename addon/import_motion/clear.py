@@ -11,7 +11,7 @@ from ..blender.user_error import UserError, cancelled
 from ..operators.editing import editing
 from ..operators.model_operator import ModelOperator
 from ..scene import saved_state, scene_model
-from . import animated_model, camera, light, record
+from . import animated_model, camera, import_state, light
 
 
 class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
@@ -23,7 +23,7 @@ class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
     @classmethod
     def unavailable(cls, model: scene_model.SceneModel) -> str:
         has_motion = any(
-            saved_state.is_own(block, saved_state.MOTION) for block in record.blocks(model)
+            saved_state.is_own(block, saved_state.MOTION) for block in import_state.blocks(model)
         )
         return "" if has_motion else tr("This model has no imported motion to clear")
 
@@ -42,12 +42,12 @@ class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
                 cameras = self._cameras(context, models)
                 sun = self._light(context, models)
                 lights = [] if sun is None else [sun]
-                edit.save([*record.changed_objects(models), *lights], bpy.data.scenes)
+                edit.save([*import_state.changed_objects(models), *lights], bpy.data.scenes)
                 kept_cameras = camera.clear(edit, scene, cameras)
-                count, kept = record.clear(edit, models)
+                count, kept = import_state.clear(edit, models)
                 if sun is not None:
                     kept += light.clear(edit, scene, sun)
-                record.restore_range()
+                import_state.restore_range()
         except UserError as error:
             return cancelled(self, error)
         for name in kept_cameras:
@@ -92,12 +92,12 @@ class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
         sun = light.imported(context.scene)
         if sun is None or self.all_models or _is_light(context):
             return sun
-        keyed = {path for path, *_ in record.MotionState.read(sun).files}
+        keyed = {path for path, *_ in import_state.MotionState.read(sun).files}
         return sun if keyed & _files_of(models) else None
 
 
 def _files_of(models: list[scene_model.SceneModel]) -> set[str]:
-    return {path for model in models for path in record.files_of(model)}
+    return {path for model in models for path in import_state.files_of(model)}
 
 
 def _is_light(context: bpy.types.Context) -> bool:

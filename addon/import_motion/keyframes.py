@@ -17,7 +17,7 @@ from ..scene import mmd_tools, rig_constraints, sliders
 from ..scene.names import PHYSICS
 from . import bezier, physics_switches, tracks
 from .channels import Channels
-from .record import SOLVED, Record
+from .import_state import SOLVED, Record
 from .tracks import Switch, Track
 
 _SAME = 1e-6  # differences of values below this are ignored

@@ -14,7 +14,7 @@ import numpy as np
 from ..blender import actions, fcurves
 from ..operators.editing import Edit
 from ..scene import light, saved_state
-from . import bezier, record
+from . import bezier, import_state
 
 if TYPE_CHECKING:
     import mmdskin
@@ -36,7 +36,7 @@ def add(
     """
     sun = light.ensure(scene)
     with contextlib.ExitStack() as stack:
-        noted = [stack.enter_context(record.recording(block)) for block in _blocks(sun)]
+        noted = [stack.enter_context(import_state.recording(block)) for block in _blocks(sun)]
         for one, name in zip(noted, ("location", "color"), strict=True):
             one.own_action()
             one.note_value(name)
@@ -57,7 +57,7 @@ def imported(scene: bpy.types.Scene) -> bpy.types.Object | None:
 def clear(edit: Edit, scene: bpy.types.Scene, sun: bpy.types.Object) -> list[str]:
     """Undo all imports onto the scene's light; returns the names of actions that are kept."""
     blocks = [block for block in _blocks(sun) if saved_state.is_own(block, saved_state.MOTION)]
-    kept = [record.Record(block).restore(edit) for block in blocks]
+    kept = [import_state.Record(block).restore(edit) for block in blocks]
     if not any(saved_state.LOOK in material for material in bpy.data.materials):
         edit.on_success(lambda: light.remove_untouched(scene))
     return [name for name in kept if name]

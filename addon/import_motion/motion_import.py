@@ -14,7 +14,7 @@ from ..operators.editing import Edit
 from ..physics import simulation
 from ..pose import earlier_motions, gravity_keys, ik_source, merge, motion_source, physics_settings
 from ..scene import model_file, renamed, scene_model
-from . import record
+from . import import_state
 
 # Options of the physics; it starts with the motion.
 PHYSICS = [name for name in properties.physics_properties() if name != "physics_start"]
@@ -61,24 +61,24 @@ class MotionImport:
         """
         if self.replace:
             return [], False
-        state = record.Record(self.model.armature).state
+        state = import_state.Record(self.model.armature).state
         files = self._files(state)
         found = self._opened(files, newest)
         self._lacks_files = len(found) < len(files)
-        form = state.form if files is state.files else record.FILE
+        form = state.form if files is state.files else import_state.FILE
         return found, bool(files) and form != self.options.mode
 
     def imported(self, newest: motion_source.Motion) -> list[motion_source.Motion]:
         """The motions of imported keyframes whose files still exist."""
-        state = record.Record(self.model.armature).state
-        return self._opened([] if state.form == record.FILE else state.files, newest)
+        state = import_state.Record(self.model.armature).state
+        return self._opened([] if state.form == import_state.FILE else state.files, newest)
 
-    def _files(self, state: record.MotionState) -> list:
+    def _files(self, state: import_state.MotionState) -> list:
         """Path, start and speed of the motions that the model shows: keyframes, or those of the
         settings, which the user may have chosen."""
-        is_keyed = state.files and state.form != record.FILE
+        is_keyed = state.files and state.form != import_state.FILE
         settings = motion_source.settings_of(self.model.armature, self.scene)
-        if settings is None or (is_keyed and self.options.mode != record.FILE):
+        if settings is None or (is_keyed and self.options.mode != import_state.FILE):
             return state.files
         if not settings.motion_path or settings.motion_path.lower().endswith(".vpd"):
             return []
@@ -102,18 +102,18 @@ class MotionImport:
 
     def clear(self) -> None:
         """Undo earlier imports; keyframes whose file is gone are kept, since nothing keys them again."""
-        for name in record.clear(self.edit, [self.model], self._lacks_files)[1]:
+        for name in import_state.clear(self.edit, [self.model], self._lacks_files)[1]:
             self.options.report(
                 {"WARNING"}, tr("Edited keyframes were kept in action '{name}'", name=name)
             )
-        record.restore_range()
+        import_state.restore_range()
 
-    def show_armature(self, noted: record.Record, source: motion_source.Motion) -> None:
+    def show_armature(self, noted: import_state.Record, source: motion_source.Motion) -> None:
         """Set the pose source to one that shows the keyframes: solved ones must not be solved again.
 
         Physics with original keys needs MMD's IK as pose source.
         """
-        if self.options.physics and self.options.mode == record.ORIGINAL:
+        if self.options.physics and self.options.mode == import_state.ORIGINAL:
             settings = {name: getattr(self.options, name) for name in PHYSICS}
             noted.set_settings(model_path=source.rig.path, **settings, source=ik_source.SOURCE)
             self.options.report(
@@ -122,7 +122,9 @@ class MotionImport:
             )
             return
         kept = (
-            {"ARMATURE", ik_source.SOURCE} if self.options.mode == record.ORIGINAL else {"ARMATURE"}
+            {"ARMATURE", ik_source.SOURCE}
+            if self.options.mode == import_state.ORIGINAL
+            else {"ARMATURE"}
         )
         if self.model.armature.mmdskin.source not in kept:
             noted.set_settings(source="ARMATURE")
@@ -175,7 +177,7 @@ class MotionImport:
                 ),
             )
 
-    def extend(self, noted: record.Record, source: motion_source.Motion) -> None:
+    def extend(self, noted: import_state.Record, source: motion_source.Motion) -> None:
         if self.options.extend_range:
             noted.extend(self.scene, last_frame(self.scene, source.scene_range[1]))
 

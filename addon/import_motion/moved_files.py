@@ -14,7 +14,7 @@ from ..blender import registration
 from ..blender.user_error import UserError
 from ..scene import path_remapping, saved_state
 from .camera import CameraState
-from .record import MotionState
+from .import_state import MotionState
 
 
 @persistent

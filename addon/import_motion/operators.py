@@ -22,11 +22,11 @@ from ..scene import model_file, scene_model
 from . import (
     animated_model,
     camera,
+    import_state,
     kept_files,
     light,
     original_keys,
     poses,
-    record,
     solved_keys,
 )
 from .motion_import import PHYSICS, MotionImport, last_frame
@@ -90,12 +90,12 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         description="How to apply the motion: as keyframes, or directly from the file",
         items=[
             (
-                record.SOLVED,
+                import_state.SOLVED,
                 "Solved Keys",
                 "Key all moving bones on every frame; matches MMD exactly, constraints are muted",
             ),
             (
-                record.ORIGINAL,
+                import_state.ORIGINAL,
                 "Original Keys",
                 (
                     "Import only the file's keyframes and curves, for editing; constraints"
@@ -103,12 +103,12 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
                 ),
             ),
             (
-                record.FILE,
+                import_state.FILE,
                 "Motion File",
                 "Read the motion file directly for MMD Skinning and bakes",
             ),
         ],
-        default=record.SOLVED,
+        default=import_state.SOLVED,
     )
     step: IntProperty(
         name="Step",
@@ -141,7 +141,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
             "physics": moves,
             "mode": moves,
             "model_path": moves,
-            "step": moves and self.mode == record.SOLVED,
+            "step": moves and self.mode == import_state.SOLVED,
             "replace": moves,
             "scale": "CAMERA" in self.types,
         }.get(option, True)
@@ -167,8 +167,8 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
                 edit.on_failure(scene_light.disconnect_lost, scene)
                 sun = scene_light.of_scene(scene)
                 lights = [sun] if sun is not None and any(file.lights for file in files) else []
-                edit.save([*record.changed_objects(models), *lights], bpy.data.scenes)
-                record.forget_old_range()
+                edit.save([*import_state.changed_objects(models), *lights], bpy.data.scenes)
+                import_state.forget_old_range()
                 for model, sources in edit.checked:
                     for number, source in enumerate(sources):
                         replace = self.replace and number == 0
@@ -221,7 +221,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         action, _ = actions.assigned(added.parent)
         kept_files.keep(action, [(file.path, self.frame_start, speed)])
         if self.extend_range:
-            record.extend_range(scene, last_frame(scene, frames[-1]))
+            import_state.extend_range(scene, last_frame(scene, frames[-1]))
         self.report(
             {"INFO"},
             tr(
@@ -240,7 +240,7 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
         light.add(scene, motion.light, motion.shadow, frames, shadow_frames, imported)
         if self.extend_range:
             last = max(0.0, *frames[-1:], *shadow_frames[-1:])
-            record.extend_range(scene, last_frame(scene, last))
+            import_state.extend_range(scene, last_frame(scene, last))
         self.report(
             {"INFO"},
             tr(
@@ -251,13 +251,13 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
 
     def _move(self, job: MotionImport, source: motion_source.Motion) -> None:
         job.follow_renames(source)
-        if self.mode != record.FILE and source.motion.morphs:
+        if self.mode != import_state.FILE and source.motion.morphs:
             job.tell_linked()
-        if self.mode == record.FILE:
+        if self.mode == import_state.FILE:
             self._set_source(job, source)
         elif source.is_pose:
             poses.write(job, source)
-        elif self.mode == record.ORIGINAL:
+        elif self.mode == import_state.ORIGINAL:
             original_keys.write(job, source)
         else:
             solved_keys.write(job, source)
@@ -272,9 +272,9 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
             source = merge.merged(motions)
             if job.replace or converts:
                 job.clear()
-        with record.recording(model.armature) as noted:
+        with import_state.recording(model.armature) as noted:
             if not newest.is_pose:
-                noted.note_files(motions, record.FILE)
+                noted.note_files(motions, import_state.FILE)
             below = [earlier_motions.Earlier(one.path, one.start) for one in motions[:-1]]
             noted.set_settings(
                 model_path=newest.rig.path,

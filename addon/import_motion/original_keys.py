@@ -10,7 +10,7 @@ from ..blender import actions, fcurves
 from ..blender.translations import tr, tr_count
 from ..pose import merge, motion_source
 from ..scene import scene_model
-from . import animated_model, kept_files, keyframes, record, tracks
+from . import animated_model, import_state, kept_files, keyframes, tracks
 from .motion_import import MotionImport
 
 Curves = dict[tuple[str, int], fcurves.Points]  # by path and index
@@ -27,8 +27,8 @@ def write(job: MotionImport, newest: motion_source.Motion) -> None:
     if replace or rekeys_all:
         job.clear()
     muted = 0
-    with record.recording(model.armature) as noted:
-        noted.note_files(merge.contributing([*earlier, newest]), record.ORIGINAL)
+    with import_state.recording(model.armature) as noted:
+        noted.note_files(merge.contributing([*earlier, newest]), import_state.ORIGINAL)
         if replace:
             keyframes.drop_bones(noted, newest.rig.bones)
         for one, of_one in zip(played, bones, strict=True):
@@ -42,7 +42,7 @@ def write(job: MotionImport, newest: motion_source.Motion) -> None:
             kept_files.keep(action, noted.state.files)
         job.show_armature(noted, newest)
     for block, values in (item for of_one in keys for item in of_one.items()):
-        with record.recording(block) as noted:
+        with import_state.recording(block) as noted:
             muted += keyframes.write_original_keys(noted, values)
     job.options.report(
         {"INFO"},
@@ -74,7 +74,7 @@ def curves_of(
             keyframes.put_sliders(holder, tracks.slider_values(armature, motion))
         found: dict[actions.Block, Curves] = {armature: read(holder)}
     values = [tracks.key_values(model, motion) for motion in motions]
-    for block in record.shape_keys(model):
+    for block in import_state.shape_keys(model):
         with Scratch() as holder:
             for of_motion in values:
                 keyframes.put_values(holder, of_motion.get(block, {}))

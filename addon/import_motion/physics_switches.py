@@ -15,7 +15,7 @@ from ..blender.translations import tr
 from ..blender.user_error import UserError
 from ..scene import saved_state, sliders
 from ..scene.names import PHYSICS
-from .record import MotionState
+from .import_state import MotionState
 
 
 def add(bone: bpy.types.PoseBone) -> None:

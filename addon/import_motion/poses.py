@@ -16,7 +16,7 @@ from ..physics import simulation
 from ..pose import ik_source, merge
 from ..pose.motion_source import Motion
 from ..scene import rig_constraints, scene_model
-from . import animated_model, channels, keyframes, record, tracks
+from . import animated_model, channels, import_state, keyframes, tracks
 from .motion_import import MotionImport
 
 
@@ -32,27 +32,27 @@ def write(job: MotionImport, source: Motion) -> None:
     """Set the pose. Animated datablocks are keyed at the current frame, else keyframes would override it."""
     model, options = job.model, job.options
     armature = model.armature
-    keyed = [block for block in record.blocks(model) if keyframes.is_keyed(block)]
+    keyed = [block for block in import_state.blocks(model) if keyframes.is_keyed(block)]
     if keyed:
         animated_model.check_not_tweaked(model)
     options.mode = _form(job, armature in keyed)
-    at = keyframes.At(playhead.time(job.scene), options.mode == record.SOLVED)
+    at = keyframes.At(playhead.time(job.scene), options.mode == import_state.SOLVED)
     source = source.with_motion(source.motion, source.path, at.frame, source.speed)
-    if options.mode == record.ORIGINAL:
+    if options.mode == import_state.ORIGINAL:
         posed = _original(model, source)
     else:
         below = job.imported(source) if armature in keyed else []
         posed = _solved(model, source, below, job.simulated)
-    with record.recording(armature) as noted:
+    with import_state.recording(armature) as noted:
         where = at if armature in keyed else None
-        if options.mode == record.ORIGINAL:
+        if options.mode == import_state.ORIGINAL:
             muted = keyframes.pose_tracks(noted, posed.bones, where)
         else:
             muted = keyframes.pose_bones(noted, posed.bones, options.physics, where)
         keyframes.set_sliders(noted, posed.sliders, where)
         job.show_armature(noted, source)
     for block, values in posed.keys.items():
-        with record.recording(block) as noted:
+        with import_state.recording(block) as noted:
             muted += keyframes.set_keys(noted, values, at if block in keyed else None)
     count = len(posed.bones)
     if armature in keyed:
@@ -71,12 +71,12 @@ def write(job: MotionImport, source: Motion) -> None:
 def _form(job: MotionImport, keyed: bool) -> str:
     """The form of the pose: that of the existing keys, or the one that the pose source shows."""
     armature = job.model.armature
-    state = record.Record(armature).state
-    if state.files and state.form != record.FILE:
+    state = import_state.Record(armature).state
+    if state.files and state.form != import_state.FILE:
         return state.form
     by_constraints = keyed and any(rig_constraints.solving(armature))
     solves = armature.mmdskin.source == ik_source.SOURCE
-    return record.ORIGINAL if by_constraints or solves else job.options.mode
+    return import_state.ORIGINAL if by_constraints or solves else job.options.mode
 
 
 def _original(model: scene_model.SceneModel, source: Motion) -> Posed:

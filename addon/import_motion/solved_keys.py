@@ -11,7 +11,7 @@ import numpy as np
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
 from ..pose import merge, motion_source
-from . import animated_model, channels, keyframes, record
+from . import animated_model, channels, import_state, keyframes
 from .motion_import import MotionImport
 
 _SAME_TIME = 1e-6  # scene frames
@@ -36,8 +36,8 @@ def write(job: MotionImport, newest: motion_source.Motion) -> None:
     if job.replace or rekeys_all:
         job.clear()
     muted = 0
-    with record.recording(model.armature) as noted:
-        noted.note_files(merge.contributing([*earlier, newest]), record.SOLVED)
+    with import_state.recording(model.armature) as noted:
+        noted.note_files(merge.contributing([*earlier, newest]), import_state.SOLVED)
         if job.replace:
             keyframes.drop_bones(noted, resting)
         muted += keyframes.reset_to_rest(noted, resting, options.physics)
@@ -47,7 +47,7 @@ def write(job: MotionImport, newest: motion_source.Motion) -> None:
         job.extend(noted, source)
         job.show_armature(noted, newest)
     for block, values in keys.items():
-        with record.recording(block) as noted:
+        with import_state.recording(block) as noted:
             muted += keyframes.write_keys(noted, values, frames, job.replace)
     options.report(
         {"INFO"},

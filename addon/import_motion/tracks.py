@@ -13,7 +13,7 @@ import numpy as np
 from ..pose import physics_settings
 from ..pose.motion_source import Motion
 from ..scene import model_file, rest_bones, scene_model, sliders
-from . import record
+from . import import_state
 
 if TYPE_CHECKING:
     import mmdskin
@@ -103,7 +103,7 @@ def key_values(model: scene_model.SceneModel, source: Motion) -> dict[bpy.types.
     keys = _own_keys(model.armature, source)
     times = {} if keys else source.key_times()
     result: dict[bpy.types.Key, Values] = {}
-    for block in record.shape_keys(model):
+    for block in import_state.shape_keys(model):
         found = [key.name for key in block.key_blocks if key.name in (keys or times)]
         if keys:
             result[block] = {name: _weights(source, tracked[keys[name]]) for name in found}

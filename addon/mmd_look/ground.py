@@ -1,11 +1,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The ground shadow of a mesh object: a follower, and the attribute that it reads."""
+"""MMD's ground shadow of a mesh object: a follower whose nodes project the evaluated mesh along the
+light on z = 0, and the attribute that they read.
+
+Its flat material has the color of the light, as in MMD.
+"""
+
+from typing import Any
 
 import bpy
 import numpy as np
 
-from ..scene import material_values
-from . import edges, followers, ground_nodes
+from ..blender import blender_versions, drivers
+from ..blender.node_builder import GEOMETRY, OBJECT, NodeBuilder, Value
+from ..scene import light, material_values
+from . import edges, followers, shading
+
+_CASTS = "mmd_ground"  # attribute of faces: 1 on those with a ground shadow
+NAME = "MMD Ground Shadow"  # of the group and the material
+_MARK = "mmdskin_ground"  # ID property of both
+_LIFT = 0.001  # above the ground, so that both do not fight for the same depth
 
 
 def add(scene: bpy.types.Scene, obj: bpy.types.Object) -> None:
@@ -18,8 +31,8 @@ def add(scene: bpy.types.Scene, obj: bpy.types.Object) -> None:
     if any(casts) and len(mesh.polygons):
         _clear(mesh)
         faces = edges.per_face(mesh, casts)
-        edges.put(mesh, ground_nodes.CASTS, "FACE", faces.astype(np.float32))
-        followers.new(scene, obj, followers.GROUND, ground_nodes.group(scene))
+        edges.put(mesh, _CASTS, "FACE", faces.astype(np.float32))
+        followers.new(scene, obj, followers.GROUND, _group(scene))
 
 
 def remove(obj: bpy.types.Object) -> None:
@@ -28,9 +41,111 @@ def remove(obj: bpy.types.Object) -> None:
     if found is not None:
         followers.remove(found)
         _clear(obj.data)
-    ground_nodes.drop_unused()
+    _drop_unused()
 
 
 def _clear(mesh: bpy.types.ID) -> None:
-    if ground_nodes.CASTS in mesh.attributes:
-        mesh.attributes.remove(mesh.attributes[ground_nodes.CASTS])
+    if _CASTS in mesh.attributes:
+        mesh.attributes.remove(mesh.attributes[_CASTS])
+
+
+def _group(scene: bpy.types.Scene) -> Any:
+    """The nodes for a scene, built at the first use: they follow its light."""
+    sun = light.of_scene(scene)
+    found = next((one for one in _groups() if _light_of(one) == sun), None)
+    if found is None:
+        builder = NodeBuilder(NAME, "GeometryNodeTree")
+        found = builder.group
+        found[_MARK] = True
+        _build(builder, sun)
+        builder.arranged()
+    return found
+
+
+def _drop_unused() -> None:
+    for one in [one for one in _groups() if not one.users]:
+        bpy.data.node_groups.remove(one)
+    for material in [one for one in bpy.data.materials if _is_unused(one)]:
+        bpy.data.materials.remove(material)
+    shading.drop_unused()
+
+
+def _is_unused(material: bpy.types.Material) -> bool:
+    return _MARK in material and not material.library and not material.users
+
+
+def _groups() -> list:
+    return [one for one in bpy.data.node_groups if _MARK in one and not one.library]
+
+
+def _light_of(group: Any) -> bpy.types.Object | None:
+    """The Sun that nodes follow."""
+    for curve in group.animation_data.drivers if group.animation_data else ():
+        return curve.driver.variables[0].targets[0].id
+    return None
+
+
+def _build(builder: NodeBuilder, sun: bpy.types.Object | None) -> None:
+    blender_versions.mark_as_modifier(builder.group)
+    builder.input("Geometry", GEOMETRY)
+    source = builder.input(followers.SOURCE, OBJECT)
+    info = builder.node("GeometryNodeObjectInfo", transform_space="RELATIVE")
+    builder.put(info.inputs["Object"], source)
+    towards = _light(builder, sun)
+    split = builder.node("ShaderNodeSeparateXYZ")
+    builder.put(split.inputs[0], towards)
+    height = split.outputs[2]
+    # A light along the ground casts no shadow on it.
+    steep = builder.number("GREATER_THAN", builder.number("ABSOLUTE", height), 1e-6)
+    casts = builder.number("MULTIPLY", builder.attribute(_CASTS), steep)
+    cut = builder.node("GeometryNodeDeleteGeometry", domain="FACE")
+    builder.put(cut.inputs["Geometry"], info.outputs["Geometry"])
+    builder.put(cut.inputs["Selection"], builder.number("LESS_THAN", casts, 0.5))
+    move = builder.node("GeometryNodeSetPosition")
+    builder.put(move.inputs["Geometry"], cut.outputs[0])
+    builder.put(move.inputs["Position"], _projected(builder, towards, height))
+    paint = builder.node("GeometryNodeSetMaterial")
+    builder.put(paint.inputs["Geometry"], move.outputs[0])
+    paint.inputs["Material"].default_value = _material()
+    builder.output("Geometry", GEOMETRY, paint.outputs[0])
+
+
+def _projected(builder: NodeBuilder, towards: Value, height: Value) -> Value:
+    position = builder.node("GeometryNodeInputPosition").outputs[0]
+    split = builder.node("ShaderNodeSeparateXYZ")
+    builder.put(split.inputs[0], position)
+    lengths = builder.number("DIVIDE", split.outputs[2], height)
+    lengths = builder.number("SUBTRACT", lengths, builder.number("DIVIDE", _LIFT, height))
+    return builder.vector("SUBTRACT", position, builder.vector("SCALE", towards, lengths))
+
+
+def _light(builder: NodeBuilder, sun: bpy.types.Object | None) -> bpy.types.NodeSocket:
+    """The direction to the light, by drivers.
+
+    They read the Sun, not the scene's properties, which an appended model does not bring.
+    """
+    node = builder.node("ShaderNodeCombineXYZ")
+    for index, socket in enumerate(node.inputs):
+        socket.default_value = light.DEFAULT_DIRECTION[index]
+        if sun is None:
+            continue
+        driver = socket.driver_add("default_value").driver
+        drivers.add_property(driver, "x", "OBJECT", sun, f"location[{index}]")
+        driver.expression = f"x/{light.LENGTHS}"
+    return node.outputs[0]
+
+
+def _material() -> bpy.types.Material:
+    material = next((one for one in bpy.data.materials if _MARK in one and not one.library), None)
+    if material is None:
+        material = bpy.data.materials.new(NAME)
+        material[_MARK] = True
+        material.use_nodes = True
+        tree: Any = material.node_tree
+        tree.nodes.clear()
+        look = tree.nodes.new("ShaderNodeGroup")
+        look.node_tree = shading.group(shading.GROUND)
+        output = tree.nodes.new("ShaderNodeOutputMaterial")
+        output.location.x = 250
+        tree.links.new(look.outputs[0], output.inputs["Surface"])
+    return material

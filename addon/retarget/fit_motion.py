@@ -10,7 +10,7 @@ from bpy.props import EnumProperty, StringProperty
 from ..blender import input_files, reader_texts, registration
 from ..blender.translations import tr
 from ..blender.user_error import UserError, cancelled
-from ..import_motion import animated_model, record
+from ..import_motion import animated_model, import_state
 from ..operators import properties
 from ..operators.importing import Importer
 from ..scene import model_file, setting_paths
@@ -44,10 +44,18 @@ class MMDSKIN_OT_fit_motion(_Declared, Importer, bpy.types.Operator):
         name="Import As",
         description="How to apply the motion",
         items=[
-            (record.ORIGINAL, "Original Keys", "The file's keyframes and curves, with new values"),
-            (record.SOLVED, "Solved Keys", "Key all moving bones on every frame; matches MMD"),
+            (
+                import_state.ORIGINAL,
+                "Original Keys",
+                "The file's keyframes and curves, with new values",
+            ),
+            (
+                import_state.SOLVED,
+                "Solved Keys",
+                "Key all moving bones on every frame; matches MMD",
+            ),
         ],
-        default=record.ORIGINAL,
+        default=import_state.ORIGINAL,
     )
 
     @classmethod

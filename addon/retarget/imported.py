@@ -9,7 +9,7 @@ import bpy
 
 from ..blender import reader_texts
 from ..blender.user_error import UserError
-from ..import_motion import original_keys, record, solved_keys
+from ..import_motion import import_state, original_keys, solved_keys
 from ..import_motion.motion_import import PHYSICS, MotionImport
 from ..operators.editing import editing
 from ..pose import motion_source
@@ -27,7 +27,7 @@ def key(
     motion: "mmdskin.Motion",
     name: str,
     start: float,
-    mode: str = record.ORIGINAL,
+    mode: str = import_state.ORIGINAL,
 ) -> None:
     """Replace the motion of a model; the action keeps the bytes of the file, for exports."""
     scene, armature = context.scene, model.armature
@@ -48,9 +48,9 @@ def key(
         **dict.fromkeys(PHYSICS), mode=mode, step=1, extend_range=True, report=operator.report
     )
     with editing([model], opened) as edit:
-        edit.save(record.changed_objects([model]), bpy.data.scenes)
-        record.forget_old_range()
-        write = original_keys.write if mode == record.ORIGINAL else solved_keys.write
+        edit.save(import_state.changed_objects([model]), bpy.data.scenes)
+        import_state.forget_old_range()
+        write = original_keys.write if mode == import_state.ORIGINAL else solved_keys.write
         for one, source in edit.checked:
             write(MotionImport(options, one, scene, edit, replace=True), source)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The door for custom properties that importers and the add-on have stored.
+"""Read custom properties that importers and the add-on have stored.
 
 Anything may have damaged them, so a value of another type reads as the default.
 """

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..attach import display_armature
 from ..attach.operators import MMDSKIN_OT_attach, MMDSKIN_OT_detach, MMDSKIN_OT_show_pose
-from ..bake import memory, operators, record
+from ..bake import cost, operators, record
 from ..blender import native, registration, translations
 from ..blender.blender_versions import identity
 from ..blender.translations import label, name_of, tr, tr_count
@@ -213,10 +213,10 @@ def _warn_of_size(
         return
     if settings.target != "SHAPE_KEYS" or settings.range == "CURRENT":
         return
-    count = memory.frames_of(settings, context.scene)
-    if too_big := memory.warning(model.meshes, count):
+    count = cost.frames_of(settings, context.scene)
+    if too_big := cost.warning(model.meshes, count):
         _offer_mesh_cache(layout, too_big, context)
-    elif slow := memory.slowness(count):
+    elif slow := cost.slowness(count):
         _offer_mesh_cache(layout, slow, context, alert=False)
 
 

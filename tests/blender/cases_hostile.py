@@ -152,7 +152,7 @@ class Damaged(cases_names.Case):
     def test_saved_states(self):
         kinds = {
             "mmdskin_bake": addon().bake.record.BakeState,
-            "mmdskin_motion": addon().import_motion.record.MotionState,
+            "mmdskin_motion": addon().import_motion.import_state.MotionState,
             "mmdskin_preview": addon().preview.switch.LiveState,
         }
         for name, kind in kinds.items():

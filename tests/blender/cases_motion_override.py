@@ -235,7 +235,7 @@ class Stopped(Overridden):
         self.open_again()
         before, known = self.content(), self.frames()
         error = addon().blender.user_error.UserError("no room")
-        place = addon().import_motion.record
+        place = addon().import_motion.import_state
         with mock.patch.object(place, "restore_range", side_effect=error):
             self.assertRaises(RuntimeError, bpy.ops.mmdskin.clear_motion)
         self.assertEqual(self.content(), before)

@@ -54,7 +54,7 @@ class Memory(case.Case):
 
     def warns(self, free):
         """Whether the panel warns, offering a mesh cache."""
-        with mock.patch.object(addon().bake.memory, "available", lambda: free):
+        with mock.patch.object(addon().bake.cost, "available", lambda: free):
             offered = ("mmdskin.use_mesh_cache", None) in redraw(self.mesh)
             said = any("100 shape keys need" in text for text in drawn_texts(self.mesh))
         self.assertEqual(offered, said)
@@ -71,7 +71,7 @@ class Memory(case.Case):
         settings.frame_end, settings.samples = 1_000_000, 8
         tracemalloc.start()
         self.addCleanup(tracemalloc.stop)
-        count = addon().bake.memory.frames_of(settings, bpy.context.scene)
+        count = addon().bake.cost.frames_of(settings, bpy.context.scene)
         self.assertEqual(count, 8 * 999_999 + 1)
         self.assertLess(tracemalloc.get_traced_memory()[1], 1e5)
 
@@ -97,10 +97,10 @@ class Memory(case.Case):
         self.assertFalse(self.warns(0))
 
     def test_scripts_are_warned_too(self):
-        free = mock.patch.object(addon().bake.memory, "available", lambda: 0)
+        free = mock.patch.object(addon().bake.cost, "available", lambda: 0)
         with free, case.reports() as said:
             bpy.ops.mmdskin.bake(frame_end=2)
         self.assertTrue(any("2 shape keys need" in line for line in said), said)
 
     def test_the_free_memory_is_known(self):
-        self.assertGreater(addon().bake.memory.available(), 1e6)
+        self.assertGreater(addon().bake.cost.available(), 1e6)

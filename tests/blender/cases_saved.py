@@ -105,7 +105,7 @@ class FormsOf01(unittest.TestCase):
     """Version 0.1 stored other words for the forms of imported keyframes."""
 
     def test_they_are_read_as_todays(self):
-        state_of = sys.modules["addon_package"].import_motion.record.MotionState
+        state_of = sys.modules["addon_package"].import_motion.import_state.MotionState
         for old, new in (("BAKED", "SOLVED"), ("KEYS", "ORIGINAL"), ("SOLVED", "SOLVED")):
             with self.subTest(form=old):
                 self.assertEqual(state_of(form=old).form, new)
