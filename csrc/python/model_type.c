@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The Python type Model: load_model(), pickling, properties. */
+/* The Python type Model: load_model(), save(), pickling, properties. */
 #include "core/base/arena.h"
 #include "core/base/error.h"
 #include "core/formats/pmx.h"
@@ -243,12 +243,30 @@ static PyObject *model_repr(PyObject *self)
     return text;
 }
 
+static PyObject *write_model(mmd_py_state *state, const mmd_model *model)
+{
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)mmd_pmx_size(model));
+    if (!bytes)
+        return NULL;
+    uint8_t *out = (uint8_t *)PyBytes_AsString(bytes);
+    mmd_error err = {0};
+    bool written;
+    Py_BEGIN_ALLOW_THREADS
+    written = mmd_pmx_write(model, out, &err);
+    Py_END_ALLOW_THREADS
+    if (!written) {
+        mmd_py_exceptions_raise(state, &err);
+        Py_CLEAR(bytes);
+    }
+    return bytes;
+}
+
 /* The bytes of the file, or of the one that save() would write; borrowed. NULL with an exception.
  */
 static PyObject *file_bytes(PyObject *self)
 {
     model_object *model = (model_object *)self;
-    PyObject *bytes = model->bytes ? NULL : mmd_py_model_write(mmd_py_state_of(self), model->model);
+    PyObject *bytes = model->bytes ? NULL : write_model(mmd_py_state_of(self), model->model);
     if (!model->bytes)
         model->bytes = bytes;
     else if (bytes) /* another thread was faster */
@@ -258,7 +276,8 @@ static PyObject *file_bytes(PyObject *self)
     return model->bytes;
 }
 
-PyObject *mmd_py_model_saved_bytes(PyObject *self)
+/* What save() writes: known to be what was read, or written again. */
+static PyObject *saved_bytes(PyObject *self)
 {
     model_object *model = (model_object *)self;
     PyObject *bytes = model->bytes;
@@ -272,8 +291,29 @@ PyObject *mmd_py_model_saved_bytes(PyObject *self)
         model->saved_as_read = same;
     }
     return model->saved_as_read ? Py_NewRef(bytes)
-                                : mmd_py_model_write(mmd_py_state_of(self), model->model);
+                                : write_model(mmd_py_state_of(self), model->model);
 }
+
+static PyObject *save_model(PyObject *self, PyObject *path)
+{
+    PyObject *ending =
+        mmd_py_object_call(MMD_PY_FILE_IO, "check_name", "(Oss)", path, "model", ".pmx");
+    PyObject *bytes = ending ? saved_bytes(self) : NULL;
+    Py_XDECREF(ending);
+    return bytes ? mmd_py_object_call(MMD_PY_FILE_IO, "write", "(ON)", path, bytes) : NULL;
+}
+
+static const char save_doc[] =
+    "save($self, path, /)\n--\n\n"
+    "Writes a PMX file of the model's version, 2.0 if it was a PMD. A PMX that load_model() did\n"
+    "not have to clean is written as it was read, byte for byte, with its encoding of texts and\n"
+    "its sizes of indices; any other file loads as an equal model. Textures are not copied:\n"
+    "their paths are relative to the file.\n\n"
+    "path: a path (str or os.PathLike), or a binary file open for writing. A path that exists\n"
+    "    keeps its old contents until the new ones are on the disk.\n\n"
+    "Raises ValueError for the extension of another format, such as .pmd, and if the file had\n"
+    "soft bodies, which a Model does not hold, before anything is written; OSError for a file\n"
+    "that cannot be written.";
 
 /* The contents of a model as a PMX file, apart from how files store them: encoding of texts, sizes
    of indices. What the file had besides the contents, soft bodies, does not count. NULL without
@@ -380,7 +420,7 @@ static PyMethodDef model_methods[] = {
     {"replace", WITH_KEYWORDS(mmd_py_model_replace), mmd_py_model_replace_doc},
     {"__replace__", WITH_KEYWORDS(mmd_py_model_replace),
      "For copy.replace(): the same as replace()."},
-    {"save", mmd_py_model_save, METH_O, mmd_py_model_save_doc},
+    {"save", save_model, METH_O, save_doc},
     {"__reduce__", model_reduce, METH_NOARGS, "Pickles as the bytes of the file."},
     {0}};
 

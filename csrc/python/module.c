@@ -11,7 +11,7 @@
     def load_motion(source, encoding=None, *, model=None): ... # motion_type.c
     def skin(mesh, bone_matrices, ...): ...           # module_skin.c
     def render(mesh, skinned, ...): ...               # module_render.c
-    def toons(): ...                                  # module_toons.c
+    def toons(): ...                                  # module_render.c
     def backends(): ...
     def shutdown(): ...
     __version__

@@ -73,18 +73,18 @@ static float *allocate(fit_call *call, size_t numbers)
     return memory;
 }
 
-/* (F,M): the weights, repeated where there is one frame of them, or zeros. */
-static float *expand_weights(fit_call *call, const float *weights, size_t weight_frames)
+/* (F,row) numbers: those of all frames, those of one, repeated, or without any zeros, or identities
+   where quaternions are expected. */
+static float *expand(fit_call *call, const float *values, size_t frames, size_t row,
+                     bool quaternions)
 {
-    size_t morphs = mmd_py_model_data(call->model)->morph_count;
-    float *out = allocate(call, morphs);
-    for (size_t f = 0; out && morphs && f < call->frame_count; f++) {
-        if (weights)
-            memcpy(out + f * morphs, weights + (weight_frames == 1 ? 0 : f) * morphs,
-                   morphs * sizeof *out);
+    float *out = allocate(call, row);
+    for (size_t f = 0; out && row && f < call->frame_count; f++)
+        if (values)
+            memcpy(out + f * row, values + (frames == 1 ? 0 : f) * row, row * sizeof *out);
         else
-            memset(out + f * morphs, 0, morphs * sizeof *out);
-    }
+            for (size_t i = 0; i < row; i++)
+                out[f * row + i] = quaternions && i % 4 == 3;
     return out;
 }
 
@@ -150,20 +150,6 @@ static bool apply_switches(fit_call *call, mmd_pose_job *job)
     job->ik_bones = on;
     job->ik_frames = call->frame_count;
     return true;
-}
-
-/* (F,B,width): values for all frames or for one, or at rest. */
-static float *expand_locals(fit_call *call, const float *values, size_t frames, size_t width)
-{
-    size_t bones = mmd_py_model_data(call->model)->bone_count, row = bones * width;
-    float *out = allocate(call, row);
-    for (size_t f = 0; out && row && f < call->frame_count; f++)
-        if (values)
-            memcpy(out + f * row, values + (frames == 1 ? 0 : f) * row, row * sizeof *out);
-        else
-            for (size_t i = 0; i < row; i++)
-                out[f * row + i] = width == 4 && i % 4 == 3;
-    return out;
 }
 
 /* Fitting */
@@ -261,7 +247,8 @@ PyObject *mmd_py_motion_from_poses(PyObject *type, PyObject *args, PyObject *kwa
         if (check_count(&call) &&
             mmd_py_argument_frame_range(options->frames, &call.frame_count,
                                         &options->first_frame) &&
-            (call.morph_weights = expand_weights(&call, pose.weights.data, pose.weight_frames)) &&
+            (call.morph_weights = expand(&call, pose.weights.data, pose.weight_frames,
+                                         mmd_py_model_data(call.model)->morph_count, false)) &&
             invert_call(&call))
             result = fit_motion(&call);
     }
@@ -296,13 +283,14 @@ PyObject *mmd_py_motion_from_locals(PyObject *type, PyObject *args, PyObject *kw
                    mmd_py_argument_frame_range(options->frames, &call.frame_count,
                                                &options->first_frame) &&
                    apply_switches(&call, job) && pose_call(&call, job)) {
+            size_t bones = mmd_py_model_data(call.model)->bone_count;
             bool ready =
                 options->form == IK_BOTH
                     ? invert_call(&call)
-                    : (call.translations =
-                           expand_locals(&call, job->translations, job->translation_frames, 3)) &&
-                          (call.rotations =
-                               expand_locals(&call, job->rotations, job->rotation_frames, 4));
+                    : (call.translations = expand(&call, job->translations, job->translation_frames,
+                                                  3 * bones, false)) &&
+                          (call.rotations = expand(&call, job->rotations, job->rotation_frames,
+                                                   4 * bones, true));
             if (ready)
                 result = fit_motion(&call);
         }

@@ -36,10 +36,6 @@ PyObject *mmd_py_model_load(PyObject *module, PyObject *source);
 /* Wraps a model, which it owns from then on, also on failure. */
 PyObject *mmd_py_model_new(mmd_py_state *state, mmd_model *model);
 
-/* The bytes of a PMX file, or NULL with an exception: written, or known from the last time. */
-PyObject *mmd_py_model_write(mmd_py_state *state, const mmd_model *model);
-PyObject *mmd_py_model_saved_bytes(PyObject *model);
-
 PyObject *mmd_py_model_from_arrays(PyObject *type, PyObject *args, PyObject *kwargs);
 PyObject *mmd_py_model_replace(PyObject *model, PyObject *args, PyObject *kwargs);
 
@@ -68,14 +64,13 @@ PyObject *mmd_py_model_pose_from(PyObject *model, PyObject *args, PyObject *kwar
 PyObject *mmd_py_model_uvs_at(PyObject *model, PyObject *args, PyObject *kwargs);
 PyObject *mmd_py_model_materials_at(PyObject *model, PyObject *weights);
 PyObject *mmd_py_model_texture_factors_at(PyObject *model, PyObject *weights);
-PyObject *mmd_py_model_save(PyObject *model, PyObject *path);
 
 extern const char mmd_py_model_load_doc[], mmd_py_motion_load_doc[];
 extern const char mmd_py_model_from_arrays_doc[], mmd_py_model_replace_doc[];
 extern const char mmd_py_model_bone_doc[], mmd_py_model_morph_doc[], mmd_py_model_sliders_doc[];
 extern const char mmd_py_model_pose_doc[], mmd_py_model_pose_from_doc[];
 extern const char mmd_py_model_uvs_at_doc[], mmd_py_model_materials_at_doc[];
-extern const char mmd_py_model_texture_factors_at_doc[], mmd_py_model_save_doc[];
+extern const char mmd_py_model_texture_factors_at_doc[];
 
 /* Motion */
 
