@@ -2,7 +2,7 @@
 """Deforms the meshes of MMD models exactly as MMD does.
 
     model = mmdskin.load_model("miku.pmx")
-    motion = mmdskin.load_motion("dance.vmd")
+    motion = mmdskin.load_motion("dance.vmd")  # or: model, motion, textures = mmdskin.sample()
     out = mmdskin.skin(model, model.pose(motion, frame=120))
     out.positions, out.normals
 
