@@ -37,7 +37,7 @@ def new(context: bpy.types.Context, members: Sequence[Member]) -> "MotionRun | S
 
 
 class MotionRun:
-    """Along motion files. The run counts the frames of the first one."""
+    """Of several models, along motion files. The run counts the frames of the first one."""
 
     def __init__(self, context: bpy.types.Context, members: Sequence[Member]) -> None:
         self._context, self._members = context, members
@@ -60,12 +60,10 @@ class MotionRun:
         """The scene is not changed."""
 
     def __iter__(self) -> Generator[int, None, None]:
-        if len(self._members) > 1:
-            scene = self._context.scene
-            with PoseFrames(self._context, group.objects(self._members)) as frames:
-                for frame in playhead.frame_range(scene):
-                    frames.go_to(frame)
-                    group.check_still(self._members)
+        with PoseFrames(self._context, group.objects(self._members)) as frames:
+            for frame in playhead.frame_range(self._context.scene):
+                frames.go_to(frame)
+                group.check_still(self._members)
         for begin in range(0, self.frames, _BLOCK):
             count = min(_BLOCK, self.frames - begin)
             halves = np.arange(count * cache.RATE) / cache.RATE
