@@ -398,7 +398,7 @@ def _pose_source(
         if others:
             wrapped(layout, tr("Simulated together with {names}", names=others), width)
             layout.operator(MMDSKIN_OT_simulate_alone.bl_idname, icon="UNLINKED")
-        if settings.source == ik_source.SOURCE or others:
+        if settings.source not in _WITHOUT_FILE or others:
             _button(layout, MMDSKIN_OT_simulate, model, "PHYSICS")
             if any(moving.played for moving in live.of_armature(armature)):
                 layout.operator(MMDSKIN_OT_keep_physics.bl_idname, icon="FILE_TICK")
@@ -411,6 +411,9 @@ def _pose_source(
             " Original Keys"
         )
         wrapped(layout, text, width)
+
+
+_WITHOUT_FILE = {"ARMATURE", "MOTION"}  # pose sources that need no simulation, or have none
 
 
 def _live_physics(layout: bpy.types.UILayout, model: scene_model.SceneModel, width: int) -> None:
@@ -427,7 +430,8 @@ def _physics_trouble(model: scene_model.SceneModel, grouped: bool) -> str:
     """What is worth telling about a model's physics, "" for nothing."""
     armature, settings = model.armature, model.armature.mmdskin
     if not any(switch.is_live(obj) for obj in model.meshes):
-        return MMDSKIN_OT_simulate.unavailable(model) if settings.source == "IK" else ""
+        needs_file = settings.source not in _WITHOUT_FILE
+        return MMDSKIN_OT_simulate.unavailable(model) if needs_file else ""
     problem = cache.state_of(armature).problem_text
     if not settings.physics_live or settings.source == "MOTION":
         return problem
@@ -436,7 +440,7 @@ def _physics_trouble(model: scene_model.SceneModel, grouped: bool) -> str:
             return str(moving.problem)
     if grouped:
         return tr("Models of a group do not touch each other live")
-    if settings.source == ik_source.SOURCE and problem and not settings.physics_cache:
+    if settings.source not in _WITHOUT_FILE and problem and not settings.physics_cache:
         return tr("Renders show no live physics: Simulate, or play from the first frame and Keep")
     return problem
 
