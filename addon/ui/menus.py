@@ -36,6 +36,8 @@ class MMDSKIN_MT_model(bpy.types.Menu):
             "clear_motion",
             "retarget_to_armature",
             "motion_from_armature",
+            "map_bones",
+            "mirror_bone_map",
             "fit_motion",
             "restore_deform_data",
             "switch_names",
