@@ -17,6 +17,9 @@ except ImportError:  # left out of zips for one system, which are extensions onl
 
 REQUIRED = "0.0.0"  # package.py puts the version of the wheel here
 
+# What the module imports when it is used: at once, as an update of the add-on may remove the files.
+_LATER = ("new_file", "file_io", "motion_encoding", "retargeting.fit", "retargeting.mmd_controls")
+
 _module = None
 _backends = ()
 
@@ -58,12 +61,24 @@ def shutdown() -> None:
 
 
 def _import() -> Any:
+    module = _imported("mmdskin")
+    version = getattr(module, "__version__", "unknown")
+    if not callable(getattr(module, "skin", None)) or _numbers(version) < _numbers(REQUIRED):
+        raise UserError(
+            "MMD Skin needs version {required} of its native module but {version} is loaded:"
+            " restart Blender",
+            required=REQUIRED,
+            version=version,
+        )
+    for name in _LATER:
+        _imported(f"mmdskin.{name}")
+    return module
+
+
+def _imported(name: str) -> Any:
     try:
         importlib.invalidate_caches()
-        module = importlib.import_module("mmdskin")
-        # What the module imports when it is used: now, as an update of the add-on may remove the files.
-        for name in ("new_file", "file_io", "motion_encoding"):
-            importlib.import_module(f"mmdskin.{name}")
+        return importlib.import_module(name)
     except ModuleNotFoundError:
         raise UserError(
             "The native module of MMD Skin is missing, perhaps removed by antivirus"
@@ -74,15 +89,6 @@ def _import() -> Any:
             "The native module of MMD Skin cannot be loaded on this system: {reason}",
             reason=error,
         ) from error
-    version = getattr(module, "__version__", "unknown")
-    if not callable(getattr(module, "skin", None)) or _numbers(version) < _numbers(REQUIRED):
-        raise UserError(
-            "MMD Skin needs version {required} of its native module but {version} is loaded:"
-            " restart Blender",
-            required=REQUIRED,
-            version=version,
-        )
-    return module
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -110,9 +110,12 @@ def use_everything(folder):
     assert ops.import_motion(filepath=motion) == done
     assert ops.preview(action="ENABLE") == done
     settings = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE").mmdskin
-    settings.source, settings.motion_path, settings.physics = "MOTION", motion, True
+    settings.source, settings.motion_path, settings.physics = "IK", motion, True
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 3
     assert ops.simulate() == done
+    model = str(folder / "dancer.pmx")
+    assert ops.fit_motion(filepath=motion, made_for=model) == done
+    settings.source = "MOTION"
     for target in ("MESH_CACHE", "CORRECTIVE"):
         assert ops.bake(target=target, folder=str(folder), **frames) == done
         assert ops.clear_bake() == done
