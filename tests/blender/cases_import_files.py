@@ -131,7 +131,7 @@ class Refused(imported.Case):
             (import_model.build.armature, "_lock"),
             (import_model.build.armature, "_roll"),
             (import_model.build.keys, "add_morphs"),
-            (import_model.build.records, "describe"),
+            (import_model.build.root_data, "describe"),
         ):
             with mock.patch.object(module, name, side_effect=MemoryError("on purpose")):
                 self.assert_refused("on purpose", path)
@@ -387,7 +387,7 @@ class Materials(imported.Case):
         self.image("a.png")
         image = self.texture(self.material("a.png"))
         build = sys.modules["addon_package"].import_model.build
-        broken = mock.patch.object(build.records, "describe", side_effect=OSError)
+        broken = mock.patch.object(build.root_data, "describe", side_effect=OSError)
         with broken, self.assertRaises(RuntimeError):
             self.material("a.png", pack_textures=True)
         self.assertIsNone(image.packed_file)

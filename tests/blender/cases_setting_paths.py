@@ -236,7 +236,7 @@ class Elsewhere(Paths):
         for name in (self.path, self.motion_path):
             shutil.copy(name, self.elsewhere)
         self.append(self.blend, os.path.join(self.elsewhere, "別.blend"))
-        place = sys.modules["addon_package"].import_motion.operators.record
+        place = sys.modules["addon_package"].import_motion.operators.import_state
         error = sys.modules["addon_package"].blender.user_error.UserError("no room")
         broken = mock.patch.object(place, "extend_range", side_effect=error)
         with broken, self.assertRaises(RuntimeError):

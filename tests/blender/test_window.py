@@ -83,7 +83,7 @@ def import_model(blender, path):
         return blender.state()["model"]
 
     if blender.version == "3.4":
-        blender.open_entry("i", 2, "import")
+        blender.open_entry("i", 3, "import")
         blender.choose_file(path, "model")
         blender.wait(has_come, "the model has come")
     else:
@@ -99,7 +99,7 @@ def import_motion(blender, path):
         return blender.state()["action"]
 
     if blender.version == "3.4":
-        blender.open_entry("i", 1, "import")
+        blender.open_entry("i", 2, "import")
         blender.wait_browser()
         choose_own_keys(blender, AS_IMPORTED)
         blender.choose_file(path, "motion")

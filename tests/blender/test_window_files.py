@@ -17,14 +17,14 @@ def test_first_minute(blender, folder):
     blender.key("KP_1", "n")
     blender.open_tab()
     blender.picture("nothing")
-    blender.open_entry("i", 2, "import")
+    blender.open_entry("i", 3, "import")
     blender.choose_file(model_path, "model")
     blender.wait_state(preview=True)
     blender.key("Home")
     blender.fresh(20)
     blender.picture("live")
     if blender.version == "3.4" or window_display.drags_missing():
-        blender.open_entry("i", 1, "import-motion")
+        blender.open_entry("i", 2, "import-motion")
         blender.choose_file(motion_path, "motion")
     else:
         blender.drop(VIEW, motion_path)

@@ -3,7 +3,7 @@
 
 from sample.character import dance, model
 
-PANEL_HEIGHTS = {"live": 590, "motion": 612, "bake": 608}  # without what is cut at the bottom
+PANEL_HEIGHTS = {"live": 576, "motion": 612, "bake": 608}  # without what is cut at the bottom
 LAST = 30  # frame of the bake
 
 
@@ -23,7 +23,7 @@ def install(blender, addon_zip):
 
 def import_model(blender, folder):
     path = model.write_character(folder)
-    blender.open_entry("i", 2, "import", (30, 282, 440, 302))
+    blender.open_entry("i", 3, "import", (30, 282, 440, 323))
     blender.choose_file(path)
     blender.wait(lambda: blender.state()["model"], "the model is there")
     blender.key("KP_1", "Home")
@@ -49,6 +49,7 @@ def bake(blender):
     blender.choose(".mmdskin.range", "s")
     blender.wait_state(range="SCENE")
     blender.set_last_frame(LAST)
+    blender.scroll(30)
     blender.click("mmdskin.bake")
     blender.wait(lambda: f"MMD {LAST:04d}" in blender.state()["keys"], "it is baked")
     panel(blender, "bake", beside=330)
