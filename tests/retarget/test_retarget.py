@@ -29,13 +29,25 @@ VARIANTS = {
 }
 
 
-@pytest.fixture(scope="session", params=DANCES)
+LOADERS = (mmdskin.load_model, mmdskin.load_motion)
+
+
+def paths_of(name):
+    return [locations.own_files().get(file) or locations.find(file) for file in DANCES[name]]
+
+
+MISSING = [name for name in DANCES if None in paths_of(name)]
+
+
+# One skip in each test for all dances that are missing.
+@pytest.fixture(scope="session", params=[name for name in DANCES if name not in MISSING[1:]])
 def dance(request):
     """A model's skeleton and its pose: every frame of our own dance, 400 of published ones."""
-    paths = [locations.own_files().get(n) or locations.find(n) for n in DANCES[request.param]]
-    if None in paths:
+    if request.param in MISSING:
         pytest.skip(locations.not_shipped(DANCES[request.param][0]))
-    model, motion = mmdskin.load_model(paths[0]), mmdskin.load_motion(paths[1])
+    model, motion = (
+        load(path) for load, path in zip(LOADERS, paths_of(request.param), strict=True)
+    )
     pose = model.pose(motion, np.arange(min(motion.frame_range[1], 400)) + motion.frame_range[0])
     return model, pose, model.transforms(pose).astype(float)
 
