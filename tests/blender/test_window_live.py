@@ -37,7 +37,7 @@ def test_hair_swings_while_a_bone_is_dragged(blender, folder):
             blender.key("Escape")
             blender.wait(lambda before=before: blender.ask(POSE) == before, "the pose is restored")
         print(f"{key}: {rates[True]:.1f} draws a second, {rates[False]:.1f} without; {held} held")
-        assert rates[True] >= 0.5 * rates[False], rates  # 0.75 on a quiet machine
+        assert rates[True] >= 0.75 * rates[False], rates
 
 
 @session("live_dancer", SIZE)
