@@ -6,6 +6,7 @@ from __future__ import annotations
 import _thread
 import atexit
 import os
+import sys
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -173,8 +174,9 @@ class _Ahead:
         _at_work.discard(self._lock)
         self._lock.release()
 
-    def wait(self) -> None:
-        if self._posed is None and os.getpid() == self._process:
+    def wait(self, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        # When Python ends, threads that have not begun never will, and modules are empty.
+        if self._posed is None and not is_ending() and os.getpid() == self._process:
             with self._lock:
                 pass
 

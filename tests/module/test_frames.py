@@ -127,10 +127,14 @@ def test_a_loop_ends_by_ctrl_c(model, motion, physics, on_ctrl_c):
     assert turns == 3
 
 
-def test_a_program_may_end_in_the_middle_of_a_loop(tmp_path):
+@pytest.mark.parametrize("begins", [True, False])
+def test_a_program_may_end_in_the_middle_of_a_loop(tmp_path, begins):
+    """Also before the loop's thread has begun."""
     sample.write_sample(tmp_path)
     script = f"""
-import mmdskin
+import _thread, mmdskin
+if not {begins}:
+    _thread.start_new_thread = lambda *_: None
 loop = mmdskin.frames(mmdskin.load_model({str(next(tmp_path.glob("*.pmx")))!r}), None, [0] * 50, physics=True)
 print(len(next(loop)[0]))
 """
