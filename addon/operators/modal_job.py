@@ -84,11 +84,11 @@ def meanwhile(call: Callable[[], _Found], text: str) -> Generator[Progress, None
             thread.join(_WAIT)
             yield Progress(1.0, text)
     finally:
-        while thread.is_alive():
+        if thread.is_alive():  # once: a second exception would interrupt the handling of the first
             ctypes.pythonapi.PyThreadState_SetAsyncExc(
                 ctypes.c_ulong(thread.ident or 0), ctypes.py_object(KeyboardInterrupt)
             )
-            thread.join(_WAIT)
+            thread.join()
     (outcome,) = outcomes
     if outcome.error is not None:
         raise outcome.error
