@@ -40,7 +40,7 @@ OTHER_NAMES = {
     "state": {"record"},  # the state lists the classes of records
     "render": {"look", "ground", "toons"},  # what a job chooses, and shows
     "constraint_solver": {"delta"},  # the velocities that rows change
-    "mesh": {"skin"},  # which formula skins a vertex
+    "mesh": {"skin", "vertex"},  # which formula skins a vertex, and vertices in blocks
     "pose_state": {"ik"},  # solves on this state
 }
 # Functions that are defined apart from the others of their type or format.

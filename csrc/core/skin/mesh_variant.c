@@ -15,14 +15,13 @@
                P(x) = 2.2 x - 9.6 x^2 + 10.4 x^3, r is the distance from the first bone's axis
 
    centers of rotation (Le and Hodgins 2016)
-       c       the center of rotation (centers_of_rotation.c)
+       c       the center of rotation (mesh_centers.c)
 
    The segment of a bone goes from its head to its tail. Two bones are in one chain if one is an
    ancestor of the other. */
 #include "core/base/error.h"
 #include "core/base/numbers.h"
 #include "core/math/vec3.h"
-#include "core/skin/centers_of_rotation.h"
 #include "core/skin/mesh.h"
 
 #include <float.h>
@@ -286,7 +285,7 @@ static bool set_centers(mmd_mesh *mesh, const mmd_mesh_extras *extras, mmd_error
     if (extras->centers && mesh->vertex_count)
         memcpy(centers, extras->centers, 3 * mesh->vertex_count * sizeof *centers);
     else if (!extras->centers &&
-             !mmd_centers_of_rotation(mesh->vertices, mesh->vertex_count, extras, centers, err))
+             !mmd_mesh_find_centers(mesh->vertices, mesh->vertex_count, extras, centers, err))
         return false;
     mesh->centers = centers;
     for (size_t v = 0; v < mesh->vertex_count; v++) {

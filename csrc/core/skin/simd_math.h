@@ -2,7 +2,7 @@
 /* Vector math on WIDTH vertices side by side (structure of arrays), and the transposing stores. The
    including file defines the macros that skin_simd.h lists. */
 
-#include "core/skin/vertex_blocks.h"
+#include "core/skin/mesh.h"
 
 #include <float.h>
 #include <string.h>

@@ -52,7 +52,7 @@ void mmd_skin_input_bones(const mmd_skin_job *job, size_t frame, mmd_skin_bone *
 bool mmd_skin_input_weights(const mmd_skin_job *job, size_t frame, float *weights);
 
 /* Squared length, relative to (sum of squares of the blended 3x3 matrix)^2, below which a
-   transformed normal has too few digits in float, and mmd_skin_scalar_precise_normal computes it:
+   transformed normal has too few digits in float, and mmd_skin_precise_normal computes it:
    blends of rotations that are almost 180 degrees apart. */
 #define MMD_MIN_NORMAL (1.0f / 16384)
 /* Squared length, relative to the tangent's, below which its part orthogonal to the normal is only
@@ -86,15 +86,14 @@ const mmd_skin_kernel *mmd_skin_kernel_best(void);
 /* Fails with MMD_E_BACKEND if the name is unknown or this CPU cannot run the kernel. */
 const mmd_skin_kernel *mmd_skin_kernel_find(const char *name, mmd_error *err);
 
-/* Formulas of the scalar kernel that other kernels call: once per group of vertices, or too rarely
-   to be worth SIMD. The kernel itself, mmd_skin_scalar, is declared above. */
-
 /* The normal and tangent of a single vertex, if input->normals and input->tangents are set;
    input->positions must be NULL. */
 void mmd_skin_scalar_directions(const mmd_skin_input *input, size_t vertex);
 
+/* Formulas that all kernels share, in skin_group.c. */
+
 /* v at unit length; `otherwise` if v is zero, or its square overflows or underflows in float. */
-static inline void mmd_skin_scalar_normalized_or(const float *v, const float *otherwise, float *out)
+static inline void mmd_skin_normalized_or(const float *v, const float *otherwise, float *out)
 {
     float square = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
     bool good = square >= FLT_MIN && square <= FLT_MAX;
@@ -105,21 +104,61 @@ static inline void mmd_skin_scalar_normalized_or(const float *v, const float *ot
 
 /* The normal under a linear blend, in double, for blends that are too close to singular for float
    (MMD_MIN_NORMAL). The rest normal if the blend is singular. */
-void mmd_skin_scalar_precise_normal(const mmd_mesh_vertex *vertex, const mmd_skin_bone *bones,
-                                    float out[3]);
+void mmd_skin_precise_normal(const mmd_mesh_vertex *vertex, const mmd_skin_bone *bones,
+                             float out[3]);
 
 /* o of docs/methods.md#bulge-compensated: the offset, per unit of k, of vertices on two bones with
    segment directions u0, u1 and rotations q0, q1. */
-void mmd_skin_scalar_bulge_offset(const float u0[3], const float u1[3], const float q0[4],
-                                  const float q1[4], float out[3]);
+void mmd_skin_bulge_offset(const float u0[3], const float u1[3], const float q0[4],
+                           const float q1[4], float out[3]);
 
 /* The segment from c to c0, transformed by the rigid part of a bone: its head, and the vector from
    there to its tail. */
-void mmd_skin_scalar_transform_segment(const float c[3], const float c0[3],
-                                       const mmd_skin_bone *bone, float head[3], float segment[3]);
+void mmd_skin_transform_segment(const float c[3], const float c0[3], const mmd_skin_bone *bone,
+                                float head[3], float segment[3]);
 
 /* The angle between two unit quaternions as vectors in radians, for slerp; 0 if lerp is as good. */
-double mmd_skin_scalar_slerp_angle(const float a[4], const float b[4]);
+double mmd_skin_slerp_angle(const float a[4], const float b[4]);
+
+/* What the SIMD kernels compute once per frame and block group, in scalar code: everything that
+   depends on the bones only. */
+
+/* The specialized loop that skins a group. */
+typedef enum mmd_skin_group_path {
+    MMD_SKIN_GROUP_RIGID_BONE, /* also transforms normals, which stay unit */
+    MMD_SKIN_GROUP_ONE_BONE,
+    MMD_SKIN_GROUP_LINEAR_TWO_BONES,
+    MMD_SKIN_GROUP_LINEAR,
+    MMD_SKIN_GROUP_SDEF,
+    MMD_SKIN_GROUP_QDEF,
+    MMD_SKIN_GROUP_QDEF_SIGNED, /* the signs depend on each vertex's pivot */
+    MMD_SKIN_GROUP_CENTER,
+    MMD_SKIN_GROUP_BULGE_FREE,
+    MMD_SKIN_GROUP_COMPENSATED
+} mmd_skin_group_path;
+
+/* Bone matrices are 3x4, row by row. */
+typedef struct mmd_skin_group {
+    float last[12];           /* of the last bone */
+    float differences[3][12]; /* the other bones minus the last */
+    float cofactors[12];      /* ONE_BONE: times the sign of the determinant, column 3 unused */
+    /* Dual quaternions of the bones. QDEF_SIGNED: with their own signs. SDEF: signs aligned to the
+       first bone. Other paths: aligned, and the last bone's subtracted from all others. */
+    float real[4][4], dual[4][4];
+    float signs[4][4]; /* by pivot: of each bone */
+    float slerp_angle; /* SDEF by slerp: radians between the quaternions; 0: nlerp */
+    float min_normal;  /* squared length below which mmd_skin_precise_normal is needed */
+    /* BULGE_FREE: the segment at rest and posed, as head and vector to the tail. */
+    float rest_head[3], rest_segment[3], head[3], segment[3];
+    float inverse_square; /* of the segment's length */
+    float correction;
+    float bulge_offset[3]; /* COMPENSATED: times the correction */
+} mmd_skin_group;
+
+/* `directions`: whether normals or tangents are outputs. */
+mmd_skin_group_path mmd_skin_group_prepare(const mmd_skin_input *input,
+                                           const mmd_vertex_block_group *group, bool directions,
+                                           mmd_skin_group *out);
 
 /* Skinning jobs (mmd_skin_job): their check, for all backends, and their frames on the CPU. */
 

@@ -7,17 +7,17 @@
    morph_positions       rest positions + weights x offsets of the vertex morphs      shader, twin
    vertex_blocks_morph   the same in the layout of vertex blocks                      SIMD only
    skin_kind_of          which formula a method applies to a vertex (mesh.h)          C, twin
-   bone_rotation         unit quaternion of a matrix, by Gram-Schmidt (skin_input.c)  C, twin
+   bone_rotation         unit quaternion of a matrix, by Gram-Schmidt (skin.c)        C, twin
    blend_linear          linear blend skinning: sum of w_i M_i                        all
    blend_sdef            spherical deform, equation (4)                               all
    blend_qdef            dual quaternion linear blending                              all
    blend_center          that rotation about a center, which moves linearly           here
-   bulge_offset          bulge-compensated: offset direction of two bones             shader, twin
+   bulge_offset          bulge-compensated: offset direction (skin_group.c)           shader, twin
    correct_bulge         bulge-free: back to the rest distance from the bone          all
    slerp_weights         the factors of slerp for two weights; nlerp: the weights     all
    quaternion_matrix     rotation matrix of a quaternion (shaders: rotate)                SIMD, twin
    linear_normal         normal by the cofactor matrix of a linear blend              all
-   precise_normal        the same in double, where float is not enough                C
+   precise_normal        the same in double, where float is not enough (skin_group.c) C
    orthogonal_tangent    the transformed tangent, made orthogonal to the normal       all
    is_mirrored           whether the bitangent, by its sign w, turns                  all
    normalized_or         unit vector, or another one where there is none              all
@@ -68,26 +68,6 @@ static void quaternion_matrix(const float q[4], mat3 out)
     memcpy(out, columns, sizeof columns);
 }
 
-/* a times the conjugate of b. */
-static void quaternion_difference(const float a[4], const float b[4], versor out)
-{
-    out[0] = b[3] * a[0] - a[3] * b[0] - a[1] * b[2] + a[2] * b[1];
-    out[1] = b[3] * a[1] - a[3] * b[1] + a[0] * b[2] - a[2] * b[0];
-    out[2] = b[3] * a[2] - a[3] * b[2] - a[0] * b[1] + a[1] * b[0];
-    out[3] = a[3] * b[3] + a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
-/* Rotates a vector by a unit quaternion. */
-static void rotate(const float q[4], const float v[3], vec3 out)
-{
-    vec3 axis = {q[0], q[1], q[2]}, twice, cross;
-    glm_vec3_cross(axis, (float *)v, twice);
-    glm_vec3_scale(twice, 2, twice);
-    glm_vec3_cross(axis, twice, cross);
-    for (int i = 0; i < 3; i++)
-        out[i] = v[i] + q[3] * twice[i] + cross[i];
-}
-
 static void bone_matrix(const mmd_skin_bone *bone, mat3 out)
 {
     for (int column = 0; column < 3; column++)
@@ -95,7 +75,7 @@ static void bone_matrix(const mmd_skin_bone *bone, mat3 out)
             out[column][row] = bone->rows[row][column];
 }
 
-static void transform_point(const mmd_skin_bone *bone, const float *point, float *out)
+static void transform_by_bone(const mmd_skin_bone *bone, const float *point, float *out)
 {
     for (int row = 0; row < 3; row++)
         out[row] = bone->rows[row][0] * point[0] + bone->rows[row][1] * point[1] +
@@ -114,15 +94,6 @@ static void blend_linear(const mmd_mesh_vertex *vertex, const mmd_skin_bone *bon
             out->target[k] += weight * bone->rows[k][3];
         }
     }
-}
-
-double mmd_skin_scalar_slerp_angle(const float a[4], const float b[4])
-{
-    double chord = 0;
-    for (int i = 0; i < 4; i++)
-        chord += ((double)a[i] - b[i]) * ((double)a[i] - b[i]);
-    double angle = 2 * mmd_portable_asin(sqrt(chord) / 2);
-    return angle < 1e-5 ? 0 : angle; /* below, sin(w a) / sin(a) = w within 1e-10 */
 }
 
 static void slerp_weights(double angle, const float *weights, float out[2])
@@ -145,16 +116,16 @@ static void blend_sdef(const mmd_mesh_vertex *vertex, const mmd_skin_bone *bones
     for (int i = 0; i < 4; i++)
         dot += (double)q0[i] * bone1->rotation[i];
     glm_vec4_scale((float *)bone1->rotation, dot < 0 ? -1.0f : 1.0f, q1); /* the shorter arc */
-    slerp_weights(blend == MMD_SDEF_SLERP ? mmd_skin_scalar_slerp_angle(q0, q1) : 0,
-                  vertex->weights, blend_weights);
+    slerp_weights(blend == MMD_SDEF_SLERP ? mmd_skin_slerp_angle(q0, q1) : 0, vertex->weights,
+                  blend_weights);
     for (int i = 0; i < 4; i++)
         q[i] = blend_weights[0] * q0[i] + blend_weights[1] * q1[i];
     quaternion_matrix(q, out->linear);
 
     vec3 c1, c00, c01;
-    transform_point(bone1, vertex->c, c1);
-    transform_point(bone0, vertex->c0, c00);
-    transform_point(bone1, vertex->c0, c01);
+    transform_by_bone(bone1, vertex->c, c1);
+    transform_by_bone(bone0, vertex->c0, c00);
+    transform_by_bone(bone1, vertex->c0, c01);
     for (int i = 0; i < 3; i++) {
         out->center[i] = vertex->c[i];
         out->target[i] = c1[i] + vertex->weights[0] * (c00[i] - c01[i]);
@@ -204,21 +175,10 @@ static bool blend_center(const mmd_mesh_vertex *vertex, const mmd_skin_bone *bon
     glm_vec3_zero(out->target);
     for (int i = 0; i < vertex->count; i++) {
         vec3 moved;
-        transform_point(&bones[vertex->bones[i]], vertex->c, moved);
+        transform_by_bone(&bones[vertex->bones[i]], vertex->c, moved);
         glm_vec3_muladds(moved, vertex->weights[i], out->target);
     }
     return true;
-}
-
-void mmd_skin_scalar_transform_segment(const float c[3], const float c0[3],
-                                       const mmd_skin_bone *bone, float head[3], float segment[3])
-{
-    vec3 rest;
-    glm_vec3_sub((float *)c0, (float *)c, rest);
-    rotate(bone->rotation, rest, segment);
-    rotate(bone->rotation, c, head);
-    for (int i = 0; i < 3; i++)
-        head[i] += bone->rows[i][3];
 }
 
 static void nearest_on_segment(float *p, float *head, float *segment, float *out)
@@ -242,7 +202,7 @@ static void correct_bulge(const mmd_mesh_vertex *vertex, const mmd_skin_bone *bo
     nearest_on_segment(rest_point, head, segment, nearest);
     float rest_distance = glm_vec3_distance(rest_point, nearest);
 
-    mmd_skin_scalar_transform_segment(vertex->c, vertex->c0, bone, head, segment);
+    mmd_skin_transform_segment(vertex->c, vertex->c0, bone, head, segment);
     nearest_on_segment(p, head, segment, nearest);
     float distance = glm_vec3_distance(p, nearest);
     if (!(distance > rest_distance))
@@ -252,32 +212,13 @@ static void correct_bulge(const mmd_mesh_vertex *vertex, const mmd_skin_bone *bo
         p[i] = nearest[i] + scale * (p[i] - nearest[i]);
 }
 
-void mmd_skin_scalar_bulge_offset(const float u0[3], const float u1[3], const float q0[4],
-                                  const float q1[4], float out[3])
-{
-    versor relative;
-    vec3 d0, d1, bisector;
-    const float zero[3] = {0};
-    quaternion_difference(q0, q1, relative);
-    rotate(q0, u0, d0);
-    rotate(q1, u1, d1);
-    glm_vec3_add(d0, d1, bisector);
-    mmd_skin_scalar_normalized_or(bisector, zero, bisector);
-    /* 1 - w from x, y and z, as the difference loses half of the digits for small angles. */
-    float square = glm_vec3_norm2(relative);
-    float amount = fminf(1, 2 * sqrtf(square / (1 + fabsf(relative[3]))));
-    float parallel = square > 0 ? glm_vec3_dot(relative, bisector) / square : 0;
-    for (int i = 0; i < 3; i++)
-        out[i] = amount * (bisector[i] - parallel * relative[i]);
-}
-
 /* Adds correction k o: docs/methods.md#bulge-compensated. */
 static void compensate_bulge(const mmd_skin_input *input, const mmd_mesh_vertex *vertex,
                              transform *out)
 {
     vec3 offset;
-    mmd_skin_scalar_bulge_offset(vertex->c, vertex->c0, input->bones[vertex->bones[0]].rotation,
-                                 input->bones[vertex->bones[1]].rotation, offset);
+    mmd_skin_bulge_offset(vertex->c, vertex->c0, input->bones[vertex->bones[0]].rotation,
+                          input->bones[vertex->bones[1]].rotation, offset);
     glm_vec3_muladds(offset, input->correction * vertex->factor, out->target);
 }
 
@@ -317,33 +258,6 @@ static void vertex_transform(const mmd_skin_input *input, const mmd_mesh_vertex 
         blend_linear(vertex, input->bones, out);
 }
 
-void mmd_skin_scalar_precise_normal(const mmd_mesh_vertex *vertex, const mmd_skin_bone *bones,
-                                    float out[3])
-{
-    double m[3][3] = {{0}}, cofactors[3][3], n[3], square = 0;
-    for (int i = 0; i < vertex->count; i++)
-        for (int k = 0; k < 9; k++)
-            m[k / 3][k % 3] +=
-                (double)vertex->weights[i] * bones[vertex->bones[i]].rows[k / 3][k % 3];
-    for (int row = 0; row < 3; row++)
-        for (int column = 0; column < 3; column++) {
-            const double *a = m[(row + 1) % 3], *b = m[(row + 2) % 3];
-            int next = (column + 1) % 3, previous = (column + 2) % 3;
-            cofactors[row][column] = a[next] * b[previous] - a[previous] * b[next];
-        }
-    double determinant =
-        m[0][0] * cofactors[0][0] + m[0][1] * cofactors[0][1] + m[0][2] * cofactors[0][2];
-    for (int row = 0; row < 3; row++) {
-        n[row] = 0;
-        for (int column = 0; column < 3; column++)
-            n[row] += cofactors[row][column] * vertex->normal[column];
-        square += n[row] * n[row];
-    }
-    double scale = (determinant < 0 ? -1 : 1) / sqrt(square);
-    for (int row = 0; row < 3; row++)
-        out[row] = square > 0 ? (float)(n[row] * scale) : vertex->normal[row];
-}
-
 /* By the cofactor matrix: the inverse transpose times the determinant, of which the sign counts. */
 static void linear_normal(const mmd_mesh_vertex *vertex, const mmd_skin_bone *bones, transform *by,
                           float *out)
@@ -362,7 +276,7 @@ static void linear_normal(const mmd_mesh_vertex *vertex, const mmd_skin_bone *bo
     if (square >= MMD_MIN_NORMAL * size * size && square >= FLT_MIN && square <= FLT_MAX)
         glm_vec3_scale(n, sign / sqrtf(square), out);
     else
-        mmd_skin_scalar_precise_normal(vertex, bones, out);
+        mmd_skin_precise_normal(vertex, bones, out);
 }
 
 static void rigid_normal(const mmd_mesh_vertex *vertex, transform *by, float *out)
@@ -370,7 +284,7 @@ static void rigid_normal(const mmd_mesh_vertex *vertex, transform *by, float *ou
     vec3 n;
     memcpy(n, vertex->normal, sizeof n);
     glm_mat3_mulv(by->linear, n, n);
-    mmd_skin_scalar_normalized_or(n, vertex->normal, out);
+    mmd_skin_normalized_or(n, vertex->normal, out);
 }
 
 static void orthogonal_tangent(const mmd_mesh_vertex *vertex, transform *by, float *normal,
@@ -384,7 +298,7 @@ static void orthogonal_tangent(const mmd_mesh_vertex *vertex, transform *by, flo
     /* A tangent parallel to the normal leaves only rounding. */
     if (glm_vec3_norm2(orthogonal) <= MMD_MIN_TANGENT * glm_vec3_norm2(t))
         glm_vec3_zero(orthogonal);
-    mmd_skin_scalar_normalized_or(orthogonal, vertex->tangent, out);
+    mmd_skin_normalized_or(orthogonal, vertex->tangent, out);
 }
 
 /* Whether a transform turns a right hand into a left one. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The body of the SIMD kernels: the formulas of skin_scalar.c, under the same names, on WIDTH
-   vertices at a time. What depends on the bones only is in group_constants.h. A file per
+   vertices at a time. What depends on the bones only is in skin_group.c. A file per
    instruction set includes this one and defines
 
    KERNEL         name of the kernel's function
@@ -13,7 +13,6 @@
    QUARTET(v, k)  lanes 4 k to 4 k + 3; k is a literal
    STORE3(p, v)   stores the first three lanes of a quartet, and only these */
 
-#include "core/skin/group_constants.h"
 #include "core/skin/simd_math.h"
 #include "core/skin/skin.h"
 
@@ -23,7 +22,7 @@
 
 typedef enum outputs { POSITIONS, NORMALS, TANGENTS } outputs; /* each includes those before it */
 
-/* WIDTH vertices of a block: their rows (vertex_blocks.h), and their first lane. */
+/* WIDTH vertices of a block: their rows (mesh.h), and their first lane. */
 typedef struct lane_group {
     const float *position, *normal, *tangent, *weights, *params; /* params: rows of the kind */
     const mmd_vertex_block *block;
@@ -69,7 +68,7 @@ TARGET static __attribute__((noinline)) simd_float3 precise_normals(
         float precise[3];
         if (good[i] || first + i >= block->lane_count)
             continue;
-        mmd_skin_scalar_precise_normal(&mesh->vertices[block->vertex[first + i]], bones, precise);
+        mmd_skin_precise_normal(&mesh->vertices[block->vertex[first + i]], bones, precise);
         normal.x[i] = precise[0];
         normal.y[i] = precise[1];
         normal.z[i] = precise[2];
@@ -143,7 +142,7 @@ INLINE void slerp_weights(float angle, const float *weights, float *out0, float 
 
 /* All vertices have the same matrix and cofactor matrix. */
 INLINE void skin_one_bone(const mmd_skin_input *input, const lane_group *b, outputs level,
-                          bool rigid, const mmd_group_constants *g)
+                          bool rigid, const mmd_skin_group *g)
 {
     simd_float m[12], cofactors[12];
     splat_rows(g->last, m);
@@ -159,8 +158,7 @@ INLINE void skin_one_bone(const mmd_skin_input *input, const lane_group *b, outp
 }
 
 /* M = M_last + sum of w_i (M_i - M_last), as the weights sum to 1. */
-INLINE void blend_linear(const lane_group *b, int count, const mmd_group_constants *g,
-                         simd_float m[12])
+INLINE void blend_linear(const lane_group *b, int count, const mmd_skin_group *g, simd_float m[12])
 {
     simd_float weight = load(b->weights);
     for (int i = 0; i < 12; i++)
@@ -173,7 +171,7 @@ INLINE void blend_linear(const lane_group *b, int count, const mmd_group_constan
 }
 
 INLINE void skin_linear(const mmd_skin_input *input, const lane_group *b, outputs level, int count,
-                        const mmd_group_constants *g)
+                        const mmd_skin_group *g)
 {
     simd_float m[12];
     blend_linear(b, count, g, m);
@@ -196,7 +194,7 @@ INLINE void quaternion_matrix(const simd_float q[4], simd_float s, simd_float m[
 }
 
 /* p' = m (p - c) + target. */
-INLINE void blend_sdef(const lane_group *b, const mmd_group_constants *g, simd_float m[12],
+INLINE void blend_sdef(const lane_group *b, const mmd_skin_group *g, simd_float m[12],
                        simd_float3 *c, simd_float3 *target)
 {
     simd_float weight = load(b->weights), q[4];
@@ -225,7 +223,7 @@ INLINE void blend_sdef(const lane_group *b, const mmd_group_constants *g, simd_f
 }
 
 INLINE void skin_sdef(const mmd_skin_input *input, const lane_group *b, outputs level,
-                      const mmd_group_constants *g)
+                      const mmd_skin_group *g)
 {
     simd_float m[12];
     simd_float3 c, target;
@@ -238,7 +236,7 @@ INLINE void skin_sdef(const mmd_skin_input *input, const lane_group *b, outputs 
 }
 
 INLINE void add_dual_quaternion(simd_float real[4], simd_float dual[4], simd_float weight,
-                                const mmd_group_constants *g, int k)
+                                const mmd_skin_group *g, int k)
 {
     for (int i = 0; i < 4; i++) {
         real[i] = FMA(weight, SPLAT(g->real[k][i]), real[i]);
@@ -247,7 +245,7 @@ INLINE void add_dual_quaternion(simd_float real[4], simd_float dual[4], simd_flo
 }
 
 /* As blend_linear: the last + sum of w_i (the others - the last). */
-INLINE void sum_dual_quaternions(const lane_group *b, int count, const mmd_group_constants *g,
+INLINE void sum_dual_quaternions(const lane_group *b, int count, const mmd_skin_group *g,
                                  simd_float real[4], simd_float dual[4])
 {
     for (int i = 0; i < 4; i++) {
@@ -260,7 +258,7 @@ INLINE void sum_dual_quaternions(const lane_group *b, int count, const mmd_group
 
 /* The same when the signs differ from lane to lane. */
 INLINE void sum_signed_dual_quaternions(const mmd_skin_input *input, const lane_group *b, int count,
-                                        const mmd_group_constants *g, simd_float real[4],
+                                        const mmd_skin_group *g, simd_float real[4],
                                         simd_float dual[4])
 {
     simd_float last_weight = SPLAT(1);
@@ -301,8 +299,8 @@ INLINE simd_float3 from_segment(simd_float3 v, const float head[3], const float 
     return subtract3(from_head, scale3(axis, x));
 }
 
-INLINE simd_float3 correct_bulge(const lane_group *b, const mmd_group_constants *g,
-                                 simd_float3 rest, simd_float3 p)
+INLINE simd_float3 correct_bulge(const lane_group *b, const mmd_skin_group *g, simd_float3 rest,
+                                 simd_float3 p)
 {
     simd_float3 rest_offset = from_segment(rest, g->rest_head, g->rest_segment, g->inverse_square);
     simd_float3 offset = from_segment(p, g->head, g->segment, g->inverse_square);
@@ -318,10 +316,10 @@ INLINE simd_float3 correct_bulge(const lane_group *b, const mmd_group_constants 
 
 /* QDEF, and the kinds that start from it. */
 INLINE void skin_qdef(const mmd_skin_input *input, const lane_group *b, outputs level,
-                      mmd_group_path path, int count, const mmd_group_constants *g)
+                      mmd_skin_group_path path, int count, const mmd_skin_group *g)
 {
     simd_float real[4], dual[4], m[12];
-    if (path == MMD_GROUP_QDEF_SIGNED)
+    if (path == MMD_SKIN_GROUP_QDEF_SIGNED)
         sum_signed_dual_quaternions(input, b, count, g, real, dual);
     else
         sum_dual_quaternions(b, count, g, real, dual);
@@ -330,12 +328,12 @@ INLINE void skin_qdef(const mmd_skin_input *input, const lane_group *b, outputs 
     if (level != POSITIONS)
         normal = transform_vector(m, load3(b->normal));
     simd_float3 position = transform_point(m, p);
-    if (path == MMD_GROUP_BULGE_FREE)
+    if (path == MMD_SKIN_GROUP_BULGE_FREE)
         position = correct_bulge(b, g, p, position);
-    else if (path == MMD_GROUP_COMPENSATED)
+    else if (path == MMD_SKIN_GROUP_COMPENSATED)
         position = add_scaled3(position, splat3(g->bulge_offset), load(b->params));
     simd_float linear[12];
-    if (path == MMD_GROUP_CENTER) {
+    if (path == MMD_SKIN_GROUP_CENTER) {
         simd_float3 c = load3(b->params);
         blend_linear(b, count, g, linear);
         position = add3(transform_point(linear, c), transform_vector(m, subtract3(p, c)));
@@ -352,15 +350,15 @@ INLINE void skin_qdef(const mmd_skin_input *input, const lane_group *b, outputs 
 }
 
 INLINE void skin_lane_group(const mmd_skin_input *input, const lane_group *b, outputs level,
-                            mmd_group_path path, int count, const mmd_group_constants *g)
+                            mmd_skin_group_path path, int count, const mmd_skin_group *g)
 {
-    if (path == MMD_GROUP_RIGID_BONE || path == MMD_GROUP_ONE_BONE)
-        skin_one_bone(input, b, level, path == MMD_GROUP_RIGID_BONE, g);
-    else if (path == MMD_GROUP_LINEAR_TWO_BONES)
+    if (path == MMD_SKIN_GROUP_RIGID_BONE || path == MMD_SKIN_GROUP_ONE_BONE)
+        skin_one_bone(input, b, level, path == MMD_SKIN_GROUP_RIGID_BONE, g);
+    else if (path == MMD_SKIN_GROUP_LINEAR_TWO_BONES)
         skin_linear(input, b, level, 2, g);
-    else if (path == MMD_GROUP_LINEAR)
+    else if (path == MMD_SKIN_GROUP_LINEAR)
         skin_linear(input, b, level, count, g);
-    else if (path == MMD_GROUP_SDEF)
+    else if (path == MMD_SKIN_GROUP_SDEF)
         skin_sdef(input, b, level, g);
     else
         skin_qdef(input, b, level, path, count, g);
@@ -369,10 +367,10 @@ INLINE void skin_lane_group(const mmd_skin_input *input, const lane_group *b, ou
 /* Input and constants are copies that no other function can change, so that the compiler need not
    read them again after each store: a twentieth of the time, a sixth with SSE2. */
 INLINE void skin_group(mmd_skin_input input_copy, const mmd_vertex_block_group *group,
-                       outputs level, mmd_group_path path, mmd_group_constants constants)
+                       outputs level, mmd_skin_group_path path, mmd_skin_group constants)
 {
     const mmd_skin_input *input = &input_copy;
-    const mmd_group_constants *g = &constants;
+    const mmd_skin_group *g = &constants;
     const mmd_mesh *mesh = input->mesh;
     const mmd_vertex_block *blocks = mesh->blocks.blocks + group->first_block;
     const size_t block_count = group->block_count, stride = group->block_stride;
@@ -409,18 +407,18 @@ INLINE void skin_groups(const mmd_skin_input *input, outputs level)
         break
     for (size_t i = 0; i < input->mesh->blocks.group_count; i++) {
         const mmd_vertex_block_group *group = &input->mesh->blocks.groups[i];
-        mmd_group_constants g;
-        switch (mmd_group_constants_prepare(input, group, level != POSITIONS, &g)) {
-            LOOP(MMD_GROUP_RIGID_BONE);
-            LOOP(MMD_GROUP_ONE_BONE);
-            LOOP(MMD_GROUP_LINEAR_TWO_BONES);
-            LOOP(MMD_GROUP_LINEAR);
-            LOOP(MMD_GROUP_SDEF);
-            LOOP(MMD_GROUP_QDEF);
-            LOOP(MMD_GROUP_QDEF_SIGNED);
-            LOOP(MMD_GROUP_CENTER);
-            LOOP(MMD_GROUP_BULGE_FREE);
-            LOOP(MMD_GROUP_COMPENSATED);
+        mmd_skin_group g;
+        switch (mmd_skin_group_prepare(input, group, level != POSITIONS, &g)) {
+            LOOP(MMD_SKIN_GROUP_RIGID_BONE);
+            LOOP(MMD_SKIN_GROUP_ONE_BONE);
+            LOOP(MMD_SKIN_GROUP_LINEAR_TWO_BONES);
+            LOOP(MMD_SKIN_GROUP_LINEAR);
+            LOOP(MMD_SKIN_GROUP_SDEF);
+            LOOP(MMD_SKIN_GROUP_QDEF);
+            LOOP(MMD_SKIN_GROUP_QDEF_SIGNED);
+            LOOP(MMD_SKIN_GROUP_CENTER);
+            LOOP(MMD_SKIN_GROUP_BULGE_FREE);
+            LOOP(MMD_SKIN_GROUP_COMPENSATED);
         }
     }
 #undef LOOP

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Groups the vertices of a mesh by formula and bones, and transposes each group into blocks of a
    structure of arrays; morphs the positions of these blocks. */
-#include "core/skin/vertex_blocks.h"
+#include "core/skin/mesh.h"
 
 #include "core/base/string_table.h"
-#include "core/skin/mesh.h"
 
 #include <string.h>
 

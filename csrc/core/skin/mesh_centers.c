@@ -16,7 +16,7 @@
    The sums compare each vertex of a pair with each part. Where all pairs together need more than
    MAX_COMPARISONS, as hostile meshes do and no model of a character, the parts of a pair are first
    merged into cells of similar weights, so that the work is proportional to the mesh. */
-#include "core/skin/centers_of_rotation.h"
+#include "core/skin/mesh.h"
 
 #include "core/base/error.h"
 #include "core/math/scalar.h"
@@ -392,8 +392,8 @@ static bool add_pair(solver *s, const bone_pair *pair)
     return !s->interrupted;
 }
 
-bool mmd_centers_of_rotation(const mmd_mesh_vertex *vertices, size_t vertex_count,
-                             const mmd_mesh_extras *extras, float *centers, mmd_error *err)
+bool mmd_mesh_find_centers(const mmd_mesh_vertex *vertices, size_t vertex_count,
+                           const mmd_mesh_extras *extras, float *centers, mmd_error *err)
 {
     mmd_arena arena = {0};
     solver s = {.vertices = vertices,
