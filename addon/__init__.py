@@ -38,7 +38,7 @@ from . import (  # noqa: E402
     retarget,
 )
 from .blender import cache_files, native, translations  # noqa: E402
-from .operators import importing, modal_job  # noqa: E402
+from .operator_base import importing, modal_job  # noqa: E402
 from .scene import model_file, path_remapping  # noqa: E402
 from .ui import menus, model_properties, panels, preferences, report, retarget_panel, shown_model  # noqa: E402
 

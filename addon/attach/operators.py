@@ -10,8 +10,8 @@ from mathutils import Matrix
 from ..blender import registration
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError, cancelled
-from ..operators.editing import editing
-from ..operators.model_operator import SwitchOperator, switch_action
+from ..operator_base.editing import editing
+from ..operator_base.model_operator import SwitchOperator, switch_action
 from ..scene import scene_model
 from . import display_armature, driver, tick
 

@@ -13,8 +13,8 @@ import numpy as np
 from ..blender.pose_evaluation import PoseFrames
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
-from ..operators import modal_job
-from ..operators.editing import editing
+from ..operator_base import modal_job
+from ..operator_base.editing import editing
 from ..pose import pose_source, skinner
 from ..pose.deformation import Deformation, gives_normals
 from ..preview import switch

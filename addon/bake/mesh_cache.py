@@ -14,7 +14,7 @@ import numpy as np
 from ..blender import blender_versions, cache_files, new_file
 from ..blender.translations import tr
 from ..blender.user_error import UserError
-from ..operators.properties import FRAMES
+from ..operator_base.properties import FRAMES
 from ..preview import nodes
 from ..scene import scene_model
 from . import record

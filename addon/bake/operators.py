@@ -10,8 +10,8 @@ import bpy
 from ..blender import native, playhead, registration
 from ..blender.translations import name_of, tr, tr_count
 from ..blender.user_error import UserError, cancelled
-from ..operators import modal_job, properties
-from ..operators.model_operator import ModelOperator
+from ..operator_base import modal_job, properties
+from ..operator_base.model_operator import ModelOperator
 from ..pose import deformation, motion_source, physics_settings, pose_source
 from ..scene import scene_model
 from . import cost, job, record

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..blender import actions, blender_versions
 from ..blender.user_error import UserError
-from ..operators.editing import editing
+from ..operator_base.editing import editing
 from ..pose import skinner
 from ..pose.deformation import Deformation
 from ..preview import nodes, switch

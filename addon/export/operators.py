@@ -10,7 +10,7 @@ from bpy.props import BoolProperty, EnumProperty, StringProperty
 from ..blender import registration
 from ..blender.translations import tr
 from ..blender.user_error import UserError, cancelled
-from ..operators.model_operator import ModelOperator
+from ..operator_base.model_operator import ModelOperator
 from ..scene import scene_model
 from . import content, formats, prepared_scene, safe_write
 

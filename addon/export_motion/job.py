@@ -8,7 +8,7 @@ import bpy
 
 from ..blender.pose_evaluation import PoseFrames
 from ..blender.translations import tr
-from ..operators import modal_job
+from ..operator_base import modal_job
 from . import files
 from .report import Result
 from .timing import Timing

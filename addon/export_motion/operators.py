@@ -13,9 +13,9 @@ from ..blender import native, registration
 from ..blender.translations import tr
 from ..blender.user_error import UserError
 from ..import_motion import animated_model, import_state
-from ..operators import modal_job, properties
-from ..operators.importing import scale_property
-from ..operators.options_dialog import OptionsDialog
+from ..operator_base import modal_job, properties
+from ..operator_base.importing import scale_property
+from ..operator_base.options_dialog import OptionsDialog
 from ..scene import scene_model
 from . import files, names, report, samples, scene_export
 from .job import Export, Job

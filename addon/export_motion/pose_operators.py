@@ -15,8 +15,8 @@ from ..blender import native, playhead, registration
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError, cancelled
 from ..import_motion import animated_model
-from ..operators import properties
-from ..operators.options_dialog import OptionsDialog
+from ..operator_base import properties
+from ..operator_base.options_dialog import OptionsDialog
 from ..pose import motion_source, pose_source
 from . import files, fit, samples
 from .model_export import form_of

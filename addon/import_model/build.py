@@ -11,8 +11,8 @@ from ..blender import native, reader_texts, snapshots
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
 from ..mmd_look import switch as look
-from ..operators import importing
-from ..operators.editing import editing
+from ..operator_base import importing
+from ..operator_base.editing import editing
 from ..scene import light, mmd_tools, model_file, names, scene_model, setting_paths, textures
 from . import armature, bone_shapes, constraints, keys, materials, mesh, morphs, root_data, weights
 from .options import Options, Report

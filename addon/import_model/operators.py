@@ -11,7 +11,7 @@ from ..blender import registration
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
 from ..mmd_look import color_management
-from ..operators.importing import Importer, scale_property
+from ..operator_base.importing import Importer, scale_property
 from ..pose import physics_settings
 from ..preview import switch
 from ..scene import model_file, names, scene_model

@@ -15,8 +15,8 @@ import bpy
 import numpy as np
 
 from ..blender import actions, drivers, fcurves
-from ..operators import importing
-from ..operators.editing import Edit
+from ..operator_base import importing
+from ..operator_base.editing import Edit
 from ..scene import saved_state
 from ..scene.saved_state import MOTION
 from . import bezier

@@ -8,8 +8,8 @@ import bpy
 from ..blender import registration
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError, cancelled
-from ..operators.editing import editing
-from ..operators.model_operator import ModelOperator
+from ..operator_base.editing import editing
+from ..operator_base.model_operator import ModelOperator
 from ..scene import saved_state, scene_model
 from . import animated_model, camera, import_state, light
 

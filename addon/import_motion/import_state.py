@@ -17,7 +17,7 @@ import bpy
 
 from ..blender import actions, fcurves
 from ..blender.actions import Block
-from ..operators.editing import Edit
+from ..operator_base.editing import Edit
 from ..pose import motion_source
 from ..scene import saved_state, scene_model, setting_paths, sliders
 from ..scene.names import PHYSICS

@@ -12,7 +12,7 @@ import bpy
 import numpy as np
 
 from ..blender import actions, fcurves
-from ..operators.editing import Edit
+from ..operator_base.editing import Edit
 from ..scene import light, saved_state
 from . import bezier, import_state
 

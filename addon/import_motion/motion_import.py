@@ -9,8 +9,8 @@ import bpy
 from ..blender import playhead
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
-from ..operators import properties
-from ..operators.editing import Edit
+from ..operator_base import properties
+from ..operator_base.editing import Edit
 from ..physics import simulation
 from ..pose import earlier_motions, gravity_keys, ik_source, merge, motion_source, physics_settings
 from ..scene import model_file, renamed, scene_model

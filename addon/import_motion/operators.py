@@ -12,9 +12,9 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 from ..blender import actions, input_files, registration
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError, cancelled
-from ..operators import properties
-from ..operators.editing import Edit, editing
-from ..operators.importing import Importer, scale_property
+from ..operator_base import properties
+from ..operator_base.editing import Edit, editing
+from ..operator_base.importing import Importer, scale_property
 from ..pose import earlier_motions, merge, motion_source
 from ..preview import switch
 from ..scene import light as scene_light

@@ -11,9 +11,9 @@ import bpy
 from ..blender import cache_files, playhead, registration
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError, cancelled
-from ..operators import modal_job
-from ..operators.editing import Edit, editing
-from ..operators.model_operator import ModelOperator
+from ..operator_base import modal_job
+from ..operator_base.editing import Edit, editing
+from ..operator_base.model_operator import ModelOperator
 from ..pose import physics_settings, pose_source
 from ..pose.ik_source import Solver
 from ..scene import path_notes, scene_model, setting_paths

@@ -9,8 +9,8 @@ import bpy
 from ..blender import registration
 from ..blender.translations import tr_count
 from ..blender.user_error import UserError, cancelled
-from ..operators.editing import Edit, editing
-from ..operators.model_operator import ModelOperator
+from ..operator_base.editing import Edit, editing
+from ..operator_base.model_operator import ModelOperator
 from ..pose import physics_settings
 from ..scene import scene_model
 from ..scene.scene_model import SceneModel

@@ -9,8 +9,8 @@ import bpy
 from ..blender import registration
 from ..blender.translations import tr
 from ..blender.user_error import UserError, cancelled
-from ..operators.editing import editing
-from ..operators.model_operator import SwitchOperator, switch_action
+from ..operator_base.editing import editing
+from ..operator_base.model_operator import SwitchOperator, switch_action
 from ..scene import saved_state, scene_model
 from . import override, switch, tick
 

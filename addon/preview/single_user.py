@@ -8,8 +8,8 @@ import bpy
 
 from ..blender import registration
 from ..blender.user_error import UserError, cancelled
-from ..operators.editing import editing
-from ..operators.model_operator import ModelOperator
+from ..operator_base.editing import editing
+from ..operator_base.model_operator import ModelOperator
 from ..pose import skinner
 from ..scene import scene_model
 from . import switch

@@ -9,8 +9,8 @@ from bpy.props import EnumProperty
 from ..blender import registration
 from ..blender.translations import tr_count
 from ..blender.user_error import UserError, cancelled
-from ..operators.editing import editing
-from ..operators.model_operator import ModelOperator
+from ..operator_base.editing import editing
+from ..operator_base.model_operator import ModelOperator
 from ..scene import names, scene_model
 from . import renaming
 

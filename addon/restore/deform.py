@@ -14,7 +14,7 @@ import numpy as np
 
 from ..blender import blender_versions
 from ..blender.user_error import UserError
-from ..operators.editing import editing
+from ..operator_base.editing import editing
 from ..pose import pose_source, skinner
 from ..preview import switch
 from ..scene import deform_data, mesh_source, mmd_tools, model_file, scene_model, setting_paths

@@ -11,8 +11,8 @@ from ..blender import input_files, reader_texts, registration
 from ..blender.translations import tr
 from ..blender.user_error import UserError, cancelled
 from ..import_motion import animated_model, import_state
-from ..operators import properties
-from ..operators.importing import Importer
+from ..operator_base import properties
+from ..operator_base.importing import Importer
 from ..scene import model_file, setting_paths
 from . import imported
 from .operators import HANDS, SCALE

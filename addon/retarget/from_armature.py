@@ -8,7 +8,7 @@ import bpy
 
 from ..blender import native
 from ..blender.translations import tr
-from ..operators import modal_job
+from ..operator_base import modal_job
 from ..scene import model_file, scene_model, skeletons
 from . import model_poses, to_armature
 

@@ -11,7 +11,7 @@ from ..blender import reader_texts
 from ..blender.user_error import UserError
 from ..import_motion import import_state, original_keys, solved_keys
 from ..import_motion.motion_import import PHYSICS, MotionImport
-from ..operators.editing import editing
+from ..operator_base.editing import editing
 from ..pose import motion_source
 from ..scene import scene_model
 from . import model_poses

@@ -11,7 +11,7 @@ import numpy as np
 from ..blender import playhead
 from ..blender.pose_evaluation import PoseFrames
 from ..export_motion import samples
-from ..operators.modal_job import Progress, frames_done
+from ..operator_base.modal_job import Progress, frames_done
 from ..pose import motion_source
 from ..scene import scene_model, skeletons
 

@@ -11,8 +11,8 @@ from ..blender import playhead, reader_texts, registration
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError, cancelled
 from ..import_motion import animated_model
-from ..operators import modal_job
-from ..operators.options_dialog import OptionsDialog
+from ..operator_base import modal_job
+from ..operator_base.options_dialog import OptionsDialog
 from ..scene import scene_model
 from . import from_armature, imported, keys, to_armature
 

@@ -12,8 +12,8 @@ import numpy as np
 from ..blender import actions, native, playhead, reader_texts
 from ..blender.translations import tr
 from ..blender.user_error import UserError
-from ..operators import modal_job
-from ..operators.editing import editing
+from ..operator_base import modal_job
+from ..operator_base.editing import editing
 from ..pose import motion_source
 from ..scene import scene_model, skeletons
 from . import fk_pose, keys, model_poses, rigify

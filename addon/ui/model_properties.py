@@ -15,7 +15,7 @@ from bpy.props import (
 
 from ..blender import input_files, registration
 from ..mmd_look import switch as look
-from ..operators.properties import (
+from ..operator_base.properties import (
     bake_properties,
     declaring,
     deformation_properties,

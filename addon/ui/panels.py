@@ -20,7 +20,7 @@ from ..mirror.operators import MMDSKIN_OT_flip_sliders, MMDSKIN_OT_mirror_pose
 from ..mmd_look import color_management
 from ..mmd_look import switch as look
 from ..mmd_look.operators import MMDSKIN_OT_look, MMDSKIN_OT_standard_colors
-from ..operators import properties
+from ..operator_base import properties
 from ..physics import cache, live
 from ..physics.operators import (
     MMDSKIN_OT_keep_physics,

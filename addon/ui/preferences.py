@@ -13,8 +13,8 @@ from ..blender import ADDON, registration
 from ..blender.translations import name_of
 from ..import_model.operators import MMDSKIN_OT_import_model
 from ..import_motion.operators import MMDSKIN_OT_import_motion
-from ..operators.importing import preference
-from ..operators.properties import declaring
+from ..operator_base.importing import preference
+from ..operator_base.properties import declaring
 from .report import MMDSKIN_OT_report
 
 _IMPORTERS = (MMDSKIN_OT_import_model, MMDSKIN_OT_import_motion)

@@ -161,7 +161,7 @@ class Operator(Stopped):
         members["report"] = lambda _, level, text: self.reports.append((min(level), text))
         members["properties"] = SimpleNamespace(is_property_set=given.__contains__)
         self.operator = type("Fake", (), members)()
-        patch = mock.patch.object(addon().operators.modal_job, "_WORK", 0.0)
+        patch = mock.patch.object(addon().operator_base.modal_job, "_WORK", 0.0)
         patch.start()
         self.addCleanup(patch.stop)
         window = SimpleNamespace(
@@ -169,7 +169,7 @@ class Operator(Stopped):
             context=self.context,
             data=SimpleNamespace(workspaces=[self.context.workspace]),
         )
-        background = mock.patch.object(addon().operators.modal_job, "bpy", window)
+        background = mock.patch.object(addon().operator_base.modal_job, "bpy", window)
         background.start()
         self.addCleanup(background.stop)
 
@@ -240,8 +240,8 @@ class Operator(Stopped):
         self.operator.invoke(self.context, None)
         for _ in range(3):
             self.event("TIMER")
-        self.assertIn(addon().operators.modal_job._stop, bpy.app.handlers.load_pre)
-        addon().operators.modal_job._stop()
+        self.assertIn(addon().operator_base.modal_job._stop, bpy.app.handlers.load_pre)
+        addon().operator_base.modal_job._stop()
         self.assertEqual(self.shown[-3:], ["timer", None, None])
         self.assert_untouched(before)
         self.assertEqual(self.event("TIMER"), {"CANCELLED"})

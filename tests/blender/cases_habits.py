@@ -61,7 +61,7 @@ class Dialog(imported.Case):
     def setUp(self):
         super().setUp()
         self.shown = []
-        importing = addon().operators.importing
+        importing = addon().operator_base.importing
 
         def note(operator, title):
             values = {name: getattr(operator, name) for name in operator.preferred}
@@ -101,7 +101,7 @@ class Preferences(Dialog):
         checked = 0
         for cls, rna in operators():
             for option in getattr(cls, "preferred", ()):
-                name = addon().operators.importing.preference(cls, option)
+                name = addon().operator_base.importing.preference(cls, option)
                 prop = rna.properties[option]
                 is_flag = prop.type == "ENUM" and prop.is_enum_flag
                 default = prop.default_flag if is_flag else prop.default

@@ -329,8 +329,8 @@ class Written(Keyed):
         operator = type("Fake", (), members)()
         window = SimpleNamespace(app=SimpleNamespace(background=False))
         with (
-            mock.patch.object(addon().operators.modal_job, "bpy", window),
-            mock.patch.object(addon().operators.modal_job, "_WORK", 0.0),
+            mock.patch.object(addon().operator_base.modal_job, "bpy", window),
+            mock.patch.object(addon().operator_base.modal_job, "_WORK", 0.0),
         ):
             for events in (["TIMER", "ESC"], ["TIMER"] * 17):  # one for each frame and the file
                 self.assertEqual(operator.invoke(context, None), {"RUNNING_MODAL"})

@@ -71,7 +71,7 @@ class Redo(MotionCase):
             (
                 {"target": "MESH_CACHE", "folder": self.folder.name},
                 ["target", "folder", "range", "deformation"]
-                + addon().operators.properties.shown_of_normals()
+                + addon().operator_base.properties.shown_of_normals()
                 + ["source"],
             ),
             (

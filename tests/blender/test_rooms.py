@@ -10,7 +10,7 @@ import pathlib
 
 ADDON = pathlib.Path(__file__).resolve().parents[2] / "addon"
 FILES = [path for path in sorted(ADDON.rglob("*.py")) if path.name not in {"package.py"}]
-LAYERS = ("languages", "blender", "scene", "pose", "operators")  # each knows those before it
+LAYERS = ("languages", "blender", "scene", "pose", "operator_base")  # each knows those before it
 # Features know all layers, and of each other what a line says.
 FEATURES = {
     "mmd_look": set(),
