@@ -62,6 +62,16 @@ def _evaluate_blank_meshes(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgrap
 
 
 @persistent
+def _detach_nodes(*_: object) -> None:
+    nodes.detach_all()
+
+
+@persistent
+def _attach_nodes(*_: object) -> None:
+    nodes.attach_all()
+
+
+@persistent
 def _forget(*_: object) -> None:
     tick.forget()
 
@@ -69,8 +79,12 @@ def _forget(*_: object) -> None:
 _HANDLERS = (
     ("load_pre", _forget),
     ("load_post", recompile_drivers),
-    ("undo_post", _forget),
-    ("redo_post", _forget),
+    *((f"{step}_pre", _detach_nodes) for step in ("undo", "redo")),
+    *(
+        (f"{step}_post", handler)
+        for step in ("undo", "redo")
+        for handler in (_attach_nodes, _forget)
+    ),
     ("depsgraph_update_post", _evaluate_blank_meshes),
     # With a window, frames also change on the render thread, where editing is not allowed.
     ("frame_change_post" if bpy.app.background else "depsgraph_update_post", _extend_drivers),

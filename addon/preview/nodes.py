@@ -25,6 +25,8 @@ PLAIN, FREE, TURNING, READING = True, "FREE", "TANGENT_SPACE", "READING"
 _NAME = "MMD Skin"  # of the modifier and its node group
 _MARK = "mmdskin"  # ID property of each of our node groups: its kind
 
+_detached: dict[tuple[str, str], str | bool] = {}  # kinds, by names of object and modifier
+
 
 def are_on(obj: bpy.types.Object) -> bool:
     """Whether a mesh object has the modifier with its nodes, shown in viewports or renders."""
@@ -71,9 +73,35 @@ def set_kind(modifier: Any, kind: str | bool) -> None:
     rebuild_damaged()
     group = modifier.node_group
     if group is None or group[_MARK] != kind:
-        group = next((group for group in _groups() if group[_MARK] == kind), None)
-        modifier.node_group = group or _node_group(kind)
+        modifier.node_group = _group_of(kind)
         drop_unused()
+
+
+def detach_all() -> None:
+    """Take the node groups from all modifiers, until `attach_all`.
+
+    Undo keeps objects that do not differ between two steps, as they are now. If a script or a handler
+    has made their node group since the last step, undo frees it, and Blender 4.5 and 5.2 crash.
+    """
+    _detached.clear()
+    for obj in bpy.data.objects if any(_groups()) else ():
+        if obj.type != "MESH" or obj.library or obj.override_library:
+            continue
+        for modifier in obj.modifiers:
+            group = modifier.node_group if modifier.type == "NODES" else None
+            if group and _MARK in group and not group.library:
+                _detached[obj.name, modifier.name] = group[_MARK]
+                modifier.node_group = None
+
+
+def attach_all() -> None:
+    """Give the modifiers node groups of the same kinds, where undo has not done so."""
+    for (name, modifier_name), kind in _detached.items():
+        obj: bpy.types.Object | None = bpy.data.objects.get(name)
+        modifier: Any = obj.modifiers.get(modifier_name) if obj else None
+        if modifier is not None and modifier.type == "NODES" and modifier.node_group is None:
+            modifier.node_group = _group_of(kind)
+    _detached.clear()
 
 
 def kind_with_normals(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> str:
@@ -116,6 +144,10 @@ def _modifier_of(obj: bpy.types.Object) -> Any:
 
 def _groups() -> Iterator[bpy.types.NodeTree]:
     return (group for group in bpy.data.node_groups if _MARK in group and not group.library)
+
+
+def _group_of(kind: str | bool) -> bpy.types.NodeTree:
+    return next((group for group in _groups() if group[_MARK] == kind), None) or _node_group(kind)
 
 
 def _node_group(kind: str | bool) -> bpy.types.NodeTree:

@@ -67,6 +67,20 @@ class Files(Live):
             self.armature = self.scene.armature = bpy.data.objects["model_arm"]
             self.assert_live()
 
+    def test_undo_after_a_script_that_switches_it(self):
+        """Such a script pushes no step: its nodes are in none, though undo keeps the mesh object."""
+        push, undo = bpy.ops.ed.undo_push, bpy.ops.ed.undo
+        for act in (push, True, push, push, False, undo, False, push, push, True, undo):
+            if isinstance(act, bool):
+                self.armature.mmdskin.preview = act
+            else:
+                act()
+            self.mesh = bpy.data.objects["model_mesh"]
+            self.armature = self.scene.armature = bpy.data.objects["model_arm"]
+            scene.evaluated_positions(self.mesh)  # crashed
+        self.armature.mmdskin.preview = True
+        self.assert_live()
+
 
 class Registration(Live):
     def test_disabling_shows_the_armature_modifier_enabling_the_true_shape(self):
