@@ -32,7 +32,7 @@ FUZZERS := mesh model motion pair picture rig simulation state tracks world
 C_FILES := $(SOURCES) $(ELSEWHERE) $(HEADERS) $(wildcard tests/c/*.[ch] tests/fuzz/*.[ch] docs/examples/c/*.[ch])
 
 .PHONY: build demo test bench coverage docs wheel wheels addon addon-dev library install format check \
-	check-windows check-arm check-window check-pythons check-same check-clone check-sdist sdist rehearsal fuzz fuzz-nightly \
+	check-windows check-arm check-musl check-window check-pythons check-same check-clone check-sdist sdist rehearsal fuzz fuzz-nightly \
 	fuzz-keep clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -141,9 +141,9 @@ include csrc/platforms/wheels.mk
 
 ADDON_SOURCES := $(filter-out %__pycache__,$(wildcard addon/* addon/*/*.py addon/*/*/*.py addon/*/*.po addon/*/*.txt))
 
-build/addon: $(ADDON_SOURCES) $(WHEELS)
+build/addon: $(ADDON_SOURCES) $(BLENDER_WHEELS)
 	$(BIN)/python addon/package.py --split --output dist $(if $(WEBSITE),--website $(WEBSITE)) \
-		$(foreach name,$(PLATFORMS),--wheel build/wheels/$(name)/*.whl)
+		$(foreach name,$(BLENDER_PLATFORMS),--wheel build/wheels/$(name)/*.whl)
 	@touch $@
 
 build/generated/shaders.h: $(wildcard shaders/*) setup.py .venv/ready
@@ -152,7 +152,7 @@ build/generated/shaders.h: $(wildcard shaders/*) setup.py .venv/ready
 
 # Objects: build/objects/KIND/a.o is a.c, compiled as that kind is. Headers are found by -MMD.
 
-KINDS := gcc clang mingw arm windows library shared sanitize race fuzz coverage
+KINDS := gcc clang mingw arm windows musl library shared sanitize race fuzz coverage
 BASE_FLAGS := $(LANGUAGE_FLAGS) $(WARNING_FLAGS) -Werror $(INCLUDE_FLAGS) -Itests/c
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DMMD_TEST_FAULTS
 RACE := -O1 -g -fsanitize=thread
@@ -174,6 +174,9 @@ NEEDS_arm := build/packages-check
 CC_windows = $(ZIG) cc -target x86_64-windows-gnu
 FLAGS_windows := $(RELEASE_FLAGS) -DMMD_TEST_FAULTS
 NEEDS_windows := build/cross/venv/ready
+CC_musl = $(ZIG) cc -target x86_64-linux-musl
+FLAGS_musl := $(RELEASE_FLAGS) -DMMD_TEST_FAULTS
+NEEDS_musl := build/cross/venv/ready build/packages-check
 CC_library = $(CC)
 FLAGS_library = $(RELEASE_FLAGS) -fPIC $(CGLM_FLAGS)
 CC_shared = $(CC)

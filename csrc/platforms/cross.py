@@ -82,7 +82,10 @@ PLATFORMS = {
             compiler="x86_64-linux-gnu-gcc",
         ),
         Platform("linux-arm64", LINUX, "aarch64-linux-gnu.2.17", "manylinux_2_17_aarch64"),
+        Platform("musl-x64", LINUX, "x86_64-linux-musl", "musllinux_1_2_x86_64"),
+        Platform("musl-arm64", LINUX, "aarch64-linux-musl", "musllinux_1_2_aarch64"),
         Platform("windows-x64", WINDOWS, "x86_64-windows-gnu", "win_amd64"),
+        Platform("windows-arm64", WINDOWS, "aarch64-windows-gnu", "win_arm64"),
         Platform("macos-arm64", MACOS_ARM, "aarch64-macos.11.0", "macosx_11_0_arm64"),
         Platform("macos-x64", MACOS, "x86_64-macos.11.0", "macosx_11_0_x86_64"),
     )
@@ -104,7 +107,7 @@ def prepare(compiler, platform, folder):
     link = list(platform.system.link)
     if platform.system is WINDOWS:
         # The linker writes one for us too, which must not be beside the module.
-        link += [import_library(folder), f"-Wl,--out-implib,{folder}/mmdskin.lib"]
+        link += [import_library(platform, folder), f"-Wl,--out-implib,{folder}/mmdskin.lib"]
     zig = [*ZIG, "cc", *target]
     compile_command = [platform.compiler] if platform.compiler else zig
     compiler.set_executables(
@@ -139,7 +142,7 @@ def headers(system, folder):
     return [folder / name for name in ("python", "numpy")]
 
 
-def import_library(folder):
+def import_library(platform, folder):
     """The import library of python3.dll, with the stable interface only: nothing else links."""
     names = folder / "python3.def"
     names.write_text(definition(), "ascii")
@@ -148,7 +151,7 @@ def import_library(folder):
         *ZIG,
         "dlltool",
         "-m",
-        "i386:x86-64",
+        "arm64" if platform.target.startswith("aarch64") else "i386:x86-64",
         "-D",
         "python3.dll",
         "-d",

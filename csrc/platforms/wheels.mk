@@ -2,7 +2,9 @@
 # The wheels: for this machine by its own compiler, and for every platform of cross.py by zig.
 # Each is built in build/wheels/<platform> and copied to dist.
 
-PLATFORMS := linux-x64 linux-arm64 windows-x64 macos-arm64 macos-x64
+PLATFORMS := linux-x64 linux-arm64 musl-x64 musl-arm64 windows-x64 windows-arm64 macos-arm64 macos-x64
+# Those that there is a Blender for.
+BLENDER_PLATFORMS := $(filter-out musl-%,$(PLATFORMS))
 # The wheel that `make build` installs and `make test` tests: `own`, or that of this machine's
 # platform.
 TESTED ?= own
@@ -11,6 +13,7 @@ MODULE_SOURCES := $(SOURCES) $(ELSEWHERE) $(HEADERS) $(wildcard csrc/mmdskin/*.p
 	$(wildcard csrc/platforms/*.py) csrc/platforms/flags.mk setup.py pyproject.toml README.md LICENSE
 CROSS_BIN := build/cross/venv/bin
 WHEELS := $(PLATFORMS:%=build/wheels/%.ready)
+BLENDER_WHEELS := $(BLENDER_PLATFORMS:%=build/wheels/%.ready)
 
 wheel: build/wheel ## Build dist/mmdskin-<version>-*.whl for this machine
 	@ls build/wheels/own/*.whl

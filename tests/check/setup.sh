@@ -11,7 +11,7 @@ for use in "$@"; do
             libegl1 libegl-mesa0 libgl1-mesa-dri)
         ;;
     check)
-        packages+=(binutils clang cmake pkgconf clang-format glslang-tools libclang-rt-14-dev llvm xz-utils
+        packages+=(binutils clang cmake pkgconf clang-format glslang-tools libclang-rt-14-dev llvm musl xz-utils
             gcc-mingw-w64-x86-64-win32 gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static)
         ;;
     demo)

@@ -56,6 +56,14 @@ build/arm/ready: tests/platforms/arm.sh build/packages-check .venv/ready
 	bash tests/platforms/arm.sh setup
 	@touch $@
 
+# With the C library of Alpine Linux; tests/platforms/test_wheels.py loads the module itself.
+check-musl: build/c/tests-musl ## Run the C tests with musl
+	build/c/tests-musl
+
+build/c/tests-musl: $(call objects,musl,$(CORE) $(C_TESTS))
+	@mkdir -p $(@D)
+	@$(CC_musl) $^ -lm -o $@
+
 WINDOWS_OF := 3.4 4.3 5.2
 check-window: build build/packages-demo build/blender-3.4 ## Test by mouse in windows of Blender 3.4, 4.3 and 5.2
 	bash tests/blender/window.sh $(filter-out 3.4,$(WINDOWS_OF))

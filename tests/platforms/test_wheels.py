@@ -146,7 +146,7 @@ def test_on_linux_the_module_needs_the_c_library_only(module):
     assert module.libraries <= GLIBC
 
 
-@of_system("linux", "manylinux")
+@of_system("linux", "manylinux", "musllinux")
 def test_on_linux_a_broken_stack_ends_the_process_and_addresses_are_read_only(module):
     assert "__stack_chk_fail" in module.imports
     assert any(
@@ -169,10 +169,48 @@ def test_auditwheel_agrees_with_the_tag(wheel):
     assert f'platform tag: "{tag(wheel)}"' in " ".join(said.split())
 
 
+@of_system("musllinux")
+def test_with_musl_the_module_needs_the_c_library_only(module):
+    assert module.libraries == {"libc.so"}
+
+
+@of_system("musllinux_1_2_x86_64")
+def test_the_loader_of_musl_1_2_finds_every_name_that_the_module_needs(wheel, module, tmp_path):
+    """A program with Python's names loads it; those of the C library have to be in Debian's musl."""
+    zig = ROOT / "build/cross/venv/bin/python"
+    if not zig.exists() or not Path("/lib/ld-musl-x86_64.so.1").exists():
+        pytest.skip("zig or the package musl is missing: run `make wheels` and `make check-musl`")
+    python = sorted(name for name in module.imports if name.startswith(("Py", "_Py")))
+    source = tmp_path / "loader.c"
+    source.write_text(
+        "#include <dlfcn.h>\n#include <stdio.h>\n"
+        + "".join(f"char {name}[64];\n" for name in python)
+        + "int main(int count, char **arguments)\n{\n"
+        "    void *module = dlopen(arguments[count - 1], RTLD_NOW);\n"
+        '    puts(module ? "loaded" : dlerror());\n'
+        '    return !module || !dlsym(module, "PyInit__mmdskin");\n}\n',
+        "utf-8",
+    )
+    program = tmp_path / "loader"
+    command = [zig, "-m", "ziglang", "cc", "-target", "x86_64-linux-musl", "-dynamic", "-rdynamic"]
+    command += ["-O1", "-w", "-fno-sanitize=all", source, "-o", program]
+    subprocess.run(command, check=True)
+    file = tmp_path / module.name
+    file.write_bytes(module.data)
+    done = subprocess.run([program, file], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "loaded\n"), done.stdout
+
+
 @of_system("win")
 def test_on_windows_the_module_needs_what_every_windows_10_has(module):
     system = {"python3.dll", "kernel32.dll", "user32.dll", "gdi32.dll"}
     assert {name for name in module.libraries if not name.startswith("api-ms-win-crt-")} <= system
+
+
+@of_system("win")
+def test_on_windows_the_module_is_for_the_machine_of_its_tag(wheel, module):
+    machine = {"win_amd64": "AMD64", "win_arm64": "ARM64"}[tag(wheel)]
+    assert module.binary.header.machine.name == machine
 
 
 @of_system("macosx")
