@@ -42,9 +42,9 @@ def build(display: bpy.types.Object, meshes: tuple | None = None) -> None:
         with contextlib.suppress(UserError):  # which the panel shows
             for number, other in enumerate(pose_source.others_of(settings, armature)):
                 drivers.add_transform(driver, f"other{number}", other)
-        drivers.add_property(driver, "bones", "ARMATURE", display.data, "show_axes")
+        drivers.add_property(driver, "bones", display.data, "show_axes")
         if any(obj is not None and switch.is_live(obj) and not _is_played(obj) for obj in meshes):
-            drivers.add_property(driver, tick.REST, "ARMATURE", armature.data, "pose_position")
+            drivers.add_property(driver, tick.REST, armature.data, "pose_position")
             drivers.add_transform(driver, "edited", armature, armature.pose.bones[0].name)
         if isinstance(settings, ik_source.Settings):
             _wait_for_armature(driver, armature, settings, meshes)

@@ -3,17 +3,17 @@
 
 `operators` has the operators; `job` takes poses from `sources` frame by frame and passes them to the
 targets (`shape_keys`, `mesh_cache`, `corrective`). `record` stores what Clear Bake needs,
-`lost` restores that where Blender drops it.
+`mesh_cache` restores that where Blender drops it.
 """
 
-from . import lost, operators
+from . import mesh_cache, operators
 
 
 def register() -> None:
     operators.register()
-    lost.register()
+    mesh_cache.register()
 
 
 def unregister() -> None:
-    lost.unregister()
+    mesh_cache.unregister()
     operators.unregister()

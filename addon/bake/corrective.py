@@ -12,7 +12,7 @@ import numpy as np
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
 from ..scene import mesh_source
-from . import animation, joint_keys, linear_blend, record, sliders
+from . import joint_keys, linear_blend, record, sliders
 from .frames import Block, Options, name_of
 from .joint_keys import Correction
 from .sources import Part
@@ -90,7 +90,7 @@ class Corrective:
     def write(self, state: record.BakeState) -> None:
         obj = self.part.obj
         if obj.data.shape_keys:
-            sliders.put_aside(obj, state.sliders, state.keys)
+            sliders.mute_sliders(obj, state.sliders, state.keys)
         if self._joints:
             record.remove_keys(obj, state)  # of earlier poses, which the new keys include
             self._joints.write(state, self._add_key, self._gathers)
@@ -104,7 +104,7 @@ class Corrective:
         ]
         keys = obj.data.shape_keys
         if self.options.moves and names:
-            state.curves = animation.add_pulses(keys, names, self.options.times, frames)
+            state.curves = sliders.add_pulses(keys, names, self.options.times, frames)
         else:
             for name in names:
                 keys.key_blocks[name].value = 1.0

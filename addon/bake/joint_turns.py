@@ -14,7 +14,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix, Quaternion
 
-from ..blender import actions
+from ..blender import actions, drivers
 
 _LETTERS = "wxyz"
 
@@ -47,11 +47,7 @@ class Drivers:
             if kept is None:
                 self._add_turn(driver, letter, pair[1], place, "LOCAL_SPACE")
                 continue
-            variable = driver.variables.new()
-            variable.name, variable.type = letter, "SINGLE_PROP"
-            target = variable.targets[0]
-            target.id_type, target.id = "MESH", self._mesh
-            target.data_path = f'["{kept}"][{place}]'
+            drivers.add_property(driver, letter, self._mesh, f'["{kept}"][{place}]')
         driver.expression = expression
 
     def _kept(self, pair: tuple[str, str]) -> str:

@@ -6,12 +6,13 @@ file, since another .blend may use it.
 """
 
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import bpy
 import numpy as np
+from bpy.app.handlers import persistent
 
-from ..blender import blender_versions, cache_files, new_file
+from ..blender import blender_versions, cache_files, new_file, registration
 from ..blender.translations import tr
 from ..blender.user_error import UserError
 from ..operator_base.properties import FRAMES
@@ -27,20 +28,6 @@ if TYPE_CHECKING:
 NAME = "MMD Skin Cache"  # of the modifier
 NORMALS = ("MMD Normals Cache", "MMD Normals Reader", "MMD Normals")  # of those for normals
 _HEADER = struct.Struct("<12siiffi")
-
-
-def range_of(modifier: bpy.types.Modifier) -> tuple[list[int] | None, int]:
-    """The first and last frame, and the samples per frame; None and 1 for one pose or without a file."""
-    path = bpy.path.abspath(modifier.filepath)
-    try:
-        with open(path, "rb") as file:
-            _, _, _, first, spacing, count = _HEADER.unpack(file.read(_HEADER.size))
-    except (OSError, struct.error):
-        return None, 1
-    if count < 2:
-        return None, 1
-    samples = max(1, round(1 / spacing)) if spacing > 0 else 1
-    return [round(first), round(first + (count - 1) * spacing)], samples
 
 
 class MeshCache:
@@ -188,3 +175,53 @@ class _File:
 
     def _error(self, error: OSError) -> UserError:
         return cache_files.unwritable(self._first, error)
+
+
+@persistent
+def recover(*_: object) -> None:
+    """Write the record of a library override's bake again where Blender has dropped it.
+
+    It drops the record, not the modifiers, when a file is opened and saved while the add-on, which
+    declares its property, is disabled.
+    """
+    for obj in bpy.data.objects:
+        if obj.type == "MESH" and obj.override_library and not record.is_baked(obj):
+            cache: Any = obj.modifiers.get(NAME)
+            reference = obj.override_library.reference
+            is_ours = cache is not None and not cache.is_override_data
+            # Not where the library is missing.
+            if is_ours and isinstance(reference, bpy.types.Object) and reference.type == "MESH":
+                _state(obj, reference, cache).write(obj)
+
+
+def _state(
+    obj: bpy.types.Object, reference: bpy.types.Object, cache: bpy.types.Modifier
+) -> record.BakeState:
+    """The state of a bake that plays `cache`, with the library's settings of what it hides."""
+    deforming: list = scene_model.armature_modifiers(reference)
+    live = nodes.modifier_of(reference)
+    state = record.begin(obj, obj.find_armature())
+    state.target, state.added = "MESH_CACHE", cache.name
+    state.normals = [name for name in NORMALS if name in obj.modifiers]
+    state.active_modifier = reference.modifiers.active.name if reference.modifiers.active else ""
+    for modifier in [*deforming, live] if live else deforming:
+        state.modifiers[modifier.name] = [modifier.show_viewport, modifier.show_render]
+    state.frames, state.samples = _range_of(cache)
+    return state
+
+
+def _range_of(modifier: bpy.types.Modifier) -> tuple[list[int] | None, int]:
+    """The first and last frame, and the samples per frame; None and 1 for one pose or without a file."""
+    path = bpy.path.abspath(modifier.filepath)
+    try:
+        with open(path, "rb") as file:
+            _, _, _, first, spacing, count = _HEADER.unpack(file.read(_HEADER.size))
+    except (OSError, struct.error):
+        return None, 1
+    if count < 2:
+        return None, 1
+    samples = max(1, round(1 / spacing)) if spacing > 0 else 1
+    return [round(first), round(first + (count - 1) * spacing)], samples
+
+
+register, unregister = registration.handlers([("load_post", recover)], once_enabled=recover)

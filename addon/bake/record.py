@@ -18,8 +18,8 @@ from ..pose import skinner
 from ..pose.deformation import Deformation
 from ..preview import nodes, switch
 from ..scene import mmd_tools, saved_state, scene_model
-from . import animation, joint_turns, sliders
-from .sliders import PutAside
+from . import joint_turns, sliders
+from .sliders import MutedSliders
 
 
 @dataclass
@@ -41,12 +41,12 @@ class BakeState(saved_state.SavedState):
     frames: list[int] | None = None  # the first and last of a range
     samples: int = 1  # per frame
     keys: list[str] = field(default_factory=list)  # names of the baked keys
-    curves: dict[str, Any] | None = None  # from `animation.add_pulses`, if the keys are keyed
+    curves: dict[str, Any] | None = None  # from `sliders.add_pulses`, if the keys are keyed
     turns: list[str] = field(default_factory=list)  # mesh properties of `joint_turns.Drivers`
     single_poses: SinglePoses | None = saved_state.nested(SinglePoses)
     mesh_animated: bool = True
     muted: list[str] = field(default_factory=list)  # names of the keys that the bake muted
-    sliders: PutAside = saved_state.nested(PutAside, optional=False)
+    sliders: MutedSliders = saved_state.nested(MutedSliders, optional=False)
     # name: show_viewport, show_render of those turned off
     modifiers: dict[str, list[bool]] = field(default_factory=dict)
     added: str = ""  # name of the modifier added
@@ -220,7 +220,7 @@ def clear_mesh(obj: bpy.types.Object, state: BakeState) -> bool:
     for name in state.muted:
         if name in blocks:
             blocks[name].mute = False
-    sliders.bring_back(obj, state.sliders)
+    sliders.unmute_sliders(obj, state.sliders)
     sliders.give_actions_back(obj, state.sliders)
     if blocks:
         name, index = state.active
@@ -258,7 +258,8 @@ def remove_keys(obj: bpy.types.Object, state: BakeState) -> None:
 def _clear_keys(obj: bpy.types.Object, state: BakeState) -> None:
     blocks = _key_blocks(obj)
     if blocks and state.curves is not None:
-        animation.remove_curves(obj.data.shape_keys, state.keys, state.curves)
+        paths = map(actions.value_path, state.keys)
+        actions.remove_curves(obj.data.shape_keys, paths, state.curves)
     remove_keys(obj, state)
     if _key_blocks(obj) and not state.animated:
         actions.clear_if_empty(obj.data.shape_keys)

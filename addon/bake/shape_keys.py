@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from . import animation, record, sliders
+from . import record, sliders
 from .frames import Block, Options, name_of
 from .sources import Part
 
@@ -50,10 +50,10 @@ class ShapeKeys:
                 if key.name not in ours:
                     state.muted.append(key.name)
         # Before curves are added, since it may copy their action.
-        sliders.put_aside(obj, state.sliders, state.keys)
+        sliders.mute_sliders(obj, state.sliders, state.keys)
         if self.options.moves:
             places = range(len(names))
-            state.curves = animation.add_pulses(keys, names, self.options.times, places)
+            state.curves = sliders.add_pulses(keys, names, self.options.times, places)
         else:
             keys.key_blocks[names[0]].value = 1.0
         obj.show_only_shape_key = False

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sliders of keys that a bake has muted: they are 0 while the bake exists.
+"""Sliders of a baked mesh: those of its new keys, and of the keys that the bake has muted.
 
-Not every exporter respects muted keys: in FBX, their values would apply again. Their values, curves
-and drivers are stored in the state of the bake.
+Muted keys are 0 while the bake exists, since not every exporter respects muting: in FBX, their values
+would apply again. Their values, curves and drivers are stored in the state of the bake.
 """
 
 import contextlib
@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import bpy
+import numpy as np
 
-from ..blender import actions
+from ..blender import actions, fcurves
 
 
 @dataclass
-class PutAside:
-    """What `put_aside` has stored; saved with the file, so fields keep their names."""
+class MutedSliders:
+    """What `mute_sliders` has stored; saved with the file, so fields keep their names."""
 
     values: dict[str, float] = field(default_factory=dict)  # of muted keys
     curves: list[str] = field(default_factory=list)  # data paths
@@ -32,7 +33,30 @@ class PutAside:
     strips: dict[str, Sequence] = field(default_factory=dict)
 
 
-def put_aside(obj: bpy.types.Object, noted: PutAside, baked: list[str]) -> None:
+def add_pulses(
+    keys: bpy.types.Key,
+    names: list[str],
+    frames: Sequence[float] | np.ndarray,
+    places: Sequence[int],
+) -> dict[str, Any]:
+    """Key the values of shape keys: each is 1 at its own frame, 0 at all others, linear in between.
+
+    `names` are keys of the datablock, `frames` all frames in order, and `places` the index of
+    each key's frame. Returns what `actions.remove_curves` needs, JSON-like.
+    """
+    holder, state = actions.channels(keys)
+    paths = [actions.value_path(name) for name in names]
+    actions.drop(holder.fcurves, set(paths))
+    times = np.asarray(frames, np.float32)
+    for path, place in zip(paths, places, strict=True):
+        first, last = max(place - 1, 0), min(place + 1, len(frames) - 1)
+        values = np.zeros(last - first + 1, np.float32)
+        values[place - first] = 1
+        fcurves.write(actions.new_curve(holder, path), times[first : last + 1], values)
+    return state
+
+
+def mute_sliders(obj: bpy.types.Object, noted: MutedSliders, baked: list[str]) -> None:
     """Set the muted keys of a mesh object to 0 and store their values."""
     keys = obj.data.shape_keys
     muted = [key for key in keys.key_blocks if key.mute]
@@ -53,8 +77,8 @@ def put_aside(obj: bpy.types.Object, noted: PutAside, baked: list[str]) -> None:
         key.value = 0.0
 
 
-def bring_back(obj: bpy.types.Object, noted: PutAside) -> None:
-    """Undo `put_aside`; a slider that was moved since keeps its value."""
+def unmute_sliders(obj: bpy.types.Object, noted: MutedSliders) -> None:
+    """Undo `mute_sliders`; a slider that was moved since keeps its value."""
     keys = obj.data.shape_keys
     if keys is None:
         return
@@ -70,8 +94,8 @@ def bring_back(obj: bpy.types.Object, noted: PutAside) -> None:
             curve.mute = False
 
 
-def give_actions_back(obj: bpy.types.Object, noted: PutAside) -> None:
-    """Assign the shared actions again that `put_aside` had to copy.
+def give_actions_back(obj: bpy.types.Object, noted: MutedSliders) -> None:
+    """Assign the shared actions again that `mute_sliders` had to copy.
 
     A copy that was edited since is kept.
     """
@@ -94,12 +118,14 @@ def give_actions_back(obj: bpy.types.Object, noted: PutAside) -> None:
 
 
 @contextlib.contextmanager
-def temporarily_restored(sliders: Iterable[tuple[bpy.types.Object, PutAside]]) -> Iterator[None]:
+def temporarily_restored(
+    sliders: Iterable[tuple[bpy.types.Object, MutedSliders]],
+) -> Iterator[None]:
     """In the block, sliders of meshes that are already baked move as if they were not."""
     before = [(obj, _saved_sliders(obj)) for obj, _ in sliders]
     try:
         for obj, noted in sliders:
-            bring_back(obj, noted)
+            unmute_sliders(obj, noted)
         yield
     finally:
         for obj, saved in before:
@@ -142,9 +168,7 @@ def _curves_and_drivers(keys: bpy.types.Key) -> list[bpy.types.FCurve]:
 
 
 def _curves(keys: bpy.types.Key, paths: set[str]) -> list[bpy.types.FCurve]:
-    data = keys.animation_data
-    playing = actions.playing(data) if data else ()
-    return [curve for curves in playing for curve in curves if curve.data_path in paths]
+    return [curve for curve in actions.playing_curves(keys) if curve.data_path in paths]
 
 
 def _drivers(keys: bpy.types.Key, paths: set[str]) -> list[bpy.types.FCurve]:
@@ -152,7 +176,7 @@ def _drivers(keys: bpy.types.Key, paths: set[str]) -> list[bpy.types.FCurve]:
     return [curve for curve in data.drivers if curve.data_path in paths] if data else []
 
 
-def _own_actions(keys: bpy.types.Key, paths: set[str], noted: PutAside) -> None:
+def _own_actions(keys: bpy.types.Key, paths: set[str], noted: MutedSliders) -> None:
     """Muting a curve must not affect other users of the action, nor a linked action."""
     data = keys.animation_data
     if data is None:

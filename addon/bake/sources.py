@@ -17,7 +17,6 @@ from ..pose import ik_source, motion_source, pose_source, skinner
 from ..pose.deformation import Deformation
 from ..pose.motion_source import Motion
 from ..scene import mesh_source
-from . import animation
 from .record import BakeState
 
 
@@ -95,10 +94,9 @@ class MotionPoses:
     def prepare(self, parts: "list[Part]") -> None:
         """Keys that the motion lacks keep the scene's values, so the scene's frame must change."""
         for part in parts:
-            unknown = [
-                name for name, known in zip(part.keys, self._known(part), strict=True) if not known
-            ]
-            if animation.is_animated(part.obj.data.shape_keys, unknown):
+            known = zip(part.keys, self._known(part), strict=True)
+            unknown = {actions.value_path(name) for name, is_known in known if not is_known}
+            if unknown and not unknown.isdisjoint(actions.animated_paths(part.obj.data.shape_keys)):
                 self.moves_scene = True
 
     def matrices(self, frames: list[float], depsgraph: bpy.types.Depsgraph) -> np.ndarray:

@@ -4,7 +4,6 @@
 Up to 4.3 an action holds F-curves; from 4.4 on, layers, strips and slots hold them.
 """
 
-import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -208,13 +207,21 @@ def curves_of(action: bpy.types.Action) -> list[bpy.types.FCurve]:
     return [curve for curves in _all_curves(action) for curve in curves]
 
 
-def animates(block: Block, ending: str) -> bool:
+def animated_paths(block: Any) -> set[str]:
+    """The data paths of all curves and drivers that animate a datablock."""
+    drivers = block.animation_data.drivers if block.animation_data else ()
+    return {curve.data_path for curve in (*drivers, *playing_curves(block))}
+
+
+def animates(block: Any, ending: str) -> bool:
     """Whether a curve or driver of a datablock has a data path with this ending."""
+    return any(path.endswith(ending) for path in animated_paths(block))
+
+
+def playing_curves(block: Any) -> list[bpy.types.FCurve]:
+    """Every curve that animates a datablock, drivers aside."""
     data = block.animation_data
-    if data is None:
-        return False
-    curves = itertools.chain(data.drivers, *playing(data))
-    return any(curve.data_path.endswith(ending) for curve in curves)
+    return [curve for curves in playing(data) for curve in curves] if data else []
 
 
 def playing(data: bpy.types.AnimData) -> list:

@@ -6,14 +6,24 @@ from typing import Any
 import bpy
 
 
-def add_property(
-    driver: bpy.types.Driver, name: str, kind: str, block: bpy.types.ID, path: str
+def drive(
+    owner: Any, path: str, expression: str, index: int = -1, **read: tuple[bpy.types.ID, str]
 ) -> None:
-    """A property of a datablock. `kind`: the type of the datablock, such as "OBJECT"."""
+    """Drive a property by an expression of others: by name, their datablocks and data paths."""
+    driver = owner.driver_add(path, index).driver
+    for name, (block, source) in read.items():
+        add_property(driver, name, block, source)
+    driver.expression = expression
+
+
+def add_property(driver: bpy.types.Driver, name: str, block: bpy.types.ID, path: str) -> None:
+    """A property of a datablock."""
     variable = driver.variables.new()
     variable.name, variable.type = name, "SINGLE_PROP"
     target: Any = variable.targets[0]
-    target.id_type, target.id, target.data_path = kind, block, path
+    rna = block.bl_rna
+    kind = rna.base if rna.base.identifier != "ID" else rna  # of a Sun: Light
+    target.id_type, target.id, target.data_path = kind.identifier.upper(), block, path
 
 
 def add_keys(driver: bpy.types.Driver, name: str, mesh: bpy.types.ID) -> None:
@@ -21,7 +31,7 @@ def add_keys(driver: bpy.types.Driver, name: str, mesh: bpy.types.ID) -> None:
 
     By the mesh: Blender 3.4 crashes if a driver refers to keys that were removed with their mesh.
     """
-    add_property(driver, name, "MESH", mesh, "shape_keys.eval_time")
+    add_property(driver, name, mesh, "shape_keys.eval_time")
 
 
 def keys_of(variable: bpy.types.DriverVariable) -> Any:

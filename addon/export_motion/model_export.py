@@ -126,20 +126,15 @@ def form_of(model: scene_model.SceneModel, scene: bpy.types.Scene, options: Any)
 def _is_constrained(armature: bpy.types.Object) -> bool:
     """Whether a constraint acts on bones other than those for IK, append, bone morphs and physics."""
     known = {(bone.name, one.name) for bone, one in rig_constraints.solving(armature)}
+    animated = actions.animated_paths(armature)
     return any(
         not constraint.mute
-        and (constraint.influence > 0 or _is_animated(armature, bone, constraint))
+        and (
+            constraint.influence > 0
+            or actions.influence_path(bone.name, constraint.name) in animated
+        )
         and (bone.name, constraint.name) not in known
         and not constraint.name.startswith("mmd_")
         for bone in armature.pose.bones
         for constraint in bone.constraints
     )
-
-
-def _is_animated(
-    armature: bpy.types.Object, bone: bpy.types.PoseBone, constraint: bpy.types.Constraint
-) -> bool:
-    data = armature.animation_data
-    path = actions.influence_path(bone.name, constraint.name)
-    curves = [curve for found in actions.playing(data) for curve in found] if data else []
-    return any(curve.data_path == path for curve in (*curves, *(data.drivers if data else ())))

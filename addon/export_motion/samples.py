@@ -232,8 +232,10 @@ class _Visibility:
     def __init__(self, model: scene_model.SceneModel) -> None:
         self._meshes = model.meshes
         self._root = scene_model.root_of(model.armature)
-        self._by_meshes = any(_animates(obj, "hide_render") for obj in model.meshes)
-        self._by_root = self._root is not None and _animates(self._root, mmd_tools.SHOWS_MESHES)
+        self._by_meshes = any("hide_render" in actions.animated_paths(obj) for obj in model.meshes)
+        self._by_root = self._root is not None and (
+            mmd_tools.SHOWS_MESHES in actions.animated_paths(self._root)
+        )
 
     @property
     def is_animated(self) -> bool:
@@ -245,11 +247,3 @@ class _Visibility:
             return False
         meshes = [obj.evaluated_get(depsgraph) for obj in self._meshes]
         return not self._by_meshes or not all(obj.hide_render for obj in meshes)
-
-
-def _animates(block: bpy.types.ID, path: str) -> bool:
-    data = block.animation_data
-    if data is None:
-        return False
-    curves = [curve for found in actions.playing(data) for curve in found]
-    return any(curve.data_path == path for curve in (*curves, *data.drivers))

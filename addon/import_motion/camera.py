@@ -159,21 +159,10 @@ def _objects(
     needed = 2.001 * math.tan(min(math.radians(widest), most) / 2)
     data.sensor_height = max(data.sensor_height, needed)
     lens = f"{data.sensor_height} / 2 / tan(min(max(angle, {least}), {most}) / 2)"
-    _drive(data, "lens", lens, angle=(data, ANGLE_PATH))
+    drivers.drive(data, "lens", lens, angle=(data, ANGLE_PATH))
     height = f"{_ORTHOGRAPHIC_HEIGHT} / {_DISTANCE} * abs(distance)"
-    _drive(data, "ortho_scale", height, distance=(camera, "location[1]"))
+    drivers.drive(data, "ortho_scale", height, distance=(camera, "location[1]"))
     return target, camera
-
-
-def _drive(
-    data: bpy.types.ID, path: str, expression: str, **variables: tuple[bpy.types.ID, str]
-) -> None:
-    """Drive a property by others, with an expression that needs no Python."""
-    driver = data.driver_add(path).driver
-    for name, (block, source) in variables.items():
-        kind = "CAMERA" if isinstance(block, bpy.types.Camera) else "OBJECT"
-        drivers.add_property(driver, name, kind, block, source)
-    driver.expression = expression
 
 
 def _key_type(holder: Any, frames: np.ndarray, perspective: np.ndarray) -> None:

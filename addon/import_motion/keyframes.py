@@ -256,16 +256,13 @@ def set_keys(record: Record, values: Values, at: At | None = None) -> int:
 
 def is_keyed(block: actions.Block) -> bool:
     """Whether keyframes animate bones, shape keys or sliders of a datablock."""
-    data = block.animation_data
-    curves = [curve for found in actions.playing(data) for curve in found] if data else []
-    return any(curve.data_path.startswith(("pose.bones[", "key_blocks[", '["')) for curve in curves)
+    starts = ("pose.bones[", "key_blocks[", '["')
+    return any(curve.data_path.startswith(starts) for curve in actions.playing_curves(block))
 
 
 def keyed_bones(armature: bpy.types.Object) -> set[str]:
     """Names of the bones whose own channels are animated by keyframes."""
-    data = armature.animation_data
-    curves = [curve for found in actions.playing(data) for curve in found] if data else []
-    paths = {curve.data_path for curve in curves}
+    paths = {curve.data_path for curve in actions.playing_curves(armature)}
     names = armature.data.bones.keys()
     return {name for name in names if not paths.isdisjoint(actions.bone_paths(name).values())}
 

@@ -243,9 +243,7 @@ def _size(builder: NodeBuilder, driven: Driven) -> Value:
     for number, (material, path) in driven.items():
         node = builder.node("ShaderNodeValue")
         node.name = node.label = f"{_DRIVEN}{number}"
-        driver = node.outputs[0].driver_add("default_value").driver
-        drivers.add_property(driver, "x", "MATERIAL", material, path)
-        driver.expression = "max(x,0)-1"
+        drivers.drive(node.outputs[0], "default_value", "max(x,0)-1", x=(material, path))
         here = builder.number("COMPARE", slot, float(number), 0.5)
         factor = builder.number("MULTIPLY_ADD", here, node.outputs[0], factor)
     return builder.number("MULTIPLY", size, factor)

@@ -127,11 +127,9 @@ def _light(builder: NodeBuilder, sun: bpy.types.Object | None) -> bpy.types.Node
     node = builder.node("ShaderNodeCombineXYZ")
     for index, socket in enumerate(node.inputs):
         socket.default_value = light.DEFAULT_DIRECTION[index]
-        if sun is None:
-            continue
-        driver = socket.driver_add("default_value").driver
-        drivers.add_property(driver, "x", "OBJECT", sun, f"location[{index}]")
-        driver.expression = f"x/{light.LENGTHS}"
+        if sun is not None:
+            place = sun, f"location[{index}]"
+            drivers.drive(socket, "default_value", f"x/{light.LENGTHS}", x=place)
     return node.outputs[0]
 
 

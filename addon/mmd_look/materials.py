@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import bpy
 
-from ..blender import blender_versions, drivers
+from ..blender import actions, blender_versions, drivers
 from ..scene import material_values, saved_state, textures
 from ..scene.material_values import MaterialValues, Number
 from . import images, shading
@@ -115,9 +115,8 @@ def disable(material: bpy.types.Material) -> None:
     for node in ours:
         _remove_drivers(tree, node)
         tree.nodes.remove(node)
-    data = tree.animation_data
-    if not state.animated and data and not (data.action or data.drivers or data.nla_tracks):
-        tree.animation_data_clear()
+    if not state.animated:
+        actions.clear_if_empty(tree)
     if LookState.PROPERTY in material:
         del material[LookState.PROPERTY]
     images.drop_unused(list(dict.fromkeys(used)))
@@ -212,7 +211,8 @@ def _follow(
             _drive(material, look.inputs[f"{name} Summand"], _numbers(material, add))
             weight = look.inputs[f"{name} Weight"]
             paths = [f'["{name}"][3]' for name in (multiply, add)]
-            _add_driver(material, weight, -1, "x+y", dict(zip("xy", paths, strict=True)))
+            both = {name: (material, path) for name, path in zip("xy", paths, strict=True)}
+            drivers.drive(weight, "default_value", "x+y", -1, **both)
 
 
 def follow_edge(material: bpy.types.Material, look: Any, values: MaterialValues) -> None:
@@ -232,20 +232,11 @@ def _drive(
     for index, number in enumerate(numbers):
         place = index if len(numbers) > 1 else -1
         if number.path:
-            _add_driver(material, socket, place, expression, {"x": number.path})
+            drivers.drive(socket, "default_value", expression, place, x=(material, number.path))
         elif place >= 0:
             socket.default_value[index] = number.value
         else:
             socket.default_value = number.value
-
-
-def _add_driver(
-    material: bpy.types.Material, socket: Any, index: int, expression: str, paths: dict[str, str]
-) -> None:
-    driver = socket.driver_add("default_value", index).driver
-    for name, path in paths.items():
-        drivers.add_property(driver, name, "MATERIAL", material, path)
-    driver.expression = expression
 
 
 def _remove_drivers(tree: Any, node: Any) -> None:

@@ -355,7 +355,7 @@ def _drive(
     drivers.add_transform(driver, "armature", armature)
     drivers.add_transform(driver, "object", obj)
     if isinstance(opened, motion_source.Motion):
-        drivers.add_property(driver, tick.REST, "ARMATURE", armature.data, "pose_position")
+        drivers.add_property(driver, tick.REST, armature.data, "pose_position")
         drivers.add_transform(driver, tick.EDITED, armature, bones[0])
     else:
         awaited = opened.waits_for if opened else ()
@@ -369,7 +369,7 @@ def _drive(
         drivers.add_transform(driver, f"other{number}", other)  # its place counts
     if mesh.shape_keys:
         # The only property that depends on the animation and the drivers of every key.
-        drivers.add_property(driver, "key", "KEY", mesh.shape_keys, "eval_time")
+        drivers.add_property(driver, "key", mesh.shape_keys, "eval_time")
     sliding = tick.sliding_meshes(armature, mesh, opened, bpy.context.view_layer)
     for number, mesh_with_sliders in enumerate(sliding):
         drivers.add_keys(driver, f"{tick.OTHERS}{number}", mesh_with_sliders)

@@ -16,7 +16,7 @@ from typing import Any
 import bpy
 from mathutils import Vector
 
-from ..blender import drivers
+from ..blender import actions, drivers
 
 # Custom properties of the scene.
 DIRECTION, COLOR, ENERGY = "mmd_light_direction", "mmd_light_color", "mmd_light_energy"
@@ -136,10 +136,12 @@ def _add_shadow(sun: bpy.types.Object) -> None:
 def _connect(scene: bpy.types.Scene, sun: bpy.types.Object) -> None:
     _disconnect(scene)
     scene[DIRECTION], scene[COLOR], scene[ENERGY] = DEFAULT_DIRECTION, DEFAULT_COLOR, _ENERGY
-    _drive(scene, ENERGY, -1, "x", "LIGHT", sun.data, "energy")
+    energy, direction, color = (f'["{name}"]' for name in (ENERGY, DIRECTION, COLOR))
+    drivers.drive(scene, energy, "x", x=(sun.data, "energy"))
     for index in range(3):
-        _drive(scene, DIRECTION, index, f"x/{LENGTHS}", "OBJECT", sun, "location")
-        _drive(scene, COLOR, index, "x", "LIGHT", sun.data, "color")
+        place = sun, f"location[{index}]"
+        drivers.drive(scene, direction, f"x/{LENGTHS}", index, x=place)
+        drivers.drive(scene, color, "x", index, x=(sun.data, f"color[{index}]"))
 
 
 def _disconnect(scene: bpy.types.Scene) -> None:
@@ -147,9 +149,7 @@ def _disconnect(scene: bpy.types.Scene) -> None:
         if name in scene:
             scene.driver_remove(f'["{name}"]')
             del scene[name]
-    data = scene.animation_data
-    if data and not (data.action or data.drivers or data.nla_tracks):
-        scene.animation_data_clear()
+    actions.clear_if_empty(scene)
 
 
 def _drives(scene: bpy.types.Scene, sun: bpy.types.Object) -> bool:
@@ -171,19 +171,3 @@ def _is_untouched(sun: bpy.types.Object) -> bool:
         if (found := block.animation_data)
     )
     return not moving and has_defaults(sun) and data.energy == _ENERGY
-
-
-def _drive(
-    scene: bpy.types.Scene,
-    name: str,
-    index: int,
-    expression: str,
-    kind: str,
-    block: bpy.types.ID,
-    source: str,
-) -> None:
-    """Let a custom property of the scene follow a property of a datablock."""
-    driver = scene.driver_add(f'["{name}"]', index).driver
-    path = source if index < 0 else f"{source}[{index}]"
-    drivers.add_property(driver, "x", kind, block, path)
-    driver.expression = expression

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import bpy
 
+from ...blender import drivers
 from ...scene import material_values
 from .. import materials
-from .weights import Weights, drive
+from .weights import Weights
 
 if TYPE_CHECKING:
     import mmdskin
@@ -109,19 +110,19 @@ def _show(material: bpy.types.Material, driven: set[tuple[str, int]]) -> None:
                 "d": _place(material, "mmd_diffuse", c),
             }
             light = f"min(max(a+d*{materials.DEFAULT_LIGHT:.6g},0),1)"
-            drive(material, "diffuse_color", c, places, _linear(light))
+            drivers.drive(material, "diffuse_color", _linear(light), c, **places)
             part = f"{light}/{shown[c]:.6g}" if shown[c] else light
-            drive(socket, "default_value", c, places, _linear(part))
+            drivers.drive(socket, "default_value", _linear(part), c, **places)
     if ("mmd_diffuse", 3) in driven:
         places = {"d": _place(material, "mmd_diffuse", 3)}
-        drive(material, "diffuse_color", 3, places, "min(max(d,0),1)")
-        drive(materials.alpha_of(material), "default_value", -1, places, "min(max(d,0),1)")
+        drivers.drive(material, "diffuse_color", "min(max(d,0),1)", 3, **places)
+        drivers.drive(
+            materials.alpha_of(material), "default_value", "min(max(d,0),1)", -1, **places
+        )
 
 
-def _place(
-    material: bpy.types.Material, name: str, index: int
-) -> tuple[str, bpy.types.Material, str]:
-    return "MATERIAL", material, f'["{name}"][{index}]'
+def _place(material: bpy.types.Material, name: str, index: int) -> tuple[bpy.types.ID, str]:
+    return material, f'["{name}"][{index}]'
 
 
 def _linear(srgb: str) -> str:

@@ -31,9 +31,9 @@ class Weights:
         of the mesh by the mesh, see `drivers.add_keys`."""
         self._report, self._morphs = report, morphs
         self._places = {
-            number: ("OBJECT", rig, sliders.path(name)) for number, name in properties.items()
+            number: (rig, sliders.path(name)) for number, name in properties.items()
         } | {
-            number: ("MESH", mesh, f"shape_keys.{actions.value_path(name)}")
+            number: (mesh, f"shape_keys.{actions.value_path(name)}")
             for number, name in key_names.items()
         }
         self._movers = {number: [(number, 1.0)] for number in self._places}
@@ -59,7 +59,7 @@ class Weights:
         places = {name: self._places[slider] for slider, name in variables.items()}
         expression = formula(weights)
         if len(expression) <= _LONGEST:
-            drive(owner, path, index, places, expression)
+            drivers.drive(owner, path, expression, index, **places)
         else:
             self._report.warn(
                 tr(
@@ -75,14 +75,3 @@ class Weights:
             name = variables.setdefault(slider, f"v{len(variables)}")
             terms.append(name if ratio == 1 else f"{ratio:.6g}*{name}")
         return "+".join(terms)
-
-
-def drive(
-    owner: bpy.types.bpy_struct, path: str, index: int, places: dict, expression: str
-) -> None:
-    """A driver with a simple expression, which Blender evaluates without Python."""
-    driver = owner.driver_add(path, index).driver
-    driver.type = "SCRIPTED"
-    for name, (kind, block, data_path) in places.items():
-        drivers.add_property(driver, name, kind, block, data_path)
-    driver.expression = expression
