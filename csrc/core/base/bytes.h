@@ -113,4 +113,21 @@ static inline void mmd_bytes_f32s(mmd_bytes *bytes, float *out, size_t count)
         memset(out, 0, count * sizeof *out);
 }
 
+/* The parts of a state, which one list saves, counts and restores, so that these always agree. */
+typedef struct mmd_bytes_parts {
+    mmd_bytes from; /* restores, if it has data; fails where bytes are missing */
+    uint8_t *to;    /* saves; NULL: only counts */
+    size_t size;    /* of the parts saved or counted so far */
+} mmd_bytes_parts;
+
+static inline void mmd_bytes_part(mmd_bytes_parts *parts, void *part, size_t size)
+{
+    const uint8_t *taken = parts->from.data ? mmd_bytes_take(&parts->from, size) : NULL;
+    if (taken && size)
+        memcpy(part, taken, size);
+    else if (!parts->from.data && parts->to && size)
+        memcpy(parts->to + parts->size, part, size);
+    parts->size += size;
+}
+
 #endif

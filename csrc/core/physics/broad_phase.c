@@ -297,76 +297,39 @@ void mmd_broad_phase_update(mmd_broad_phase *broad_phase, const mmd_body *bodies
 
 /* Saved states */
 
-enum { BYTES_PER_PAIR = sizeof(mmd_broad_phase_pair) + 2 * sizeof(uint32_t) };
-
-size_t mmd_broad_phase_save(const mmd_broad_phase *broad_phase, void *bytes)
-{
-    size_t count = broad_phase->pair_count;
-    char *out = bytes;
-    if (out) {
-        memcpy(out, &count, sizeof count);
-        out += sizeof count;
-    }
-    if (out && count) {
-        memcpy(out, broad_phase->pairs, count * sizeof *broad_phase->pairs);
-        out += count * sizeof *broad_phase->pairs;
-        memcpy(out, broad_phase->cache.pairs, count * sizeof(uint32_t));
-        memcpy(out + count * sizeof(uint32_t), broad_phase->manifolds.pairs,
-               count * sizeof(uint32_t));
-    }
-    return sizeof count + count * BYTES_PER_PAIR;
-}
-
-size_t mmd_broad_phase_restore(mmd_broad_phase *broad_phase, const void *bytes)
-{
-    const char *in = bytes;
-    size_t count;
-    memcpy(&count, in, sizeof count);
-    in += sizeof count;
-    broad_phase->pair_count = broad_phase->cache.count = broad_phase->manifolds.count = count;
-    if (count) {
-        memcpy(broad_phase->pairs, in, count * sizeof *broad_phase->pairs);
-        in += count * sizeof *broad_phase->pairs;
-        memcpy(broad_phase->cache.pairs, in, count * sizeof(uint32_t));
-        memcpy(broad_phase->manifolds.pairs, in + count * sizeof(uint32_t),
-               count * sizeof(uint32_t));
-    }
-    return sizeof count + count * BYTES_PER_PAIR;
-}
-
 /* Whether each index occurs once. */
-static bool is_permutation(const char *in, size_t count, uint32_t *seen)
+static bool is_permutation(const uint32_t *indices, size_t count, uint32_t *seen)
 {
     if (count)
         memset(seen, 0, count * sizeof *seen);
-    for (size_t i = 0; i < count; i++) {
-        uint32_t index;
-        memcpy(&index, in + i * sizeof index, sizeof index);
-        if (index >= count || seen[index]++)
+    for (size_t i = 0; i < count; i++)
+        if (indices[i] >= count || seen[indices[i]]++)
             return false;
-    }
     return true;
 }
 
-bool mmd_broad_phase_can_restore(const mmd_broad_phase *broad_phase, const void *bytes, size_t size,
-                                 size_t *pairs_size)
+static bool is_valid(const mmd_broad_phase *broad_phase)
 {
-    const char *in = bytes;
-    mmd_broad_phase_pair previous, pair;
-    size_t count;
-    if (size < sizeof count)
-        return false;
-    memcpy(&count, in, sizeof count);
-    in += sizeof count;
-    if (count > broad_phase->capacity || (size - sizeof count) / BYTES_PER_PAIR < count)
-        return false;
-    *pairs_size = sizeof count + count * BYTES_PER_PAIR;
-    for (size_t i = 0; i < count; i++, in += sizeof pair, previous = pair) {
-        memcpy(&pair, in, sizeof pair);
-        if (pair.a >= pair.b || pair.b >= broad_phase->body_count ||
-            (i > 0 && compare_pairs(previous, pair) >= 0))
+    const mmd_broad_phase_pair *pairs = broad_phase->pairs;
+    size_t count = broad_phase->pair_count;
+    for (size_t i = 0; i < count; i++)
+        if (pairs[i].a >= pairs[i].b || pairs[i].b >= broad_phase->body_count ||
+            (i > 0 && compare_pairs(pairs[i - 1], pairs[i]) >= 0))
             return false;
-    }
-    return is_permutation(in, count, broad_phase->indices) &&
-           is_permutation(in + count * sizeof(uint32_t), count, broad_phase->indices);
+    return is_permutation(broad_phase->cache.pairs, count, broad_phase->indices) &&
+           is_permutation(broad_phase->manifolds.pairs, count, broad_phase->indices);
+}
+
+bool mmd_broad_phase_parts(mmd_broad_phase *broad_phase, mmd_bytes_parts *parts)
+{
+    size_t count = broad_phase->pair_count;
+    mmd_bytes_part(parts, &count, sizeof count);
+    if (count > broad_phase->capacity)
+        return false;
+    broad_phase->pair_count = broad_phase->cache.count = broad_phase->manifolds.count = count;
+    mmd_bytes_part(parts, broad_phase->pairs, count * sizeof *broad_phase->pairs);
+    mmd_bytes_part(parts, broad_phase->cache.pairs, count * sizeof *broad_phase->cache.pairs);
+    mmd_bytes_part(parts, broad_phase->manifolds.pairs,
+                   count * sizeof *broad_phase->manifolds.pairs);
+    return !parts->from.failed && (!parts->from.data || is_valid(broad_phase));
 }

@@ -3,6 +3,7 @@
 #define MMD_BROAD_PHASE_H
 
 #include "core/base/arena.h"
+#include "core/base/bytes.h"
 #include "core/math/vec3.h"
 #include "core/physics/body.h"
 #include "core/physics/shape.h"
@@ -68,12 +69,8 @@ void mmd_broad_phase_clear(mmd_broad_phase *broad_phase);
 void mmd_broad_phase_update(mmd_broad_phase *broad_phase, const mmd_body *bodies,
                             const mmd_shape *shapes);
 
-/* The pairs and their orders; both return the number of bytes. `bytes` NULL only counts. */
-size_t mmd_broad_phase_save(const mmd_broad_phase *broad_phase, void *bytes);
-size_t mmd_broad_phase_restore(mmd_broad_phase *broad_phase, const void *bytes);
-/* Whether bytes from outside, of which there are `size`, begin with valid pairs; sets their size.
- */
-bool mmd_broad_phase_can_restore(const mmd_broad_phase *broad_phase, const void *bytes, size_t size,
-                                 size_t *pairs_size);
+/* What later steps depend on: the pairs and their orders. False if what it restores is not valid;
+   then all of it has to be restored from elsewhere. */
+bool mmd_broad_phase_parts(mmd_broad_phase *broad_phase, mmd_bytes_parts *parts);
 
 #endif

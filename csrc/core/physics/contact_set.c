@@ -288,146 +288,46 @@ void mmd_contact_set_store_impulses(mmd_contact_set *set, const double *const *i
     }
 }
 
-/* Saved states: the pairs with their orders, then the manifolds with their points. All is written
-   number by number, because the padding of a struct may have any bytes. */
+/* Saved states */
 
-typedef struct saved_manifold {
-    uint32_t body_a, body_b, count;
-} saved_manifold;
-
-enum { SAVED_VECTORS = 5, SAVED_NUMBERS = 3 * SAVED_VECTORS + 3 };
-
-typedef struct saved_point {
-    double numbers[SAVED_NUMBERS]; /* the vectors, distance, impulse, lifetime */
-} saved_point;
-
-static saved_point pack_point(const mmd_contact_manifold_point *point)
+static bool has_valid_bodies(const mmd_contact_manifold *manifold, size_t body_count)
 {
-    const double *vectors[SAVED_VECTORS] = {point->local_a, point->local_b, point->on_a,
-                                            point->contact.point, point->contact.normal};
-    saved_point packed;
-    for (size_t i = 0; i < SAVED_VECTORS; i++)
-        mmd_vec3_copy(vectors[i], packed.numbers + 3 * i);
-    double *rest = packed.numbers + 3 * SAVED_VECTORS;
-    rest[0] = point->contact.distance;
-    rest[1] = point->impulse;
-    rest[2] = point->lifetime;
-    return packed;
+    return manifold->body_a < body_count && manifold->body_b <= body_count &&
+           manifold->body_a != manifold->body_b && manifold->count <= MMD_COLLIDE_MAX_CONTACTS;
 }
 
-static void unpack_point(const saved_point *packed, mmd_contact_manifold_point *point)
+static bool is_valid_point(const mmd_contact_manifold_point *point)
 {
-    double *vectors[SAVED_VECTORS] = {point->local_a, point->local_b, point->on_a,
-                                      point->contact.point, point->contact.normal};
-    for (size_t i = 0; i < SAVED_VECTORS; i++)
-        mmd_vec3_copy(packed->numbers + 3 * i, vectors[i]);
-    const double *rest = packed->numbers + 3 * SAVED_VECTORS;
-    point->contact.distance = rest[0];
-    point->impulse = rest[1];
-    point->lifetime = (uint32_t)rest[2];
+    const double *numbers = point->local_a;
+    bool valid = isfinite(point->impulse) && point->lifetime <= UINT32_MAX;
+    for (size_t i = 0; i < offsetof(mmd_contact_manifold_point, impulse) / sizeof *numbers; i++)
+        valid &= !isnan(numbers[i]); /* infinity is valid: shapes may be of any size */
+    return valid;
 }
 
-static bool is_valid_point(const saved_point *packed)
+bool mmd_contact_set_parts(mmd_contact_set *set, mmd_bytes_parts *parts)
 {
-    for (size_t i = 0; i < SAVED_NUMBERS; i++)
-        if (isnan(packed->numbers[i])) /* infinity is valid: shapes may be of any size */
-            return false;
-    const double *rest = packed->numbers + 3 * SAVED_VECTORS;
-    return isfinite(rest[1]) && rest[2] >= 0 && rest[2] <= UINT32_MAX;
-}
-
-static char *save_manifold(const mmd_contact_manifold *manifold, char *out)
-{
-    const saved_manifold head = {(uint32_t)manifold->body_a, (uint32_t)manifold->body_b,
-                                 (uint32_t)manifold->count};
-    memcpy(out, &head, sizeof head);
-    out += sizeof head;
-    for (size_t i = 0; i < manifold->count; i++, out += sizeof(saved_point)) {
-        saved_point packed = pack_point(&manifold->points[i]);
-        memcpy(out, &packed, sizeof packed);
-    }
-    return out;
-}
-
-size_t mmd_contact_set_save(const mmd_contact_set *set, void *bytes)
-{
-    char *out = bytes;
-    size_t pairs = mmd_broad_phase_save(&set->broad_phase, out);
-    if (out) {
-        out += pairs;
-        memcpy(out, &set->count, sizeof set->count);
-        out += sizeof set->count;
-    }
-    for (size_t i = 0; out && i < set->count; i++)
-        out = save_manifold(&set->manifolds[i], out);
-    return pairs + sizeof set->count + set->count * sizeof(saved_manifold) +
-           set->point_count * sizeof(saved_point);
-}
-
-void mmd_contact_set_restore(mmd_contact_set *set, const void *bytes)
-{
-    const char *in = bytes;
-    mmd_contact_set_clear(set);
-    in += mmd_broad_phase_restore(&set->broad_phase, in);
-    memcpy(&set->count, in, sizeof set->count);
-    in += sizeof set->count;
-    for (size_t i = 0; i < set->count; i++) {
-        mmd_contact_manifold *manifold = &set->manifolds[i];
-        saved_manifold head;
-        memcpy(&head, in, sizeof head);
-        in += sizeof head;
-        manifold->body_a = head.body_a;
-        manifold->body_b = head.body_b;
-        manifold->count = head.count;
-        set->point_count += head.count;
-        for (size_t k = 0; k < manifold->count; k++, in += sizeof(saved_point)) {
-            saved_point packed;
-            memcpy(&packed, in, sizeof packed);
-            unpack_point(&packed, &manifold->points[k]);
-        }
-    }
-}
-
-/* The size of a valid manifold at the beginning of `size` bytes, or 0. */
-static size_t check_manifold(const char *in, size_t size, size_t body_count)
-{
-    saved_manifold head;
-    if (size < sizeof head)
-        return 0;
-    memcpy(&head, in, sizeof head);
-    in += sizeof head;
-    if (head.body_a >= body_count || head.body_b > body_count || head.body_a == head.body_b ||
-        head.count > MMD_COLLIDE_MAX_CONTACTS ||
-        size - sizeof head < head.count * sizeof(saved_point))
-        return 0;
-    for (size_t i = 0; i < head.count; i++, in += sizeof(saved_point)) {
-        saved_point packed;
-        memcpy(&packed, in, sizeof packed);
-        if (!is_valid_point(&packed))
-            return 0;
-    }
-    return sizeof head + head.count * sizeof(saved_point);
-}
-
-bool mmd_contact_set_can_restore(const mmd_contact_set *set, const void *bytes, size_t size)
-{
-    const char *in = bytes;
-    size_t pairs, count;
-    if (!mmd_broad_phase_can_restore(&set->broad_phase, in, size, &pairs) ||
-        size - pairs < sizeof count)
+    bool restores = parts->from.data;
+    size_t count = set->count;
+    if (!mmd_broad_phase_parts(&set->broad_phase, parts))
         return false;
-    in += pairs;
-    size -= pairs + sizeof count;
-    memcpy(&count, in, sizeof count);
-    in += sizeof count;
-    if (count > set->capacity)
+    mmd_bytes_part(parts, &count, sizeof count);
+    if (parts->from.failed || count > set->capacity)
         return false;
+    if (restores) {
+        set->count = count;
+        set->point_count = set->order_count = 0;
+    }
     for (size_t i = 0; i < count; i++) {
-        size_t length = check_manifold(in, size, set->body_count);
-        if (length == 0)
+        mmd_contact_manifold *manifold = &set->manifolds[i];
+        mmd_bytes_part(parts, manifold, offsetof(mmd_contact_manifold, points));
+        if (parts->from.failed || !has_valid_bodies(manifold, set->body_count))
             return false;
-        in += length;
-        size -= length;
+        mmd_bytes_part(parts, manifold->points, manifold->count * sizeof *manifold->points);
+        for (size_t k = 0; restores && k < manifold->count; k++)
+            if (parts->from.failed || !is_valid_point(&manifold->points[k]))
+                return false;
+        set->point_count += restores ? manifold->count : 0;
     }
-    return size == 0;
+    return true;
 }

@@ -11,17 +11,18 @@
    the narrow phase finds one point of round shapes at a time, and as warm starting needs their
    impulses. Bullet's btPersistentManifold. */
 
+/* Both without padding, as their bytes are saved. */
 typedef struct mmd_contact_manifold_point {
     double local_a[3], local_b[3]; /* in the space of each body */
     mmd_collide_contact contact;
     double on_a[3];    /* in world space, as contact.point is on B */
     double impulse;    /* along the normal, of the last step (m_appliedImpulse) */
-    uint32_t lifetime; /* steps */
+    uint64_t lifetime; /* steps */
 } mmd_contact_manifold_point;
 
 typedef struct mmd_contact_manifold {
-    size_t body_a, body_b; /* the ground is the body after the last one */
-    size_t count;
+    uint64_t body_a, body_b; /* the ground is the body after the last one */
+    uint64_t count;
     mmd_contact_manifold_point points[MMD_COLLIDE_MAX_CONTACTS];
 } mmd_contact_manifold;
 
@@ -80,9 +81,7 @@ void mmd_contact_set_rows(const mmd_contact_set *set, const mmd_body *bodies, do
 /* Stores the impulses of the contact rows, for the next step's warm starting. */
 void mmd_contact_set_store_impulses(mmd_contact_set *set, const double *const *impulses);
 
-/* What later steps depend on; as mmd_world_save(), mmd_world_restore(), mmd_world_can_restore(). */
-size_t mmd_contact_set_save(const mmd_contact_set *set, void *bytes);
-void mmd_contact_set_restore(mmd_contact_set *set, const void *bytes);
-bool mmd_contact_set_can_restore(const mmd_contact_set *set, const void *bytes, size_t size);
+/* As mmd_broad_phase_parts(): its parts, and the manifolds. */
+bool mmd_contact_set_parts(mmd_contact_set *set, mmd_bytes_parts *parts);
 
 #endif

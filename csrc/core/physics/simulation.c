@@ -242,7 +242,7 @@ static bool run_to_frame(mmd_simulation *simulation, double frame, size_t *steps
     bool can_continue =
         state->started && (state->step <= first || (state->step == target && state->has_previous));
     if (checkpoint && (!can_continue || state->step < checkpoint->step))
-        mmd_simulation_run_restore(simulation, checkpoint->step, checkpoint->world);
+        mmd_simulation_run_restore(simulation, checkpoint);
     else if (!can_continue)
         mmd_simulation_run_start(simulation);
     return run_to(simulation, target, steps, err);

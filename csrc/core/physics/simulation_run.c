@@ -488,12 +488,13 @@ void mmd_simulation_run_step(mmd_simulation *simulation)
         mmd_simulation_checkpoints_update(&simulation->checkpoints, simulation->world, state->step);
 }
 
-void mmd_simulation_run_restore(mmd_simulation *simulation, double step, const void *world)
+void mmd_simulation_run_restore(mmd_simulation *simulation,
+                                const mmd_simulation_checkpoint *checkpoint)
 {
     mmd_simulation_state *state = simulation->state;
-    apply_switches(simulation, mmd_simulation_run_frame_of_step(simulation, step));
-    mmd_world_restore(simulation->world, world);
-    state->step = step;
+    apply_switches(simulation, mmd_simulation_run_frame_of_step(simulation, checkpoint->step));
+    mmd_world_restore(simulation->world, checkpoint->world, checkpoint->size);
+    state->step = checkpoint->step;
     state->started = true;
     state->has_previous = false;
 }

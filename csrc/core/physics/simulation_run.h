@@ -181,6 +181,7 @@ void mmd_simulation_run_copy_poses(const mmd_simulation *simulation, mmd_body_po
 /* To the start, before settling; forward by one step; back to a world saved after a step. */
 void mmd_simulation_run_start(mmd_simulation *simulation);
 void mmd_simulation_run_step(mmd_simulation *simulation);
-void mmd_simulation_run_restore(mmd_simulation *simulation, double step, const void *world);
+void mmd_simulation_run_restore(mmd_simulation *simulation,
+                                const mmd_simulation_checkpoint *checkpoint);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-static const uint64_t state_layout = 0x100000000u * sizeof(mmd_simulation_state) + 6;
+static const uint64_t state_layout = 0x100000000u * sizeof(mmd_simulation_state) + 7;
 
 /* Shares the memory among what needs it and returns the size of that; NULL only counts. */
 static size_t lay_out(mmd_simulation *simulation, char *memory)
@@ -116,24 +116,25 @@ bool mmd_simulation_load(mmd_simulation *simulation, const void *bytes, size_t s
         !mmd_error_require(bytes, "bytes", err))
         return false;
     size_t own = simulation->state_size;
-    const char *world = (const char *)bytes + own;
     const mmd_body *bodies = mmd_world_bodies(simulation->world);
+    mmd_error world_error = {.code = MMD_E_ARGUMENT};
     if (size >= sizeof state_layout && memcmp(bytes, &state_layout, sizeof state_layout) != 0)
         return mmd_fail(err, MMD_E_ARGUMENT,
                         "state: saved by another version of mmdskin or on another kind of system, "
                         "simulate it again");
-    if (size < own || !mmd_world_can_restore(simulation->world, world, size - own))
-        return mmd_fail(err, MMD_E_ARGUMENT, "state: not valid for this simulation");
     memcpy(simulation->backup, simulation->state, own);
-    memcpy(simulation->state, bytes, own);
-    if (!is_valid(simulation)) {
+    if (size >= own)
+        memcpy(simulation->state, bytes, own);
+    if (size < own || !is_valid(simulation) ||
+        !mmd_world_load(simulation->world, (const char *)bytes + own, size - own, &world_error)) {
         memcpy(simulation->state, simulation->backup, own);
-        return mmd_fail(err, MMD_E_ARGUMENT, "state: not valid for this simulation");
+        return world_error.code == MMD_E_MEMORY
+                   ? mmd_fail_memory(err)
+                   : mmd_fail(err, MMD_E_ARGUMENT, "state: not valid for this simulation");
     }
     for (size_t i = 0; i < simulation->body_count; i++)
         if (!bodies[i].kinematic)
             mmd_simulation_run_set_switch(simulation, i, simulation->physics_off_in_world[i]);
-    mmd_world_restore(simulation->world, world);
     simulation->arrived = false;
     mmd_simulation_run_forget_bones(simulation);
     return true;

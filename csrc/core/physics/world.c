@@ -337,39 +337,13 @@ void mmd_world_clear_contacts(mmd_world *world, size_t first, size_t end)
         mmd_contact_set_clear_bodies(&world->contact_set, first, end);
 }
 
-/* The bytes begin with this; the states of the bodies and the contacts follow. */
-static const uint64_t saved_layout = 0x100000000u * sizeof(mmd_body_state) + 1;
+/* The bytes begin with this. */
+static const uint64_t saved_layout = 0x100000000u * sizeof(mmd_body_state) + 2;
 
-size_t mmd_world_save(const mmd_world *world, void *bytes)
+static bool is_valid_state(const mmd_body *body)
 {
-    if (!world)
-        return 0;
-    size_t states = world->body_count * sizeof(mmd_body_state);
-    char *out = bytes;
-    if (out) {
-        memcpy(out, &saved_layout, sizeof saved_layout);
-        out += sizeof saved_layout;
-    }
-    for (size_t i = 0; out && i < world->body_count; i++)
-        memcpy(out + i * sizeof(mmd_body_state), &world->bodies[i].state, sizeof(mmd_body_state));
-    return sizeof saved_layout + states +
-           mmd_contact_set_save(&world->contact_set, out ? out + states : NULL);
-}
-
-void mmd_world_restore(mmd_world *world, const void *bytes)
-{
-    const char *in = (const char *)bytes + sizeof saved_layout;
-    for (size_t i = 0; i < world->body_count; i++, in += sizeof(mmd_body_state)) {
-        memcpy(&world->bodies[i].state, in, sizeof(mmd_body_state));
-        mmd_body_update_basis(&world->bodies[i]);
-    }
-    mmd_contact_set_restore(&world->contact_set, in);
-}
-
-static bool is_valid_state(const mmd_body_state *state)
-{
-    const mmd_body body = {.state = *state};
-    const mmd_body_pose pose = mmd_body_pose_of(&body);
+    const mmd_body_state *state = &body->state;
+    const mmd_body_pose pose = mmd_body_pose_of(body);
     bool valid = mmd_body_pose_is_valid(&pose);
     for (int i = 0; i < 3; i++)
         valid = valid && fabs(state->velocity[i]) <= MMD_BODY_LIMIT &&
@@ -377,34 +351,56 @@ static bool is_valid_state(const mmd_body_state *state)
     return valid;
 }
 
-bool mmd_world_can_restore(const mmd_world *world, const void *bytes, size_t size)
+/* Saves or restores the states of the bodies and the contacts. As mmd_broad_phase_parts(). */
+static bool world_parts(mmd_world *world, mmd_bytes_parts *parts)
 {
-    const char *in = bytes;
-    size_t states = world->body_count * sizeof(mmd_body_state);
-    uint64_t layout;
-    if (size < sizeof layout + states)
-        return false;
-    memcpy(&layout, in, sizeof layout);
+    uint64_t layout = saved_layout;
+    mmd_bytes_part(parts, &layout, sizeof layout);
     if (layout != saved_layout)
         return false;
-    in += sizeof layout;
-    for (size_t i = 0; i < world->body_count; i++, in += sizeof(mmd_body_state)) {
-        mmd_body_state state;
-        memcpy(&state, in, sizeof state);
-        if (!is_valid_state(&state))
+    for (size_t i = 0; i < world->body_count; i++) {
+        mmd_body *body = &world->bodies[i];
+        mmd_bytes_part(parts, &body->state, sizeof body->state);
+        if (!parts->from.data)
+            continue;
+        if (parts->from.failed || !is_valid_state(body))
             return false;
+        mmd_body_update_basis(body);
     }
-    return mmd_contact_set_can_restore(&world->contact_set, in, size - sizeof layout - states);
+    return mmd_contact_set_parts(&world->contact_set, parts) &&
+           (!parts->from.data || mmd_bytes_left(&parts->from) == 0);
+}
+
+size_t mmd_world_save(const mmd_world *world, void *bytes)
+{
+    mmd_bytes_parts parts = {.to = bytes};
+    if (world)
+        world_parts((mmd_world *)world, &parts); /* which saving does not change */
+    return parts.size;
 }
 
 bool mmd_world_load(mmd_world *world, const void *bytes, size_t size, mmd_error *err)
 {
     if (!mmd_error_require(world, "world", err) || !mmd_error_require(bytes, "bytes", err))
         return false;
-    if (!mmd_world_can_restore(world, bytes, size))
-        return mmd_fail(err, MMD_E_ARGUMENT, "state: not valid for this world");
-    mmd_world_restore(world, bytes);
-    return true;
+    mmd_arena arena = {0};
+    mmd_bytes_parts parts = {.from = {.data = bytes, .size = size}};
+    mmd_bytes_parts before = {.from = {.size = mmd_world_save(world, NULL)}};
+    void *backup = mmd_arena_alloc_uninitialized(&arena, before.from.size, 1);
+    if (!backup)
+        return mmd_fail_memory(err);
+    mmd_world_save(world, backup);
+    before.from.data = backup;
+    bool valid = world_parts(world, &parts);
+    if (!valid)
+        world_parts(world, &before);
+    mmd_arena_free(&arena);
+    return valid || mmd_fail(err, MMD_E_ARGUMENT, "state: not valid for this world");
+}
+
+void mmd_world_restore(mmd_world *world, const void *bytes, size_t size)
+{
+    world_parts(world, &(mmd_bytes_parts){.from = {.data = bytes, .size = size}});
 }
 
 /* A step */

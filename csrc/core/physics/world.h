@@ -29,8 +29,7 @@ size_t mmd_world_dropped_pairs(const mmd_world *world);
 /* Removes the contacts of the bodies from `first` to before `end`. */
 void mmd_world_clear_contacts(mmd_world *world, size_t first, size_t end);
 
-/* mmd_world_load() of bytes that this world has saved; whether other bytes are as valid. */
-void mmd_world_restore(mmd_world *world, const void *bytes);
-bool mmd_world_can_restore(const mmd_world *world, const void *bytes, size_t size);
+/* mmd_world_load() of bytes that this world has saved. */
+void mmd_world_restore(mmd_world *world, const void *bytes, size_t size);
 
 #endif
