@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import sys
+import sysconfig
 from pathlib import Path
 
 from setuptools import Command, Extension, setup
@@ -22,6 +23,8 @@ import third_party
 PLATFORM = cross.chosen()
 if PLATFORM:  # the times in the wheel: the same bytes whenever it is built
     os.environ.setdefault("SOURCE_DATE_EPOCH", "1577836800")
+# Such a Python has no stable interface: its module is for this version alone.
+FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 # Where OpenGL contexts come from.
 GL = PLATFORM.system.gl if PLATFORM else "egl" if sys.platform == "linux" else "none"
 GL_SOURCES = [f"csrc/gl/{GL}/*.c", *([] if GL == "none" else ["csrc/gl/*.c"])]
@@ -94,7 +97,10 @@ class BuildModule(build_ext):
     def get_ext_filename(self, fullname):
         if not PLATFORM:
             return super().get_ext_filename(fullname)
-        return os.path.join(*fullname.split(".")[:-1], PLATFORM.system.module)
+        name = PLATFORM.system.module
+        return os.path.join(
+            *fullname.split(".")[:-1], name.replace(".abi3", "") if FREE_THREADED else name
+        )
 
     def get_libraries(self, ext):
         """On Windows setuptools adds the library of this very Python, which no wheel may need."""
@@ -130,7 +136,8 @@ class Complete(sdist):
 
 def options():
     """One wheel for every Python; a wheel for another platform is built apart from our own."""
-    wheel = {"py_limited_api": f"cp{cross.PYTHON[0]}{cross.PYTHON[1]}"}
+    stable = {"py_limited_api": f"cp{cross.PYTHON[0]}{cross.PYTHON[1]}"}
+    wheel = {} if FREE_THREADED else stable
     if not PLATFORM:
         return {"bdist_wheel": wheel}
     folder = Path("build/cross", PLATFORM.name)
@@ -143,6 +150,13 @@ def options():
     }
 
 
+def python_flags():
+    if not FREE_THREADED:
+        return flags("PYTHON_FLAGS")
+    others = [flag for flag in flags("PYTHON_FLAGS") if not flag.startswith("-DPy_LIMITED_API")]
+    return [*others, "-DPy_GIL_DISABLED=1"]
+
+
 WERROR = ["-Werror"] if os.environ.get("MMDSKIN_WERROR") == "1" else []
 mmdskin = Extension(
     "mmdskin._mmdskin",
@@ -150,14 +164,15 @@ mmdskin = Extension(
     depends=files("csrc/*.h", "csrc/*/*.h", "csrc/core/*/*.h", "csrc/platforms/*.*", "shaders/*"),
     extra_compile_args=[
         *flags("LANGUAGE_FLAGS", "RELEASE_FLAGS", "HARDENING_FLAGS", "WARNING_FLAGS"),
-        *flags("INCLUDE_FLAGS", "PYTHON_FLAGS"),
+        *flags("INCLUDE_FLAGS"),
+        *python_flags(),
         "-g0",
         *WERROR,
     ],
     # Addresses of functions are read-only once the module is loaded; zig's linker does so by itself.
     extra_link_args=["-Wl,-z,relro,-z,now"] if sys.platform == "linux" and not PLATFORM else [],
     libraries=["dl", "pthread", "m"] if GL == "egl" else [],
-    py_limited_api=True,
+    py_limited_api=not FREE_THREADED,
 )
 
 setup(

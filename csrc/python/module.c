@@ -253,7 +253,11 @@ static void module_free(void *module)
     module_clear(module);
 }
 
-static PyModuleDef_Slot slots[] = {{Py_mod_exec, module_exec}, {0, NULL}};
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, module_exec},
+#ifdef Py_mod_gil /* The GIL protects what models and motions keep for the next call. */
+                                   {Py_mod_gil, Py_MOD_GIL_USED},
+#endif
+                                   {0, NULL}};
 
 static const char module_doc[] =
     "The native part of the package mmdskin, which exports all its names.";
