@@ -41,6 +41,9 @@ OTHER_NAMES = {
     "render": {"look", "ground", "toons"},  # what a job chooses, and shows
     "constraint_solver": {"delta"},  # the velocities that rows change
     "mesh": {"skin", "vertex"},  # which formula skins a vertex, and vertices in blocks
+    "simulation_parts": {"bone", "pose", "notes"},  # what a model of a simulation has
+    "body": {"shape"},  # of a body
+    "collide": {"convex"},  # of a pair that has no closed form
     "pose_state": {"ik"},  # solves on this state
 }
 # Functions that are defined apart from the others of their type or format.

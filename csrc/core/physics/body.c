@@ -17,7 +17,6 @@
 #include "core/math/portable_math.h"
 #include "core/math/quat.h"
 #include "core/math/scalar.h"
-#include "core/physics/shape.h"
 
 /* Additional damping (btRigidBody's m_additional*): below the squared speed threshold both
    velocities are scaled down; below the damping coefficient a velocity loses a fixed amount. */

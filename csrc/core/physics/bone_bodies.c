@@ -7,7 +7,7 @@
 
    Bones have no rest rotation, so that the binding is a translation and the body's rest rotation.
    In mode "physics_and_bone" the bone takes only the rotation of its body. */
-#include "core/physics/bone_bodies.h"
+#include "core/physics/simulation_parts.h"
 
 #include "core/math/quat.h"
 #include "core/math/vec3.h"

@@ -6,7 +6,6 @@
 #include "core/base/bytes.h"
 #include "core/math/vec3.h"
 #include "core/physics/body.h"
-#include "core/physics/shape.h"
 
 typedef struct mmd_broad_phase_pair {
     uint32_t a, b; /* a < b */

@@ -9,7 +9,6 @@
 
 #include "core/math/mat3.h"
 #include "core/math/scalar.h"
-#include "core/physics/convex.h"
 
 #include <float.h>
 

@@ -2,8 +2,8 @@
 #ifndef MMD_COLLIDE_H
 #define MMD_COLLIDE_H
 
+#include "core/math/vec3.h"
 #include "core/physics/body.h"
-#include "core/physics/shape.h"
 
 /* Narrow phase: contacts of two shapes. */
 
@@ -31,5 +31,73 @@ size_t mmd_collide_ground(mmd_collider a, double height, mmd_collide_contact *co
 
 /* Two overlapping boxes; in collide_box_box.c. */
 size_t mmd_collide_box_box(mmd_collider a, mmd_collider b, mmd_collide_contact *contacts);
+
+/* Distance and penetration depth of two convex shapes A and B: btConvexConvexAlgorithm. GJK and EPA
+   share support points and simplices. Both work on the Minkowski difference A - B, the convex set
+   of all vectors from a point of B to a point of A: two shapes overlap if it contains the origin,
+   and are as far apart as it is from the origin. */
+
+/* A point of the Minkowski difference that is farthest in a direction. */
+typedef struct mmd_convex_support_point {
+    double point[3]; /* of A - B */
+    double on_a[3];  /* the point of A, from A's position */
+} mmd_convex_support_point;
+
+/* One to four support points: a point, segment, triangle or tetrahedron. */
+typedef struct mmd_convex_simplex {
+    size_t count;
+    mmd_convex_support_point vertices[4]; /* one after the last may be a candidate */
+    double barycentric[4];                /* coordinates of `closest` */
+    double closest[3], squared_distance;  /* its point that is closest to the origin */
+} mmd_convex_simplex;
+
+/* Whether shapes are shrunk by their collision margins. */
+typedef enum mmd_convex_margin {
+    MMD_CONVEX_WITHOUT_MARGIN,
+    MMD_CONVEX_WITH_MARGIN
+} mmd_convex_margin;
+
+/* Two shapes, prepared for many directions: A in lane 0, B in lane 1. */
+typedef struct mmd_convex_pair {
+    size_t axis_count;      /* along which a core extends: a sphere's is a point */
+    mmd_double2 axes[3][3]; /* of the bodies */
+    mmd_double2 core[3][3]; /* the axes times the half extents of the core */
+    mmd_double2 radius;
+    double offset[3]; /* from B to A */
+} mmd_convex_pair;
+
+void mmd_convex_pair_init(mmd_collider a, mmd_collider b, mmd_convex_margin margin,
+                          mmd_convex_pair *pair);
+
+/* `direction` need not have unit length, but must not be zero. */
+void mmd_convex_find_support_point(const mmd_convex_pair *pair, const double direction[3],
+                                   mmd_convex_support_point *support);
+
+/* The simplex of one vertex. */
+void mmd_convex_simplex_init(const mmd_convex_support_point *vertex, mmd_convex_simplex *simplex);
+
+/* Six times the signed volume of four vertices. */
+double mmd_convex_simplex_volume(const mmd_convex_simplex *simplex);
+
+/* Adds the candidate vertex and reduces the simplex to the vertices, in their order, of the face
+   that contains the point closest to the origin. The candidate is one of them, as it lies farther
+   towards the origin than the others. Returns false, and changes nothing, unless that brings the
+   squared distance below `squared_distance`: rounding or NaN can prevent it. `volume` is that with
+   the candidate, if it is the fourth vertex. In convex_gjk.c, as the two above. */
+bool mmd_convex_simplex_add(mmd_convex_simplex *simplex, double squared_distance, double volume);
+
+typedef enum mmd_convex_gjk_result {
+    MMD_CONVEX_SEPARATED,
+    MMD_CONVEX_CONTACT,
+    MMD_CONVEX_OVERLAP
+} mmd_convex_gjk_result;
+
+/* Sets the contact for MMD_CONVEX_CONTACT only: an overlap by more than the margins is for
+   mmd_convex_epa; in convex_gjk.c, as the pair of shapes. */
+mmd_convex_gjk_result mmd_convex_gjk(mmd_collider a, mmd_collider b, double breaking_threshold,
+                                     mmd_collide_contact *contact);
+
+/* Two shapes that overlap by more than their margins; returns the number of contacts. */
+size_t mmd_convex_epa(mmd_collider a, mmd_collider b, mmd_collide_contact *contact);
 
 #endif

@@ -10,7 +10,7 @@
    3. The depth is d, the direction n; the witness points are the face's barycentric combination.
 
    Thresholds and the order of the search are Bullet's, as far as the result depends on them. */
-#include "core/physics/convex.h"
+#include "core/physics/collide.h"
 
 #include "core/math/mat3.h"
 

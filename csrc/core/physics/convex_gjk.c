@@ -14,7 +14,7 @@
    round shape has a support point in every direction, so that iterations only approach the
    distance; where they end is part of Bullet's result, hence its thresholds. */
 #include "core/math/mat3.h"
-#include "core/physics/convex.h"
+#include "core/physics/collide.h"
 
 /* Simplices
 

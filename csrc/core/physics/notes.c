@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The texts of Simulation.notes: a body or joint, then what happened to it. */
-#include "core/physics/notes.h"
+#include "core/physics/simulation_parts.h"
 
 #include "core/base/text.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Interpolation between the poses that a caller steps a simulation with, so that the kinematic
    bodies move smoothly in the steps between them. */
-#include "core/physics/pose_input.h"
+#include "core/physics/simulation_parts.h"
 
 #include "core/base/numbers.h"
 #include "core/math/quat.h"

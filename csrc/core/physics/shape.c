@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Collision shapes with the margins and inertia tensors of Bullet 2.75's btSphereShape, btBoxShape
    and btCapsuleShape. */
-#include "core/physics/shape.h"
+#include "core/physics/body.h"
 
 #include "core/math/mat3.h"
 

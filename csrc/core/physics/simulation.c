@@ -10,7 +10,7 @@
 #include "core/base/numbers.h"
 #include "core/base/text.h"
 #include "core/physics/islands.h"
-#include "core/physics/simulation_run.h"
+#include "core/physics/simulation_parts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -31,10 +31,24 @@ mmd_simulation_settings mmd_simulation_default_settings(void)
                                      .settle = 300};
 }
 
+static bool check_gravity(const mmd_gravity *gravity, mmd_error *err)
+{
+    if (gravity->rows && !gravity->row_count)
+        return mmd_fail(err, MMD_E_ARGUMENT, "gravity: 0 rows, expected at least 1");
+    for (size_t i = 0; gravity->rows && i < 3 * gravity->row_count; i++)
+        if (!(fabs(gravity->rows[i]) <= MMD_BODY_LIMIT))
+            return mmd_fail(err, MMD_E_ARGUMENT, "gravity[%zu, %zu]: %g, expected at most 1e6",
+                            i / 3, i % 3, gravity->rows[i]);
+    if (!(gravity->noise >= 0 && gravity->noise <= MMD_BODY_LIMIT))
+        return mmd_fail(err, MMD_E_ARGUMENT, "gravity_noise: %g, expected 0 to 1e6",
+                        gravity->noise);
+    return true;
+}
+
 /* What mmd_world_check() does not check. */
 static bool check_settings(const mmd_simulation_settings *settings, mmd_error *err)
 {
-    if (!mmd_gravity_check(&settings->gravity, err))
+    if (!check_gravity(&settings->gravity, err))
         return false;
     if (settings->has_start && !(fabs(settings->start) <= UINT32_MAX))
         return mmd_fail(err, MMD_E_ARGUMENT, "start: %g, expected a frame", settings->start);
@@ -223,6 +237,9 @@ static bool run_to(mmd_simulation *simulation, double step, size_t *steps, mmd_e
         if (steps && !*steps)
             return mmd_fail(err, MMD_E_INTERRUPTED, "no steps are left");
         mmd_simulation_run_step(simulation);
+        if (!simulation->state->uses_input)
+            mmd_simulation_checkpoints_update(&simulation->checkpoints, simulation->world,
+                                              simulation->state->step);
         if (steps)
             --*steps;
     }
@@ -298,7 +315,7 @@ bool mmd_simulation_set_targets(mmd_simulation *simulation, const mmd_simulation
     if (!(seconds >= 0 && seconds <= MMD_SIMULATION_MAX_SECONDS))
         return mmd_fail(err, MMD_E_ARGUMENT, "seconds: %g, expected 0 to %d", seconds,
                         MMD_SIMULATION_MAX_SECONDS);
-    if (gravity && !mmd_gravity_check_vector(gravity, err))
+    if (gravity && !mmd_world_check_gravity(gravity, err))
         return false;
     for (size_t m = 0; m < simulation->member_count; m++)
         if (!check_target(&simulation->members[m], &targets[m], err))

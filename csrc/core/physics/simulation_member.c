@@ -2,7 +2,7 @@
 /* The models of a simulation in one world: their bodies and joints follow each other in the order
    of models, as if one model had them all. Groups and masks of bodies therefore act across models,
    as in MMD. */
-#include "core/physics/simulation_run.h"
+#include "core/physics/simulation_parts.h"
 
 #include "core/base/error.h"
 

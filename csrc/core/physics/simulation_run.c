@@ -9,11 +9,11 @@
       the gravity of the frame.
    4. Bodies that became unstable restart at their bones, with their islands. The joint stretch
       limit moves bodies back that are too far from their joints.
-   5. At intervals the world is kept as a checkpoint. Settling ends
-      early when all bodies are at rest. */
-#include "core/physics/simulation_run.h"
+   5. Settling ends early when all bodies are at rest. */
+#include "core/physics/simulation_parts.h"
 
 #include "core/math/mat3.h"
+#include "core/math/scalar.h"
 
 #include <math.h>
 
@@ -429,6 +429,49 @@ void mmd_simulation_run_interpolate(mmd_simulation *simulation, double fraction)
     mmd_simulation_run_forget_bones(simulation);
 }
 
+/* Gravity */
+
+#define MAX_FRAME 1e15 /* beyond, doubles have few fractions */
+
+/* SplitMix64: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014. */
+static uint64_t mixed(uint64_t bits)
+{
+    bits += 0x9e3779b97f4a7c15;
+    bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9;
+    bits = (bits ^ bits >> 27) * 0x94d049bb133111eb;
+    return bits ^ bits >> 31;
+}
+
+/* A random number of -1 to 1. */
+static double random_number(uint32_t seed, int64_t frame, int axis)
+{
+    uint64_t bits = mixed(mixed((uint64_t)seed << 2 | (uint64_t)axis) ^ (uint64_t)frame);
+    return (double)(bits >> 11) * 0x1p-52 - 1;
+}
+
+/* The gravity at a frame: linear between rows, the first row before and the last one after them, or
+   `constant`. Plus noise: random numbers of each frame, also linear in between, so that they depend
+   on seed and frame, not on the length of steps. */
+static void gravity_at(const mmd_gravity *gravity, const double constant[3], double frame,
+                       double result[3])
+{
+    double last = gravity->row_count > 0 ? (double)(gravity->row_count - 1) : 0;
+    double place = mmd_clamp(frame, 0, last), row = floor(place);
+    const double *from = gravity->rows ? gravity->rows + 3 * (size_t)row : constant;
+    const double *to = gravity->rows && row < last ? from + 3 : from;
+    frame = mmd_clamp(frame, -MAX_FRAME, MAX_FRAME);
+    int64_t before = (int64_t)floor(frame);
+    double fraction = frame - floor(frame);
+    for (int i = 0; i < 3; i++) {
+        result[i] = from[i] + (place - row) * (to[i] - from[i]);
+        if (gravity->noise == 0)
+            continue;
+        double a = random_number(gravity->seed, before, i);
+        double b = random_number(gravity->seed, before + 1, i);
+        result[i] += gravity->noise * (a + fraction * (b - a));
+    }
+}
+
 /* That of the caller, or of the settings at a frame. */
 static void set_gravity(mmd_simulation *simulation, double frame)
 {
@@ -440,7 +483,7 @@ static void set_gravity(mmd_simulation *simulation, double frame)
         changes.rows = NULL;
         constant = state->gravity;
     }
-    mmd_gravity_at(&changes, constant, frame, gravity);
+    gravity_at(&changes, constant, frame, gravity);
     mmd_world_set_gravity(simulation->world, gravity);
 }
 
@@ -484,8 +527,6 @@ void mmd_simulation_run_step(mmd_simulation *simulation)
                                 mmd_world_dropped_pairs(simulation->world), frame);
     if (state->step < 0 && has_settled(simulation))
         state->step = 0;
-    if (!state->uses_input)
-        mmd_simulation_checkpoints_update(&simulation->checkpoints, simulation->world, state->step);
 }
 
 void mmd_simulation_run_restore(mmd_simulation *simulation,

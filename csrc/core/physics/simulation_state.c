@@ -2,7 +2,7 @@
 /* What changes while a simulation runs, in one block of memory that is saved by copying it, and the
    worlds that a run keeps to seek backwards. */
 #include "core/base/error.h"
-#include "core/physics/simulation_run.h"
+#include "core/physics/simulation_parts.h"
 
 #include <math.h>
 
@@ -84,9 +84,9 @@ static bool is_valid_interval(const mmd_simulation *simulation)
            is_step(simulation, state->input_end_step) && is_frame(state->input_start_frame) &&
            is_frame(state->input_end_frame) && is_fraction(state->input_start_accumulator) &&
            is_fraction(state->input_end_accumulator) &&
-           mmd_gravity_check_vector(state->gravity, NULL) &&
-           mmd_gravity_check_vector(state->start_gravity, NULL) &&
-           mmd_gravity_check_vector(state->target_gravity, NULL) &&
+           mmd_world_check_gravity(state->gravity, NULL) &&
+           mmd_world_check_gravity(state->start_gravity, NULL) &&
+           mmd_world_check_gravity(state->target_gravity, NULL) &&
            (state->input_end_step <= state->input_start_step ||
             state->input_start_step <= state->step);
 }

@@ -5,7 +5,6 @@
 
 #include "core/base/error.h"
 #include "core/base/numbers.h"
-#include "core/physics/gravity.h"
 
 #include <math.h>
 
@@ -81,9 +80,17 @@ static bool check_joint(const mmd_joint *joint, size_t index, size_t body_count,
     return check_index("joint", index, "kind", joint->kind, MMD_JOINT_KIND_COUNT, err);
 }
 
+bool mmd_world_check_gravity(const double gravity[3], mmd_error *err)
+{
+    for (int i = 0; i < 3; i++)
+        if (!(fabs(gravity[i]) <= MMD_BODY_LIMIT))
+            return mmd_fail(err, MMD_E_ARGUMENT, "gravity: %g, expected at most 1e6", gravity[i]);
+    return true;
+}
+
 static bool check_settings(const mmd_world_settings *settings, mmd_error *err)
 {
-    if (!mmd_gravity_check_vector(settings->gravity, err))
+    if (!mmd_world_check_gravity(settings->gravity, err))
         return false;
     if (!(fabs(settings->ground_height) <= MMD_BODY_LIMIT))
         return mmd_fail(err, MMD_E_ARGUMENT, "ground: height %g, expected at most 1e6",

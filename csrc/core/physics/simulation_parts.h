@@ -1,14 +1,145 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MMD_SIMULATION_RUN_H
-#define MMD_SIMULATION_RUN_H
+#ifndef MMD_SIMULATION_PARTS_H
+#define MMD_SIMULATION_PARTS_H
 
 #include "core/base/arena.h"
-#include "core/physics/bone_bodies.h"
-#include "core/physics/gravity.h"
-#include "core/physics/notes.h"
-#include "core/physics/pose_input.h"
+#include "core/physics/body.h"
 #include "core/physics/world.h"
+#include "core/pose/binding.h"
 #include "core/pose/pose.h"
+
+/* What the files of a simulation share. Bone bodies: bone_bodies.c. */
+
+/* The pose of a body in the space of its bone. */
+typedef struct mmd_bone_bodies_binding {
+    int32_t bone; /* -1: none. Dynamic bodies without a bone start relative to the first one */
+    bool rotation_only; /* physics sets the bone's rotation, but not its position */
+    double offset[3];   /* from the bone's origin, along model axes at rest */
+    double rotation[4]; /* the body's rest rotation, as bones have none */
+} mmd_bone_bodies_binding;
+
+/* Which bodies follow which bones, which bones follow which bodies, and the physics switches of a
+   motion. */
+typedef struct mmd_bone_bodies {
+    size_t body_count;
+    mmd_bone_bodies_binding *bindings; /* of each body */
+    int32_t *driving_body;             /* (B,) the body that moves a bone, -1: none */
+    bool *moved;                       /* (B,) by physics, directly or through a parent */
+    size_t first_after_physics; /* in the rig's order: bones from here on come after physics */
+    /* Whether a body follows, or drives, a bone after physics. */
+    bool follows_after_physics, drives_after_physics;
+    /* Whether bones before physics depend on those that bodies drive, other than as children:
+       docs/mmd-behavior.md#bones-again. */
+    bool again;
+    bool *fixed; /* (B,) that mmd_pose_again() leaves alone */
+
+    const mmd_bone_track **tracks; /* (bodies,) NULL: physics is never switched off */
+    size_t *cursors;               /* of the tracks */
+} mmd_bone_bodies;
+
+/* `bodies` are those of the rig's model, at rest. `motion` NULL: physics is never switched off.
+   False if out of memory. */
+bool mmd_bone_bodies_init(mmd_arena *arena, const mmd_rig *rig, const mmd_body *bodies,
+                          const mmd_binding *motion, mmd_bone_bodies *bone_bodies);
+
+/* Computes the pose of a body that follows its bone. False if it exceeds MMD_BODY_LIMIT, or if
+   there is no bone. */
+bool mmd_bone_bodies_follow(const mmd_bone_bodies_binding *binding, const mmd_pose_state *state,
+                            mmd_body_pose *pose);
+
+/* Moves bones to their bodies by setting their local values, and children with their parents: the
+   bones of the rig's order from `first` to before `end`. Bodies that are `off` drive nothing. */
+void mmd_bone_bodies_drive(mmd_bone_bodies *bone_bodies, const mmd_body_pose *poses,
+                           const bool *off, mmd_pose_state *state, size_t first, size_t end);
+
+/* Sets `fixed`: bones that bodies drive, and all links of solvers that would move such a bone. */
+void mmd_bone_bodies_find_fixed(const mmd_rig *rig, const bool *off, mmd_bone_bodies *bone_bodies);
+
+/* Sets `off` (bodies,): the motion has switched off the physics of the body's bone at a frame. */
+void mmd_bone_bodies_read_switches(mmd_bone_bodies *bone_bodies, double frame, bool *off);
+
+/* Pose inputs: pose_input.c. */
+
+/* Local values of one pose, as in a mmd_pose_job. */
+typedef struct mmd_pose_input_values {
+    float *translations, *rotations, *morph_weights; /* (B,3), (B,4), (M,) */
+    uint8_t *ik;                                     /* (B,) 1: the IK of this bone runs */
+    uint8_t *physics;                                /* (B,) 1: physics moves its bodies */
+} mmd_pose_input_values;
+
+/* What drives the bones of a simulation without a motion: interpolation from one pose of the caller
+   to the next. */
+typedef struct mmd_pose_input {
+    size_t bone_count, morph_count, values_size; /* bytes of each of the three */
+    mmd_pose_input_values start, target, current;
+} mmd_pose_input;
+
+/* At rest, in zeroed memory for as many bytes as this returns; NULL only counts. */
+size_t mmd_pose_input_init(void *memory, size_t bone_count, size_t morph_count,
+                           mmd_pose_input *input);
+
+/* Starts an interpolation from the current pose to the values of a checked job of one frame.
+   `physics` (B,), NULL: 1 for all bones. */
+void mmd_pose_input_set_target(mmd_pose_input *input, const mmd_pose_job *job,
+                               const uint8_t *physics);
+
+/* Sets the current pose at a fraction, 0 to 1, of the interpolation: linear, and slerp for
+   rotations. `ik` and `physics` change at 1. */
+void mmd_pose_input_interpolate(mmd_pose_input *input, double fraction);
+
+/* Whether its numbers, which may come from outside, are finite and its rotations not zero. */
+bool mmd_pose_input_is_valid(const mmd_pose_input *input);
+
+/* Notes: notes.c. */
+
+/* What a user should know about a model's physics. Each kind is reported once, with the first body
+   or joint (dropped pairs: the first frame) and the number of others; the order is that of
+   Simulation.notes. */
+typedef enum mmd_notes_kind {
+    MMD_NOTES_JOINT_KIND,      /* a joint of PMX 2.1, solved by its limits alone */
+    MMD_NOTES_NOT_CONNECTED,   /* a joint that does not connect two bodies */
+    MMD_NOTES_NO_MASS,         /* a dynamic body without mass */
+    MMD_NOTES_OUT_OF_RANGE,    /* a bone would move its body beyond MMD_BODY_LIMIT */
+    MMD_NOTES_DIVERGED,        /* a body exceeded MMD_BODY_LIMIT or became NaN */
+    MMD_NOTES_STRETCH_LIMITED, /* the joint stretch limit moved a body back */
+    MMD_NOTES_STRETCHED,       /* a joint was far beyond its limits */
+    MMD_NOTES_TELEPORTED,      /* all bodies restarted after a sudden move */
+    MMD_NOTES_DROPPED_PAIRS,   /* more neighbors than a world has room for */
+    MMD_NOTES_COUNT
+} mmd_notes_kind;
+
+/* The first body or joint of a kind, and how many there are. */
+typedef struct mmd_notes_entry {
+    size_t count, index;
+    double frame, distance;
+} mmd_notes_entry;
+
+typedef struct mmd_notes {
+    const mmd_model *model;
+    mmd_notes_entry *notes; /* of each kind */
+    uint16_t *noted;        /* of bodies, then joints: bits of kinds, so that each counts once */
+} mmd_notes;
+
+/* Notes what the model alone shows, in zeroed memory for as many bytes as this returns; NULL only
+   counts. */
+size_t mmd_notes_init(void *memory, const mmd_model *model, mmd_notes *notes);
+
+/* Whether its numbers, which may come from outside, name bodies and joints of the model. */
+bool mmd_notes_are_valid(const mmd_notes *notes);
+
+void mmd_notes_add_body(mmd_notes *notes, mmd_notes_kind kind, size_t body, double frame);
+void mmd_notes_add_joint(mmd_notes *notes, mmd_notes_kind kind, size_t joint, double frame,
+                         double distance);
+/* Nothing if there are none. */
+void mmd_notes_add_dropped_pairs(mmd_notes *notes, size_t pairs, double frame);
+
+size_t mmd_notes_count(const mmd_notes *notes);
+
+/* The text of the note at an index below the count; before a body or joint, `owner`. */
+void mmd_notes_text(const mmd_notes *notes, size_t index, const char *owner, char *text,
+                    size_t size);
+
+/* Checkpoints and the state: simulation_state.c. */
 
 enum { MMD_SIMULATION_CHECKPOINTS_MAX = 64 };
 
