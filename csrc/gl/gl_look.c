@@ -2,7 +2,6 @@
 /* Draws a frame in the look of MMD: docs/look.md has its rules and where they are from. */
 #include "gl/gl_look.h"
 
-#include "core/math/float4.h"
 #include "core/math/vec3.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "python/model_transforms.h"
 
 #include "core/base/error.h"
-#include "core/pose/bone_spaces.h"
+#include "core/pose/pose.h"
 #include "python/argument.h"
 #include "python/batch.h"
 #include "python/bone_matrices.h"
@@ -167,7 +167,7 @@ const char mmd_py_model_transforms_doc[] =
     "    glTF. Unlike locals_of(), which gives what a motion's keys hold, these include appends\n"
     "    and the offset from the parent, and keep scale and shear.\n\n"
     "Raises ValueError for matrices that are not finite, and in local space for a parent whose\n"
-    "matrix has no inverse. Formulas: core/pose/bone_spaces.h.";
+    "matrix has no inverse. Formulas: core/pose/pose.h.";
 
 const char mmd_py_model_skinning_matrices_doc[] =
     "skinning_matrices($self, transforms, /, space=\"world\")\n--\n\n"

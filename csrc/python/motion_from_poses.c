@@ -3,7 +3,6 @@
 #include "core/fit/motion_fit.h"
 
 #include "core/base/error.h"
-#include "core/pose/binding.h"
 #include "core/pose/sampling.h"
 #include "python/argument.h"
 #include "python/batch.h"

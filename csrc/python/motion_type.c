@@ -3,7 +3,7 @@
 #include "core/base/arena.h"
 #include "core/formats/load.h"
 #include "core/model/motion.h"
-#include "core/pose/binding.h"
+#include "core/pose/sampling.h"
 #include "python/exceptions.h"
 #include "python/record.h"
 #include "python/types.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/pose/binding.h"
+#include "core/pose/sampling.h"
 
 #include "rig_sample.h"
 #include "test.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/base/arena.h"
-#include "core/math/portable_math.h"
+#include "core/math/scalar.h"
 #include "core/physics/world.h"
 #include "test.h"
 

@@ -32,8 +32,8 @@ MODULES["python"] = CORE | {"gl"}
 OTHER_NAMES = {
     "error": {"fail"},  # a verb: return mmd_fail(err, ...)
     "threads": {"mutex", "condition"},  # as C11's threads.h
-    "scalar": {"clamp", "unwrap"},
-    "vec3": {"double2", "simd"},  # the same vectors in registers
+    "scalar": {"clamp", "unwrap", "portable"},
+    "vec3": {"double2", "simd", "float4"},  # vectors in registers
     "quat": {"slerp"},
     # What the types use of each other, each in a file of its own.
     "types": {"model", "mesh", "motion", "simulation", "object", "module"},
@@ -44,6 +44,8 @@ OTHER_NAMES = {
     "simulation_parts": {"bone", "pose", "notes"},  # what a model of a simulation has
     "body": {"shape"},  # of a body
     "collide": {"convex"},  # of a pair that has no closed form
+    "sampling": {"binding"},  # by which tracks are sampled
+    "pose": {"bone"},  # in the spaces of other programs
     "pose_state": {"ik"},  # solves on this state
 }
 # Functions that are defined apart from the others of their type or format.

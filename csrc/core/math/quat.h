@@ -2,7 +2,7 @@
 #ifndef MMD_QUAT_H
 #define MMD_QUAT_H
 
-#include "core/math/portable_math.h"
+#include "core/math/scalar.h"
 #include "core/math/vec3.h"
 
 /* Quaternions x y z w in double. */

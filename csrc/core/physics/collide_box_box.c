@@ -14,7 +14,6 @@
 #include "core/physics/collide.h"
 
 #include "core/math/mat3.h"
-#include "core/math/portable_math.h"
 #include "core/math/scalar.h"
 
 #include <float.h>

@@ -16,7 +16,7 @@
 #include "core/physics/joint_constraint.h"
 
 #include "core/math/mat3.h"
-#include "core/math/portable_math.h"
+#include "core/math/scalar.h"
 
 #include <float.h>
 

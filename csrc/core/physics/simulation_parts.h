@@ -5,8 +5,8 @@
 #include "core/base/arena.h"
 #include "core/physics/body.h"
 #include "core/physics/world.h"
-#include "core/pose/binding.h"
 #include "core/pose/pose.h"
+#include "core/pose/sampling.h"
 
 /* What the files of a simulation share. Bone bodies: bone_bodies.c. */
 

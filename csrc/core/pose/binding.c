@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Binds the tracks of a motion to the bones, morphs and IK solvers of a model by name. */
-#include "core/pose/binding.h"
+#include "core/pose/sampling.h"
 
 #include "core/base/error.h"
 #include "core/base/string_table.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* World and local transforms of bones, from skinning matrices and back. */
-#include "core/pose/bone_spaces.h"
+#include "core/pose/pose.h"
 
 #include "core/math/mat3.h"
 

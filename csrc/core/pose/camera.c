@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The camera, light and self-shadow of a motion: docs/mmd-behavior.md#camera-light-shadow. */
-#include "core/math/portable_math.h"
+#include "core/math/scalar.h"
 #include "core/pose/sampling.h"
 
 #include <math.h>

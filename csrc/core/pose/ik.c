@@ -17,7 +17,6 @@
 #include "core/pose/pose_state.h"
 
 #include "core/math/mat3.h"
-#include "core/math/portable_math.h"
 #include "core/math/scalar.h"
 
 /* At 90 degrees of the middle Euler angle the other two are undetermined (gimbal lock): it is

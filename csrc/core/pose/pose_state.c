@@ -4,7 +4,7 @@
 
 #include "core/base/numbers.h"
 #include "core/math/mat3.h"
-#include "core/math/portable_math.h"
+#include "core/math/scalar.h"
 
 /* Only bones that append and link-driven ones have these values. */
 static void reset_append(mmd_pose_bone *state)

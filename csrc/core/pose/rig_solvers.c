@@ -8,7 +8,6 @@
    they are updated in every step. */
 #include "core/pose/rig.h"
 
-#include "core/math/portable_math.h"
 #include "core/math/scalar.h"
 
 #include <math.h>

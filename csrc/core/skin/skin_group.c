@@ -3,7 +3,7 @@
    the SIMD kernels read of a group: bone matrices, cofactors and dual quaternions, and its loop. */
 #include "core/skin/skin.h"
 
-#include "core/math/portable_math.h"
+#include "core/math/scalar.h"
 
 #define CGLM_ALL_UNALIGNED
 #include <cglm/cglm.h>

@@ -32,7 +32,7 @@
    skinning matrices, q_i unit quaternions of A_i, d_i dual parts; lengths in model units. */
 #include "core/skin/skin.h"
 
-#include "core/math/portable_math.h"
+#include "core/math/scalar.h"
 
 #define CGLM_ALL_UNALIGNED
 #include <cglm/cglm.h>

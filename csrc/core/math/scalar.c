@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sine, cosine, arc functions and power with the same bits on every system. */
-#include "core/math/portable_math.h"
-
 #include "core/math/scalar.h"
+
 
 #include <math.h>
 #include <stdint.h>
