@@ -18,7 +18,7 @@ from mmdskin.texture_files import load_textures  # noqa: F401
 from mmdskin.unknown_name import UnknownNameError  # noqa: F401
 
 _LATE = {
-    **dict.fromkeys(("Retargeted", "Skeleton", "load_bvh", "retarget"), "retargeting"),
+    **dict.fromkeys(("Retargeted", "Skeleton", "load_bvh", "load_gltf", "retarget"), "retargeting"),
     **dict.fromkeys(("Sample", "sample"), "sample_files"),
     "framing": "camera_framing",
     "save_glb": "gltf_file",

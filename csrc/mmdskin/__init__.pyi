@@ -626,6 +626,9 @@ def load_motion(
 def load_bvh(
     source: _Source, /, *, up: Literal["y", "z"] | None = None
 ) -> tuple[Skeleton, NDArray[np.float64], float]: ...
+def load_gltf(
+    source: _Source, /, *, animation: int | str = 0
+) -> tuple[Skeleton, NDArray[np.float64], float]: ...
 @overload
 def skin(
     mesh: Model,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -37,8 +37,17 @@ def load_motion(
     return motion
 
 
-def load_capture(path: str) -> tuple[mmdskin.Skeleton, NDArray[np.float64], float]:
-    return _load(path, mmdskin.load_bvh)
+def is_capture(path: str) -> bool:
+    """Whether its name is that of a skeleton with its motion."""
+    return path.lower().endswith((".bvh", ".gltf", ".glb", ".vrm", ".vrma"))
+
+
+def load_capture(
+    path: str, up: Literal["y", "z"] | None
+) -> tuple[mmdskin.Skeleton, NDArray[np.float64], float]:
+    if path.lower().endswith(".bvh"):
+        return _load(path, functools.partial(mmdskin.load_bvh, up=up))
+    return _load(path, mmdskin.load_gltf)
 
 
 def _load(path: str, loader: Callable[[str], _Loaded]) -> _Loaded:

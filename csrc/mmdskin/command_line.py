@@ -182,8 +182,12 @@ def _simulate(command: argparse.ArgumentParser) -> None:
 
 def _convert(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
-    add("input", metavar="IN", help="a .pmx, .pmd, .vmd, .vpd or .bvh")
-    add("body", metavar="MODEL", nargs="?", help="the model that a .bvh shall move")
+    add(
+        "input",
+        metavar="IN",
+        help="a .pmx, .pmd, .vmd or .vpd; motion capture: a .bvh, .gltf, .glb, .vrm or .vrma",
+    )
+    add("body", metavar="MODEL", nargs="?", help="the model that motion capture shall move")
     add(
         "output",
         metavar="OUT",
@@ -197,6 +201,21 @@ def _convert(command: argparse.ArgumentParser) -> None:
     add("--model", help="whose bones and morphs a .vpd gets; default: all of the motion")
     add(
         "--part", choices=("model", "camera", "all"), help="of a motion that has bones and a camera"
+    )
+    add(
+        "--legs",
+        choices=("both", "ik"),
+        help="keys of motion capture: for IK and FK, or without knees",
+    )
+    add(
+        "--tolerance",
+        type=float,
+        help="of these keys, in units of 8 cm; default: 0.1",
+    )
+    add(
+        "--up",
+        choices=("y", "z"),
+        help="axis of a .bvh that points up; default: found by the motion",
     )
     _add_encoding(command)
     _add_names(command)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -81,10 +82,13 @@ def _switched_off(track: mmdskin.PropertyTrack, names: list[str]) -> mmdskin.Pro
 
 def convert(options: Any) -> int:
     command_input.check_output(options.output, options.input, options.body, options.motion)
-    if options.input.lower().endswith(".bvh"):
+    if command_input.is_capture(options.input):
         return _convert_capture(options)
-    if options.body:
-        raise CommandError("MODEL is for a .bvh", status=2)
+    if options.body or options.legs or options.tolerance is not None or options.up:
+        raise CommandError(
+            "MODEL, --legs, --tolerance and --up are for a .bvh, .gltf, .glb, .vrm or .vrma",
+            status=2,
+        )
     if options.output.lower().endswith(".glb"):
         return _convert_to_glb(options)
     if options.motion or options.frames or options.physics or options.settings:
@@ -114,15 +118,24 @@ def convert(options: Any) -> int:
 
 
 def _convert_capture(options: Any) -> int:
-    """A .bvh as the motion of a model."""
+    """A .bvh, .glb, … as the motion of a model."""
+    ending = os.path.splitext(options.input)[1].lower()
     if not options.body or not options.output.lower().endswith(".vmd"):
-        raise CommandError("a .bvh needs a model and a .vmd: IN.bvh MODEL OUT.vmd", status=2)
+        raise CommandError(
+            f"a {ending} needs a model and a .vmd: IN{ending} MODEL OUT.vmd", status=2
+        )
     if options.frame is not None or any([options.model, options.part, options.encoding]):
-        raise CommandError("--frame, --model, --part and --encoding are not for a .bvh", status=2)
+        raise CommandError(
+            f"--frame, --model, --part and --encoding are not for a {ending}", status=2
+        )
+    if options.up and ending != ".bvh":
+        raise CommandError("--up is for a .bvh", status=2)
     model = command_input.load_model(options.body)
-    skeleton, poses, fps = command_input.load_capture(options.input)
+    skeleton, poses, fps = command_input.load_capture(options.input, options.up)
+    arguments: dict[str, Any] = {"legs": options.legs, "tolerance": options.tolerance}
+    chosen = {name: value for name, value in arguments.items() if value is not None}
     try:
-        motion, report = mmdskin.Motion.from_skeleton(model, skeleton, poses, fps=fps)
+        motion, report = mmdskin.Motion.from_skeleton(model, skeleton, poses, fps=fps, **chosen)
     except ValueError as error:
         raise CommandError(f"{options.input}: {error}") from error
     _save(motion, options.output, names=options.names or "error")

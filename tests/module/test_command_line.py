@@ -408,10 +408,17 @@ def test_without_pillow_the_picture_has_no_textures(dancer, tmp_path, gl):
         ("convert swing.vmd a.vmd --frame 3", 2, "are for a .vpd"),
         ("convert chain.pmx a.pmx --frame 3", 2, "are for motions"),
         ("convert chain.pmx a.pmx --names cut", 2, "are for motions"),
-        ("convert swing.vmd chain.pmx a.vmd", 2, "MODEL is for a .bvh"),
+        (
+            "convert swing.vmd chain.pmx a.vmd",
+            2,
+            "MODEL, --legs, --tolerance and --up are for a .bvh",
+        ),
         ("convert walk.bvh a.vmd", 2, "a .bvh needs a model and a .vmd"),
         ("convert walk.bvh chain.pmx a.pmx", 2, "a .bvh needs a model and a .vmd"),
         ("convert walk.bvh chain.pmx a.vmd --frame 3", 2, "are not for a .bvh"),
+        ("convert swing.vmd a.vmd --legs ik", 2, "are for a .bvh, .gltf, .glb, .vrm or .vrma"),
+        ("convert walk.vrma a.vmd", 2, "a .vrma needs a model and a .vmd"),
+        ("convert walk.vrma chain.pmx a.vmd --up z", 2, "--up is for a .bvh"),
         ("convert walk.bvh chain.pmx a.vmd", 1, "walk.bvh: BVH: header: no HIERARCHY"),
         ("fit swing.vmd chain.pmx a.pmx", 2, "a.pmx: expected a name in .vmd"),
         ("fit swing.vmd chain.pmx swing.vmd", 2, "swing.vmd: this is the input"),
@@ -442,6 +449,20 @@ def test_a_fitted_motion_says_what_has_changed(capsys, dancer, monkeypatch):
         mmdskin.load_motion(name).bones["左足ＩＫ"] for name in ("dancer.vmd", "fitted.vmd")
     )
     np.testing.assert_allclose(now.translations, 2 * was.translations, rtol=1e-6)
+
+
+def test_motion_capture_becomes_keys_as_asked(capsys, dancer, monkeypatch):
+    monkeypatch.chdir(dancer)
+    keys = {}
+    for name, more in {"a": "", "b": "--legs ik --tolerance 0.5", "c": "--up z"}.items():
+        words = f"convert walk.bvh dancer.pmx {name}.vmd {more}".split()
+        assert said(capsys, *words)[0] == 0
+        keys[name] = mmdskin.load_motion(f"{name}.vmd")
+    assert "左ひざ" in keys["a"].bones and "左ひざ" not in keys["b"].bones
+    count = {name: sum(len(track.frames) for track in m.bones) for name, m in keys.items()}
+    assert count["b"] < 0.8 * count["a"]
+    turned = keys["c"].bones["センター"].translations
+    assert np.abs(turned - keys["a"].bones["センター"].translations[0]).max() > 1
 
 
 def test_info_goes_on_after_a_file_that_it_cannot_read(capsys, chain):

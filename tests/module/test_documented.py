@@ -51,7 +51,7 @@ def test_every_function_and_class_has_a_signature():
     classes = [mmdskin.Model, mmdskin.Motion, mmdskin.Mesh, mmdskin.World, mmdskin.Simulation]
     classes.append(mmdskin.Skeleton)
     functions = [mmdskin.skin, mmdskin.render, mmdskin.load_model, mmdskin.backends]
-    functions += [mmdskin.retarget, mmdskin.load_bvh]
+    functions += [mmdskin.retarget, mmdskin.load_bvh, mmdskin.load_gltf]
     methods = [
         method
         for cls in classes

@@ -64,10 +64,6 @@ def load_bvh(
     values, fps = _frames(data[end:], joints)
     poses = _poses(joints, values)
     rest = _poses([joint._replace(channels=[]) for joint in joints], np.empty((1, 0)))[0]
-    for places in (rest[..., :3, 3], poses[..., :3, 3]):
-        far = np.abs(places).max((-1, *range(places.ndim - 2))) > _LARGEST
-        if far.any():
-            _fail(f"joint {joints[int(far.argmax())].name}", f"it is over {_LARGEST:g} away")
     names, parents = [joint.name for joint in joints], [joint.parent for joint in joints]
     skeleton = Skeleton(names, parents, rest)
     if up == "z" or (up is None and _lies(skeleton, poses)):
@@ -247,7 +243,6 @@ def _numbers(parts: list[bytes]) -> NDArray[np.float64]:
 def _poses(joints: list[_Joint], values: NDArray[np.float64]) -> NDArray[np.float64]:
     """World transforms (F,B,4,4) in MMD's axes."""
     poses = np.zeros((len(values), len(joints), 4, 4))
-    poses[..., 3, 3] = 1
     for first in range(0, len(values), _FRAMES_AT_ONCE):
         part = slice(first, first + _FRAMES_AT_ONCE)
         _pose(joints, np.ascontiguousarray(values[part].T), poses[part])
@@ -279,7 +274,10 @@ def _pose(joints: list[_Joint], values: NDArray[np.float64], poses: NDArray[np.f
         place[2] *= -1
         if joint.parent >= 0:
             place = places[joint.parent] + np.sum(turns[joint.parent] * place[:, None], 0)
+        if np.abs(place).max() > _LARGEST:
+            _fail(f"joint {joint.name}", f"it is over {_LARGEST:g} away")
         turns.append(turn)
         places.append(place)
         poses[:, i, :3, :3] = turn.transpose(2, 1, 0)
         poses[:, i, :3, 3] = place.T
+        poses[:, i, 3, 3] = 1

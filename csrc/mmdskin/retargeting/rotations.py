@@ -111,7 +111,7 @@ def about(axis: int, angle: Array) -> Array:
     return out
 
 
-def slerp(a: Array, b: Array, t: float) -> Array:
+def slerp(a: Array, b: Array, t: float | Array) -> Array:
     """Rotations from a (t = 0) to b (t = 1), the shorter arc."""
     p, q = to_quaternions(a), to_quaternions(b)
     q = np.where(dot(p, q) < 0, -q, q)

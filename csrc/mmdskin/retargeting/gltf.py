@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: MIT
+"""load_gltf(): skeletons and animations of glTF 2.0, and VRM's and VRMA's humanoids, by their specifications."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import struct
+import urllib.parse
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from mmdskin import FormatError, convert, file_io
+from mmdskin.printable import printable
+from mmdskin.retargeting.rotations import from_quaternions, slerp
+from mmdskin.retargeting.skeleton import Skeleton, Tree
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    _Array = NDArray[np.float64]
+    _Channels = dict[tuple[int, str], tuple[_Array, _Array, str]]
+
+_FPS = 30.0
+_GLB, _JSON_CHUNK, _BINARY_CHUNK = b"glTF", 0x4E4F534A, 0x004E4942
+_COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5126: "<f4"}
+_SIZES = {"SCALAR": 1, "VEC3": 3, "VEC4": 4}
+_PATHS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3"}
+_MOST_NODES = 65_536
+_MOST_TRANSFORMS = 1 << 22  # of all nodes in all frames, 512 MiB: two keys may be far apart
+_LARGEST = 1e9  # as in skeletons
+# What a damaged file makes of Python's own operations: a text where a number is expected, ...
+_DAMAGE = (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
+
+
+def load_gltf(
+    source: Any, /, *, animation: int | str = 0
+) -> tuple[Skeleton, NDArray[np.float64], float]:
+    """Reads the skeleton of a glTF, VRM or VRMA file, and an animation.
+
+        skeleton, poses, fps = mmdskin.load_gltf("dance.vrma")
+        motion, report = mmdskin.Motion.from_skeleton(model, skeleton, poses, fps=fps)
+
+    source: a path, the contents, or a file opened in mode "rb": .gltf, .glb, .vrm or .vrma. Files
+        that a .gltf names are read if it is given by its path and they are in its folder.
+    animation: index or name of the file's animation.
+
+    Returns (Skeleton, poses, fps): world transforms of the bones (F,B,4,4) float64 in MMD's axes and
+    units, sampled at 30 frames per second as the specification says; a single frame, the rest pose, of a file
+    without animations. Bones are the joints of all skins, nodes that the animation moves, and those
+    of the humanoid of VRM 0.x, VRM 1.0 or VRMC_vrm_animation, which is the skeleton's map then.
+    Expressions, morph targets, meshes and constraints are not read.
+
+    Raises FormatError for a file that is damaged, compressed or too large, and for an animation that
+    it does not have, and OSError.
+    """
+    try:
+        file = _File(source)
+        channels = file.channels(animation)
+        human = file.human()
+        chosen = {*file.joints(), *human.values(), *(node for node, _ in channels)}
+        if not chosen:
+            _fail("skins", "no skeleton: neither joints, nor a humanoid, nor animated nodes")
+        return _posed(file, chosen, channels, human)
+    except FormatError:
+        raise
+    except _DAMAGE as error:
+        _fail("file", f"{type(error).__name__}: {error}")
+
+
+def _fail(section: str, text: str) -> NoReturn:
+    error = FormatError(f"glTF: {section}: {printable(text)[:200]}")
+    error.section = section
+    raise error
+
+
+class _File:
+    """The JSON of a file, and its buffers."""
+
+    def __init__(self, source: Any) -> None:
+        path = file_io.path_of(source)
+        self._folder = None if path is None else os.path.dirname(path)
+        data = file_io.read(source)
+        self._binary = b""
+        if data[:4] == _GLB:
+            data = self._chunks(data)
+        self.json: dict[str, Any] = json.loads(data.decode("utf-8-sig"))
+        if not str(self.json["asset"]["version"]).startswith("2."):
+            _fail("asset", "expected version 2")
+        self.nodes: list[dict[str, Any]] = self.json.get("nodes", [])
+        if len(self.nodes) > _MOST_NODES:
+            _fail("nodes", f"{len(self.nodes):,}, expected at most {_MOST_NODES:,}")
+        self._buffers: dict[int, bytes] = {}
+
+    def _chunks(self, data: bytes) -> bytes:
+        start = 12
+        found: dict[int, bytes] = {}
+        while start + 8 <= len(data):
+            length, kind = struct.unpack_from("<II", data, start)
+            if start + 8 + length > len(data):
+                _fail("header", f"a chunk of {length:,} bytes: the file is cut off")
+            found.setdefault(kind, data[start + 8 : start + 8 + length])
+            start += 8 + length
+        self._binary = found.get(_BINARY_CHUNK, b"")
+        return found[_JSON_CHUNK]
+
+    def at(self, what: str, index: Any) -> dict[str, Any]:
+        """One of a list: of "accessors", ..."""
+        items = self.json.get(what, [])
+        if not isinstance(index, int) or not 0 <= index < len(items):
+            _fail(what, f"{index!r} of {len(items)}")
+        found: dict[str, Any] = items[index]
+        return found
+
+    def node(self, index: Any) -> int:
+        """The index, checked."""
+        self.at("nodes", index)
+        return int(index)
+
+    def joints(self) -> set[int]:
+        skins = self.json.get("skins", [])
+        return {self.node(joint) for skin in skins for joint in skin["joints"]}
+
+    def human(self) -> dict[str, int]:
+        """{slot: node}"""
+        extensions = self.json.get("extensions", {})
+        for name in ("VRMC_vrm", "VRMC_vrm_animation", "VRM"):
+            if name in extensions:
+                bones = extensions[name]["humanoid"]["humanBones"]
+                pairs = [(bone["bone"], bone) for bone in bones] if name == "VRM" else bones.items()
+                return {slot: self.node(bone["node"]) for slot, bone in pairs}
+        return {}
+
+    def channels(self, animation: int | str) -> _Channels:
+        """{(node, path): (times (K,), values (K,C) or (K,3,C), interpolation)}"""
+        animations = self.json.get("animations", [])
+        names = [one.get("name") for one in animations]
+        if not animations and animation == 0:
+            return {}
+        if animation in names:
+            animation = names.index(animation)
+        if not isinstance(animation, int) or not 0 <= animation < len(names):
+            _fail("animation", f"{animation!r}, expected 0 to {len(names) - 1} or one of {names}")
+        samplers = animations[animation]["samplers"]
+        found: _Channels = {}
+        for channel in animations[animation]["channels"]:
+            node, path = (channel["target"].get(key) for key in ("node", "path"))
+            if node is None or path not in _PATHS:
+                continue
+            sampler = samplers[channel["sampler"]]
+            times = self._accessor(sampler["input"], "SCALAR")[:, 0]
+            values = self._accessor(sampler["output"], _PATHS[path])
+            kind = sampler.get("interpolation", "LINEAR")
+            if kind == "CUBICSPLINE":
+                values = values.reshape(len(times), 3, -1)
+            if not len(times) or len(values) != len(times) or (np.diff(times) < 0).any():
+                _fail(
+                    f"animation of nodes[{node}]", "times that do not increase, or fit the values"
+                )
+            found[self.node(node), path] = times, values, kind
+        return found
+
+    def _accessor(self, index: Any, kind: str) -> _Array:
+        """(N,C) float64."""
+        accessor = self.at("accessors", index)
+        section = f"accessors[{index}]"
+        if accessor["type"] != kind or "sparse" in accessor:
+            _fail(section, f"{accessor['type']}, expected {kind} that is not sparse")
+        view = self.at("bufferViews", accessor["bufferView"])
+        if view.get("extensions"):
+            _fail(section, f"compressed by {', '.join(view['extensions'])}: decompress the file")
+        dtype = np.dtype(_COMPONENTS[accessor["componentType"]])
+        rows, size = accessor["count"], _SIZES[kind]
+        stride = view.get("byteStride", size * dtype.itemsize)
+        start = accessor.get("byteOffset", 0)
+        data = memoryview(self._buffer(view["buffer"]))
+        data = data[view.get("byteOffset", 0) :][: view["byteLength"]]
+        end = start + max(rows - 1, 0) * stride + size * dtype.itemsize
+        if min(rows, stride, start) < 0 or end > len(data):
+            _fail(section, f"{rows:,} values in {len(data):,} bytes")
+        array = np.ndarray((rows, size), dtype, data, start, (stride, dtype.itemsize)).astype(float)
+        if dtype.kind != "f":
+            array = np.maximum(array / np.iinfo(dtype).max, -1)
+        if not np.isfinite(array).all():
+            _fail(section, "expected finite numbers")
+        return array
+
+    def _buffer(self, index: Any) -> bytes:
+        if index not in self._buffers:
+            uri = self.at("buffers", index).get("uri")
+            if uri is None:
+                found = self._binary
+            elif uri.startswith("data:"):
+                found = base64.b64decode(uri.partition(",")[2])
+            else:
+                name = urllib.parse.unquote(uri)
+                if (
+                    self._folder is None
+                    or name != os.path.basename(name)
+                    or name in ("", "..", ".")
+                ):
+                    _fail(f"buffers[{index}]", f"{name}: expected a file in the folder of a path")
+                found = file_io.read(os.path.join(self._folder, name))
+            self._buffers[index] = found
+        return self._buffers[index]
+
+
+def _posed(
+    file: _File, chosen: set[int], channels: _Channels, human: dict[str, int]
+) -> tuple[Skeleton, _Array, float]:
+    names = [str(one.get("name") or f"node {i}") for i, one in enumerate(file.nodes)]
+    parents = np.full(len(names), -1)
+    for i, one in enumerate(file.nodes):
+        for child in one.get("children", []):
+            if parents[file.node(child)] >= 0:
+                _fail(f"nodes[{child}]", "two parents")
+            parents[child] = i
+    tree = Tree(names, parents)
+    kept = [node for node in tree.order if node in chosen]
+    needed = {above for node in kept for above in tree.chain(node)}
+    count = int(max([0.0, *(times[-1] for times, _, _ in channels.values())]) * _FPS + 1e-6) + 1
+    if count * len(needed) > _MOST_TRANSFORMS:
+        what = f"{count:,} frames of {len(needed):,} nodes"
+        _fail("animation", f"{what}, expected at most {_MOST_TRANSFORMS:,} in all")
+    times = np.arange(count) / _FPS
+    still: dict[int, _Array] = {-1: np.eye(4)}  # world matrices at rest, and over the frames
+    moved: dict[int, _Array] = {-1: np.eye(4)[None]}
+    for node in filter(needed.__contains__, tree.order):
+        paths = [path for path in _PATHS if (node, path) in channels]
+        sampled = {path: _sampled(*channels[node, path], times) for path in paths}
+        above = int(parents[node])
+        still[node] = still[above] @ _local(file.nodes[node], {})[0]
+        moved[node] = moved[above] @ _local(file.nodes[node], sampled)
+    number = {node: i for i, node in enumerate(kept)}
+    poses = np.empty((count, len(kept), 4, 4))
+    for node, i in number.items():
+        poses[:, i] = moved[node]
+    if not np.abs(poses).max() <= _LARGEST:
+        _fail("animation", f"a bone is over {_LARGEST:g} away, or not finite")
+    skeleton = Skeleton(
+        [names[node] for node in kept],
+        [next((number[a] for a in tree.chain(node)[1:] if a in number), -1) for node in kept],
+        convert(np.array([still[node] for node in kept]), "matrices", source="gltf"),
+        human={slot: number[node] for slot, node in human.items()},
+    )
+    return skeleton, convert(poses, "matrices", source="gltf"), _FPS
+
+
+def _local(node: dict[str, Any], sampled: dict[str, _Array]) -> _Array:
+    """(F,4,4), or (1,4,4), of a node relative to its parent."""
+    if "matrix" in node:
+        return np.array(node["matrix"], float).reshape(1, 4, 4).transpose(0, 2, 1)
+    place, scale = (
+        sampled.get(path, np.array(node.get(path, default), float).reshape(1, 3))
+        for path, default in (("translation", (0, 0, 0)), ("scale", (1, 1, 1)))
+    )
+    turn = sampled.get("rotation")
+    if turn is None:
+        turn = from_quaternions(np.reshape(node.get("rotation", (0, 0, 0, 1)), (1, 4)))
+    found = np.zeros((max(len(place), len(scale), len(turn)), 4, 4))
+    found[:, :3, :3] = turn * scale[:, None]
+    found[:, :3, 3] = place
+    found[:, 3, 3] = 1
+    return found
+
+
+def _sampled(keys: _Array, values: _Array, kind: str, times: _Array) -> _Array:
+    """(F,3), or rotations (F,3,3); appendix C of the specification."""
+    first = np.clip(np.searchsorted(keys, times, "right") - 1, 0, len(keys) - 1)
+    after = np.minimum(first + 1, len(keys) - 1)
+    length = np.maximum(keys[after] - keys[first], 1e-9)[:, None]
+    t = np.clip((times - keys[first])[:, None] / length, 0, 1) * (after > first)[:, None]
+    if kind == "CUBICSPLINE":
+        (_, start, leave), (arrive, end, _) = (
+            values[at].transpose(1, 0, 2) for at in (first, after)
+        )
+        found = (
+            (2 * t**3 - 3 * t**2 + 1) * start
+            + (t**3 - 2 * t**2 + t) * length * leave
+            + (3 * t**2 - 2 * t**3) * end
+            + (t**3 - t**2) * length * arrive
+        )
+    else:
+        t = np.zeros_like(t) if kind == "STEP" else t
+        start, end = values[first], values[after]
+        if start.shape[1] == 4:
+            return slerp(from_quaternions(start), from_quaternions(end), t)
+        found = start + t * (end - start)
+    return from_quaternions(found) if found.shape[1] == 4 else found
