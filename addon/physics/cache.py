@@ -10,7 +10,7 @@ import functools
 import math
 import os
 import zipfile
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bpy
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from ..blender import blender_versions, cache_files, input_files, new_file
 from ..blender.translations import Sentence
 from ..blender.user_error import UserError
-from ..pose import motion_source, quaternions
+from ..pose import motion_source, physics_settings, quaternions
 from ..pose.motion_source import Motion
 from ..scene import setting_paths
 from . import fingerprint
@@ -39,6 +39,7 @@ class PlaybackState:
     mixing: str | None = None  # how its actions are blended, if the simulation is of keyframes
     changes: int = 0  # incremented when keys may have changed
     grouped: bool = False  # whether it depends on the keys of other models
+    moves: bool = True  # whether the model has rigid bodies that move bones
 
     @property
     def problem_text(self) -> str:
@@ -84,9 +85,6 @@ def with_cached_physics(
 
     `PlaybackState` reports why it does not; with `strict`, a UserError does.
     """
-    if settings.physics is None:
-        state_of(armature).problem = ""
-        return motion
     grouped = _Grouped(motion, armature, settings, strict)
     return motion.with_poses(grouped.posed, grouped.changes)
 
@@ -153,6 +151,16 @@ class _Grouped:
 
 def state_of(armature: bpy.types.Object) -> PlaybackState:
     return states.setdefault(blender_versions.identity(armature), PlaybackState())
+
+
+def has_physics(armature: bpy.types.Object, settings: Any, pmx: "mmdskin.Model") -> bool:
+    """Whether physics is enabled in the settings of a pose source, and rigid bodies move bones."""
+    state = state_of(armature)
+    state.moves = settings.physics is None or bool(physics_settings.moved_bones(pmx))
+    state.problem = (
+        "" if state.moves else Sentence("This model has no rigid bodies that move bones")
+    )
+    return settings.physics is not None and state.moves
 
 
 def read_for(armature: bpy.types.Object) -> tuple[Cache | None, object]:

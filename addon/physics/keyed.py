@@ -27,8 +27,7 @@ def with_physics(solver: Solver, armature: bpy.types.Object, strict: bool = Fals
 
     `cache.PlaybackState` reports why it cannot be played; with `strict`, a UserError does.
     """
-    if solver.settings.physics is None:
-        cache.state_of(armature).problem = ""
+    if not cache.has_physics(armature, solver.settings, solver.rig.pmx):
         return solver
     return solver.with_finish(_Playing(solver, armature, strict))
 
@@ -81,8 +80,6 @@ class _Playing:
         """What moves the bones where no simulation does: only in the viewport."""
         physics = self._solver.settings.physics
         if not physics.live or depsgraph is None or depsgraph.mode != "VIEWPORT":
-            return None
-        if not len(self._inputs.moved):
             return None
         return live.of(self._full_name, depsgraph.scene.name_full)
 

@@ -12,7 +12,7 @@ from bpy.app.handlers import persistent
 
 from ..blender import registration
 from ..physics import live, simulation
-from . import switch
+from . import switch, tick
 
 _LOOK = 0.25  # seconds
 _SLICE = 0.02  # seconds for which a far frame of a motion is computed at a time
@@ -25,7 +25,7 @@ def _is_playing() -> bool:
     return any(window.screen.is_animation_playing for window in manager.windows)
 
 
-def tick() -> float | None:
+def passed() -> float | None:
     """Called by Blender; returns the seconds until the next call, None for none."""
     global _due
     computing = simulation.waiting()
@@ -65,7 +65,7 @@ def _advance() -> bool:
 def _tag(armatures: set[str]) -> None:
     """Evaluate the live meshes of armature objects, by name, again, and draw."""
     tagged = set()
-    for mesh in switch.live_meshes():
+    for mesh in filter(switch.driver_of, tick.evaluated_meshes()):
         armature, obj = switch.followed(mesh)
         if armature is not None and obj is not None and armature.name_full in armatures:
             obj.update_tag(refresh={"OBJECT"})
@@ -95,13 +95,13 @@ def _wake(*_: object) -> None:
 def _start() -> None:
     if not bpy.app.background:
         _stop()
-        bpy.app.timers.register(tick, persistent=True)
+        bpy.app.timers.register(passed, persistent=True)
 
 
 def _stop() -> None:
     live.set_running(False)
-    if bpy.app.timers.is_registered(tick):
-        bpy.app.timers.unregister(tick)
+    if bpy.app.timers.is_registered(passed):
+        bpy.app.timers.unregister(passed)
 
 
 _HANDLERS = (("depsgraph_update_post", _wake), ("frame_change_post", _wake))

@@ -65,6 +65,7 @@ class Live:
     cost: float | None = None  # ms of the last evaluation
     outgrown: bool = False  # driver or attributes no longer match the mesh
     retried: bool = False  # whether `is_blank` was true since the driver was last evaluated
+    mesh: bpy.types.ID | None = None  # the user's, if it is one
     copies: dict[int, _Ready] = field(default_factory=dict)  # by address of the evaluated mesh
 
     @property
@@ -110,6 +111,19 @@ def forget(mesh: bpy.types.ID | None = None) -> None:
 def live_of(block: bpy.types.ID) -> Live:
     """The data of a mesh or an armature object, or of their evaluated copies."""
     return _live.setdefault(blender_versions.identity(block), Live())
+
+
+def evaluated_meshes() -> list[Any]:
+    """The user's meshes that were evaluated: a scene may have thousands of others."""
+    found = [live.mesh for live in list(_live.values()) if live.mesh is not None]
+    return [mesh for mesh in found if _exists(mesh)]
+
+
+def _exists(block: bpy.types.ID) -> bool:
+    try:
+        return bool(block.name)
+    except ReferenceError:  # deleted
+        return False
 
 
 def cost_of(model: scene_model.SceneModel) -> float | None:
@@ -435,6 +449,7 @@ def _prepared(
     others = [*pose_source.others_of(settings, armature), *sliding]
     if not _waits_for(mesh, reader.bones, opened, others):
         live.outgrown = True
+    live.mesh = mesh.original
     bounded.remember(copies, address, ready, _COPIES)
     _leave_to_armature(mesh)
     return ready

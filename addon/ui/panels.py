@@ -421,6 +421,7 @@ def _live_physics(layout: bpy.types.UILayout, model: scene_model.SceneModel, wid
     if settings.source == "MOTION":  # which shows the physics of each frame
         return
     row = layout.row(align=True)
+    row.active = cache.state_of(model.armature).moves
     row.prop(settings, physics_settings.LIVE)
     if settings.physics_live:
         row.operator(MMDSKIN_OT_settle.bl_idname, text="", icon="FILE_REFRESH")
@@ -432,8 +433,9 @@ def _physics_trouble(model: scene_model.SceneModel, grouped: bool) -> str:
     if not any(switch.is_live(obj) for obj in model.meshes):
         needs_file = settings.source not in _WITHOUT_FILE
         return MMDSKIN_OT_simulate.unavailable(model) if needs_file else ""
-    problem = cache.state_of(armature).problem_text
-    if not settings.physics_live or settings.source == "MOTION":
+    state = cache.state_of(armature)
+    problem = state.problem_text
+    if not settings.physics_live or settings.source == "MOTION" or not state.moves:
         return problem
     for moving in live.of_armature(armature):
         if moving.problem:

@@ -378,7 +378,7 @@ class Shows(ShowsCase):
             for _ in range(20):
                 if not run.waiting():
                     break
-                timer.tick()
+                timer.passed()
             self.assert_close(scene.evaluated_positions(self.mesh), self.expected([16])[0])
             self.assertEqual(state.problem_text, "")
 

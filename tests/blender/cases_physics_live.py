@@ -44,6 +44,10 @@ class Live(keyed_physics.Keyed):
         addon().preview.live_timer._advance()
         return self.points()
 
+    def settle(self):
+        scene.select(self.armature)
+        self.assertEqual(bpy.ops.mmdskin.settle(), {"FINISHED"})
+
     def bone(self, name):
         return next(bone for bone in self.armature.pose.bones if bone["mmd_name_j"] == name)
 
@@ -98,10 +102,26 @@ class Poses(Live):
         for one, other in itertools.pairwise(seen):
             self.assertGreater(np.abs(one - other).max(), 1e-6)
 
+    def test_hair_stays_on_a_head_that_nods(self):
+        """By 0.6 units at 1.5 Hz, however many evaluations there are a second."""
+        joint = self.pmx.joints[-1]
+        head, hair = (self.pmx.rigid_bodies[i].bone for i in (joint.body_a, joint.body_b))
+        self.assertEqual((head, hair), (0, self.hair[0]))
+        root = np.append(joint.position, 1)
+        for rate in (15, 40, 60):
+            self.pose(0.0)
+            self.settle()
+            for number in range(rate):
+                self.now += 1 / rate
+                addon().preview.live_timer._advance()
+                self.pose(0.08 * np.sin(2 * np.pi * 1.5 * number / rate))
+                shown = self.bones()
+                off = (shown[hair] - shown[head]) @ root
+                self.assertLess(np.linalg.norm(off[:3]), 0.3, (rate, number))
+
     def test_settle_brings_hair_to_rest(self):
         posed = self.pose(0.6)
-        scene.select(self.armature)
-        self.assertEqual(bpy.ops.mmdskin.settle(), {"FINISHED"})
+        self.settle()
         settled = self.points()
         self.assertGreater(np.abs(settled - posed).max(), 1e-3)
         self.assert_close(self.wait(0.25), settled, 1e-3)
@@ -118,7 +138,7 @@ class Poses(Live):
             self.assertEqual(live._settled, place == 32)
 
 
-class Plays(Live):
+class InOrder(Live):
     def play(self, frames=range(16)):
         """{frame: matrices} of frames that are shown one after the other."""
         shown = {}
@@ -133,12 +153,14 @@ class Plays(Live):
         self.pose(0.0)
         for _ in range(4):
             self.wait(0.5)
-        shown = self.play()
+        shown = self.play(range(121))  # hair swings on after the last key
         self.settings.physics_live = False
-        expected = self.stepped(range(16))
-        for frame in range(1, 16):
+        expected = self.stepped(range(121))
+        for frame in range(1, 121):
             np.testing.assert_array_equal(shown[frame], expected[frame], str(frame))
 
+
+class Plays(InOrder):
     def test_keyframes_of_gravity_act(self):
         for frame, x in ((0, 0), (16, 90)):
             self.settings.physics_gravity = x, 0, -98
@@ -242,7 +264,7 @@ class Rests(Live):
         ) as show:
             for _ in range(100):
                 self.now += 0.1
-                wait = addon().preview.live_timer.tick()
+                wait = addon().preview.live_timer.passed()
                 self.points()
                 evaluated += show.call_count > 0
                 show.reset_mock()
@@ -262,7 +284,7 @@ class Rests(Live):
         for obj in (self.mesh, self.armature):
             bpy.data.objects.remove(obj)
             self.now += 0.1
-            addon().preview.live_timer.tick()
+            addon().preview.live_timer.passed()
         self.assertEqual(live.all_of(), [])
 
     def test_it_is_live_again_in_a_file_that_was_opened(self):
@@ -275,6 +297,26 @@ class Rests(Live):
         posed = self.pose(0.6)
         self.assertGreater(np.abs(self.wait(0.1) - posed).max(), 1e-4)
         self.assertGreater(np.abs(posed - settled).max(), 1e-2)
+
+    def test_in_a_file_that_was_reverted_and_not_in_a_new_one(self):
+        live = addon().physics.live
+        bpy.ops.wm.save_mainfile()
+        names = self.mesh.name, self.armature.name
+        settled = self.points()
+        self.pose(0.6)
+        bpy.ops.wm.revert_mainfile()
+        self.mesh, self.armature = (bpy.data.objects[name] for name in names)
+        self.assert_close(self.points(), settled, 1e-3)
+        self.pose(0.6)
+        scene.clear()
+        bpy.ops.wm.open_mainfile(filepath=self.empty_file())
+        self.assertEqual(live.all_of(), [])
+        self.assertIsNone(addon().preview.live_timer.passed())
+
+    def empty_file(self):
+        path = os.path.join(self.folder, "empty.blend")
+        bpy.data.libraries.write(path, {bpy.context.scene})
+        return path
 
     def test_undo_and_redo_settle(self):
         bpy.ops.ed.undo_push()
@@ -303,6 +345,27 @@ class Fails(Live):
         self.assertEqual(str(live.problem), "")
         self.assertTrue(live._settled)
 
+    def test_a_keyframe_that_is_not_a_number(self):
+        (live,) = addon().physics.live.of_armature(self.armature)
+        center = self.bone("センター")
+        center.keyframe_insert("location", index=0, frame=0)
+        bpy.context.scene.frame_set(0)
+        curve = next(
+            found
+            for curves in addon().blender.actions.played(self.armature.animation_data)
+            if (found := curves.find(center.path_from_id("location"), index=0)) is not None
+        )
+        kept = curve.keyframe_points[0].co.y
+        curve.keyframe_points[0].co.y = float("nan")
+        bpy.context.scene.frame_set(0)
+        scene.evaluated_positions(self.mesh)
+        self.assertNotEqual(str(live.problem), "")
+        curve.keyframe_points[0].co.y = kept
+        bpy.context.scene.frame_set(0)
+        self.points()
+        self.assertEqual(str(live.problem), "")
+        self.assertTrue(live._settled)
+
     def test_too_many_bodies(self):
         self.pose(0.6)
         with mock.patch.object(addon().physics.live, "_TOO_MANY_BODIES", 3):
@@ -316,8 +379,37 @@ class Fails(Live):
         self.assertEqual(str(live.problem), "")
 
 
+class Stiff(Live):
+    """A model without rigid bodies that move bones."""
+
+    def setUp(self):
+        super().setUp()
+        self.pmx.rigid_bodies, self.pmx.joints = self.pmx.rigid_bodies[:1], []
+        self.write(self.pmx)
+        addon().physics.live._forget_all()
+
+    def test_it_is_told_and_bakes_without_a_simulation(self):
+        panels = addon().ui.panels
+        for source in ("MOTION", "IK"):
+            self.settings.source = source
+            self.settings.model_path = self.path
+            self.settings.motion_path = self.motion_path
+            self.points()
+            self.assertEqual(addon().physics.live.of_armature(self.armature), [])
+            self.assertFalse(addon().physics.cache.state_of(self.armature).moves)
+            model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
+            text = "This model has no rigid bodies that move bones"
+            self.assertEqual(panels._physics_trouble(model, False), text)
+        scene.select(self.mesh)
+        self.assertEqual(bpy.ops.mmdskin.bake(range="CURRENT"), {"FINISHED"})
+
+
 class Film(Plays):
     fps = 24
+
+
+class Smooth(InOrder):
+    fps = 60
 
 
 class ByBlender(Live):
@@ -398,6 +490,44 @@ class Beside(Live):
     def vertex(self, number):
         return np.array(self.mesh.matrix_world @ Vector(self.points()[number]))
 
+    def test_with_mmd_normals(self):
+        if not addon().blender.blender_versions.HAS_FREE_NORMALS:
+            self.skipTest("this Blender has no node for normals")
+        self.settings.use_mmd_normals = True
+        self.points()
+        seen = []
+        for angle in (0.6, 0.2):
+            self.pose(angle)
+            for _ in range(3):
+                self.wait(0.1)
+                mesh = self.mesh.evaluated_get(bpy.context.evaluated_depsgraph_get()).data
+                normals = np.empty(3 * len(mesh.loops), np.float32)
+                mesh.corner_normals.foreach_get("vector", normals)
+                vertices = np.empty(len(mesh.loops), np.intc)
+                mesh.loops.foreach_get("vertex_index", vertices)
+                mmdskin = addon().blender.native.load()
+                skinned = mmdskin.skin(mmdskin.load_model(self.path), self.bones())
+                expected = scene.in_blender(skinned.normals) / scene.SCALE
+                self.assert_close(normals.reshape(-1, 3), expected[vertices], 1e-3)
+                seen.append(normals)
+        self.assertGreater(np.abs(seen[0] - seen[1]).max(), 1e-3)
+
+    def test_linked_and_overridden(self):
+        """In a shot: the model's file has it on; only the override can be posed."""
+        path, name = os.path.join(self.folder, "model.blend"), self.armature.name
+        bpy.ops.wm.save_as_mainfile(filepath=path, copy=True)
+        scene.clear()
+        with bpy.data.libraries.load(path, link=True) as (there, here):
+            here.collections, here.objects = there.collections, there.objects
+        for obj in here.objects:
+            bpy.context.scene.collection.objects.link(obj)
+        self.armature = next(obj for obj in here.objects if obj.name == name)
+        self.mesh = next(obj for obj in self.armature.children if obj.type == "MESH")
+        self.points()
+        bpy.context.scene.frame_set(5)
+        first = self.points()
+        self.assertGreater(np.abs(self.wait(0.1) - first).max(), 1e-5)
+
     def test_in_two_view_layers_and_two_scenes_time_passes_once(self):
         layers = bpy.context.scene.view_layers
         self.addCleanup(layers.remove, layers.new("second"))
@@ -427,6 +557,7 @@ class Beside(Live):
         for obj, mode in (
             (self.mesh, "EDIT"),
             (self.mesh, "WEIGHT_PAINT"),
+            (self.mesh, "SCULPT"),
             (self.armature, "POSE"),
             (self.armature, "EDIT"),
         ):
@@ -440,9 +571,12 @@ class Beside(Live):
 
 class Anything(Live):
     def test_in_any_order_leaves_no_trace(self):
-        """Random acts with ticks in between; switched off, the mesh is as if it had never been on."""
+        """Random acts with ticks in between; switched off, the mesh is as if it had never been on.
+
+        MMDSKIN_ACTS=2000 does more of them, in some minutes."""
         names = self.mesh.name, self.armature.name
-        random = np.random.default_rng(7)
+        random = np.random.default_rng(11)
+        count = int(os.environ.get("MMDSKIN_ACTS", "100"))
         acts = {
             "frame": lambda: bpy.context.scene.frame_set(int(random.integers(0, 16))),
             "pose": lambda: self.pose(float(random.uniform(-1, 1))),
@@ -457,16 +591,18 @@ class Anything(Live):
             "mesh": lambda: self.mesh.data.update_tag(),
             "rename": lambda: setattr(self.armature, "name", f"{names[1]}.{random.integers(9)}"),
             "duplicate": self.duplicate,
+            "load": self.load_another,
+            "delete": self.delete_another,
         }
         bpy.ops.ed.undo_push()
         done = []
-        for name in random.choice(list(acts), 100):
+        for name in random.choice(list(acts), count):
             done.append(str(name))
             acts[name]()
             self.mesh = bpy.data.objects[names[0]]
             self.armature = self.mesh.find_armature()
             self.now += 0.05
-            addon().preview.live_timer.tick()
+            addon().preview.live_timer.passed()
             self.points()
             self.assertTrue(np.isfinite(self.points()).all(), done)
         self.settings.source, self.settings.preview = "IK", True
@@ -479,6 +615,17 @@ class Anything(Live):
         mmdskin = addon().blender.native.load()
         expected = mmdskin.skin(mmdskin.load_model(self.path), posed, normals=False).positions
         self.assert_close(self.points(), scene.in_blender(expected), keyed_physics.BAR)
+
+    def load_another(self):
+        self.load(self.path, live=True, live_physics=True)
+        bpy.ops.ed.undo_push()
+
+    def delete_another(self):
+        own = {self.armature.parent, self.armature, self.mesh}
+        for obj in bpy.context.view_layer.objects:
+            obj.select_set(obj not in own)
+        bpy.ops.object.delete()
+        bpy.ops.ed.undo_push()
 
     def duplicate(self):
         scene.select(self.armature)
