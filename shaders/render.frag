@@ -44,10 +44,11 @@ void main()
 
     vec3 a = corner(0), b = corner(1), c = corner(2);
 #if PASS == COLOR
-    vec2 at = gl_FragCoord.xy * (pixel_size / float(samples)) - 1.0;
+    float scale = float(samples);
 #else
-    vec2 at = gl_FragCoord.xy * pixel_size - 1.0;
+    float scale = 1.0;
 #endif
+    vec2 at = (gl_FragCoord.xy + vec2(0.0, float(first_row) * scale)) * (pixel_size / scale) - 1.0;
     vec3 ray = vec3(at * vec2(half_extent.x, -half_extent.y), 1.0);
     vec3 face = rescale(cross(rescale(b - a), rescale(c - a))); // towards the side that sees the corners clockwise
     float facing = dot(face, ray);

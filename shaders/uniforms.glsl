@@ -20,6 +20,7 @@ layout(std140, row_major, binding = 0) uniform Frame {
     float shadow_offset; // and along their normals, against shadows of a surface on itself
     int samples;         // samples x samples per pixel of the image
     int has_normals;
+    int first_row;       // of the image, that the framebuffer has
 };
 
 layout(std140, binding = 1) uniform Material {

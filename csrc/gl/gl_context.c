@@ -49,7 +49,10 @@ static void describe_device(mmd_gl_context *gl)
 
 enum { DEFAULT_SECONDS = 60, MAX_SECONDS = 86400 };
 
-static const GLuint64 WAIT_NANOSECONDS = 1000000000; /* per wait; drivers limit it */
+/* The limit for a caller who wants to stop: passes and bands take some hundredths of a second. */
+enum { INTERRUPTED_SECONDS = 3 };
+
+static const GLuint64 WAIT_NANOSECONDS = 30000000; /* between looks at the clock and the caller */
 
 /* MMDSKIN_GL_TIMEOUT, or the default. */
 static bool read_timeout(unsigned *seconds, mmd_error *err)
@@ -139,12 +142,17 @@ bool mmd_gl_check(const char *what, mmd_error *err)
     return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s: %s (0x%04x)", what, name, first);
 }
 
-static bool fail_hung(mmd_gl_context *context, mmd_error *err)
+bool mmd_gl_is_interrupted(const mmd_gl_context *context, mmd_error *err)
+{
+    return *context->interrupted && !mmd_fail(err, MMD_E_INTERRUPTED, "interrupted");
+}
+
+static bool fail_hung(mmd_gl_context *context, unsigned seconds, mmd_error *err)
 {
     mmd_fail(&context->hang, MMD_E_BACKEND,
              "OpenGL: the device has not finished within %u s (MMDSKIN_GL_TIMEOUT, 1 to %d, sets "
              "the limit)",
-             context->timeout_seconds, MAX_SECONDS);
+             seconds, MAX_SECONDS);
     if (err)
         *err = context->hang;
     return false;
@@ -152,13 +160,17 @@ static bool fail_hung(mmd_gl_context *context, mmd_error *err)
 
 bool mmd_gl_fence_wait(mmd_gl_context *context, GLsync fence, mmd_error *err)
 {
-    double end = mmd_thread_seconds() + context->timeout_seconds;
+    double begin = mmd_thread_seconds();
+    unsigned limit = context->timeout_seconds;
     GLenum state;
-    do
+    do {
         state = glClientWaitSync(fence, 0, WAIT_NANOSECONDS);
-    while (state == GL_TIMEOUT_EXPIRED && mmd_thread_seconds() < end);
+        double waited = mmd_thread_seconds() - begin;
+        if (mmd_gl_is_interrupted(context, NULL) && limit > waited + INTERRUPTED_SECONDS)
+            limit = (unsigned)waited + INTERRUPTED_SECONDS;
+    } while (state == GL_TIMEOUT_EXPIRED && mmd_thread_seconds() < begin + limit);
     if (state == GL_TIMEOUT_EXPIRED)
-        return fail_hung(context, err);
+        return fail_hung(context, limit, err);
     if (state != GL_WAIT_FAILED)
         return true;
     mmd_gl_check("fence", NULL);

@@ -9,6 +9,7 @@
 #define GLEW_NO_GLU
 #include <GL/glew.h>
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 /* A windowless OpenGL 4.3 core context, current on the thread that opened it. Functions of
@@ -53,8 +54,9 @@ typedef struct mmd_gl_context {
     bool software;
     bool keeps_mappings; /* buffers may stay mapped while the device writes to them */
     char device[192];
-    unsigned timeout_seconds; /* of waits for the device */
-    mmd_error hang;           /* why no function of OpenGL may be called any more; else empty */
+    unsigned timeout_seconds;       /* of waits for the device */
+    const atomic_bool *interrupted; /* whether the caller of the job wants to stop */
+    mmd_error hang; /* why no function of OpenGL may be called any more; else empty */
     void *display, *context, *surface; /* of EGL or WGL */
     /* Objects that live as long as the context, made at first use, from the arena. */
     mmd_arena arena;
@@ -93,6 +95,9 @@ void (*mmd_gl_platform_proc(const char *name))(void);
 /* In glew.c: loads the functions that are called by their names, after those of mmd_gl1. */
 GLenum mmd_gl_glew_init(void);
 
+/* Whether the job should end, with MMD_E_INTERRUPTED. Asked at least every tenth of a second. */
+bool mmd_gl_is_interrupted(const mmd_gl_context *context, mmd_error *err);
+
 /* False if OpenGL has recorded errors since the last call, which it clears. `what` is named in the
    error. */
 bool mmd_gl_check(const char *what, mmd_error *err);
@@ -100,8 +105,9 @@ bool mmd_gl_check(const char *what, mmd_error *err);
 /* Waits for the device, with a time limit: a device that hangs would otherwise block its callers
    forever. */
 
-/* Waits for a submitted fence. If the limit expires, the context is marked as hung: the device may
-   still write to its objects, and any function of OpenGL may block, so none may be called. */
+/* Waits for a submitted fence, only some seconds more once the caller is interrupted. If the limit
+   expires, the context is marked as hung: the device may still write to its objects, and any
+   function of OpenGL may block, so none may be called. */
 bool mmd_gl_fence_wait(mmd_gl_context *context, GLsync fence, mmd_error *err);
 
 /* The same for all commands so far, which it submits. */

@@ -133,7 +133,7 @@ bool mmd_gl_look_fit_shadow_map(const mmd_gl_renderer *r, mmd_gl_frame_uniforms 
 
 /* Single-sided surfaces cast shadows where the light sees their front: closed ones are the same
    from both sides, and half the triangles are enough. */
-static void draw_shadow_map(const mmd_gl_renderer *r)
+void mmd_gl_look_draw_shadow_map(const mmd_gl_renderer *r)
 {
     static const GLfloat farthest = 1;
     mmd_gl_renderer_begin(r->programs->passes[MMD_GL_PASS_SHADOW_MAP],
@@ -171,8 +171,8 @@ bool mmd_gl_look_project_ground(const mmd_gl_renderer *r, mmd_gl_frame_uniforms 
 
 static void draw_ground_shadow(const mmd_gl_renderer *r)
 {
-    mmd_gl_renderer_begin(r->programs->passes[MMD_GL_PASS_GROUND_SHADOW],
-                          &r->resources.targets->samples);
+    mmd_gl_renderer_begin_rows(r, r->programs->passes[MMD_GL_PASS_GROUND_SHADOW],
+                               &r->resources.targets->samples);
     mmd_gl1.Disable(GL_DEPTH_TEST);
     mmd_gl1.Disable(GL_BLEND);
     mmd_gl_renderer_draw_flagged(r, MMD_MATERIAL_GROUND_SHADOW, false);
@@ -222,7 +222,7 @@ static bool draw_surfaces(const mmd_gl_renderer *r, mmd_error *err)
         if (!program)
             return false;
         if (program != used)
-            mmd_gl_renderer_begin(program, &r->resources.targets->samples);
+            mmd_gl_renderer_begin_rows(r, program, &r->resources.targets->samples);
         used = program;
         if (variant.textured)
             bind_texture(MMD_GL_TEXTURE_UNIT, r->resources.textures[material->texture]);
@@ -237,8 +237,6 @@ static bool draw_surfaces(const mmd_gl_renderer *r, mmd_error *err)
 
 bool mmd_gl_look_draw(const mmd_gl_renderer *r, mmd_error *err)
 {
-    if (r->has_shadow_map)
-        draw_shadow_map(r);
     if (r->has_ground_shadow)
         draw_ground_shadow(r);
     bind_texture(MMD_GL_SHADOW_UNIT, r->resources.targets->shadow.texture);

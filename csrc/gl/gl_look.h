@@ -4,7 +4,9 @@
 
 #include "gl/gl_renderer.h"
 
-/* Draws the surfaces, edges and shadows of the frame in the look of MMD. */
+/* Draw the frame in the look of MMD: the depth map of the light, if it has one, and by it the
+   surfaces, edges and shadows. */
+void mmd_gl_look_draw_shadow_map(const mmd_gl_renderer *renderer);
 bool mmd_gl_look_draw(const mmd_gl_renderer *renderer, mmd_error *err);
 
 /* Set the members of the uniforms that place shadows, on the ground along the light and in the

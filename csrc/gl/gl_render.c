@@ -28,14 +28,15 @@ static void set_depth_range(mmd_gl_renderer *r, double farthest)
     r->depth_scale = (float)ldexp(1, -exponent - 1);
 }
 
-/* Sets what all programs read of this frame. */
+/* What all programs read of this frame. */
 static void set_uniforms(mmd_gl_renderer *r)
 {
     const mmd_render_job *job = r->resources.job;
     const mmd_render_effects *effects = &job->effects;
     const mmd_render_view *view = &r->view;
     bool mmd = job->look == MMD_LOOK_MMD;
-    mmd_gl_frame_uniforms frame = {
+    mmd_gl_frame_uniforms *frame = &r->frame_uniforms;
+    *frame = (mmd_gl_frame_uniforms){
         .half_extent = {(float)view->half_extent[0], (float)view->half_extent[1]},
         .pixel_size = {2 / (float)job->width, 2 / (float)job->height},
         .near_plane = (float)r->near_plane,
@@ -47,20 +48,19 @@ static void set_uniforms(mmd_gl_renderer *r)
     mmd_gl_renderer_to_view(r, view->to_light, to_light);
     for (int i = 0; i < 3; i++) {
         for (int k = 0; k < 3; k++)
-            frame.view_rotation[i][k] = (float)view->rotation[i][k];
-        frame.to_light[i] = (float)(mmd ? to_light[i] : view->to_light[i]);
+            frame->view_rotation[i][k] = (float)view->rotation[i][k];
+        frame->to_light[i] = (float)(mmd ? to_light[i] : view->to_light[i]);
         if (mmd)
-            frame.light_color[i] =
+            frame->light_color[i] =
                 effects->light_colors[(effects->light_color_frames > 1 ? 3 * r->frame : 0) +
                                       (size_t)i];
     }
-    memcpy(frame.background, job->background, sizeof frame.background);
+    memcpy(frame->background, job->background, sizeof frame->background);
     if (!mmd)
-        mmd_gl_linear_color(job->background, frame.background);
+        mmd_gl_linear_color(job->background, frame->background);
     r->has_shadow_map = r->visible && mmd_gl_render_targets_has_shadow_map(job) &&
-                        mmd_gl_look_fit_shadow_map(r, &frame);
-    r->has_ground_shadow = mmd && mmd_gl_look_project_ground(r, &frame);
-    mmd_gl_render_uniforms_set_frame(&r->uniforms, &frame);
+                        mmd_gl_look_fit_shadow_map(r, frame);
+    r->has_ground_shadow = mmd && mmd_gl_look_project_ground(r, frame);
 }
 
 /* Vertices from memory, which this frame's job has. */
@@ -139,7 +139,7 @@ static void draw_surfaces(const mmd_gl_renderer *r, mmd_gl_render_pass pass,
                           const mmd_gl_framebuffer *to)
 {
     const mmd_render_job *job = r->resources.job;
-    mmd_gl_renderer_begin(r->programs->passes[pass], to);
+    mmd_gl_renderer_begin_rows(r, r->programs->passes[pass], to);
     mmd_gl1.CullFace(GL_BACK);
     mmd_gl1.Enable(GL_DEPTH_TEST);
     size_t first = 0;
@@ -213,21 +213,38 @@ static void draw_gbuffer(const mmd_gl_renderer *r)
     mmd_gl1.Disable(GL_CULL_FACE);
 }
 
-static bool draw_frame(mmd_gl_renderer *r, size_t frame, mmd_error *err)
+static bool draw_rows(mmd_gl_renderer *r, mmd_error *err)
 {
     const mmd_render_job *job = r->resources.job;
-    if (!upload_frame(r, frame, err) || (job->image && !draw_image(r, err)))
+    r->frame_uniforms.first_row = (int32_t)r->first_row;
+    mmd_gl_render_uniforms_set_frame(&r->uniforms, &r->frame_uniforms);
+    if (r->has_shadow_map && r->first_row == 0)
+        mmd_gl_look_draw_shadow_map(r);
+    if (job->image && !draw_image(r, err))
         return false;
     if (mmd_gl_render_targets_has_gbuffer(job))
         draw_gbuffer(r);
-    return mmd_gl_render_output_take(r, frame, err);
+    return mmd_gl_render_output_take(r, err);
+}
+
+static bool draw_frame(mmd_gl_renderer *r, size_t frame, mmd_error *err)
+{
+    size_t height = r->resources.job->height, step = r->resources.targets->rows;
+    if (!upload_frame(r, frame, err))
+        return false;
+    for (r->first_row = 0; r->first_row < height; r->first_row += step) {
+        r->rows = height - r->first_row < step ? height - r->first_row : step;
+        if (mmd_gl_is_interrupted(r->context, err) || !draw_rows(r, err))
+            return false;
+    }
+    return true;
 }
 
 typedef struct render_request {
     const mmd_render_job *job;
     const mmd_skin_job *skin;
     bool on_device;
-    mmd_gl_threads threads;
+    const mmd_gl_caller *caller;
 } render_request;
 
 static bool init_renderer(mmd_gl_renderer *r, const render_request *request, mmd_error *err)
@@ -247,12 +264,11 @@ static bool render(mmd_gl_context *context, void *arg, mmd_error *err)
     const render_request *request = arg;
     const mmd_render_job *job = request->job;
     mmd_gl_render_skin skin = {0};
-    mmd_gl_renderer r = {
-        .context = context,
-        .programs = mmd_gl_render_programs_get(context, err),
-        .threads = &request->threads,
-        .resources = {.context = context, .job = job, .threads = &request->threads},
-        .skin = request->skin && job->vertex_count ? &skin : NULL};
+    mmd_gl_renderer r = {.context = context,
+                         .programs = mmd_gl_render_programs_get(context, err),
+                         .caller = request->caller,
+                         .resources = {.context = context, .job = job, .caller = request->caller},
+                         .skin = request->skin && job->vertex_count ? &skin : NULL};
     if (!r.programs)
         return false;
     bool ok = init_renderer(&r, request, err);
@@ -271,9 +287,9 @@ static bool render(mmd_gl_context *context, void *arg, mmd_error *err)
 }
 
 bool mmd_gl_render(const mmd_render_job *job, const mmd_skin_job *skin, bool on_device,
-                   mmd_gl_threads threads, mmd_error *err)
+                   const mmd_gl_caller *caller, mmd_error *err)
 {
-    return mmd_gl_thread_run(render, &(render_request){job, skin, on_device, threads}, err);
+    return mmd_gl_thread_run(caller, render, &(render_request){job, skin, on_device, caller}, err);
 }
 
 typedef struct size_request {
@@ -300,7 +316,8 @@ static bool check_size(mmd_gl_context *context, void *arg, mmd_error *err)
                     size->height, max_size, max_size, size->samples);
 }
 
-bool mmd_gl_render_fits(size_t width, size_t height, size_t samples, mmd_error *err)
+bool mmd_gl_render_fits(const mmd_gl_caller *caller, size_t width, size_t height, size_t samples,
+                        mmd_error *err)
 {
-    return mmd_gl_thread_run(check_size, &(size_request){width, height, samples}, err);
+    return mmd_gl_thread_run(caller, check_size, &(size_request){width, height, samples}, err);
 }

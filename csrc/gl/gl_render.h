@@ -8,7 +8,8 @@
 
 /* Whether OpenGL supports an image of this size. Fails with MMD_E_ARGUMENT, which names the limit.
    Starts the OpenGL thread. */
-bool mmd_gl_render_fits(size_t width, size_t height, size_t samples, mmd_error *err);
+bool mmd_gl_render_fits(const mmd_gl_caller *caller, size_t width, size_t height, size_t samples,
+                        mmd_error *err);
 
 /* Renders a checked job that fits, on the OpenGL thread (gl_thread.h), and waits for it; from any
    thread. A frame depends on its own inputs only. The outputs are undefined if it fails.
@@ -17,6 +18,6 @@ bool mmd_gl_render_fits(size_t width, size_t height, size_t samples, mmd_error *
    skinned on the device if `on_device`, for which the render job needs cameras and may not have
    self-shadows. */
 bool mmd_gl_render(const mmd_render_job *job, const mmd_skin_job *skin, bool on_device,
-                   mmd_gl_threads threads, mmd_error *err);
+                   const mmd_gl_caller *caller, mmd_error *err);
 
 #endif

@@ -79,9 +79,10 @@ static bool is_kept(mmd_gl_framebuffer *framebuffer, size_t width, size_t height
     return false;
 }
 
-static bool make_samples(mmd_gl_framebuffer *out, const mmd_render_job *job, mmd_error *err)
+static bool make_samples(mmd_gl_framebuffer *out, const mmd_render_job *job, size_t rows,
+                         mmd_error *err)
 {
-    size_t width = job->width * job->samples, height = job->height * job->samples;
+    size_t width = job->width * job->samples, height = rows * job->samples;
     if (is_kept(out, width, height, 0))
         return true;
     make_framebuffer(out, width, height);
@@ -92,11 +93,12 @@ static bool make_samples(mmd_gl_framebuffer *out, const mmd_render_job *job, mmd
     return check_framebuffer(err);
 }
 
-static bool make_image(mmd_gl_framebuffer *out, const mmd_render_job *job, mmd_error *err)
+static bool make_image(mmd_gl_framebuffer *out, const mmd_render_job *job, size_t rows,
+                       mmd_error *err)
 {
-    if (is_kept(out, job->width, job->height, 0))
+    if (is_kept(out, job->width, rows, 0))
         return true;
-    make_framebuffer(out, job->width, job->height);
+    make_framebuffer(out, job->width, rows);
     attach(out, 0, GL_COLOR_ATTACHMENT0, GL_RGBA8, 4);
     return check_framebuffer(err);
 }
@@ -136,7 +138,8 @@ static bool make_shadow_map(mmd_gl_framebuffer *out, const mmd_render_job *job, 
     return check_framebuffer(err);
 }
 
-static bool make_gbuffer(mmd_gl_framebuffer *out, const mmd_render_job *job, mmd_error *err)
+static bool make_gbuffer(mmd_gl_framebuffer *out, const mmd_render_job *job, size_t rows,
+                         mmd_error *err)
 {
     static const struct {
         GLenum format;
@@ -147,10 +150,10 @@ static bool make_gbuffer(mmd_gl_framebuffer *out, const mmd_render_job *job, mmd
     unsigned attachments = 0;
     for (int i = 0; i < MMD_GL_GBUFFER_COUNT; i++)
         attachments |= (unsigned)enabled[i] << i;
-    if (is_kept(out, job->width, job->height, attachments))
+    if (is_kept(out, job->width, rows, attachments))
         return true;
     GLenum names[MMD_GL_GBUFFER_COUNT];
-    make_framebuffer(out, job->width, job->height);
+    make_framebuffer(out, job->width, rows);
     for (int i = 0; i < MMD_GL_GBUFFER_COUNT; i++) {
         names[i] = enabled[i] ? GL_COLOR_ATTACHMENT0 + (GLenum)i : GL_NONE;
         if (enabled[i])
@@ -159,6 +162,19 @@ static bool make_gbuffer(mmd_gl_framebuffer *out, const mmd_render_job *job, mmd
     attach_depth(out);
     glDrawBuffers(MMD_GL_GBUFFER_COUNT, names);
     return check_framebuffer(err);
+}
+
+/* Bands take some hundredths of a second and are about equal. Each draws all triangles, which
+   should not matter. */
+static size_t rows_of_bands(const mmd_gl_context *context, const mmd_render_job *job)
+{
+    enum { BAND_SAMPLES = 1 << 21, SAMPLES_PER_TRIANGLE = 64 };
+    size_t samples = SAMPLES_PER_TRIANGLE * job->triangle_count;
+    if (samples < BAND_SAMPLES)
+        samples = BAND_SAMPLES;
+    size_t max_rows = samples / (job->width * job->samples * job->samples) + 1;
+    size_t bands = context->software ? (job->height + max_rows - 1) / max_rows : 1;
+    return (job->height + bands - 1) / bands;
 }
 
 bool mmd_gl_render_targets_has_gbuffer(const mmd_render_job *job)
@@ -182,12 +198,13 @@ const mmd_gl_render_targets *mmd_gl_render_targets_get(mmd_gl_context *context,
         mmd_fail_memory(err);
         return NULL;
     }
-    bool made =
-        (!job->image ||
-         (make_samples(&targets->samples, job, err) && make_image(&targets->image, job, err))) &&
-        (!mmd_gl_render_targets_has_shadow_map(job) ||
-         make_shadow_map(&targets->shadow, job, err)) &&
-        (!mmd_gl_render_targets_has_gbuffer(job) || make_gbuffer(&targets->gbuffer, job, err));
+    size_t rows = targets->rows = rows_of_bands(context, job);
+    bool made = (!job->image || (make_samples(&targets->samples, job, rows, err) &&
+                                 make_image(&targets->image, job, rows, err))) &&
+                (!mmd_gl_render_targets_has_shadow_map(job) ||
+                 make_shadow_map(&targets->shadow, job, err)) &&
+                (!mmd_gl_render_targets_has_gbuffer(job) ||
+                 make_gbuffer(&targets->gbuffer, job, rows, err));
     return made ? targets : NULL;
 }
 

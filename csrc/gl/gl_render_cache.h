@@ -25,7 +25,10 @@ typedef struct mmd_gl_framebuffer {
     size_t pixel_bytes;
 } mmd_gl_framebuffer;
 
+/* Large pictures take a software renderer seconds. It draws them in bands of rows, between which
+   the caller may interrupt it, and which need less memory. Their heights are those of the bands. */
 typedef struct mmd_gl_render_targets {
+    size_t rows;                /* of a band: all, or fewer */
     mmd_gl_framebuffer samples; /* supersampled, premultiplied; colors in its texture */
     mmd_gl_framebuffer shadow;  /* the depth map of the light, its texture */
     mmd_gl_framebuffer image, gbuffer;

@@ -64,12 +64,12 @@ static size_t total_bytes(const pixels *list, size_t count)
     return bytes;
 }
 
-/* To memory, or to an offset in the buffer that is bound. */
-static void read_pixels(const pixels *one, void *to)
+/* Rows of a band, to memory or to an offset in the buffer that is bound. */
+static void read_pixels(const pixels *one, size_t rows, void *to)
 {
     glBindFramebuffer(GL_FRAMEBUFFER, one->from->name);
     mmd_gl1.ReadBuffer(GL_COLOR_ATTACHMENT0 + one->attachment);
-    mmd_gl1.ReadPixels(0, 0, one->from->width, one->from->height, one->format, one->type, to);
+    mmd_gl1.ReadPixels(0, 0, one->from->width, (GLsizei)rows, one->format, one->type, to);
 }
 
 static struct mmd_gl_render_ring *ring_of(mmd_gl_context *context, mmd_error *err)
@@ -120,25 +120,25 @@ static bool collect(const mmd_gl_renderer *r, frame_results *slot, mmd_error *er
     for (size_t i = 0; i < count; from += list[i++].bytes) {
         copied copy = {list[i].to, from, list[i].bytes};
         size_t blocks = (copy.bytes + COPY_BYTES - 1) / COPY_BYTES;
-        ok &= mmd_gl_threads_run(r->threads, blocks, copy.bytes, copy_blocks, &copy, err);
+        ok &= mmd_gl_caller_share(r->caller, blocks, copy.bytes, copy_blocks, &copy, err);
     }
     if (mmd_gl_readback_end(&slot->pixels))
         return ok;
     return mmd_fail(err, MMD_E_BACKEND, "OpenGL: the pixels were lost while they were read");
 }
 
-static bool submit(const mmd_gl_renderer *r, frame_results *slot, size_t frame, mmd_error *err)
+static bool submit(const mmd_gl_renderer *r, frame_results *slot, mmd_error *err)
 {
     pixels list[OUTPUTS];
-    size_t count = list_pixels(r, frame, list), offset = 0;
+    size_t count = list_pixels(r, r->frame, list), offset = 0;
     if (!collect(r, slot, err) ||
         !mmd_gl_readback_reserve(r->context, &slot->pixels, total_bytes(list, count), err))
         return false;
     glBindBuffer(GL_PIXEL_PACK_BUFFER, slot->pixels.buffer);
     for (size_t i = 0; i < count; offset += list[i++].bytes)
-        read_pixels(&list[i], (void *)(uintptr_t)offset);
+        read_pixels(&list[i], r->rows, (void *)(uintptr_t)offset);
     glBindBuffer(GL_PIXEL_PACK_BUFFER, 0);
-    slot->frame = frame;
+    slot->frame = r->frame;
     slot->fence = glFenceSync(GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
     mmd_gl1.Flush();
     return mmd_gl_check("drawing", err);
@@ -150,19 +150,20 @@ static bool read_directly(const mmd_gl_renderer *r, const pixels *list, size_t c
 {
     if (!mmd_gl_fence_finish(r->context, err))
         return false;
+    size_t height = r->resources.job->height;
     for (size_t i = 0; i < count; i++)
-        read_pixels(&list[i], list[i].to);
+        read_pixels(&list[i], r->rows, (char *)list[i].to + list[i].bytes / height * r->first_row);
     return mmd_gl_check("drawing", err);
 }
 
-bool mmd_gl_render_output_take(const mmd_gl_renderer *r, size_t frame, mmd_error *err)
+bool mmd_gl_render_output_take(const mmd_gl_renderer *r, mmd_error *err)
 {
     pixels list[OUTPUTS];
-    size_t count = list_pixels(r, frame, list);
+    size_t count = list_pixels(r, r->frame, list);
     if (r->context->software || total_bytes(list, count) > MAX_BYTES)
         return read_directly(r, list, count, err);
     struct mmd_gl_render_ring *ring = ring_of(r->context, err);
-    return ring && submit(r, &ring->slots[frame % RING_SIZE], frame, err);
+    return ring && submit(r, &ring->slots[r->frame % RING_SIZE], err);
 }
 
 bool mmd_gl_render_output_finish(const mmd_gl_renderer *r, bool ok, mmd_error *err)

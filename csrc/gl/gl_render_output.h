@@ -6,10 +6,10 @@
 
 /* Takes the pixels of drawn frames to the caller's memory. */
 
-/* Takes those of the frame that was just drawn: into a buffer, so that the device can go on with
-   the next frame. What is still in buffers is taken when they are needed again, or by
-   mmd_gl_render_output_finish(). */
-bool mmd_gl_render_output_take(const mmd_gl_renderer *renderer, size_t frame, mmd_error *err);
+/* Takes those that were just drawn: a frame into a buffer, so that the device can go on with the
+   next one, or a software renderer's band at once. What is still in buffers is taken when they are
+   needed again, or by mmd_gl_render_output_finish(). */
+bool mmd_gl_render_output_take(const mmd_gl_renderer *renderer, mmd_error *err);
 
 /* Waits for all frames that were taken. Needed after the last one, also after an error, which ends
    without waiting. */

@@ -93,23 +93,29 @@ static GLuint make_program(mmd_gl_render_pass pass, const mmd_gl_look_variant *v
     return 0;
 }
 
+static bool compile(const mmd_gl_context *context, mmd_gl_render_pass pass,
+                    const mmd_gl_look_variant *variant, GLuint *program, mmd_error *err)
+{
+    if (!*program && !mmd_gl_is_interrupted(context, err))
+        *program = make_program(pass, variant, err);
+    return *program;
+}
+
 const mmd_gl_render_programs *mmd_gl_render_programs_get(mmd_gl_context *context, mmd_error *err)
 {
     static const mmd_gl_look_variant none = {0};
-    if (context->render_programs)
-        return context->render_programs;
-    mmd_gl_render_programs *made = mmd_arena_alloc(&context->arena, 1, sizeof *made);
-    if (!made) {
+    if (!context->render_programs)
+        context->render_programs =
+            mmd_arena_alloc(&context->arena, 1, sizeof *context->render_programs);
+    mmd_gl_render_programs *programs = context->render_programs;
+    if (!programs) {
         mmd_fail_memory(err);
         return NULL;
     }
     for (int pass = 0; pass < MMD_GL_PASS_LOOK; pass++)
-        if (!(made->passes[pass] = make_program((mmd_gl_render_pass)pass, &none, err))) {
-            while (pass-- > 0)
-                glDeleteProgram(made->passes[pass]);
+        if (!compile(context, (mmd_gl_render_pass)pass, &none, &programs->passes[pass], err))
             return NULL;
-        }
-    return context->render_programs = made;
+    return programs;
 }
 
 static size_t variant_index(const mmd_gl_look_variant *v)
@@ -125,7 +131,5 @@ GLuint mmd_gl_look_program_get(mmd_gl_context *context, const mmd_gl_look_varian
                                mmd_error *err)
 {
     GLuint *program = &context->render_programs->looks[variant_index(variant)];
-    if (!*program)
-        *program = make_program(MMD_GL_PASS_LOOK, variant, err);
-    return *program;
+    return compile(context, MMD_GL_PASS_LOOK, variant, program, err) ? *program : 0;
 }

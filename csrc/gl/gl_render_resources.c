@@ -118,9 +118,11 @@ static bool find_images(mmd_gl_render_resources *resources, mmd_error *err)
         found = check_texture(&job->textures[i], err);
         bytes += 4 * job->textures[i].width * job->textures[i].height;
     }
-    found = found && mmd_gl_threads_run(resources->threads, job->texture_count, bytes, find_digests,
-                                        job->textures, err);
+    found = found && mmd_gl_caller_share(resources->caller, job->texture_count, bytes, find_digests,
+                                         job->textures, err);
     for (size_t i = 0; found && i < job->texture_count; i++) {
+        if (mmd_gl_is_interrupted(resources->context, err))
+            return false;
         resources->textures[i] =
             mmd_gl_texture_cache_get(resources->context, job->look, &job->textures[i], err);
         found = resources->textures[i] != 0;

@@ -13,7 +13,7 @@
 typedef struct mmd_gl_render_resources {
     mmd_gl_context *context;
     const mmd_render_job *job;
-    const mmd_gl_threads *threads;
+    const mmd_gl_caller *caller;
     GLuint vertex_array, buffers[MMD_GL_RENDER_ATTRIBUTE_COUNT], elements;
     GLuint triangles_texture, positions_texture; /* buffer textures of elements and positions */
     GLuint *textures, white_texture;             /* the job's, and one for materials without any */

@@ -14,7 +14,7 @@ typedef struct mmd_gl_frame_uniforms {
     float ground[4], ground_light[4], ground_color[4];
     float half_extent[2], pixel_size[2];
     float near_plane, depth_scale, edge_unit, shadow_bias, shadow_offset;
-    int32_t samples, has_normals, padding;
+    int32_t samples, has_normals, first_row;
 } mmd_gl_frame_uniforms;
 
 /* Zeroed: without buffers. */

@@ -11,6 +11,15 @@ void mmd_gl_renderer_begin(GLuint program, const mmd_gl_framebuffer *to)
     mmd_gl1.Viewport(0, 0, to->width, to->height);
 }
 
+void mmd_gl_renderer_begin_rows(const mmd_gl_renderer *r, GLuint program,
+                                const mmd_gl_framebuffer *to)
+{
+    const mmd_render_job *job = r->resources.job;
+    GLsizei scale = to->width / (GLsizei)job->width;
+    mmd_gl_renderer_begin(program, to);
+    mmd_gl1.Viewport(0, -(GLint)r->first_row * scale, to->width, (GLsizei)job->height * scale);
+}
+
 void mmd_gl_renderer_draw(size_t first, size_t count)
 {
     mmd_gl1.DrawElements(GL_TRIANGLES, (GLsizei)(3 * count), GL_UNSIGNED_INT,
@@ -31,7 +40,8 @@ void mmd_gl_renderer_draw_material(const mmd_gl_renderer *r, size_t index, size_
 void mmd_gl_renderer_draw_edges(const mmd_gl_renderer *r)
 {
     const mmd_render_job *job = r->resources.job;
-    mmd_gl_renderer_begin(r->programs->passes[MMD_GL_PASS_EDGE], &r->resources.targets->samples);
+    mmd_gl_renderer_begin_rows(r, r->programs->passes[MMD_GL_PASS_EDGE],
+                               &r->resources.targets->samples);
     mmd_gl1.CullFace(GL_FRONT);
     mmd_gl1.Enable(GL_CULL_FACE);
     size_t first = 0;

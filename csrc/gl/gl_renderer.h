@@ -10,7 +10,7 @@
 typedef struct mmd_gl_renderer {
     mmd_gl_context *context;
     const mmd_gl_render_programs *programs;
-    const mmd_gl_threads *threads;
+    const mmd_gl_caller *caller;
     mmd_gl_render_resources resources;
     mmd_gl_render_uniforms uniforms;
     mmd_gl_render_skin *skin; /* NULL: the job has positions */
@@ -19,11 +19,16 @@ typedef struct mmd_gl_renderer {
     mmd_render_view view;
     double near_plane;
     float depth_scale;
+    mmd_gl_frame_uniforms frame_uniforms;
+    size_t first_row, rows; /* of the picture, which are drawn now */
     bool visible, has_shadow_map, has_ground_shadow;
 } mmd_gl_renderer;
 
-/* Activates a program, and draws to a framebuffer from then on. */
+/* Activates a program, and draws to a framebuffer from then on: to all of it, or the rows of the
+   picture that it is for. */
 void mmd_gl_renderer_begin(GLuint program, const mmd_gl_framebuffer *to);
+void mmd_gl_renderer_begin_rows(const mmd_gl_renderer *renderer, GLuint program,
+                                const mmd_gl_framebuffer *to);
 
 /* Draws `count` triangles of the mesh; a material, whose uniforms the program reads; the edges of
    all materials that have them. */

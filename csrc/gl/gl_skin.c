@@ -39,7 +39,7 @@ struct mmd_gl_skin_ring {
 /* Runs a job in passes of as many frames as the device's limits allow. */
 typedef struct pass_runner {
     mmd_gl_skin_pass pass;
-    const mmd_gl_threads *threads;
+    const mmd_gl_caller *caller;
     float *results[MMD_GL_SKIN_OUTPUTS]; /* the caller's memory; NULL: not computed */
     size_t widths[MMD_GL_SKIN_OUTPUTS];  /* floats per vertex; 0: not computed */
     size_t pass_frames;
@@ -218,7 +218,7 @@ static bool copy_pass(const pass_runner *r, const char *mapped, size_t first, si
     for (size_t i = 0; i < MMD_GL_SKIN_OUTPUTS; i++)
         copy.from[i] = (const float *)(mapped + outputs[i].first);
     size_t blocks = (copy.vertices + COPY_VERTICES - 1) / COPY_VERTICES;
-    return mmd_gl_threads_run(r->threads, blocks, bytes, copy_blocks, &copy, err);
+    return mmd_gl_caller_share(r->caller, blocks, bytes, copy_blocks, &copy, err);
 }
 
 /* Maps all outputs before it writes to the caller's memory. */
@@ -245,6 +245,8 @@ static bool run_passes(pass_runner *r, mmd_error *err)
     pass_results *ring = r->pass.context->skin_ring->slots;
     for (size_t pass = 0; pass <= passes; pass++) {
         size_t first = pass * step, frames = count - first < step ? count - first : step;
+        if (mmd_gl_is_interrupted(r->pass.context, err))
+            return false;
         if (pass < passes && !submit_pass(r, &ring[pass % RING_SIZE], first, frames, err))
             return false;
         if (pass == 0)
@@ -260,7 +262,7 @@ static bool run_passes(pass_runner *r, mmd_error *err)
 
 typedef struct skin_request {
     const mmd_skin_job *job;
-    mmd_gl_threads threads;
+    const mmd_gl_caller *caller;
     size_t done; /* frames */
 } skin_request;
 
@@ -270,7 +272,7 @@ static bool skin(mmd_gl_context *context, void *arg, mmd_error *err)
     const mmd_skin_job *job = request->job;
     if (job->mesh->vertex_count == 0 || job->frame_count == 0)
         return true;
-    pass_runner r = {.pass = {.job = job, .context = context}, .threads = &request->threads};
+    pass_runner r = {.pass = {.job = job, .context = context}, .caller = request->caller};
     if (!make_ring(context, err) || !mmd_gl_skin_pass_begin(&r.pass, err))
         return false;
     bool ok = plan_passes(&r, err) && run_passes(&r, err);
@@ -282,10 +284,10 @@ static bool skin(mmd_gl_context *context, void *arg, mmd_error *err)
     return ok;
 }
 
-bool mmd_gl_skin(const mmd_skin_job *job, mmd_gl_threads threads, size_t *done, mmd_error *err)
+bool mmd_gl_skin(const mmd_skin_job *job, const mmd_gl_caller *caller, size_t *done, mmd_error *err)
 {
-    skin_request request = {.job = job, .threads = threads};
-    bool ok = mmd_gl_thread_run(skin, &request, err);
+    skin_request request = {.job = job, .caller = caller};
+    bool ok = mmd_gl_thread_run(caller, skin, &request, err);
     *done = request.done;
     return ok;
 }
@@ -309,7 +311,8 @@ static bool read_info(mmd_gl_context *context, void *arg, mmd_error *err)
     return true;
 }
 
-bool mmd_gl_skin_info(char *device, size_t size, bool *software, mmd_error *err)
+bool mmd_gl_skin_info(const mmd_gl_caller *caller, char *device, size_t size, bool *software,
+                      mmd_error *err)
 {
-    return mmd_gl_thread_run(read_info, &(info_request){device, size, software}, err);
+    return mmd_gl_thread_run(caller, read_info, &(info_request){device, size, software}, err);
 }

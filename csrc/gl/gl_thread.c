@@ -7,12 +7,17 @@
 #include "core/base/threads.h"
 #include "gl/gl_context.h"
 
+#include <stdatomic.h>
+
 typedef struct request {
     mmd_gl_thread_job *function;
     void *arg;
     mmd_error *err;
-    bool done, ok;
+    bool begun, done, ok;
+    atomic_bool interrupted;
 } request;
+
+enum { INTERVAL_MS = 30 }; /* in which a waiting caller is asked whether it wants to stop */
 
 static struct {
     mmd_mutex lock;
@@ -46,7 +51,8 @@ static void after_fork_in_parent(void)
 static void after_fork_in_child(void)
 {
     gl.lock = (mmd_mutex)MMD_MUTEX_INIT;
-    gl.work = gl.done = (mmd_condition)MMD_CONDITION_INIT;
+    gl.work = (mmd_condition)MMD_CONDITION_INIT;
+    mmd_condition_init_timed(&gl.done);
     gl.started = gl.open = gl.lost = gl.stop = false;
     gl.forked = gl.generation > 0;
     gl.job = NULL;
@@ -54,8 +60,9 @@ static void after_fork_in_child(void)
 }
 
 /* When the module is loaded, so that no fork comes before it. */
-__attribute__((constructor)) static void register_fork_handlers(void)
+__attribute__((constructor)) static void prepare(void)
 {
+    mmd_condition_init_timed(&gl.done);
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 #endif
@@ -83,6 +90,8 @@ static void free_discarded_locked(mmd_gl_context *context)
 
 static void run_job_locked(mmd_gl_context *context, request *job)
 {
+    job->begun = true;
+    context->interrupted = &job->interrupted;
     mmd_mutex_unlock(&gl.lock);
     bool ok = job->function(context, job->arg, job->err);
     bool hangs = mmd_gl_context_hangs(context), lost = false;
@@ -178,22 +187,48 @@ static bool usable_locked(mmd_error *err)
     return gl.open || start_locked(err);
 }
 
-bool mmd_gl_thread_run(mmd_gl_thread_job *function, void *arg, mmd_error *err)
+/* Waits for some time or until something is done. What the caller does when it is asked, such as to
+   run a signal handler, may use OpenGL or fork. */
+static void wait_locked(const mmd_gl_caller *caller, request *job)
+{
+    bool asks = caller->interrupted && !job->interrupted;
+    if (!asks) {
+        mmd_condition_wait(&gl.done, &gl.lock);
+    } else if (!mmd_condition_wait_for(&gl.done, &gl.lock, INTERVAL_MS)) {
+        mmd_mutex_unlock(&gl.lock);
+        job->interrupted = caller->interrupted(caller->arg);
+        mmd_mutex_lock(&gl.lock);
+    }
+}
+
+/* A job that has not begun when its caller is interrupted is withdrawn. */
+static void run_locked(const mmd_gl_caller *caller, request *job)
+{
+    gl.job = job;
+    mmd_condition_signal(&gl.work);
+    while (gl.job == job && (job->begun || !job->interrupted))
+        wait_locked(caller, job);
+    if (gl.job == job) {
+        gl.job = NULL;
+        mmd_condition_broadcast(&gl.done);
+    }
+    if (!job->done && !job->interrupted)
+        usable_locked(job->err); /* forked meanwhile */
+}
+
+bool mmd_gl_thread_run(const mmd_gl_caller *caller, mmd_gl_thread_job *function, void *arg,
+                       mmd_error *err)
 {
     request job = {.function = function, .arg = arg, .err = err};
     mmd_mutex_lock(&gl.lock);
-    while (gl.job || gl.stop || (gl.lost && gl.open))
-        mmd_condition_wait(&gl.done, &gl.lock);
-    if (gl.started && gl.lost)
+    while (!job.interrupted && (gl.job || gl.stop || (gl.lost && gl.open)))
+        wait_locked(caller, &job);
+    if (!job.interrupted && gl.started && gl.lost)
         join_locked();
-    if (usable_locked(err)) {
-        gl.job = &job;
-        mmd_condition_signal(&gl.work);
-        while (!job.done)
-            mmd_condition_wait(&gl.done, &gl.lock);
-    }
+    if (!job.interrupted && usable_locked(err))
+        run_locked(caller, &job);
     mmd_mutex_unlock(&gl.lock);
-    return job.ok;
+    return job.interrupted ? mmd_fail(err, MMD_E_INTERRUPTED, "interrupted") : job.ok;
 }
 
 void mmd_gl_object_discard(mmd_gl_object *object)
@@ -247,11 +282,11 @@ enum {
     MAX_THREADS = 8         /* more do not read a device's memory faster */
 };
 
-bool mmd_gl_threads_run(const mmd_gl_threads *threads, size_t count, size_t bytes,
-                        mmd_thread_pool_task *task, void *arg, mmd_error *err)
+bool mmd_gl_caller_share(const mmd_gl_caller *caller, size_t count, size_t bytes,
+                         mmd_thread_pool_task *task, void *arg, mmd_error *err)
 {
-    size_t used = threads->count < MAX_THREADS ? threads->count : MAX_THREADS;
+    size_t used = caller->thread_count < MAX_THREADS ? caller->thread_count : MAX_THREADS;
     if (bytes < SHARED_BYTES || used < 2)
         return task(arg, 0, 0, count, err);
-    return mmd_thread_pool_run(threads->pool, 0, count, used, task, arg, err);
+    return mmd_thread_pool_run(caller->pool, 0, count, used, task, arg, err);
 }

@@ -19,8 +19,21 @@ struct mmd_gl_context;
 /* A whole operation, not a single OpenGL call. The context is current while it runs. */
 typedef bool mmd_gl_thread_job(struct mmd_gl_context *context, void *arg, mmd_error *err);
 
-/* Runs a job, function(context, arg, err), on the OpenGL thread and waits for it. */
-bool mmd_gl_thread_run(mmd_gl_thread_job *function, void *arg, mmd_error *err);
+/* Who waits for a job: its threads, which share what the CPU does for a device (copies of results
+   and digests of textures; with fewer than two, the pool may be NULL), and whether it wants to
+   stop, which is asked on the waiting thread every INTERVAL_MS. NULL: never. */
+typedef struct mmd_gl_caller {
+    mmd_thread_pool *pool;
+    size_t thread_count;
+    bool (*interrupted)(void *arg);
+    void *arg;
+} mmd_gl_caller;
+
+/* Runs a job, function(context, arg, err), on the OpenGL thread and waits for it. Fails with
+   MMD_E_INTERRUPTED when the caller is interrupted: at once if the job has not begun, else when the
+   job has seen it by mmd_gl_is_interrupted() and ended. */
+bool mmd_gl_thread_run(const mmd_gl_caller *caller, mmd_gl_thread_job *function, void *arg,
+                       mmd_error *err);
 
 /* First member of an object that owns OpenGL names beyond one job. `free` is called once: with the
    context that made the names, which is then current, or with NULL if that context is gone, and the
@@ -44,15 +57,9 @@ void mmd_gl_thread_shutdown(void);
 void mmd_gl_thread_end(void);
 void mmd_gl_thread_resume(void);
 
-/* The caller's threads, which share what the CPU does for a device: copies of results and digests
-   of textures. With fewer than two, the pool may be NULL. */
-typedef struct mmd_gl_threads {
-    mmd_thread_pool *pool;
-    size_t count;
-} mmd_gl_threads;
-
-/* Does items [0, count), which read `bytes` in all, on this thread or on several. */
-bool mmd_gl_threads_run(const mmd_gl_threads *threads, size_t count, size_t bytes,
-                        mmd_thread_pool_task *task, void *arg, mmd_error *err);
+/* Does items [0, count), which read `bytes` in all, on this thread or on several of the caller's.
+ */
+bool mmd_gl_caller_share(const mmd_gl_caller *caller, size_t count, size_t bytes,
+                         mmd_thread_pool_task *task, void *arg, mmd_error *err);
 
 #endif

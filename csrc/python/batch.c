@@ -4,6 +4,7 @@
 #include "python/batch.h"
 
 #include "core/base/error.h"
+#include "gl/gl_skin.h"
 #include "python/exceptions.h"
 
 #ifndef _WIN32
@@ -143,6 +144,32 @@ bool mmd_py_batch_run(mmd_py_state *state, const mmd_py_batch *batch, mmd_thread
             return false;
     }
     return true;
+}
+
+static bool is_interrupted(void *thread)
+{
+    PyEval_RestoreThread(thread);
+    bool interrupted = mmd_py_exceptions_interrupted();
+    PyEval_SaveThread();
+    return interrupted;
+}
+
+bool mmd_py_batch_gl_caller(mmd_py_state *state, size_t threads, mmd_gl_caller *out)
+{
+    *out = (mmd_gl_caller){mmd_py_batch_pool(state), threads, is_interrupted, PyThreadState_Get()};
+    return out->pool;
+}
+
+bool mmd_py_batch_is_on_card(const mmd_gl_caller *caller, bool *out)
+{
+    char device[1];
+    bool found, software;
+    mmd_error err = {0};
+    Py_BEGIN_ALLOW_THREADS
+    found = mmd_gl_skin_info(caller, device, sizeof device, &software, &err);
+    Py_END_ALLOW_THREADS
+    *out = found && !software;
+    return err.code != MMD_E_INTERRUPTED;
 }
 
 bool mmd_py_batch_run_samples(mmd_py_state *state, size_t count, mmd_thread_pool_task *run,

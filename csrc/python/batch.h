@@ -3,6 +3,7 @@
 #define MMD_PY_BATCH_H
 
 #include "core/base/thread_pool.h"
+#include "gl/gl_thread.h"
 #include "python/state.h"
 
 /* How a call runs its frames: on `threads` threads, in chunks of at most `chunk` frames a thread.
@@ -24,6 +25,14 @@ size_t mmd_py_batch_count_cores(void);
 /* The threads of all batches, for tasks that share their own work among them. NULL with an
    exception. */
 mmd_thread_pool *mmd_py_batch_pool(mmd_py_state *state);
+
+/* This thread as one that waits for OpenGL and handles signals meanwhile, with `threads` of the
+   pool. False with an exception. */
+bool mmd_py_batch_gl_caller(mmd_py_state *state, size_t threads, mmd_gl_caller *out);
+
+/* Whether OpenGL can be used and does not render in software. False with an exception, of a signal
+   handler. */
+bool mmd_py_batch_is_on_card(const mmd_gl_caller *caller, bool *out);
 
 /* Runs a batch without the GIL. Between chunks, when a signal handler may run Python code, no
    thread is working and no frame is half done. False with an exception, of a handler or a task. */

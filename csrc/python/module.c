@@ -20,6 +20,7 @@
 #include "gl/gl_skin.h"
 #include "gl/gl_thread.h"
 #include "python/array_pool.h"
+#include "python/batch.h"
 #include "python/exceptions.h"
 #include "python/record.h"
 #include "python/types.h"
@@ -94,9 +95,14 @@ static PyObject *backends(PyObject *module, PyObject *unused)
     char device[256] = "";
     bool available, software;
     mmd_error err = {0};
+    mmd_gl_caller caller;
+    if (!mmd_py_batch_gl_caller(state, 1, &caller))
+        return NULL;
     Py_BEGIN_ALLOW_THREADS
-    available = mmd_gl_skin_info(device, sizeof device, &software, &err);
+    available = mmd_gl_skin_info(&caller, device, sizeof device, &software, &err);
     Py_END_ALLOW_THREADS
+    if (!available && err.code == MMD_E_INTERRUPTED)
+        return NULL;
     PyObject *type = state->records[MMD_PY_RECORD_BACKEND];
     PyObject *text = mmd_py_exceptions_str(available ? device : err.text);
     PyObject *gl = NULL;

@@ -36,7 +36,7 @@ typedef struct render_call {
     mmd_skin_job skin; /* instead of positions, if it has a mesh */
     mmd_py_skin_pose pose;
     bool on_device; /* skins there */
-    mmd_gl_threads threads;
+    mmd_gl_caller caller;
     mmd_py_array positions, normals, uvs;
     bool requested[OUTPUTS];
     mmd_py_array arrays[OUTPUTS];
@@ -233,42 +233,33 @@ static bool run_task(void *arg, size_t worker, size_t first, size_t count, mmd_e
     const render_call *call = arg;
     mmd_render_job slice = mmd_render_slice(&call->job, first, count);
     if (!call->skin.mesh)
-        return mmd_gl_render(&slice, NULL, false, call->threads, err);
+        return mmd_gl_render(&slice, NULL, false, &call->caller, err);
     mmd_skin_job skin = call->skin;
     if (skin.frame_count > 1)
         skin = mmd_skin_slice(&skin, first, count);
-    return mmd_gl_render(&slice, &skin, call->on_device, call->threads, err);
-}
-
-static bool is_on_card(void)
-{
-    char device[8];
-    bool found, software = true;
-    Py_BEGIN_ALLOW_THREADS
-    found = mmd_gl_skin_info(device, sizeof device, &software, NULL);
-    Py_END_ALLOW_THREADS
-    return found && !software;
+    return mmd_gl_render(&slice, &skin, call->on_device, &call->caller, err);
 }
 
 static PyObject *execute(render_call *call)
 {
     const mmd_render_job *job = &call->job;
     mmd_error err = {0};
-    bool valid;
+    bool valid, card;
+    size_t cores = mmd_py_batch_count_cores();
+    if (!cores || !mmd_py_batch_gl_caller(call->state, cores, &call->caller))
+        return NULL;
     Py_BEGIN_ALLOW_THREADS
     valid = (!call->skin.mesh || mmd_skin_check(&call->skin, &err)) &&
             mmd_render_check(job, &err) && mmd_render_check_vertices(job, &err) &&
-            mmd_gl_render_fits(job->width, job->height, job->samples, &err);
+            mmd_gl_render_fits(&call->caller, job->width, job->height, job->samples, &err);
     Py_END_ALLOW_THREADS
     if (!valid)
         return mmd_py_exceptions_raise(call->state, &err);
-    bool card = is_on_card();
+    if (!mmd_py_batch_is_on_card(&call->caller, &card))
+        return NULL;
     /* To frame a model and to fit a depth map, its vertices must be known here. */
     call->on_device =
         (call->on_device || (card && call->skin.mesh)) && job->cameras && !job->effects.self_shadow;
-    call->threads = (mmd_gl_threads){mmd_py_batch_pool(call->state), mmd_py_batch_count_cores()};
-    if (!call->threads.pool || !call->threads.count)
-        return NULL;
     size_t samples = job->width * job->height * job->samples * job->samples;
     mmd_py_batch batch;
     if (!make_outputs(call) ||

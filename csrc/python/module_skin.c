@@ -30,7 +30,7 @@ typedef struct skin_call {
     mmd_py_array outputs[OUTPUTS];
     bool requested[OUTPUTS];
     bool on_gl;
-    mmd_gl_threads gl_threads;
+    mmd_gl_caller caller;
     const mmd_skin_kernel *kernel;  /* by "cpu:NAME"; NULL: the fastest */
     PyObject *threads;              /* the argument */
     mmd_skin_workspace *workspaces; /* per thread */
@@ -187,7 +187,7 @@ static bool choose_mesh(skin_call *call)
 static bool run_gl(const skin_call *call, const mmd_skin_job *slice, size_t first, mmd_error *err)
 {
     size_t done;
-    if (mmd_gl_skin(slice, call->gl_threads, &done, err))
+    if (mmd_gl_skin(slice, &call->caller, &done, err))
         return true;
     mmd_error cause = *err;
     if (first + done > 0)
@@ -213,16 +213,6 @@ static PyObject *skinned(skin_call *call)
                                         members[1], members[2], NULL);
 }
 
-static bool is_on_card(void)
-{
-    char device[1];
-    bool found, software;
-    Py_BEGIN_ALLOW_THREADS
-    found = mmd_gl_skin_info(device, sizeof device, &software, NULL);
-    Py_END_ALLOW_THREADS
-    return found && !software;
-}
-
 /* OpenGL runs on one thread, its own, and others copy the results. */
 static bool plan_batch(skin_call *call, mmd_py_batch *batch)
 {
@@ -230,13 +220,16 @@ static bool plan_batch(skin_call *call, mmd_py_batch *batch)
     if (!mmd_py_batch_plan(call->threads, vertices ? call->job.frame_count : 0, vertices,
                            CHUNK_VERTICES, batch))
         return false;
-    if (call->on_gl) {
-        if (batch->frame_count > batch->chunk && is_on_card())
-            batch->chunk *= CARD_CHUNKS;
-        call->gl_threads = (mmd_gl_threads){mmd_py_batch_pool(call->state), batch->threads};
-        batch->threads = 1;
-    }
-    return !call->on_gl || call->gl_threads.pool;
+    if (!call->on_gl)
+        return true;
+    bool card = false;
+    if (!mmd_py_batch_gl_caller(call->state, batch->threads, &call->caller) ||
+        (batch->frame_count > batch->chunk && !mmd_py_batch_is_on_card(&call->caller, &card)))
+        return false;
+    if (card)
+        batch->chunk *= CARD_CHUNKS;
+    batch->threads = 1;
+    return true;
 }
 
 static bool run_batch(skin_call *call, const mmd_py_batch *batch)

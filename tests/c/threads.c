@@ -138,7 +138,8 @@ static void skin_by_gl(size_t thread, size_t round, const mmd_skin_job *job)
     mmd_error err = {0};
     if (thread == 0 && round % 6 == 5)
         mmd_gl_thread_shutdown();
-    else if (!mmd_gl_skin(job, (mmd_gl_threads){shared.pool, INNER_THREADS}, &done, &err))
+    else if (!mmd_gl_skin(job, &(mmd_gl_caller){shared.pool, INNER_THREADS, NULL, NULL}, &done,
+                          &err))
         printf("OpenGL: %s\n", err.text);
 }
 #endif

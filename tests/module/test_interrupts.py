@@ -2,6 +2,7 @@
 """Long calls handle signals between frames: Ctrl-C stops them, other handlers run."""
 
 import _thread
+import os
 import signal
 import threading
 import time
@@ -179,6 +180,46 @@ def test_long_calls_handle_signals_every_tenth_of_a_second(model, motion, longes
         if (waited := longest_wait(work)) > 0.1
     }
     assert not slow
+
+
+def seconds_after_ctrl_c(work, delay):
+    """How long a call lasts that is interrupted after a delay; None if it has ended before."""
+    pressed = []
+
+    def press():
+        pressed.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(delay, press)
+    try:
+        timer.start()
+        work()
+        timer.join()
+    except KeyboardInterrupt:
+        return time.perf_counter() - pressed[0]
+    finally:
+        timer.cancel()
+    return None
+
+
+@pytest.mark.parametrize("want", [("image",), ("depth", "normals", "triangles")])
+def test_ctrl_c_stops_a_large_picture(gl, model, on_ctrl_c, want):
+    """The call ends early, also where a renderer without a card takes seconds for one picture."""
+    on_ctrl_c(signal.default_int_handler)
+    skinned = mmdskin.skin(model, sample.bend(20))
+    samples = 3 if "image" in want else 1
+    work = partial(
+        mmdskin.render, model, skinned, size=(2048, 2048), samples=samples, textures={}, want=want
+    )
+    began = time.perf_counter()
+    work()
+    whole = time.perf_counter() - began
+
+    def stops():
+        waited = seconds_after_ctrl_c(work, whole / 4)
+        return waited is None or waited < max(0.1, whole / 3)
+
+    assert any(stops() for _ in range(8))
 
 
 def test_ctrl_c_stops_the_computation_of_centers(on_ctrl_c):

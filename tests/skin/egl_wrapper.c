@@ -28,6 +28,7 @@ int reset_reason = 0;          /* what it says of one; 0: only that calls are lo
 int no_notification = 0;       /* whether contexts cannot be made to tell of a reset */
 int no_restart = 0;            /* whether no context can be made after that */
 int contexts_made = 0;         /* so far */
+int slow_start = 0;            /* seconds that it takes to make a context */
 int refuse_shaders = 0;        /* whether none compiles */
 int old_version = 0; /* whether it makes no contexts of OpenGL 4, and says that it has 3.3 */
 int nameless = 0;    /* whether it does not report its name, as after a lost context */
@@ -206,6 +207,7 @@ void *eglCreateContext(void *display, void *config, void *share, const int *attr
         if ((no_notification && *name == EGL_RESET_NOTIFICATION_STRATEGY) ||
             (old_version && *name == EGL_CONTEXT_MAJOR_VERSION && name[1] > 3))
             return NULL;
+    nanosleep(&(struct timespec){.tv_sec = slow_start}, NULL);
     contexts_made++;
     lost = 0;
     passes_left = -1;

@@ -137,6 +137,76 @@ def test_a_hung_device_is_not_waited_for_forever(wrapper, call):
     )
 
 
+CTRL_C = """
+import signal, time
+
+def seconds_after_ctrl_c(call):
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGINT]).start()
+    started = time.monotonic()
+    try:
+        call()
+    except KeyboardInterrupt:
+        return time.monotonic() - started - 0.2
+    raise AssertionError("no KeyboardInterrupt")
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "mmdskin.skin(mesh, SHIFT, backend='gl')",
+        "mmdskin.render(flat, skinned, size=(8, 8), materials=[])",
+        "mmdskin.backends()",
+    ],
+)
+def test_ctrl_c_does_not_wait_for_a_context_that_is_being_made(wrapper, call):
+    """The next call does, and uses it."""
+    python(
+        f"""
+        one = np.zeros((1000, 1), "i4"), np.ones((1000, 1), "f4")
+        flat = mmdskin.Mesh(POINTS, *one, triangles=np.int32([[0, 1, 2]]))
+        skinned = mmdskin.skin(flat, SHIFT[0][None])
+        tell("slow_start", 2)
+        assert seconds_after_ctrl_c(lambda: {call}) < 1.5
+        check(mesh, "gl")
+        assert told("contexts_made") == 1
+        """,
+        before=wrapper.pop("before") + CTRL_C,
+        **wrapper,
+    )
+
+
+def test_ctrl_c_shortens_the_wait_for_a_device_that_hangs(wrapper):
+    python(
+        """
+        check(mesh, "gl")
+        tell("hang", 1)
+        assert seconds_after_ctrl_c(lambda: mmdskin.skin(mesh, SHIFT, backend="gl")) < 20
+        assert told("calls_since_hang") == 0
+        assert "has not finished within 3 s" in failure()
+        """,
+        before=wrapper.pop("before") + CTRL_C,
+        **wrapper,
+    )
+
+
+def test_a_handler_of_ctrl_c_can_use_opengl(wrapper):
+    """While a call waits, whose result is the same."""
+    python(
+        """
+        import signal
+        done = []
+        signal.signal(signal.SIGINT, lambda *_: done.append(check(mesh, "gl")))
+        threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGINT]).start()
+        tell("slow_start", 1)
+        check(mesh, "gl")
+        assert done == [None] and told("contexts_made") == 1
+        """,
+        **wrapper,
+    )
+
+
 def test_callers_that_wait_for_a_hung_device_fail_too(wrapper):
     python(
         """
