@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..blender import native
-from ..blender.user_error import UserError
+from ..operator_base.modal_job import Steps
 from ..scene import scene_model
 from . import file_tracks, original_morphs, originals, properties, vmd_records
-from .fit import Fitted, with_tracks
+from .fit import Fitted, made, with_tracks
 from .original_tracks import OriginalKeys
 from .samples import Samples
 from .timing import Timing
@@ -68,7 +68,7 @@ class AsKeyed:
         """How many keys are between the frames of the file."""
         return self._found.off_frames if self._found is not None else 0
 
-    def fit(self, samples: Samples | None) -> Fitted:
+    def fit(self, samples: Samples | None) -> Steps[Fitted]:
         bones = self._bone_tracks(samples)
         worst, notes, morphs = 0.0, (), []
         track = self._properties
@@ -78,7 +78,7 @@ class AsKeyed:
                     self._pmx, self._timing.numbers, samples.visible, samples.ik
                 )
             like = native.load().Motion.from_tracks(bones=bones.values(), properties=track)
-            fitted, report = self._fit(like, samples)
+            fitted, report = yield from self._fit(like, samples)
             worst, notes, morphs = report.worst, report.notes, fitted.morphs
             own = self._found.bones if self._found is not None else {}
             keys = {self._pmx.bones[number].name: bone for number, bone in own.items()}
@@ -146,24 +146,22 @@ class AsKeyed:
             )
         return found
 
-    def _fit(self, like: "mmdskin.Motion", samples: Samples) -> tuple:
+    def _fit(self, like: "mmdskin.Motion", samples: Samples) -> Steps[tuple]:
         options, timing = self._options, self._timing
         translations, rotations = self._values(like, samples)
         weights = samples.weights if options.morphs else np.zeros_like(samples.weights)
-        try:
-            return native.load().Motion.from_locals(
-                self._pmx,
-                translations,
-                rotations,
-                weights,
-                frames=timing.numbers,
-                tolerance=options.tolerance,
-                physics_tolerance=options.physics_tolerance,
-                physics=options.physics.lower(),
-                like=like,
-            )
-        except (ValueError, MemoryError) as error:
-            raise UserError("The motion cannot be made: {reason}", reason=error) from error
+        return made(
+            native.load().Motion.from_locals,
+            self._pmx,
+            translations,
+            rotations,
+            weights,
+            frames=timing.numbers,
+            tolerance=options.tolerance,
+            physics_tolerance=options.physics_tolerance,
+            physics=options.physics.lower(),
+            like=like,
+        )
 
     def _values(self, like: "mmdskin.Motion", samples: Samples) -> tuple[np.ndarray, np.ndarray]:
         """The samples; in segments of the file, MMD's values, which differ a little from Blender's."""

@@ -9,7 +9,9 @@ import numpy as np
 
 from ..blender import fcurves, native, playhead
 from ..blender.user_error import UserError
+from ..operator_base.modal_job import Steps
 from . import camera_keys, originals
+from .fit import made
 from .timing import Timing
 
 _TO_FILE = np.eye(3)[[0, 2, 1]]  # the file's y is Blender's z
@@ -64,16 +66,16 @@ class CameraExport:
         row = eye, eye + distance * ahead, up
         self._rows.append((*(_TO_FILE @ one for one in row), angle, shows_depth))
 
-    def track(self) -> Any:
+    def track(self) -> Steps[Any]:
         """A CameraTrack; UserError if the native module refuses the samples."""
         track = self._keyed.track if self._keyed is not None else None
         if self._keyed is not None and self._keyed.gaps:
-            track = self._filled(self._keyed)
+            track = yield from self._filled(self._keyed)
         if track is None:
-            track = self._fitted(0, self._timing.length - 1)
+            track = yield from self._fitted(0, self._timing.length - 1)
         return track
 
-    def _fitted(self, first: int, last: int) -> Any:
+    def _fitted(self, first: int, last: int) -> Steps[Any]:
         """The CameraTrack of samples."""
         rows = self._rows[first : last + 1]
         position, target, up, angles, depth = (
@@ -82,26 +84,24 @@ class CameraExport:
         module, numbers = native.load(), self._timing.numbers[first : last + 1]
         switches = numbers[np.flatnonzero(np.diff(depth.astype(int))) + 1]
         cuts = {*self._cuts, *switches.tolist()}
-        try:
-            motion = module.Motion.from_camera(
-                module.Camera(position, target, up, angles),
-                numbers,
-                tolerance=self._options.tolerance,
-                degrees=self._options.degrees,
-                cuts=sorted(cut for cut in cuts if numbers[0] < cut <= numbers[-1]),
-            )
-        except (ValueError, MemoryError) as error:
-            raise UserError("The motion cannot be made: {reason}", reason=error) from error
+        motion = yield from made(
+            module.Motion.from_camera,
+            module.Camera(position, target, up, angles),
+            numbers,
+            tolerance=self._options.tolerance,
+            degrees=self._options.degrees,
+            cuts=sorted(cut for cut in cuts if numbers[0] < cut <= numbers[-1]),
+        )
         at = np.asarray(motion.camera.frames, np.int64) - int(numbers[0])
         return motion.camera._replace(perspective=depth[at])
 
-    def _filled(self, keyed: camera_keys.Keyed) -> Any:
+    def _filled(self, keyed: camera_keys.Keyed) -> Steps[Any]:
         """The own keys, and fitted ones where MMD's curves differ; None if they do not join."""
         own, parts = keyed.track, []
         numbers = np.asarray(own.frames, np.int64) - self._timing.number
         curves = own.interpolation.copy()
         for key in keyed.gaps:
-            found = self._fitted(int(numbers[key - 1]), int(numbers[key]))
+            found = yield from self._fitted(int(numbers[key - 1]), int(numbers[key]))
             found = found._replace(rotations=_turned(found.rotations, own.rotations[key - 1]))
             frames = np.asarray(found.frames, np.int64) - self._timing.number
             inner = (frames > numbers[key - 1]) & (frames < numbers[key])

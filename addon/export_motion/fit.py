@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From the samples of a model to a motion with few keys."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from ..blender import native
 from ..blender.user_error import UserError
+from ..operator_base import modal_job
+from ..operator_base.modal_job import Steps
 from . import properties
 from .samples import SOLVED_FK, Samples
 from .timing import Timing
 
 if TYPE_CHECKING:
     import mmdskin
+
+_Result = TypeVar("_Result")
 
 
 class Fitted(NamedTuple):
@@ -22,22 +27,30 @@ class Fitted(NamedTuple):
     offs: tuple[str, ...] = ()  # IK bones that had to be switched off
 
 
-def run(pmx: "mmdskin.Model", samples: Samples, timing: Timing, form: str, options: Any) -> Fitted:
-    """Solved poses, on any thread; UserError if the native module refuses them."""
-    assert samples.matrices is not None
-    weights = samples.weights if options.morphs else np.zeros_like(samples.weights)
+def made(function: Callable[..., _Result], /, *args: Any, **kwargs: Any) -> Steps[_Result]:
+    """The result of a fit; UserError if the native module refuses its arguments."""
     try:
-        motion, report = native.load().Motion.from_poses(
-            pmx,
-            (samples.matrices, weights),
-            frames=timing.numbers,
-            tolerance=options.tolerance,
-            physics_tolerance=options.physics_tolerance,
-            physics=options.physics.lower(),
-            ik="off" if form == SOLVED_FK else "both",
-        )
+        return (yield from modal_job.fitted(native.load().Fit(function, *args, **kwargs)))
     except (ValueError, MemoryError) as error:
         raise UserError("The motion cannot be made: {reason}", reason=error) from error
+
+
+def run(
+    pmx: "mmdskin.Model", samples: Samples, timing: Timing, form: str, options: Any
+) -> Steps[Fitted]:
+    """Solved poses; UserError if the native module refuses them."""
+    assert samples.matrices is not None
+    weights = samples.weights if options.morphs else np.zeros_like(samples.weights)
+    motion, report = yield from made(
+        native.load().Motion.from_poses,
+        pmx,
+        (samples.matrices, weights),
+        frames=timing.numbers,
+        tolerance=options.tolerance,
+        physics_tolerance=options.physics_tolerance,
+        physics=options.physics.lower(),
+        ik="off" if form == SOLVED_FK else "both",
+    )
     on = np.full(samples.ik.shape, form != SOLVED_FK)
     offs: tuple[str, ...] = ()
     if form != SOLVED_FK and report.worst > options.tolerance:

@@ -7,7 +7,6 @@ from typing import Protocol
 import bpy
 
 from ..blender.pose_evaluation import PoseFrames
-from ..blender.translations import tr
 from ..operator_base import modal_job
 from . import files
 from .report import Result
@@ -30,8 +29,8 @@ class Export(Protocol):
     def read(self, depsgraph: bpy.types.Depsgraph) -> None:
         """Read the scene at its current frame."""
 
-    def fit(self) -> Result:
-        """Find keys; runs on another thread."""
+    def fit(self) -> modal_job.Steps[Result]:
+        """Find keys."""
 
 
 class Job(modal_job.Job):
@@ -55,8 +54,7 @@ class Job(modal_job.Job):
         if reading:
             yield from self._read(reading)
         for export in self._exports:
-            text = tr("MMD Skin: finding keys   Esc: cancel")
-            self.results.append((yield from modal_job.meanwhile(export.fit, text)))
+            self.results.append((yield from export.fit()))
         files.write([(result.path, self._saved(result)) for result in self.results])
 
     def _saved(self, result: Result) -> bytes:

@@ -8,6 +8,7 @@ import bpy
 from ..blender import actions
 from ..blender.translations import tr, tr_count
 from ..import_motion import import_state
+from ..operator_base.modal_job import Steps
 from ..pose import motion_source, pose_source
 from ..scene import rig_constraints, scene_model
 from . import fit, names
@@ -29,7 +30,7 @@ class _Keyed(Protocol):
     def off_frames(self) -> int:
         """How many keys are between the frames of the file."""
 
-    def fit(self, samples: Samples | None) -> fit.Fitted:
+    def fit(self, samples: Samples | None) -> Steps[fit.Fitted]:
         """`samples` are of the scene, if it has to be read."""
 
     def restored(self, saved: bytes) -> bytes:
@@ -72,14 +73,15 @@ class ModelExport:
     def read(self, depsgraph: bpy.types.Depsgraph) -> None:
         self._sampler.read(depsgraph)
 
-    def fit(self) -> Result:
+    def fit(self) -> Steps[Result]:
         samples = self._sampler.result() if self.needs_frames else None
         if self._as_keyed is not None:
-            fitted, finish = self._as_keyed.fit(samples), self._as_keyed.restored
+            fitted, finish = (yield from self._as_keyed.fit(samples)), self._as_keyed.restored
         else:
             assert samples is not None
             pmx = self._sampler.rig.pmx
-            fitted, finish = fit.run(pmx, samples, self._timing, self._form, self._options), None
+            run = fit.run(pmx, samples, self._timing, self._form, self._options)
+            fitted, finish = (yield from run), None
         unknown = names.check(fitted.motion, self._options.names)
         lines = []
         if fitted.offs:

@@ -9,10 +9,10 @@ import bpy
 import numpy as np
 
 from ..blender import native
-from ..blender.user_error import UserError
+from ..operator_base.modal_job import Steps
 from ..pose import motion_source
 from . import file_tracks, properties
-from .fit import Fitted
+from .fit import Fitted, made
 from .samples import Samples, local_values
 from .timing import Timing
 
@@ -34,7 +34,7 @@ class MotionFileKeys:
         self._timing, self._options = timing, options
         self.needs_frames = animates_visibility and options.visibility
 
-    def fit(self, samples: Samples | None) -> Fitted:
+    def fit(self, samples: Samples | None) -> Steps[Fitted]:
         """`samples` are of the scene's visibility, if it is animated."""
         file, timing = self._file, self._timing
         own = [*file.motion.bones, *(file.motion.morphs if self._options.morphs else ())]
@@ -45,7 +45,7 @@ class MotionFileKeys:
         worst, notes = 0.0, ()
         if missing:
             like = [track for track in kept.values() if not hasattr(track, "weights")]
-            fitted, report = self._fitted(like, switches)
+            fitted, report = yield from self._fitted(like, switches)
             worst, notes = report.worst, report.notes
             found = {_key(track): track for track in (*fitted.bones, *fitted.morphs)}
             known = {bone.name for bone in file.rig.pmx.bones}
@@ -73,23 +73,21 @@ class MotionFileKeys:
         """Tracks of the file keep its bytes by themselves."""
         return saved
 
-    def _fitted(self, like: list[Any], switches: Any) -> tuple:
+    def _fitted(self, like: list[Any], switches: Any) -> Steps[tuple]:
         pmx, options, timing = self._file.rig.pmx, self._options, self._timing
         translations, rotations, weights = local_values(self._file, timing.times)
-        try:
-            return native.load().Motion.from_locals(
-                pmx,
-                translations,
-                rotations,
-                weights if options.morphs else np.zeros_like(weights),
-                frames=timing.numbers,
-                tolerance=options.tolerance,
-                physics_tolerance=options.physics_tolerance,
-                physics=options.physics.lower(),
-                like=native.load().Motion.from_tracks(bones=like, properties=switches),
-            )
-        except (ValueError, MemoryError) as error:
-            raise UserError("The motion cannot be made: {reason}", reason=error) from error
+        return made(
+            native.load().Motion.from_locals,
+            pmx,
+            translations,
+            rotations,
+            weights if options.morphs else np.zeros_like(weights),
+            frames=timing.numbers,
+            tolerance=options.tolerance,
+            physics_tolerance=options.physics_tolerance,
+            physics=options.physics.lower(),
+            like=native.load().Motion.from_tracks(bones=like, properties=switches),
+        )
 
     def _switched(self, track: Any) -> Any:
         """A bone's track, with its physics off if simulated bones shall have keys."""

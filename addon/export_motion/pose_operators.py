@@ -15,7 +15,7 @@ from ..blender import native, playhead, registration
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError, cancelled
 from ..import_motion import animated_model
-from ..operator_base import properties
+from ..operator_base import modal_job, properties
 from ..operator_base.options_dialog import OptionsDialog
 from ..pose import motion_source, pose_source
 from . import files, fit, samples
@@ -108,7 +108,7 @@ class MMDSKIN_OT_export_pose(_Model, OptionsDialog, ExportHelper, bpy.types.Oper
         found, pmx = sampler.result(), sampler.rig.pmx
         if form != samples.AS_KEYED:
             timing = Timing(playhead.frame(scene), 0, 1, 1.0, playhead.stretch(scene))
-            motion = fit.run(pmx, found, timing, form, options).motion
+            motion = modal_job.finished(fit.run(pmx, found, timing, form, options)).motion
             return _with_resting(motion, pmx, sampler.rig.bones.values()), pmx
         return _tracks(pmx, found, sorted(sampler.rig.bones.values()), self.morphs), pmx
 

@@ -7,6 +7,7 @@ import bpy
 
 from ..blender import native
 from ..blender.user_error import UserError
+from ..operator_base.modal_job import Steps
 from . import camera_export, light_export
 from .report import Result
 from .timing import Timing
@@ -35,10 +36,10 @@ class SceneExport:
         for part in self._reading:
             part.read(depsgraph)
 
-    def fit(self) -> Result:
+    def fit(self) -> Steps[Result]:
         tracks = self._light.tracks() if self._light is not None else {}
         if self._camera is not None:
-            tracks["camera"] = self._camera.track()
+            tracks["camera"] = yield from self._camera.track()
         if not tracks:
             raise UserError("The scene has no camera")
         return Result(self.path, native.load().Motion.from_tracks(**tracks))

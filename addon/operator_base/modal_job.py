@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A long job of an operator, with progress in the window; Esc cancels it."""
 
-import ctypes
-import threading
 import time
-from collections.abc import Callable, Generator
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import bpy
 from bpy.app.handlers import persistent
@@ -14,11 +12,13 @@ from ..blender import registration
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError, cancelled
 
+if TYPE_CHECKING:
+    import mmdskin
+
 _TICK = 0.02  # seconds between timer events
 _WORK = 0.1  # minimum seconds of work for each: after it, the window is drawn
 _STEPS = 1000  # of the progress indicator
-_WAIT = 0.02  # seconds for which a step waits for the native module
-_Found = TypeVar("_Found")
+_Result = TypeVar("_Result")
 
 
 class Progress(NamedTuple):
@@ -29,6 +29,9 @@ class Progress(NamedTuple):
 def frames_done(done: int, total: int) -> Progress:
     text = tr("MMD Skin: frame {done} of {total}   Esc: cancel", done=done, total=total)
     return Progress(done / total, text)
+
+
+Steps = Generator[Progress, None, _Result]  # of work that returns a result
 
 
 class Job:
@@ -58,41 +61,23 @@ class Job:
         self._steps.close()
 
 
-class _Outcome(NamedTuple):
-    value: Any = None
-    error: BaseException | None = None
+def fitted(fit: "mmdskin.Fit[_Result]") -> Steps[_Result]:
+    """The result of a fit of the module, in steps, between which the window is drawn."""
+    for share in fit:
+        percent = int(100 * share)
+        yield Progress(
+            share, tr("MMD Skin: finding keys, {percent}%   Esc: cancel", percent=percent)
+        )
+    return fit.result()
 
 
-def meanwhile(call: Callable[[], _Found], text: str) -> Generator[Progress, None, _Found]:
-    """The result of a call on another thread, so that the window keeps drawing.
-
-    Blender's own timers and jobs cannot wait for the module without blocking the window. The thread
-    ends before this does, also if it is closed early: it gets an exception, which ends a fit at once.
-    """
-    outcomes: list[_Outcome] = []
-
-    def run() -> None:
+def finished(steps: Steps[_Result]) -> _Result:
+    """The result of work that nobody waits for in a window."""
+    while True:
         try:
-            outcomes.append(_Outcome(call()))
-        except BaseException as error:
-            outcomes.append(_Outcome(error=error))
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        while thread.is_alive():
-            thread.join(_WAIT)
-            yield Progress(1.0, text)
-    finally:
-        if thread.is_alive():  # once: a second exception would interrupt the handling of the first
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                ctypes.c_ulong(thread.ident or 0), ctypes.py_object(KeyboardInterrupt)
-            )
-            thread.join()
-    (outcome,) = outcomes
-    if outcome.error is not None:
-        raise outcome.error
-    return outcome.value
+            next(steps)
+        except StopIteration as end:
+            return end.value
 
 
 _running: dict[Job, Any] = {}  # job in a window: its timer

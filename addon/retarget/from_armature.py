@@ -7,7 +7,6 @@ from typing import Any
 import bpy
 
 from ..blender import native
-from ..blender.translations import tr
 from ..operator_base import modal_job
 from ..scene import model_file, scene_model, skeletons
 from . import model_poses, to_armature
@@ -47,8 +46,10 @@ class Job(modal_job.Job):
             source = source.replace(reference=now)
         poses = yield from model_poses.of_armature(context, armature, self.frames_read)
 
-        def made() -> Any:
-            return native.load().Motion.from_skeleton(
+        module = native.load()
+        with to_armature.explained():
+            fit = module.Fit(
+                module.Motion.from_skeleton,
                 pmx,
                 source,
                 poses,
@@ -59,6 +60,4 @@ class Job(modal_job.Job):
                 hands=options["hands"],
                 scale=options["scale"] or None,
             )
-
-        text = tr("MMD Skin: retargeting   Esc: cancel")
-        self.motion, self.report = yield from to_armature.called(made, text)
+            self.motion, self.report = yield from modal_job.fitted(fit)

@@ -3,14 +3,13 @@
 
 import contextlib
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
 
 from ..blender import actions, native, playhead, reader_texts
-from ..blender.translations import tr
 from ..blender.user_error import UserError
 from ..operator_base import modal_job
 from ..operator_base.editing import editing
@@ -53,8 +52,8 @@ class Job(modal_job.Job):
         target = skeletons.complete(skeletons.skeleton(armature, world), armature.name)
         source = yield from model_poses.of_model(context, self._model, self._frames)
 
-        def retarget() -> Any:
-            return module.retarget(
+        with explained():
+            found = module.retarget(
                 source.skeleton,
                 source.matrices,
                 target,
@@ -64,8 +63,6 @@ class Job(modal_job.Job):
                 root="in_place" if options["in_place"] else "scaled",
                 fps=model_poses.fps_of(scene),
             )
-
-        found = yield from called(retarget, tr("MMD Skin: retargeting   Esc: cancel"))
         poses = skeletons.in_armature(found.transforms, world)
         times = np.array(self._frames) * playhead.stretch(scene)
         with editing([armature], check) as edit:
@@ -117,10 +114,11 @@ def name_of_action(armature: bpy.types.Object) -> str:
     return action.name if action is not None else armature.name
 
 
-def called(call: Callable[[], Any], text: str) -> Generator[modal_job.Progress, None, Any]:
-    """The result of a function of the module; UserError with its reason."""
+@contextlib.contextmanager
+def explained() -> Iterator[None]:
+    """UserError with the reason why the module refuses rigs or poses in the block."""
     try:
-        return (yield from modal_job.meanwhile(call, text))
+        yield
     except ValueError as error:
         raise UserError(
             "The motion cannot be retargeted: {reason}", reason=reader_texts.sentence(error)

@@ -20,6 +20,7 @@ from mmdskin.unknown_name import UnknownNameError  # noqa: F401
 _LATE = {
     **dict.fromkeys(("Retargeted", "Skeleton", "load_bvh", "load_gltf", "retarget"), "retargeting"),
     **dict.fromkeys(("Sample", "sample"), "sample_files"),
+    "Fit": "fit_steps",
     "framing": "camera_framing",
     "save_glb": "gltf_file",
 }

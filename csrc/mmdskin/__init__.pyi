@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import TypeVar
 
+from mmdskin.fit_steps import Fit as Fit
 from mmdskin.records import (
     IK as IK,
 )

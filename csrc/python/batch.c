@@ -4,6 +4,7 @@
 #include "python/batch.h"
 
 #include "core/base/error.h"
+#include "core/base/threads.h"
 #include "gl/gl_skin.h"
 #include "python/exceptions.h"
 
@@ -124,23 +125,30 @@ bool mmd_py_batch_plan(PyObject *threads, size_t frame_count, size_t frame_cost,
     return true;
 }
 
+/* Runs the chunk of each thread from `first` on. Returns its end, 0 with an exception. */
+static size_t run_chunks(mmd_py_state *state, const mmd_py_batch *batch, size_t first,
+                         mmd_thread_pool_task *run, void *call)
+{
+    size_t end = first + smaller(batch->chunk * batch->threads, batch->frame_count - first);
+    mmd_error err = {0};
+    bool done;
+    Py_BEGIN_ALLOW_THREADS
+    done = mmd_thread_pool_run(pool, first, end, batch->threads, run, call, &err);
+    Py_END_ALLOW_THREADS
+    if (!done)
+        mmd_py_exceptions_raise(state, &err);
+    return done ? end : 0;
+}
+
 bool mmd_py_batch_run(mmd_py_state *state, const mmd_py_batch *batch, mmd_thread_pool_task *run,
                       void *call)
 {
-    size_t step = batch->chunk * batch->threads;
     if (!mmd_py_batch_pool(state))
         return false;
-    for (size_t first = 0; first < batch->frame_count; first += step) {
-        size_t end = first + smaller(step, batch->frame_count - first);
-        mmd_error err = {0};
-        bool done;
-        Py_BEGIN_ALLOW_THREADS
-        done = mmd_thread_pool_run(pool, first, end, batch->threads, run, call, &err);
-        Py_END_ALLOW_THREADS
-        if (!done)
-            mmd_py_exceptions_raise(state, &err);
+    for (size_t first = 0, end; first < batch->frame_count; first = end) {
+        end = run_chunks(state, batch, first, run, call);
         bool is_last = end == batch->frame_count; /* whose caller returns to Python soon */
-        if (!done || (is_last ? PyErr_CheckSignals() < 0 : mmd_py_exceptions_interrupted()))
+        if (!end || (is_last ? PyErr_CheckSignals() < 0 : mmd_py_exceptions_interrupted()))
             return false;
     }
     return true;
@@ -172,25 +180,26 @@ bool mmd_py_batch_is_on_card(const mmd_gl_caller *caller, bool *out)
     return err.code != MMD_E_INTERRUPTED;
 }
 
+bool mmd_py_batch_run_part(mmd_py_state *state, PyObject *threads, const mmd_thread_part *part,
+                           double until, size_t *done)
+{
+    mmd_py_batch batch;
+    if (!mmd_py_batch_plan(threads, part->count, part->cost, part->step, &batch) ||
+        !mmd_py_batch_pool(state))
+        return false;
+    do {
+        size_t end = run_chunks(state, &batch, *done, part->task, part->arg);
+        *done = end ? end : *done;
+        if (!end || mmd_py_exceptions_interrupted())
+            return false;
+    } while (*done < part->count && mmd_thread_seconds() < until);
+    return true;
+}
+
 bool mmd_py_batch_run_samples(mmd_py_state *state, size_t count, mmd_thread_pool_task *run,
                               void *call)
 {
     enum { CHUNK = 1 << 16 }; /* some milliseconds */
     const mmd_py_batch batch = {.frame_count = count, .chunk = CHUNK, .threads = 1};
     return mmd_py_batch_run(state, &batch, run, call);
-}
-
-static bool run_tasks(const mmd_thread_runner *runner, size_t count, size_t cost, size_t step,
-                      mmd_thread_pool_task *task, void *arg, mmd_error *err)
-{
-    const mmd_py_batch_runner *self = (const mmd_py_batch_runner *)runner;
-    mmd_py_batch batch;
-    return (mmd_py_batch_plan(self->threads, count, cost, step, &batch) &&
-            mmd_py_batch_run(self->state, &batch, task, arg) && !mmd_py_exceptions_interrupted()) ||
-           mmd_fail(err, MMD_E_INTERRUPTED, "interrupted");
-}
-
-mmd_py_batch_runner mmd_py_batch_runner_of(mmd_py_state *state, PyObject *threads)
-{
-    return (mmd_py_batch_runner){{run_tasks}, state, threads};
 }

@@ -43,14 +43,9 @@ bool mmd_py_batch_run(mmd_py_state *state, const mmd_py_batch *batch, mmd_thread
 bool mmd_py_batch_run_samples(mmd_py_state *state, size_t count, mmd_thread_pool_task *run,
                               void *call);
 
-/* Plans and runs such batches for a function of the core that is called with the GIL. Its error is
-   MMD_E_INTERRUPTED, with an exception. */
-typedef struct mmd_py_batch_runner {
-    mmd_thread_runner runner;
-    mmd_py_state *state;
-    PyObject *threads;
-} mmd_py_batch_runner;
-
-mmd_py_batch_runner mmd_py_batch_runner_of(mmd_py_state *state, PyObject *threads);
+/* Runs items [*done, count) of a part of a computation in such chunks, and counts them, until a
+   time by mmd_thread_seconds(). False with an exception: chunks that are done are counted. */
+bool mmd_py_batch_run_part(mmd_py_state *state, PyObject *threads, const mmd_thread_part *part,
+                           double until, size_t *done);
 
 #endif

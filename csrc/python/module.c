@@ -6,6 +6,7 @@
     class Model                                       # model_type.c, model_*.c
     class Motion                                      # motion_type.c, motion_*.c
     class Mesh, World, Simulation                     # mesh_type.c, world_type.c, ...
+    def _fit(name, args, kwargs): ...                 # fit_type.c
     Bone, ..., Skinned, Pose, Backend, Physics        # mmdskin/records.py
     def load_model(source): ...                       # model_type.c
     def load_motion(source, encoding=None, *, model=None): ... # motion_type.c
@@ -22,6 +23,7 @@
 #include "python/array_pool.h"
 #include "python/batch.h"
 #include "python/exceptions.h"
+#include "python/fit_type.h"
 #include "python/record.h"
 #include "python/types.h"
 
@@ -178,6 +180,7 @@ static PyMethodDef methods[] = {
     {"render", (PyCFunction)(void (*)(void))mmd_py_module_render, METH_VARARGS | METH_KEYWORDS,
      mmd_py_module_render_doc},
     {"toons", mmd_py_module_toons, METH_NOARGS, mmd_py_module_toons_doc},
+    {"_fit", mmd_py_fit_by_name, METH_VARARGS, "For the class Fit of the package."},
     {"backends", backends, METH_NOARGS, backends_doc},
     {"shutdown", shutdown, METH_NOARGS, shutdown_doc},
     {0}};
@@ -216,8 +219,9 @@ static int module_exec(PyObject *module)
     state->motion_type = add_type(module, &mmd_py_motion_spec);
     state->world_type = add_type(module, &mmd_py_world_spec);
     state->simulation_type = add_type(module, &mmd_py_simulation_spec);
-    if (!state->model_type || !state->mesh_type || !state->motion_type || !state->world_type ||
-        !state->simulation_type)
+    state->fit_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &mmd_py_fit_spec, NULL);
+    if (!state->fit_type || !state->model_type || !state->mesh_type || !state->motion_type ||
+        !state->world_type || !state->simulation_type)
         return -1;
     return PyModule_AddStringConstant(module, "__version__", mmd_version());
 }
@@ -230,6 +234,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->motion_type);
     Py_VISIT(state->world_type);
     Py_VISIT(state->simulation_type);
+    Py_VISIT(state->fit_type);
     Py_VISIT(state->named);
     Py_VISIT(state->format_error);
     Py_VISIT(state->backend_error);
@@ -246,6 +251,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->motion_type);
     Py_CLEAR(state->world_type);
     Py_CLEAR(state->simulation_type);
+    Py_CLEAR(state->fit_type);
     Py_CLEAR(state->named);
     Py_CLEAR(state->format_error);
     Py_CLEAR(state->backend_error);

@@ -4,6 +4,7 @@
 #include "python/argument.h"
 #include "python/batch.h"
 #include "python/exceptions.h"
+#include "python/fit_type.h"
 #include "python/render_scene.h"
 #include "python/types.h"
 
@@ -96,63 +97,103 @@ static bool *parse_cuts(PyObject *cuts, uint32_t first, size_t frame_count)
     return NULL;
 }
 
-static mmd_motion *fit_camera(mmd_py_state *state, const mmd_py_render_scene *scene,
-                              const mmd_camera_fit_job *options)
+/* A fit, with what its job borrows. */
+typedef struct camera_call {
+    mmd_py_render_scene scene;
+    mmd_camera *repeated; /* one camera that is that of all frames */
+    bool *cuts;
+    mmd_camera_fit *fit;
+} camera_call;
+
+static mmd_thread_part next_part(void *call)
 {
-    mmd_camera_fit_job job = *options;
-    mmd_camera *repeated = NULL;
+    return mmd_camera_fit_next(((camera_call *)call)->fit);
+}
+
+static double share_done(const void *call, double of_part)
+{
+    (void)of_part;
+    return mmd_camera_fit_share(((const camera_call *)call)->fit);
+}
+
+static PyObject *make_result(mmd_py_state *state, void *call)
+{
+    return mmd_py_motion_new(state, mmd_camera_fit_release_motion(((camera_call *)call)->fit),
+                             NULL);
+}
+
+static void free_call(void *arg)
+{
+    camera_call *call = arg;
+    mmd_camera_fit_free(call->fit);
+    mmd_py_render_scene_free(&call->scene);
+    PyMem_Free(call->repeated);
+    PyMem_Free(call->cuts);
+    PyMem_Free(call);
+}
+
+static const mmd_py_fit_kind fit_kind = {next_part, share_done, make_result, free_call};
+
+static bool set_up(mmd_py_state *state, camera_call *call, PyObject *camera, PyObject *frames,
+                   PyObject *cuts, mmd_camera_fit_job *job)
+{
+    mmd_py_render_scene *scene = &call->scene;
     mmd_error err = {0};
-    job.cameras = scene->cameras;
-    if (scene->camera_frames == 1 && job.frame_count > 1) {
-        job.cameras = repeated = PyMem_Calloc(job.frame_count, sizeof *repeated);
-        if (!repeated) {
-            PyErr_NoMemory();
-            return NULL;
-        }
-        for (size_t f = 0; f < job.frame_count; f++)
-            repeated[f] = scene->cameras[0];
+    if (camera == Py_None) {
+        PyErr_SetString(PyExc_TypeError, "camera: expected a Camera, not None");
+        return false;
     }
-    mmd_py_batch_runner batches = mmd_py_batch_runner_of(state, NULL);
-    mmd_motion *motion = mmd_camera_fit(&job, &batches.runner, &err);
-    PyMem_Free(repeated);
-    if (!motion)
+    if (!mmd_py_render_scene_set_camera(scene, state, camera))
+        return false;
+    job->frame_count = scene->camera_frames;
+    if (!job->frame_count) {
+        PyErr_SetString(PyExc_ValueError, "camera: no frames");
+        return false;
+    }
+    if (!mmd_py_argument_frame_range(frames, &job->frame_count, &job->first_frame) ||
+        (cuts && !(call->cuts = parse_cuts(cuts, job->first_frame, job->frame_count))))
+        return false;
+    job->cuts = call->cuts;
+    job->cameras = scene->cameras;
+    if (scene->camera_frames == 1 && job->frame_count > 1) {
+        job->cameras = call->repeated = PyMem_Calloc(job->frame_count, sizeof *call->repeated);
+        for (size_t f = 0; call->repeated && f < job->frame_count; f++)
+            call->repeated[f] = scene->cameras[0];
+    }
+    call->fit = job->cameras ? mmd_camera_fit_new(job, &err) : NULL;
+    if (!job->cameras)
+        PyErr_NoMemory();
+    else if (!call->fit)
         mmd_py_exceptions_raise(state, &err);
-    return motion;
+    return call->fit != NULL;
+}
+
+PyObject *mmd_py_motion_fit_camera(mmd_py_state *state, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"camera", "frames", "tolerance", "degrees", "cuts", NULL};
+    PyObject *camera, *frames = Py_None, *cuts = NULL;
+    PyObject *tolerance_argument = NULL, *degrees_argument = NULL;
+    double tolerance = 0.02, degrees = 0.05;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O$OOO:from_camera", names, &camera, &frames,
+                                     &tolerance_argument, &degrees_argument, &cuts) ||
+        !mmd_py_argument_positive(tolerance_argument, "tolerance", &tolerance) ||
+        !mmd_py_argument_positive(degrees_argument, "degrees", &degrees))
+        return NULL;
+    camera_call *call = PyMem_Calloc(1, sizeof *call);
+    if (!call)
+        return PyErr_NoMemory();
+    mmd_camera_fit_job job = {.tolerance = tolerance,
+                              .angle_tolerance = degrees / 57.29577951308232};
+    if (set_up(state, call, camera, frames, cuts, &job))
+        return mmd_py_fit_new(state, &fit_kind, call, NULL);
+    free_call(call);
+    return NULL;
 }
 
 PyObject *mmd_py_motion_from_camera(PyObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"camera", "frames", "tolerance", "degrees", "cuts", NULL};
     mmd_py_state *state = PyType_GetModuleState((PyTypeObject *)type);
-    PyObject *camera, *frames = Py_None, *no_cuts = PyTuple_New(0), *cuts = no_cuts, *made = NULL;
-    PyObject *tolerance_argument = NULL, *degrees_argument = NULL;
-    double tolerance = 0.02, degrees = 0.05;
-    mmd_py_render_scene scene = {0};
-    if (no_cuts &&
-        PyArg_ParseTupleAndKeywords(args, kwargs, "O|O$OOO:from_camera", names, &camera, &frames,
-                                    &tolerance_argument, &degrees_argument, &cuts) &&
-        mmd_py_argument_positive(tolerance_argument, "tolerance", &tolerance) &&
-        mmd_py_argument_positive(degrees_argument, "degrees", &degrees)) {
-        mmd_camera_fit_job job = {.tolerance = tolerance,
-                                  .angle_tolerance = degrees / 57.29577951308232};
-        if (camera == Py_None)
-            PyErr_SetString(PyExc_TypeError, "camera: expected a Camera, not None");
-        else if (!mmd_py_render_scene_set_camera(&scene, state, camera))
-            made = NULL;
-        else if (!scene.camera_frames)
-            PyErr_SetString(PyExc_ValueError, "camera: no frames");
-        else if (mmd_py_argument_frame_range(frames, &scene.camera_frames, &job.first_frame)) {
-            bool *flags = parse_cuts(cuts, job.first_frame, scene.camera_frames);
-            job.frame_count = scene.camera_frames;
-            job.cuts = flags;
-            mmd_motion *motion = flags ? fit_camera(state, &scene, &job) : NULL;
-            made = motion ? mmd_py_motion_new(state, motion, NULL) : NULL;
-            PyMem_Free(flags);
-        }
-    }
-    mmd_py_render_scene_free(&scene);
-    Py_XDECREF(no_cuts);
-    return made;
+    return mmd_py_fit_finish(mmd_py_motion_fit_camera(state, args, kwargs));
 }
 
 const char mmd_py_motion_from_camera_doc[] =

@@ -8,6 +8,7 @@
 #include "python/batch.h"
 #include "python/exceptions.h"
 #include "python/fit_report.h"
+#include "python/fit_type.h"
 #include "python/model_locals.h"
 #include "python/pose_io.h"
 #include "python/record.h"
@@ -28,15 +29,17 @@ typedef struct fit_options {
     uint32_t first_frame;
 } fit_options;
 
-/* One call: the arrays of all frames. */
+/* A fit, with the arrays of all frames. */
 typedef struct fit_call {
-    PyObject *model;
+    PyObject *model; /* it and what the options hold: strong references */
     mmd_py_state *state;
     fit_options options;
     size_t frame_count;
     float *translations, *rotations, *morph_weights, *matrices; /* of `arena` or borrowed */
     mmd_arena arena;
     mmd_inverse_pose_loss *losses; /* (B,) */
+    mmd_py_model_locals_pose pose; /* from_poses: the memory that `matrices` borrows */
+    mmd_motion_fit *fit;
 } fit_call;
 
 static bool parse_options(fit_call *call, fit_source source)
@@ -153,16 +156,14 @@ static bool apply_switches(fit_call *call, mmd_pose_job *job)
 
 /* Fitting */
 
-static PyObject *fit_motion(fit_call *call)
+static bool make_fit(fit_call *call)
 {
     const fit_options *options = &call->options;
     mmd_error err = {0};
-    PyObject *mesh_owner = call->model, *result = NULL;
-    mmd_py_mesh_cache *cache = mmd_py_mesh_cache_from_argument(call->state, mesh_owner);
-    const mmd_mesh *mesh = cache ? mmd_py_mesh_cache_base(cache, &err) : NULL;
+    mmd_py_mesh_cache *cache = mmd_py_model_mesh_cache(call->model);
     mmd_motion_fit_job job = {
         .rig = mmd_py_model_rig(call->model),
-        .mesh = mesh,
+        .mesh = mmd_py_mesh_cache_base(cache, &err),
         .frame_count = call->frame_count,
         .first_frame = options->first_frame,
         .translations = call->translations,
@@ -176,27 +177,65 @@ static PyObject *fit_motion(fit_call *call)
         .earlier = options->like == Py_None ? NULL : mmd_py_motion_data(options->like),
         .keep_switches = options->form == IK_AS_KEYED,
     };
-    mmd_motion_fit *fit = NULL;
-    if (mesh) {
+    if (job.mesh) {
         Py_BEGIN_ALLOW_THREADS
-        fit = mmd_motion_fit_new(&job, &err);
+        call->fit = mmd_motion_fit_new(&job, &err);
         Py_END_ALLOW_THREADS
     }
-    mmd_py_batch_runner batches = mmd_py_batch_runner_of(call->state, options->threads);
-    bool done = fit && mmd_motion_fit_run(fit, &batches.runner, &err);
-    if (cache && !done)
+    if (!call->fit)
         mmd_py_exceptions_raise(call->state, &err);
-    if (done) {
-        PyObject *report = mmd_py_fit_report(call->state, fit, call->losses);
-        PyObject *motion =
-            report ? mmd_py_motion_new(call->state, mmd_motion_fit_release_motion(fit), NULL)
-                   : NULL;
-        result = motion ? PyTuple_Pack(2, motion, report) : NULL;
-        Py_XDECREF(motion);
-        Py_XDECREF(report);
-    }
-    mmd_motion_fit_free(fit);
+    return call->fit != NULL;
+}
+
+static mmd_thread_part next_part(void *call)
+{
+    return mmd_motion_fit_next(((fit_call *)call)->fit);
+}
+
+static double share_done(const void *call, double of_part)
+{
+    return mmd_motion_fit_share(((const fit_call *)call)->fit, of_part);
+}
+
+static PyObject *make_result(mmd_py_state *state, void *arg)
+{
+    fit_call *call = arg;
+    PyObject *report = mmd_py_fit_report(state, call->fit, call->losses);
+    PyObject *motion =
+        report ? mmd_py_motion_new(state, mmd_motion_fit_release_motion(call->fit), NULL) : NULL;
+    PyObject *result = motion ? PyTuple_Pack(2, motion, report) : NULL;
+    Py_XDECREF(motion);
+    Py_XDECREF(report);
     return result;
+}
+
+static void free_call(void *arg)
+{
+    fit_call *call = arg;
+    mmd_motion_fit_free(call->fit);
+    mmd_arena_free(&call->arena);
+    mmd_py_model_locals_clear(&call->pose);
+    Py_XDECREF(call->model);
+    Py_XDECREF(call->options.like);
+    Py_XDECREF(call->options.threads);
+    PyMem_Free(call);
+}
+
+static const mmd_py_fit_kind fit_kind = {next_part, share_done, make_result, free_call};
+
+/* A call on the heap, with the parsed arguments of a call on the stack. */
+static fit_call *keep_call(const fit_call *parsed)
+{
+    fit_call *call = PyMem_Calloc(1, sizeof *call);
+    if (!call) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    *call = *parsed;
+    Py_INCREF(call->model);
+    Py_INCREF(call->options.like);
+    Py_INCREF(call->options.threads);
+    return call;
 }
 
 static bool begin(fit_call *call, fit_source source)
@@ -217,9 +256,9 @@ static bool check_count(const fit_call *call)
     return call->frame_count > 0;
 }
 
-static fit_call new_call(PyObject *type)
+static fit_call new_call(mmd_py_state *state)
 {
-    return (fit_call){.state = PyType_GetModuleState((PyTypeObject *)type),
+    return (fit_call){.state = state,
                       .options = {.frames = Py_None,
                                   .like = Py_None,
                                   .threads = Py_None,
@@ -227,76 +266,101 @@ static fit_call new_call(PyObject *type)
                                   .physics_tolerance = 0.1}};
 }
 
-PyObject *mmd_py_motion_from_poses(PyObject *type, PyObject *args, PyObject *kwargs)
+static PyObject *start(fit_call *call, bool ready)
+{
+    if (ready && make_fit(call))
+        return mmd_py_fit_new(call->state, &fit_kind, call, call->options.threads);
+    free_call(call);
+    return NULL;
+}
+
+static bool set_up_poses(fit_call *call, PyObject *pose)
+{
+    if (!begin(call, SOURCE_POSES) || !mmd_py_model_locals_parse(call->model, pose, &call->pose))
+        return false;
+    call->frame_count = call->pose.frame_count;
+    call->matrices = call->pose.matrices.data;
+    return check_count(call) &&
+           mmd_py_argument_frame_range(call->options.frames, &call->frame_count,
+                                       &call->options.first_frame) &&
+           (call->morph_weights = expand(call, call->pose.weights.data, call->pose.weight_frames,
+                                         mmd_py_model_data(call->model)->morph_count, false)) &&
+           invert_call(call);
+}
+
+PyObject *mmd_py_motion_fit_poses(mmd_py_state *state, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"model", "pose",    "frames", "tolerance", "physics_tolerance",
                             "ik",    "physics", "like",   "threads",   NULL};
-    fit_call call = new_call(type);
-    fit_options *options = &call.options;
-    PyObject *pose_argument, *result = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OOOOOOO:from_poses", names, &call.model,
-                                     &pose_argument, &options->frames, &options->tolerance_argument,
+    fit_call parsed = new_call(state);
+    fit_options *options = &parsed.options;
+    PyObject *pose;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OOOOOOO:from_poses", names, &parsed.model,
+                                     &pose, &options->frames, &options->tolerance_argument,
                                      &options->physics_tolerance_argument, &options->ik,
                                      &options->physics, &options->like, &options->threads))
         return NULL;
-    mmd_py_model_locals_pose pose = {0};
-    if (begin(&call, SOURCE_POSES) && mmd_py_model_locals_parse(call.model, pose_argument, &pose)) {
-        call.frame_count = pose.frame_count;
-        call.matrices = pose.matrices.data;
-        if (check_count(&call) &&
-            mmd_py_argument_frame_range(options->frames, &call.frame_count,
-                                        &options->first_frame) &&
-            (call.morph_weights = expand(&call, pose.weights.data, pose.weight_frames,
-                                         mmd_py_model_data(call.model)->morph_count, false)) &&
-            invert_call(&call))
-            result = fit_motion(&call);
-    }
-    mmd_py_model_locals_clear(&pose);
-    mmd_arena_free(&call.arena);
-    return result;
+    fit_call *call = keep_call(&parsed);
+    return call ? start(call, set_up_poses(call, pose)) : NULL;
 }
 
-PyObject *mmd_py_motion_from_locals(PyObject *type, PyObject *args, PyObject *kwargs)
+static bool set_up_locals(fit_call *call, mmd_py_pose_input *input)
+{
+    mmd_pose_job *job = &input->job;
+    mmd_error err = {0};
+    if (!begin(call, SOURCE_LOCALS) || !mmd_py_pose_input_parse(call->model, input))
+        return false;
+    call->frame_count = job->frame_count;
+    job->ik = call->options.form == IK_AS_KEYED;
+    if (!mmd_pose_check(mmd_py_model_rig(call->model), job, &err)) {
+        mmd_py_exceptions_raise(call->state, &err);
+        return false;
+    }
+    size_t bones = mmd_py_model_data(call->model)->bone_count;
+    if (!check_count(call) ||
+        !mmd_py_argument_frame_range(call->options.frames, &call->frame_count,
+                                     &call->options.first_frame) ||
+        !apply_switches(call, job) || !pose_call(call, job))
+        return false;
+    if (call->options.form == IK_BOTH)
+        return invert_call(call);
+    call->translations = expand(call, job->translations, job->translation_frames, 3 * bones, false);
+    call->rotations = call->translations
+                          ? expand(call, job->rotations, job->rotation_frames, 4 * bones, true)
+                          : NULL;
+    return call->rotations != NULL;
+}
+
+PyObject *mmd_py_motion_fit_locals(mmd_py_state *state, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"model",   "translations", "rotations",         "morph_weights",
                             "frames",  "tolerance",    "physics_tolerance", "ik",
                             "physics", "like",         "threads",           NULL};
-    fit_call call = new_call(type);
-    fit_options *options = &call.options;
+    fit_call parsed = new_call(state);
+    fit_options *options = &parsed.options;
     mmd_py_pose_input input = {.rotations = Py_None, .weights = Py_None};
-    PyObject *result = NULL;
-    mmd_error err = {0};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO$OOOOOOO:from_locals", names, &call.model,
-                                     &input.translations, &input.rotations, &input.weights,
-                                     &options->frames, &options->tolerance_argument,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO$OOOOOOO:from_locals", names,
+                                     &parsed.model, &input.translations, &input.rotations,
+                                     &input.weights, &options->frames, &options->tolerance_argument,
                                      &options->physics_tolerance_argument, &options->ik,
                                      &options->physics, &options->like, &options->threads))
         return NULL;
-    if (begin(&call, SOURCE_LOCALS) && mmd_py_pose_input_parse(call.model, &input)) {
-        mmd_pose_job *job = &input.job;
-        call.frame_count = job->frame_count;
-        job->ik = options->form == IK_AS_KEYED;
-        if (!mmd_pose_check(mmd_py_model_rig(call.model), job, &err)) {
-            mmd_py_exceptions_raise(call.state, &err);
-        } else if (check_count(&call) &&
-                   mmd_py_argument_frame_range(options->frames, &call.frame_count,
-                                               &options->first_frame) &&
-                   apply_switches(&call, job) && pose_call(&call, job)) {
-            size_t bones = mmd_py_model_data(call.model)->bone_count;
-            bool ready =
-                options->form == IK_BOTH
-                    ? invert_call(&call)
-                    : (call.translations = expand(&call, job->translations, job->translation_frames,
-                                                  3 * bones, false)) &&
-                          (call.rotations = expand(&call, job->rotations, job->rotation_frames,
-                                                   4 * bones, true));
-            if (ready)
-                result = fit_motion(&call);
-        }
-    }
+    fit_call *call = keep_call(&parsed);
+    PyObject *fit = call ? start(call, set_up_locals(call, &input)) : NULL;
     mmd_py_pose_input_clear(&input);
-    mmd_arena_free(&call.arena);
-    return result;
+    return fit;
+}
+
+PyObject *mmd_py_motion_from_poses(PyObject *type, PyObject *args, PyObject *kwargs)
+{
+    mmd_py_state *state = PyType_GetModuleState((PyTypeObject *)type);
+    return mmd_py_fit_finish(mmd_py_motion_fit_poses(state, args, kwargs));
+}
+
+PyObject *mmd_py_motion_from_locals(PyObject *type, PyObject *args, PyObject *kwargs)
+{
+    mmd_py_state *state = PyType_GetModuleState((PyTypeObject *)type);
+    return mmd_py_fit_finish(mmd_py_motion_fit_locals(state, args, kwargs));
 }
 
 #define FIT_OPTIONS                                                                                \

@@ -40,6 +40,7 @@ typedef enum mmd_py_record_kind {
 /* The state of one module object: each interpreter has its own. */
 typedef struct mmd_py_state {
     PyTypeObject *model_type, *mesh_type, *motion_type, *world_type, *simulation_type;
+    PyTypeObject *fit_type; /* private */
     PyObject *format_error, *backend_error;
     PyObject *named; /* the class */
     PyObject *records[MMD_PY_RECORD_COUNT];

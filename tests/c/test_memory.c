@@ -243,10 +243,18 @@ static void a_simulation_survives_every_failing_allocation(void)
     pmx_sample_free(&sample);
 }
 
+static bool run_part(const mmd_thread_part *part, mmd_error *err)
+{
+    return part->task(part->arg, 0, 0, part->count, err);
+}
+
 static bool fit_motion(const mmd_motion_fit_job *job, mmd_motion **motion, mmd_error *err)
 {
     mmd_motion_fit *fit = mmd_motion_fit_new(job, err);
-    bool done = fit && mmd_motion_fit_run(fit, NULL, err);
+    bool done = fit != NULL;
+    mmd_thread_part part;
+    while (done && (part = mmd_motion_fit_next(fit)).task)
+        done = run_part(&part, err);
     *motion = done ? mmd_motion_fit_release_motion(fit) : NULL;
     mmd_motion_fit_free(fit);
     return done;
@@ -305,6 +313,18 @@ static void a_motion_fit_survives_every_failing_allocation(void)
     pmx_sample_free(&sample);
 }
 
+static mmd_motion *fit_camera(const mmd_camera_fit_job *job, mmd_error *err)
+{
+    mmd_camera_fit *fit = mmd_camera_fit_new(job, err);
+    bool done = fit != NULL;
+    mmd_thread_part part;
+    while (done && (part = mmd_camera_fit_next(fit)).task)
+        done = run_part(&part, err);
+    mmd_motion *motion = done ? mmd_camera_fit_release_motion(fit) : NULL;
+    mmd_camera_fit_free(fit);
+    return motion;
+}
+
 static void a_camera_fit_survives_every_failing_allocation(void)
 {
     const mmd_camera cameras[2] = {
@@ -313,7 +333,7 @@ static void a_camera_fit_survives_every_failing_allocation(void)
     mmd_camera_fit_job job = {
         .frame_count = 2, .cameras = cameras, .tolerance = 0.02, .angle_tolerance = 0.001};
     mmd_motion *motion = NULL;
-    STARVE(5, err, (motion = mmd_camera_fit(&job, NULL, &err)));
+    STARVE(5, err, (motion = fit_camera(&job, &err)));
     CHECK_INT(motion->camera.key_count, 2);
     mmd_motion_free(motion);
 }

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Fits take time in proportion to their frames, whatever the values are, and Ctrl-C ends them."""
 
-import ctypes
 import signal
 import threading
 import time
@@ -147,24 +146,3 @@ def test_ctrl_c_ends_a_fit_of_one_track(work, on_ctrl_c):
     with pytest.raises(KeyboardInterrupt):
         work()
     assert time.process_time() - began < WAIT + 0.1
-
-
-@LONG
-def test_an_exception_for_another_thread_ends_its_fit(work):
-    """As programs with a window cancel it."""
-    found = []
-
-    def run():
-        try:
-            found.append(work())
-        except BaseException as error:
-            found.append(type(error))
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    time.sleep(WAIT)
-    raised = ctypes.pythonapi.PyThreadState_SetAsyncExc(
-        ctypes.c_ulong(thread.ident), ctypes.py_object(KeyboardInterrupt)
-    )
-    thread.join()
-    assert (raised, found) == (1, [KeyboardInterrupt])

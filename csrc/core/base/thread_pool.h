@@ -32,21 +32,12 @@ typedef bool mmd_thread_pool_task(void *arg, size_t worker, size_t first, size_t
 bool mmd_thread_pool_run(mmd_thread_pool *pool, size_t first, size_t end, size_t threads,
                          mmd_thread_pool_task *task, void *arg, mmd_error *err);
 
-/* How a long computation runs its tasks, given by the caller: on which threads, and whether it goes
-   on. `run` does items [0, count); items of the cost `step` together take about 10 ms, after which
-   it may fail with MMD_E_INTERRUPTED. */
-typedef struct mmd_thread_runner {
-    bool (*run)(const struct mmd_thread_runner *runner, size_t count, size_t cost, size_t step,
-                mmd_thread_pool_task *task, void *arg, mmd_error *err);
-} mmd_thread_runner;
-
-/* Without a runner the task runs here, in one piece. */
-static inline bool mmd_thread_runner_run(const mmd_thread_runner *runner, size_t count, size_t cost,
-                                         size_t step, mmd_thread_pool_task *task, void *arg,
-                                         mmd_error *err)
-{
-    return runner ? runner->run(runner, count, cost, step, task, arg, err)
-                  : count == 0 || task(arg, 0, 0, count, err);
-}
+/* A part of a long computation that its caller runs, in slices: items [0, count) of a task. Items
+   of the cost `step` together take about 10 ms. */
+typedef struct mmd_thread_part {
+    mmd_thread_pool_task *task; /* NULL: nothing is left to do */
+    void *arg;
+    size_t count, cost, step; /* of each item its cost */
+} mmd_thread_part;
 
 #endif

@@ -101,20 +101,20 @@ static bool build_track(const mmd_camera_fit_job *job, const double *columns,
     return true;
 }
 
-typedef struct camera_fit {
-    const mmd_camera_fit_job *job;
-    mmd_arena arena;
+struct mmd_camera_fit {
+    mmd_arena arena; /* owns this */
+    mmd_camera_fit_job job;
     mmd_key_fit_scratch scratch;
-    double *columns; /* NULL: not yet allocated */
-    size_t read;     /* frames of the columns */
+    double *columns;
+    size_t read; /* frames of the columns */
     mmd_key_fit_keys keys;
-    bool done;
-    mmd_motion *motion;
-} camera_fit;
+    bool fitted;
+    mmd_motion *motion; /* once built */
+};
 
-static bool set_up(camera_fit *fit, mmd_error *err)
+static bool set_up(mmd_camera_fit *fit, mmd_error *err)
 {
-    size_t n = fit->job->frame_count;
+    size_t n = fit->job.frame_count;
     const mmd_curve_grid_tables *tables = mmd_curve_grid_tables_new(&fit->arena);
     fit->columns = mmd_arena_alloc(&fit->arena, n, COLUMNS * sizeof *fit->columns);
     fit->keys.frames = mmd_arena_alloc(&fit->arena, n, sizeof *fit->keys.frames);
@@ -123,31 +123,54 @@ static bool set_up(camera_fit *fit, mmd_error *err)
         !mmd_key_fit_scratch_init(&fit->arena, tables, n, &fit->scratch))
         return mmd_fail_memory(err);
     fit->scratch.curve.grid_violation = MMD_CURVE_STEEP_GRID_VIOLATION;
+    fit->keys.frame_credit = MMD_KEY_FIT_FRAME_CREDIT;
     return true;
 }
 
-static bool read_more(camera_fit *fit, mmd_error *err)
+mmd_camera_fit *mmd_camera_fit_new(const mmd_camera_fit_job *job, mmd_error *err)
 {
-    enum { CHUNK = 1 << 16 }; /* frames: about 10 ms */
-    size_t n = fit->job->frame_count, first = fit->read;
-    fit->read = n - first > CHUNK ? first + CHUNK : n;
-    return read_cameras(fit->job, first, fit->read, fit->columns, err);
+    mmd_camera_fit *fit = mmd_arena_new_owner(sizeof *fit);
+    if (!fit) {
+        mmd_fail_memory(err);
+        return NULL;
+    }
+    fit->job = *job;
+    if (set_up(fit, err))
+        return fit;
+    mmd_camera_fit_free(fit);
+    return NULL;
 }
 
-/* A part of the fit: a task of one item. */
-static bool continue_fit(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
+void mmd_camera_fit_free(mmd_camera_fit *fit)
 {
-    camera_fit *fit = arg;
-    const mmd_camera_fit_job *job = fit->job;
-    mmd_motion tracks = {.name = {MMD_CAMERA_NAME, sizeof MMD_CAMERA_NAME - 1}};
+    if (fit)
+        mmd_motion_free(fit->motion);
+    mmd_arena_free_owner(fit);
+}
+
+/* Tasks of one item. */
+
+static bool read_more(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
+{
+    enum { CHUNK = 1 << 16 }; /* frames: about 10 ms */
+    mmd_camera_fit *fit = arg;
+    size_t left = fit->job.frame_count - fit->read;
+    size_t end = fit->read + (left > CHUNK ? CHUNK : left);
+    (void)worker, (void)first, (void)count;
+    if (!read_cameras(&fit->job, fit->read, end, fit->columns, err))
+        return false;
+    fit->read = end;
+    return true;
+}
+
+static bool find_keys(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
+{
+    mmd_camera_fit *fit = arg;
+    const mmd_camera_fit_job *job = &fit->job;
     size_t n = job->frame_count;
     double units = job->tolerance, angle = job->angle_tolerance;
-    (void)worker, (void)first, (void)count;
-    if (!fit->columns && !set_up(fit, err))
-        return false;
-    if (fit->read < n)
-        return read_more(fit, err);
     const double *columns = fit->columns;
+    (void)worker, (void)first, (void)count, (void)err;
     const mmd_key_fit_channel channels[CHANNELS] = {
         {MMD_CHANNEL_SCALARS, 1, columns, units},
         {MMD_CHANNEL_SCALARS, 1, columns + n, units},
@@ -161,25 +184,39 @@ static bool continue_fit(void *arg, size_t worker, size_t first, size_t count, m
                               .channels = channels,
                               .cuts = job->cuts,
                               .avoid_neighbors = true};
-    fit->done = mmd_key_fit_continue(&keys, &fit->scratch, &fit->keys);
-    if (!fit->done)
-        return true;
-    if (!build_track(job, columns, &fit->keys, &fit->arena, &tracks.camera))
+    fit->fitted = mmd_key_fit_continue(&keys, &fit->scratch, &fit->keys);
+    return true;
+}
+
+static bool build(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
+{
+    mmd_camera_fit *fit = arg;
+    mmd_motion tracks = {.name = {MMD_CAMERA_NAME, sizeof MMD_CAMERA_NAME - 1}};
+    (void)worker, (void)first, (void)count;
+    if (!build_track(&fit->job, fit->columns, &fit->keys, &fit->arena, &tracks.camera))
         return mmd_fail_memory(err);
     fit->motion = mmd_motion_new(&tracks, err);
     return fit->motion != NULL;
 }
 
-mmd_motion *mmd_camera_fit(const mmd_camera_fit_job *job, const mmd_thread_runner *runner,
-                           mmd_error *err)
+mmd_thread_part mmd_camera_fit_next(mmd_camera_fit *fit)
 {
-    camera_fit fit = {.job = job, .keys = {.frame_credit = MMD_KEY_FIT_FRAME_CREDIT}};
-    bool runs = true;
-    while (runs && !fit.done)
-        runs = mmd_thread_runner_run(runner, 1, 1, 1, continue_fit, &fit, err);
-    mmd_arena_free(&fit.arena);
-    if (runs)
-        return fit.motion;
-    mmd_motion_free(fit.motion); /* made by the piece after which it was interrupted */
-    return NULL;
+    mmd_thread_pool_task *task = fit->read < fit->job.frame_count ? read_more
+                                 : !fit->fitted                   ? find_keys
+                                 : !fit->motion                   ? build
+                                                                  : NULL;
+    return (mmd_thread_part){task, fit, task != NULL, 1, 1};
+}
+
+double mmd_camera_fit_share(const mmd_camera_fit *fit)
+{
+    const mmd_key_fit_keys *keys = &fit->keys;
+    return keys->count ? (double)keys->frames[keys->count - 1] / (double)fit->job.frame_count : 0;
+}
+
+mmd_motion *mmd_camera_fit_release_motion(mmd_camera_fit *fit)
+{
+    mmd_motion *motion = fit->motion;
+    fit->motion = NULL;
+    return motion;
 }

@@ -15,10 +15,20 @@ typedef struct mmd_camera_fit_job {
     double angle_tolerance;    /* radians */
 } mmd_camera_fit_job;
 
-/* A motion with a camera track and the name by which MMD knows camera files. View angles at keys
-   are whole degrees, as the format has them. Fails with MMD_E_ARGUMENT where a camera has no
-   direction, with MMD_E_MEMORY, or as the runner does; NULL: none. */
-mmd_motion *mmd_camera_fit(const mmd_camera_fit_job *job, const mmd_thread_runner *runner,
-                           mmd_error *err);
+typedef struct mmd_camera_fit mmd_camera_fit;
+
+/* Borrows what the job points to. NULL when memory is short. */
+mmd_camera_fit *mmd_camera_fit_new(const mmd_camera_fit_job *job, mmd_error *err);
+void mmd_camera_fit_free(mmd_camera_fit *fit);
+
+/* The next part, after the one before. They fail with MMD_E_ARGUMENT where a camera has no
+   direction, and with MMD_E_MEMORY. */
+mmd_thread_part mmd_camera_fit_next(mmd_camera_fit *fit);
+/* How much is done, from 0 to 1. */
+double mmd_camera_fit_share(const mmd_camera_fit *fit);
+
+/* Passes to the caller, who frees it, a motion with a camera track and the name by which MMD knows
+   camera files. View angles at keys are whole degrees, as the format has them. */
+mmd_motion *mmd_camera_fit_release_motion(mmd_camera_fit *fit);
 
 #endif

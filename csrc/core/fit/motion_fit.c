@@ -14,6 +14,9 @@ static const float MIN_TRANSLATION = 1e-4f;  /* of a bone that is only turned: r
 static const float REST = 1e-9f; /* of a bone at rest: noise of the program that posed it */
 enum { BONE_CHANNELS = 4, MAX_PASSES = 8, MAX_SHARE = 8 * MMD_KEY_FIT_FRAME_CREDIT };
 
+/* Shares of the time, about: of a pass its tracks, of what is left the next pass. */
+static const double OF_TRACKS = 0.8, OF_PASS = 0.7;
+
 /* The costs of about 10 ms: frames of a bone, vertices. */
 enum { TRACK_STEP = 1 << 9, COMPARE_STEP = 1 << 20 };
 
@@ -166,33 +169,6 @@ static bool set_up(mmd_motion_fit *fit, mmd_error *err)
         find_followers(fit, order);
     mmd_arena_free(&temporary);
     return done;
-}
-
-mmd_motion_fit *mmd_motion_fit_new(const mmd_motion_fit_job *job, mmd_error *err)
-{
-    mmd_motion_fit *fit = mmd_arena_new_owner(sizeof *fit);
-    if (!fit) {
-        mmd_fail_memory(err);
-        return NULL;
-    }
-    fit->job = *job;
-    if (set_up(fit, err))
-        return fit;
-    mmd_motion_fit_free(fit);
-    return NULL;
-}
-
-void mmd_motion_fit_free(mmd_motion_fit *fit)
-{
-    if (!fit)
-        return;
-    for (size_t i = 0; i < MMD_MAX_THREADS; i++) {
-        mmd_poser_free(fit->workers[i].poser);
-        mmd_skin_workspace_free(&fit->workers[i].skin);
-        mmd_arena_free(&fit->workers[i].arena);
-    }
-    mmd_motion_free(fit->motion);
-    mmd_arena_free_owner(fit);
 }
 
 /* Memory for tracks; false when it is short. */
@@ -352,8 +328,8 @@ static int64_t share_of_work(const mmd_motion_fit *fit, size_t unfitted)
     return share < MAX_SHARE ? share : MAX_SHARE;
 }
 
-/* Fits the tracks that are not fitted yet. */
-static bool fit_all(mmd_motion_fit *fit, const mmd_thread_runner *runner, mmd_error *err)
+/* Gives the tracks that are not fitted yet their share of the work. */
+static void begin_tracks(mmd_motion_fit *fit)
 {
     size_t unfitted = 0;
     for (size_t i = 0; i < fit->track_count; i++)
@@ -365,11 +341,35 @@ static bool fit_all(mmd_motion_fit *fit, const mmd_thread_runner *runner, mmd_er
             track->keys = (mmd_key_fit_keys){
                 .frame_credit = share, .frames = track->keys.frames, .curves = track->keys.curves};
     }
-    while (!is_fitted(fit))
-        if (!mmd_thread_runner_run(runner, fit->track_count, fit->job.frame_count, TRACK_STEP,
-                                   fit_tracks, fit, err))
-            return false;
-    return true;
+}
+
+void mmd_motion_fit_free(mmd_motion_fit *fit)
+{
+    if (!fit)
+        return;
+    for (size_t i = 0; i < MMD_MAX_THREADS; i++) {
+        mmd_poser_free(fit->workers[i].poser);
+        mmd_skin_workspace_free(&fit->workers[i].skin);
+        mmd_arena_free(&fit->workers[i].arena);
+    }
+    mmd_motion_free(fit->motion);
+    mmd_arena_free_owner(fit);
+}
+
+mmd_motion_fit *mmd_motion_fit_new(const mmd_motion_fit_job *job, mmd_error *err)
+{
+    mmd_motion_fit *fit = mmd_arena_new_owner(sizeof *fit);
+    if (!fit) {
+        mmd_fail_memory(err);
+        return NULL;
+    }
+    fit->job = *job;
+    if (!set_up(fit, err)) {
+        mmd_motion_fit_free(fit);
+        return NULL;
+    }
+    begin_tracks(fit);
+    return fit;
 }
 
 /* Adds up the work, and selects the starved tracks where they could have much more of it. */
@@ -389,24 +389,54 @@ static void retry_starved(mmd_motion_fit *fit)
     }
 }
 
-bool mmd_motion_fit_run(mmd_motion_fit *fit, const mmd_thread_runner *runner, mmd_error *err)
+mmd_thread_part mmd_motion_fit_next(mmd_motion_fit *fit)
 {
-    size_t frames = fit->job.frame_count, vertices = fit->job.mesh->vertex_count;
-    for (int pass = 0; pass < MAX_PASSES; pass++) {
-        do {
-            if (!fit_all(fit, runner, err))
-                return false;
-            retry_starved(fit);
-        } while (!is_fitted(fit));
-        if (!mmd_thread_runner_run(runner, 1, 1, 1, mmd_motion_fit_build, fit, err) ||
-            !mmd_thread_runner_run(runner, frames, 2 * vertices, COMPARE_STEP,
-                                   mmd_motion_fit_compare, fit, err) ||
-            !mmd_thread_runner_run(runner, 1, 1, 1, mmd_motion_fit_refine, fit, err))
-            return false;
-        if (is_fitted(fit))
-            break;
+    const mmd_motion_fit_job *job = &fit->job;
+    if (fit->next == MMD_MOTION_FIT_DECIDE) {
+        bool ends = is_fitted(fit) || ++fit->pass == MAX_PASSES;
+        fit->next = ends ? MMD_MOTION_FIT_DONE : MMD_MOTION_FIT_TRACKS;
+        begin_tracks(fit);
     }
-    return true;
+    if (fit->next == MMD_MOTION_FIT_TRACKS && is_fitted(fit)) {
+        retry_starved(fit);
+        begin_tracks(fit);
+    }
+    switch (fit->next) {
+    case MMD_MOTION_FIT_TRACKS:
+        if (!is_fitted(fit)) /* each call fits a part of each track */
+            return (mmd_thread_part){fit_tracks, fit, fit->track_count, job->frame_count,
+                                     TRACK_STEP};
+        fit->next = MMD_MOTION_FIT_COMPARE;
+        return (mmd_thread_part){mmd_motion_fit_build, fit, 1, 1, 1};
+    case MMD_MOTION_FIT_COMPARE:
+        fit->next = MMD_MOTION_FIT_REFINE;
+        return (mmd_thread_part){mmd_motion_fit_compare, fit, job->frame_count,
+                                 2 * job->mesh->vertex_count, COMPARE_STEP};
+    case MMD_MOTION_FIT_REFINE:
+        fit->next = MMD_MOTION_FIT_DECIDE;
+        return (mmd_thread_part){mmd_motion_fit_refine, fit, 1, 1, 1};
+    default:
+        return (mmd_thread_part){0};
+    }
+}
+
+double mmd_motion_fit_share(const mmd_motion_fit *fit, double of_part)
+{
+    double tracks = 0, n = (double)fit->job.frame_count;
+    for (size_t i = 0; i < fit->track_count; i++) {
+        const mmd_motion_fit_track *track = &fit->tracks[i];
+        if (track->fitted)
+            tracks += 1;
+        else if (track->keys.count)
+            tracks += (double)track->keys.frames[track->keys.count - 1] / n;
+    }
+    double compared =
+        fit->next == MMD_MOTION_FIT_REFINE ? of_part : fit->next > MMD_MOTION_FIT_REFINE;
+    double fitted = fit->next > MMD_MOTION_FIT_TRACKS ? 1 : tracks / (double)fit->track_count;
+    double of_pass = OF_TRACKS * fitted + (1 - OF_TRACKS) * compared;
+    return fit->next == MMD_MOTION_FIT_DONE
+               ? 1
+               : 1 - (1 - OF_PASS * of_pass) * pow(1 - OF_PASS, fit->pass);
 }
 
 double mmd_motion_fit_allowed(const mmd_motion_fit *fit, size_t vertex)

@@ -78,7 +78,15 @@ typedef struct mmd_motion_fit {
     mmd_motion_fit_track *tracks;
     mmd_motion_fit_worker workers[MMD_MAX_THREADS];
     mmd_motion *motion; /* once built */
-    int64_t work;       /* of all tracks so far, as mmd_key_fit_keys counts it */
+    enum {
+        MMD_MOTION_FIT_TRACKS, /* parts of mmd_motion_fit_next(): the next one */
+        MMD_MOTION_FIT_COMPARE,
+        MMD_MOTION_FIT_REFINE,
+        MMD_MOTION_FIT_DECIDE,
+        MMD_MOTION_FIT_DONE
+    } next;
+    int pass;     /* of all of these */
+    int64_t work; /* of all tracks so far, as mmd_key_fit_keys counts it */
     size_t key_count;
     double max_distance; /* of a vertex, units */
 } mmd_motion_fit;
@@ -86,11 +94,15 @@ typedef struct mmd_motion_fit {
 mmd_motion_fit *mmd_motion_fit_new(const mmd_motion_fit_job *job, mmd_error *err);
 void mmd_motion_fit_free(mmd_motion_fit *fit);
 
-/* Fits, builds and compares the motion until it is within the tolerance, at most MAX_PASSES times.
-   Fails with MMD_E_MEMORY, or as the runner does; NULL: none. */
-bool mmd_motion_fit_run(mmd_motion_fit *fit, const mmd_thread_runner *runner, mmd_error *err);
+/* The next part, after all items of the one before. The parts fit, build and compare the motion
+   until it is within the tolerance, at most MAX_PASSES times. They fail with MMD_E_MEMORY. */
+mmd_thread_part mmd_motion_fit_next(mmd_motion_fit *fit);
 
-/* The steps of mmd_motion_fit_run(), tasks of its runner. Build the motion of the tracks: */
+/* How much is done, from 0 to 1, when this share of the items of the current part is. Later passes,
+   whose number is not known before, take less and less of it. */
+double mmd_motion_fit_share(const mmd_motion_fit *fit, double of_part);
+
+/* Tasks of the parts. Build the motion of the tracks: */
 bool mmd_motion_fit_build(void *fit, size_t worker, size_t first, size_t count, mmd_error *err);
 /* Compare frames [first, first + count) of the motion with the job: */
 bool mmd_motion_fit_compare(void *fit, size_t worker, size_t first, size_t count, mmd_error *err);

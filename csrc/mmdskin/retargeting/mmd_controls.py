@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,8 @@ from mmdskin.retargeting.slots import SIDES
 from mmdskin.retargeting.transfer import retarget, world_of
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from numpy.typing import ArrayLike, NDArray
 
     _Array = NDArray[np.float64]
@@ -42,7 +44,12 @@ _BENT = math.radians(20)
 
 
 def from_skeleton(
-    motion_type: type[mmdskin.Motion],
+    motion_type: type[mmdskin.Motion], *args: Any, **kwargs: Any
+) -> tuple[mmdskin.Motion, mmdskin.FitReport]:
+    return mmdskin.Fit(motion_type.from_skeleton, *args, **kwargs).result()
+
+
+def fit_skeleton(
     model: mmdskin.Model,
     skeleton: Skeleton,
     poses: mmdskin.Pose | ArrayLike,
@@ -53,7 +60,8 @@ def from_skeleton(
     feet: bool = True,
     hands: bool = False,
     scale: float | None = None,
-) -> tuple[mmdskin.Motion, mmdskin.FitReport]:
+) -> Generator[float, None, tuple[mmdskin.Motion, mmdskin.FitReport]]:
+    """As `Fit` runs it: yields the share that is done."""
     if not isinstance(model, mmdskin.Model):
         raise TypeError(f"model: {type(model).__name__}, expected a Model")
     if not isinstance(skeleton, Skeleton):
@@ -69,7 +77,10 @@ def from_skeleton(
     if fps != _RATE:
         notes.append(("", f"{fps:g} frames per second became {_RATE}"))
     values, more = controls(model, out.transforms, legs)
-    motion, report = motion_type.from_locals(model, values, tolerance=tolerance)
+    yield 0.0
+    fit = mmdskin.Fit(mmdskin.Motion.from_locals, model, values, tolerance=tolerance)
+    yield from fit
+    motion, report = fit.result()
     return motion, report._replace(notes=(*notes, *more, *report.notes))
 
 

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_PY_FIT_TYPE_H
+#define MMD_PY_FIT_TYPE_H
+
+#include "core/base/thread_pool.h"
+#include "python/state.h"
+
+/* A fit that its caller runs in slices: an iterator of the share that is done, whose StopIteration
+   has the result. The package's class Fit shows it to users. */
+typedef struct mmd_py_fit_kind {
+    mmd_thread_part (*next)(void *fit);
+    double (*share)(const void *fit, double of_part); /* of the items of the part */
+    PyObject *(*result)(mmd_py_state *state, void *fit);
+    void (*free)(void *fit);
+} mmd_py_fit_kind;
+
+/* Takes the fit over, also on failure. threads: None, an integer, or NULL: one. */
+PyObject *mmd_py_fit_new(mmd_py_state *state, const mmd_py_fit_kind *kind, void *fit,
+                         PyObject *threads);
+
+/* The result of a fit, all at once; takes over the reference, which may be NULL with an exception.
+ */
+PyObject *mmd_py_fit_finish(PyObject *fit);
+
+/* Fits with the arguments of the methods of Motion. */
+typedef PyObject *mmd_py_fit_start(mmd_py_state *state, PyObject *args, PyObject *kwargs);
+mmd_py_fit_start mmd_py_motion_fit_poses, mmd_py_motion_fit_locals, mmd_py_motion_fit_camera;
+
+/* The function _fit(name, args, kwargs) of the module: the fit of Motion's method of this name. */
+PyObject *mmd_py_fit_by_name(PyObject *module, PyObject *args);
+
+extern PyType_Spec mmd_py_fit_spec;
+
+#endif
