@@ -2,7 +2,6 @@
 /* Sine, cosine, arc functions and power with the same bits on every system. */
 #include "core/math/scalar.h"
 
-
 #include <math.h>
 #include <stdint.h>
 

@@ -35,24 +35,29 @@ static void sort_pairs(const mmd_broad_phase_pair *from, size_t count, bool by_s
         to[starts[by_second ? from[i].b : from[i].a]++] = from[i];
 }
 
+static int compare_pairs(mmd_broad_phase_pair p, mmd_broad_phase_pair q)
+{
+    return p.a != q.a ? (p.a < q.a ? -1 : 1) : p.b != q.b ? (p.b < q.b ? -1 : 1) : 0;
+}
+
+static int compare_excluded(const void *one, const void *other)
+{
+    return compare_pairs(*(const mmd_broad_phase_pair *)one, *(const mmd_broad_phase_pair *)other);
+}
+
 static bool exclude_joined(mmd_arena *arena, const mmd_joint *joints, size_t joint_count,
                            mmd_broad_phase *broad_phase)
 {
-    size_t *starts = broad_phase->starts, body_count = broad_phase->body_count, count = 0;
-    mmd_broad_phase_pair *excluded = mmd_arena_alloc(arena, joint_count, sizeof *excluded);
-    mmd_broad_phase_pair *scratch = mmd_arena_alloc(arena, joint_count, sizeof *scratch);
-    if (!excluded || !scratch)
+    if (!MMD_ARENA_ARRAY(arena, broad_phase->excluded, joint_count))
         return false;
     for (size_t i = 0; i < joint_count; i++) {
         int32_t a = joints[i].body_a, b = joints[i].body_b;
         if (a >= 0 && b >= 0 && a != b)
-            excluded[count++] =
+            broad_phase->excluded[broad_phase->excluded_count++] =
                 (mmd_broad_phase_pair){(uint32_t)(a < b ? a : b), (uint32_t)(a < b ? b : a)};
     }
-    sort_pairs(excluded, count, true, body_count, starts, scratch);
-    sort_pairs(scratch, count, false, body_count, starts, excluded);
-    broad_phase->excluded = excluded;
-    broad_phase->excluded_count = count;
+    qsort(broad_phase->excluded, broad_phase->excluded_count, sizeof *broad_phase->excluded,
+          compare_excluded);
     return true;
 }
 
@@ -149,25 +154,14 @@ static inline bool may_collide(const mmd_broad_phase_entry *a, const mmd_broad_p
     return (overlap[0] & overlap[1]) & ((allowed & UINT16_MAX) != 0) & (allowed > UINT16_MAX);
 }
 
-static int compare_pairs(mmd_broad_phase_pair p, mmd_broad_phase_pair q)
-{
-    return p.a != q.a ? (p.a < q.a ? -1 : 1) : p.b != q.b ? (p.b < q.b ? -1 : 1) : 0;
-}
-
-/* Both lists are sorted. */
 static size_t remove_excluded(const mmd_broad_phase *broad_phase, mmd_broad_phase_pair *pairs,
                               size_t count)
 {
-    size_t kept = 0, next = 0;
-    for (size_t i = 0; i < count; i++) {
-        mmd_broad_phase_pair pair = pairs[i];
-        while (next < broad_phase->excluded_count &&
-               compare_pairs(broad_phase->excluded[next], pair) < 0)
-            next++;
-        if (next == broad_phase->excluded_count ||
-            compare_pairs(broad_phase->excluded[next], pair) != 0)
-            pairs[kept++] = pair;
-    }
+    size_t kept = 0, excluded = broad_phase->excluded_count;
+    for (size_t i = 0; i < count; i++)
+        if (!excluded ||
+            !bsearch(&pairs[i], broad_phase->excluded, excluded, sizeof *pairs, compare_excluded))
+            pairs[kept++] = pairs[i];
     return kept;
 }
 

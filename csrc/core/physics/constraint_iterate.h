@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The body of the solver's iteration (constraint_solver.h has the equations). A file per
-   instruction set includes this one and defines
+   instruction set includes this one; constraint_solver.c does for those that have no file. It
+   defines
 
-   ITERATE                         name of the function
-   TARGET, INLINE                  attributes of functions
+   ITERATE, TARGET                 name and attributes of the function
+   INLINE                          those of the others
    lanes                           a vector of one half, or of both
    REGISTERS                       how many of them both halves need
    lanes_load(p, q, r)             register r of halves at p and q

@@ -281,7 +281,7 @@ bool mmd_simulation_seek(mmd_simulation *simulation, double frame, size_t *steps
 static bool check_target(const mmd_simulation_member *member, const mmd_simulation_target *target,
                          mmd_error *err)
 {
-    bool has_motion = mmd_poser_binding(member->poser);
+    bool has_motion = member->poser->binding;
     if (has_motion && target->job)
         return mmd_fail(err, MMD_E_ARGUMENT, "it has a motion and takes no pose");
     if (!has_motion && !target->job)
@@ -396,8 +396,8 @@ static void drive_bones(mmd_simulation *simulation, mmd_simulation_member *membe
 {
     mmd_simulation_run_read_switches(simulation, frame);
     mmd_bone_bodies_drive(&member->bone_bodies, simulation->poses + member->first_body,
-                          simulation->physics_off + member->first_body,
-                          mmd_poser_state(member->poser), first, member->rig->bone_count);
+                          simulation->physics_off + member->first_body, &member->poser->pose, first,
+                          member->rig->bone_count);
 }
 
 static void pose(mmd_simulation *simulation, mmd_simulation_member *member, float *matrices,
@@ -423,7 +423,7 @@ static void pose(mmd_simulation *simulation, mmd_simulation_member *member, floa
     mmd_pose_after_physics(member->poser, &job);
     if (with_physics && member->bone_bodies.drives_after_physics)
         drive_bones(simulation, member, frame, member->bone_bodies.first_after_physics);
-    mmd_pose_write_matrices(member->poser, matrices);
+    mmd_pose_state_matrices(&member->poser->pose, matrices);
     size_t morphs = member->rig->morph_count;
     if (morphs)
         memcpy(morph_weights, member->morph_weights, morphs * sizeof *morph_weights);

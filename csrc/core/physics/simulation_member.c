@@ -151,7 +151,7 @@ bool mmd_simulation_members_bind(mmd_arena *arena, mmd_world *world, size_t coun
     for (size_t m = 0; m < count; m++) {
         mmd_simulation_member *member = &members[m];
         if (!mmd_bone_bodies_init(arena, member->rig, mmd_world_bodies(world) + member->first_body,
-                                  mmd_poser_binding(member->poser), &member->bone_bodies))
+                                  member->poser->binding, &member->bone_bodies))
             return false;
     }
     return true;

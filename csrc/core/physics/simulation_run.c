@@ -47,13 +47,13 @@ void mmd_simulation_run_copy_poses(const mmd_simulation *simulation, mmd_body_po
 /* Whether its bones are at poses of the caller. */
 static bool uses_input(const mmd_simulation *simulation, const mmd_simulation_member *member)
 {
-    return simulation->state->uses_input && !mmd_poser_binding(member->poser);
+    return simulation->state->uses_input && !member->poser->binding;
 }
 
 bool mmd_simulation_run_takes_input(const mmd_simulation *simulation)
 {
     for (size_t m = 0; m < simulation->member_count; m++)
-        if (!mmd_poser_binding(simulation->members[m].poser))
+        if (!simulation->members[m].poser->binding)
             return true;
     return false;
 }
@@ -61,7 +61,7 @@ bool mmd_simulation_run_takes_input(const mmd_simulation *simulation)
 double mmd_simulation_run_member_frame(const mmd_simulation *simulation,
                                        const mmd_simulation_member *member, double frame)
 {
-    bool counts = simulation->state->uses_input && mmd_poser_binding(member->poser);
+    bool counts = simulation->state->uses_input && member->poser->binding;
     return (counts ? simulation->start + frame : frame) + member->offset;
 }
 
@@ -107,8 +107,7 @@ void mmd_simulation_run_pose_bones(mmd_simulation *simulation, mmd_simulation_me
    bone. */
 static bool follow(const mmd_simulation_member *member, size_t body, mmd_body_pose *pose)
 {
-    if (!mmd_bone_bodies_follow(&member->bone_bodies.bindings[body], mmd_poser_state(member->poser),
-                                pose))
+    if (!mmd_bone_bodies_follow(&member->bone_bodies.bindings[body], &member->poser->pose, pose))
         return false;
     mmd_simulation_member_to_world(member, pose);
     for (int i = 0; member->placed && i < 3; i++)
@@ -123,7 +122,7 @@ static void find_member_poses(mmd_simulation *simulation, mmd_simulation_member 
                               double frame)
 {
     mmd_simulation_run_pose_bones(simulation, member, frame);
-    mmd_pose_state *state = mmd_poser_state(member->poser);
+    mmd_pose_state *state = &member->poser->pose;
     size_t size = member->rig->bone_count * sizeof *member->saved_bones;
     bool after = member->bone_bodies.follows_after_physics;
     if (after) {
@@ -301,7 +300,7 @@ static void apply_impulse(const mmd_simulation_member *member, const float *offs
 static void apply_impulse_morphs(mmd_simulation *simulation, const mmd_simulation_member *member)
 {
     const mmd_model *model = member->rig->model;
-    const float *weights = mmd_poser_weights(member->poser);
+    const float *weights = member->poser->weights;
     mmd_body *bodies = mmd_world_bodies(simulation->world) + member->first_body;
     double scale = IMPULSES_PER_SECOND * simulation->time_step;
     for (int impulses = 0; impulses < 2; impulses++)

@@ -22,7 +22,7 @@ static size_t lay_out(mmd_simulation *simulation, char *memory)
     }
     for (size_t m = 0; m < simulation->member_count; m++) {
         mmd_simulation_member *member = &simulation->members[m];
-        bool takes_input = !mmd_poser_binding(member->poser);
+        bool takes_input = !member->poser->binding;
         size += mmd_pose_input_init(memory ? memory + size : NULL,
                                     takes_input ? member->rig->bone_count : 0,
                                     takes_input ? member->rig->morph_count : 0, &member->input);

@@ -10,15 +10,6 @@
 #include "core/pose/pose_state.h"
 #include "core/pose/sampling.h"
 
-struct mmd_poser {
-    mmd_arena arena;      /* owns everything below but the binding */
-    mmd_binding *binding; /* of the motion, NULL without one */
-    mmd_sampling_cursor *cursors;
-    mmd_sampling_locals locals;
-    float *weights; /* (M,) after groups and flips */
-    mmd_pose_state pose;
-};
-
 static void set_rest_pose(mmd_sampling_locals *locals, size_t bone_count)
 {
     for (size_t i = 0; i < bone_count; i++) {
@@ -230,26 +221,6 @@ void mmd_pose_after_physics(mmd_poser *poser, const mmd_pose_job *job)
         mmd_pose_state_update(pose, rig->final_update[i]);
 }
 
-void mmd_pose_write_matrices(const mmd_poser *poser, float *matrices)
-{
-    mmd_pose_state_matrices(&poser->pose, matrices);
-}
-
-mmd_pose_state *mmd_poser_state(mmd_poser *poser)
-{
-    return &poser->pose;
-}
-
-const float *mmd_poser_weights(const mmd_poser *poser)
-{
-    return poser->weights;
-}
-
-const mmd_binding *mmd_poser_binding(const mmd_poser *poser)
-{
-    return poser->binding;
-}
-
 mmd_pose_job mmd_pose_slice(const mmd_rig *rig, const mmd_pose_job *job, size_t first, size_t count)
 {
     mmd_pose_job slice = *job;
@@ -282,7 +253,8 @@ void mmd_pose_run(mmd_poser *poser, const mmd_pose_job *job)
     for (size_t f = 0; f < job->frame_count; f++) {
         mmd_pose_before_physics(poser, job, f);
         mmd_pose_after_physics(poser, job);
-        mmd_pose_write_matrices(poser, job->out_matrices + f * 16 * poser->pose.rig->bone_count);
+        mmd_pose_state_matrices(&poser->pose,
+                                job->out_matrices + f * 16 * poser->pose.rig->bone_count);
     }
 }
 

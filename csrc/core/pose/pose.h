@@ -7,6 +7,15 @@
 
 /* Evaluates poses of checked jobs, for mmd_pose() and for physics. */
 
+struct mmd_poser {
+    mmd_arena arena;      /* owns everything below but the binding */
+    mmd_binding *binding; /* of the motion, NULL without one */
+    mmd_sampling_cursor *cursors;
+    mmd_sampling_locals locals;
+    float *weights; /* (M,) after groups and flips */
+    mmd_pose_state pose;
+};
+
 /* Fails with MMD_E_ARGUMENT unless numbers are finite, rotations have a length and counts of frames
    fit, which mmd_pose_run() relies on. */
 bool mmd_pose_check(const mmd_rig *rig, const mmd_pose_job *job, mmd_error *err);
@@ -19,8 +28,8 @@ mmd_pose_job mmd_pose_slice(const mmd_rig *rig, const mmd_pose_job *job, size_t 
                             size_t count);
 
 /* One frame of a checked job in three parts. The first samples frame `f`, writes its sliders and
-   evaluates the bones before physics; the second evaluates those after physics; the third writes
-   (B,4,4) matrices. Between the first two, physics may move bones. */
+   evaluates the bones before physics; the second evaluates those after physics; the third is
+   mmd_pose_state_matrices(). Between the first two, physics may move bones. */
 void mmd_pose_before_physics(mmd_poser *poser, const mmd_pose_job *job, size_t f);
 
 /* Evaluates the bones before physics again, after physics has moved some: those that are `fixed`
@@ -29,13 +38,6 @@ void mmd_pose_before_physics(mmd_poser *poser, const mmd_pose_job *job, size_t f
 void mmd_pose_again(mmd_poser *poser, const mmd_pose_job *job, const bool *fixed,
                     mmd_pose_bone *before);
 void mmd_pose_after_physics(mmd_poser *poser, const mmd_pose_job *job);
-void mmd_pose_write_matrices(const mmd_poser *poser, float *matrices);
-
-/* The state between those parts, the weights (M,) of morphs after groups and flips, and the binding
-   of the motion, NULL without one. */
-mmd_pose_state *mmd_poser_state(mmd_poser *poser);
-const float *mmd_poser_weights(const mmd_poser *poser);
-const mmd_binding *mmd_poser_binding(const mmd_poser *poser);
 
 /* The transforms of bones in the spaces that other programs use, and back to skinning matrices:
    world = skinning matrix * rest matrix, local = inverse of the parent's world * world. A rest

@@ -235,59 +235,39 @@ static void resolve_vertex(const mmd_mesh_desc *desc, size_t v, mmd_mesh_vertex 
     }
 }
 
-static bool copy_vertex_morph(mmd_mesh *mesh, const mmd_morph *morph, mmd_mesh_vertex_morph *out)
+static bool copy_offsets(mmd_mesh *mesh, const mmd_morph *morph, mmd_morph *out)
 {
-    size_t count = morph->offset_count;
-    int32_t *vertices = mmd_arena_alloc_uninitialized(&mesh->arena, count, sizeof *vertices);
-    float *offsets = mmd_arena_alloc_uninitialized(&mesh->arena, 3 * count, sizeof *offsets);
-    if (!vertices || !offsets)
-        return false;
-    if (count) {
-        memcpy(vertices, morph->indices, count * sizeof *vertices);
-        memcpy(offsets, morph->values, 3 * count * sizeof *offsets);
-    }
+    size_t count = morph->offset_count, numbers = count * mmd_morph_width(morph->kind);
     out->offset_count = count;
-    out->vertices = vertices;
-    out->offsets = offsets;
-    return true;
-}
-
-static bool copy_group_offsets(mmd_mesh *mesh, const mmd_morph *morph, mmd_morph *out)
-{
-    size_t count = morph->offset_count;
-    if (!MMD_ARENA_ARRAY(&mesh->arena, out->indices, count) ||
-        !MMD_ARENA_ARRAY(&mesh->arena, out->values, count))
+    out->indices = mmd_arena_alloc_uninitialized(&mesh->arena, count, sizeof *out->indices);
+    out->values = mmd_arena_alloc_uninitialized(&mesh->arena, numbers, sizeof *out->values);
+    if (!out->indices || !out->values)
         return false;
-    out->offset_count = count;
     if (count) {
         memcpy(out->indices, morph->indices, count * sizeof *out->indices);
-        memcpy(out->values, morph->values, count * sizeof *out->values);
+        memcpy(out->values, morph->values, numbers * sizeof *out->values);
     }
     return true;
 }
 
 static bool copy_morphs(mmd_mesh *mesh, const mmd_mesh_desc *desc)
 {
-    mmd_morph *copies = mmd_arena_alloc(&mesh->arena, desc->morph_count, sizeof *copies);
-    mesh->vertex_morphs =
-        mmd_arena_alloc(&mesh->arena, desc->morph_count, sizeof *mesh->vertex_morphs);
-    if (!copies || !mesh->vertex_morphs)
+    mmd_morph *copies;
+    if (!MMD_ARENA_ARRAY(&mesh->arena, copies, desc->morph_count) ||
+        !MMD_ARENA_ARRAY(&mesh->arena, mesh->vertex_morphs, desc->morph_count))
         return false;
     mesh->morph_count = desc->morph_count;
     mesh->morphs = copies;
     for (size_t m = 0; m < desc->morph_count; m++) {
         const mmd_morph *morph = &desc->morphs[m];
-        bool copied = true;
+        bool vertices = morph->kind == MMD_MORPH_VERTEX;
         copies[m].kind = morph->kind;
-        if (morph->kind == MMD_MORPH_VERTEX) {
-            mmd_mesh_vertex_morph *vertex_morph = &mesh->vertex_morphs[mesh->vertex_morph_count++];
-            vertex_morph->morph = m;
-            copied = copy_vertex_morph(mesh, morph, vertex_morph);
-        } else if (morph->kind == MMD_MORPH_GROUP || morph->kind == MMD_MORPH_FLIP) {
-            copied = copy_group_offsets(mesh, morph, &copies[m]);
-        }
-        if (!copied)
+        if ((vertices || morph->kind == MMD_MORPH_GROUP || morph->kind == MMD_MORPH_FLIP) &&
+            !copy_offsets(mesh, morph, &copies[m]))
             return false;
+        if (vertices)
+            mesh->vertex_morphs[mesh->vertex_morph_count++] = (mmd_mesh_vertex_morph){
+                m, copies[m].offset_count, copies[m].indices, copies[m].values};
     }
     return true;
 }

@@ -122,10 +122,11 @@ struct mmd_mesh {
     size_t vertex_count;
     size_t bone_count; /* largest bone index in use + 1 */
     bool has_normals;
-    size_t tangent_width;    /* 0 (no tangents), 3 or 4 */
-    bool *bone_rotates;      /* (bone_count,): some vertex needs the bone's rotation */
-    size_t morph_count;      /* sliders */
-    const mmd_morph *morphs; /* offsets of group and flip morphs; of the others only the kind */
+    size_t tangent_width; /* 0 (no tangents), 3 or 4 */
+    bool *bone_rotates;   /* (bone_count,): some vertex needs the bone's rotation */
+    size_t morph_count;   /* sliders */
+    const mmd_morph
+        *morphs; /* offsets of vertex, group and flip morphs; of the others only the kind */
     mmd_mesh_vertex *vertices;
     size_t vertex_morph_count;
     mmd_mesh_vertex_morph *vertex_morphs;
