@@ -58,6 +58,7 @@ class Archive(NamedTuple):
     def download(self, mirrors):
         errors = []
         for mirror in mirrors:
+            print(f"Downloading {self.path} from {mirror}", file=sys.stderr)
             try:
                 with urllib.request.urlopen(
                     f"{mirror.rstrip('/')}/{self.path}", timeout=60

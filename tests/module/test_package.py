@@ -91,6 +91,21 @@ def test_a_source_distribution_contains_what_its_build_reads(tmp_path):
         assert (gathered / name).is_file()
 
 
+def test_with_the_packages_installed_only_glew_s_source_is_fetched(tmp_path):
+    """Its source becomes part of the module, and no package has it."""
+    script = (
+        "import third_party\n"
+        "third_party.Archive.members = lambda archive, mirrors: print(archive.path) or ()\n"
+        "third_party.gather()\n"
+    )
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "csrc/platforms")}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert re.fullmatch(r"pool/main/g/glew/\S+\n", done.stdout), done.stdout + done.stderr
+    for name in ("cglm/cglm.h", "EGL/eglext.h", "KHR/khrplatform.h"):
+        assert (tmp_path / "build/third_party/include" / name).is_file()
+
+
 def test_links_of_the_package_s_page_are_absolute(tmp_path):
     """Package indexes show the README by itself, beside none of the files that it links to."""
     command = [sys.executable, "setup.py", "--quiet", "egg_info", "--egg-base", tmp_path]
