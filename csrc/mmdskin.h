@@ -708,7 +708,7 @@ typedef struct mmd_gravity {
     uint32_t seed; /* of the noise */
 } mmd_gravity;
 
-/* Settings of a simulation. Those that MMD uses are not published: docs/physics.md. */
+/* Settings of a simulation. Those that MMD uses are not published: docs/physics-python.md. */
 typedef struct mmd_simulation_settings {
     mmd_world_settings world;
     mmd_gravity gravity; /* over that of `world` */

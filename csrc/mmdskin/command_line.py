@@ -263,7 +263,7 @@ def _add_settings(command: argparse.ArgumentParser) -> None:
         type=_setting,
         default=[],
         metavar="NAME=VALUE",
-        help="a setting of physics, such as hz=120, ground=false or gravity=0,-122.5,0; docs/physics.md "
+        help="a setting of physics, such as hz=120, ground=false or gravity=0,-122.5,0; docs/physics-python.md "
         "lists them. May be repeated",
     )
 

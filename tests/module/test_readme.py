@@ -48,7 +48,7 @@ _LANGUAGE = r"^```[ ]*([^`\s{][^`\n]*)$"
 
 def test_the_pages_have_examples():
     pages = {name.split()[0] for name in EXAMPLES}
-    assert pages >= {"README.md", "docs/methods.md", "docs/fitting.md", "docs/physics.md"}
+    assert pages >= {"README.md", "docs/methods.md", "docs/fitting.md", "docs/physics-python.md"}
 
 
 def test_every_example_has_a_test():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How far a run with a tiny change at its start ends from the run without: docs/physics.md#nudges."""
+"""How far a run with a tiny change at its start ends from the run without: docs/physics.md#tiny-changes."""
 
 import mmdskin
 import numpy as np
