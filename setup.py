@@ -5,11 +5,13 @@ MMDSKIN_PLATFORM names another platform to build for (csrc/platforms/cross.py); 
 makes warnings errors; WEBSITE is the address of the repository, for links from a package index.
 """
 
+import gzip
 import os
 import re
 import shutil
 import sys
 import sysconfig
+import tarfile
 from pathlib import Path
 
 from setuptools import Command, Extension, setup
@@ -132,6 +134,25 @@ class Complete(sdist):
         for folder in ("docs", "tests"):
             shutil.copytree(folder, Path(base_dir) / folder, ignore=unneeded, dirs_exist_ok=True)
         shutil.copy("CITATION.cff", base_dir)
+
+    def make_archive(self, base_name, format, root_dir=None, base_dir=None, **owner):
+        """The same files give the same bytes, so that their hash is known before the upload."""
+
+        def plain(info):
+            info.mtime, info.uid, info.gid, info.uname, info.gname = 1577836800, 0, 0, "", ""
+            info.mode = 0o755 if info.isdir() or info.mode & 0o100 else 0o644
+            return info
+
+        path = Path(f"{base_name}.tar.gz")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with (
+            path.open("wb") as file,
+            gzip.GzipFile("", "wb", 9, file, mtime=0) as packed,
+            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+        ):
+            for item in [Path(base_dir), *sorted(Path(base_dir).rglob("*"))]:
+                archive.add(item, recursive=False, filter=plain)
+        return str(path)
 
 
 def options():

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: MIT
 """Checks what a release uploads as those who get it do, and says what is missing: make rehearsal.
 
+It writes dist/recipe.yaml, the recipe for conda-forge with the hash of the source distribution.
+
 PyPI: twine, check-wheel-contents, abi3audit, validate-pyproject, pyroma. Citations: cffconvert.
 conda-forge: rattler-build renders the recipe; `make check-sdist` builds as it does, without a network.
 extensions.blender.org: Blender's own validator, by tests/blender/test_zips.py. All of this needs no
 account and uploads nothing.
 """
 
+import hashlib
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 from rattler_build import Stage0Recipe, VariantConfig
@@ -19,13 +23,25 @@ TOOLS = Path(sys.executable).parent
 VARIANTS = "python_min: ['3.10']\nc_stdlib: [sysroot]\nc_stdlib_version: ['2.17']\n"
 
 
-def check_recipe(version):
+def write_recipe(version, sdist):
     """Raises what rattler-build finds wrong."""
-    path = ROOT / "csrc/platforms/conda/recipe.yaml"
+    path = ROOT / "dist/recipe.yaml"
+    text = (ROOT / "csrc/platforms/conda/recipe.yaml").read_text("utf-8")
+    path.write_text(text.replace("0" * 64, hashlib.sha256(sdist.read_bytes()).hexdigest()), "utf-8")
     (rendered,) = Stage0Recipe.from_file(path).render(VariantConfig.from_yaml(VARIANTS))
     found = rendered.recipe.to_dict()["package"]["version"]
     if found != version:
-        raise ValueError(f"{path.relative_to(ROOT)} is for version {found}")
+        raise ValueError(f"it is for version {found}")
+
+
+def changed_wheels(zips):
+    """Wheels in zips that are not those for PyPI, byte for byte."""
+    for path in zips:
+        with zipfile.ZipFile(path) as archive:
+            for name in archive.namelist():
+                wheel = path.parent / Path(name).name
+                if name.endswith(".whl") and archive.read(name) != wheel.read_bytes():
+                    yield f"{path.name}: {wheel.name} is not that in dist"
 
 
 def main():
@@ -50,13 +66,13 @@ def main():
             "tests/blender/test_zips.py",
         ],
     ]
-    missing = []
+    missing = [*changed_wheels((ROOT / "dist").glob(f"mmdskin-{version}*.zip"))]
     for command in commands:
         print(f"== {Path(command[0]).name}", flush=True)
         if subprocess.run(command, cwd=ROOT).returncode:
             missing.append(Path(command[0]).name)
     try:
-        check_recipe(version)
+        write_recipe(version, sdist)
     except Exception as error:  # rattler-build's have no common class but this
         missing.append(f"the conda recipe: {error}")
     heading = (ROOT / "docs/CHANGELOG.md").read_text("utf-8").split("\n## ")[1].splitlines()[0]

@@ -72,5 +72,5 @@ check-window: build build/packages-demo build/blender-3.4 ## Test by mouse in wi
 check-pythons: build/wheels/linux-x64.ready ## Test the Linux wheel on Python 3.10 to 3.14
 	bash tests/platforms/pythons.sh build/wheels/linux-x64/*.whl
 
-check-same: wheels addon ## Build all that ships again in another folder and compare the bytes
-	bash tests/platforms/same.sh $(PLATFORMS:%=build/wheels/%/*.whl) dist/mmdskin-$(VERSION)*.zip
+check-same: wheels sdist addon ## Build all that ships again in another folder and compare the bytes
+	bash tests/platforms/same.sh $(PLATFORMS:%=build/wheels/%/*.whl) dist/mmdskin-$(VERSION).tar.gz dist/mmdskin-$(VERSION)*.zip

@@ -11,7 +11,7 @@ set -euo pipefail
 folder=$(mktemp -d -t elsewhere.XXXXXX)
 trap 'rm -rf "$folder"' EXIT
 git clone --quiet --shared . "$folder/clone"
-ZIG_GLOBAL_CACHE_DIR=$folder/zig CCACHE_DISABLE=1 make -C "$folder/clone" wheels addon
+ZIG_GLOBAL_CACHE_DIR=$folder/zig CCACHE_DISABLE=1 make -C "$folder/clone" wheels sdist addon
 for file in "$@"; do
     cmp "$file" "$folder/clone/$file"
     sha256sum "$file"
