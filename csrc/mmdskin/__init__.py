@@ -1,13 +1,28 @@
 # SPDX-License-Identifier: MIT
-"""Deforms the meshes of MMD models exactly as MMD does.
+"""MMD models as arrays: morphs, IK, physics and skinning, computed as MikuMikuDance does.
 
-    model = mmdskin.load_model("miku.pmx")
-    motion = mmdskin.load_motion("dance.vmd")  # or: model, motion, textures = mmdskin.sample()
-    out = mmdskin.skin(model, model.pose(motion, frame=120))
-    out.positions, out.normals
+    import mmdskin
 
-Reads PMX 2.0 and 2.1, PMD, VMD and VPD. Computes BDEF1, BDEF2, BDEF4, SDEF and QDEF on
-the CPU, or by OpenGL without a window. OpenGL is not loaded until it is requested.
+    model, motion, textures = mmdskin.sample()    # a dancer to try everything with
+    model = mmdskin.load_model("dancer.pmx")      # PMX or PMD
+    motion = mmdskin.load_motion("dancer.vmd")    # VMD or VPD
+    pose = model.pose(motion, [0, 12.5])          # of frames, also between two
+    out = mmdskin.skin(model, pose)               # out.positions, out.normals: (F, V, 3)
+    for frames, out in mmdskin.frames(model, motion, physics=True):
+        print(frames[0], out.positions.shape)     # a dance of any length, part by part
+    picture = mmdskin.render(model, model.pose(motion, 60), textures=textures, look="mmd")
+    picture.save("frame.png")
+
+Arrays are float32 in MMD's space: y is up, the model looks along -z, one unit is 8 cm.
+mmdskin.convert() changes to the spaces of Blender, glTF and SMPL.
+
+More: framing (a camera for a dance), load_textures, save_glb, Simulation and World (physics
+of your own), retarget, Skeleton, load_bvh and load_gltf (other rigs), Mesh (your own
+arrays), Motion.from_poses and Motion.from_tracks (back to MMD), backends (CPU and OpenGL).
+
+help(mmdskin.skin), help(mmdskin.Model): shapes, types, units and errors of each.
+The manual is linked from the package's page; `pip show -v mmdskin` prints its address.
+The command line: python -m mmdskin --help
 """
 
 from mmdskin._mmdskin import *  # noqa: F403

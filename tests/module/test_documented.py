@@ -3,6 +3,8 @@
 
 import ast
 import inspect
+import operator
+import re
 
 import mmdskin
 import pytest
@@ -30,6 +32,24 @@ def test_the_documented_names_exist():
         "load_model skin Mesh Model Skinned Pose Backend backends shutdown FormatError BackendError"
     )
     assert set(names.split()) <= set(public_names())
+
+
+def test_the_module_s_help_begins_with_a_page_that_runs(tmp_path, monkeypatch, gl):
+    """On one screen: what it is, the calls that everybody needs, and where more is."""
+    lines = mmdskin.__doc__.splitlines()
+    assert len(lines) <= 30 and max(map(len, lines)) <= 92
+    sample = mmdskin.sample()
+    sample.model.save(tmp_path / "dancer.pmx")
+    sample.motion.save(tmp_path / "dancer.vmd")
+    monkeypatch.chdir(tmp_path)
+    code = "\n".join(line[4:] for line in lines if line.startswith("    ") or not line)
+    exec(code, {})
+    assert (tmp_path / "frame.png").stat().st_size > 1000
+    more = re.search(r"^More: (.*?)\n\n", mmdskin.__doc__, re.DOTALL | re.MULTILINE)[1]
+    names = re.findall(r"[A-Za-z_.]+[A-Za-z_]", re.sub(r"\([^)]*\)|\band\b", "", more))
+    assert "framing" in names and "Motion.from_poses" in names
+    for name in names:
+        assert operator.attrgetter(name)(mmdskin), name
 
 
 def test_every_overload_in_the_stub_has_the_parameters_of_its_function():
