@@ -44,6 +44,25 @@ SHELL_TESTS = {
 }
 
 
+EXTRAS = {"pictures": {"PIL"}, "video": {"PIL", "av"}, "gltf": {"PIL"}}
+
+
+def installed_above(name):
+    """The packages that an example may import: those of the lines `pip install` above it on its page."""
+    page, number = name.split()
+    text = (ROOT / page).read_text(encoding="utf-8")
+    opening = [match.start() for match in re.finditer(r"^```python$", text, re.MULTILINE)]
+    found = set()
+    for words in re.findall(r"\bpip install ([^`\n]+)", text[: opening[int(number) - 1]]):
+        for word in words.replace('"', "").split():
+            wanted, _, extra = word.rstrip("]").partition("[")
+            found |= {wanted.partition("-")[0]} | EXTRAS.get(extra, set())
+            if word.endswith(".txt"):
+                lines = (ROOT / word).read_text(encoding="utf-8").splitlines()
+                found |= {re.match(r"\w*", line)[0] for line in lines}
+    return found | {"numpy"} if "mmdskin" in found else found
+
+
 def runnable_here():
     return {
         name: example for name, example in everywhere().items() if not re.search(ELSEWHERE, example)

@@ -95,8 +95,9 @@ def difference(path, other):
     return abs(shown[0] - shown[1]).mean()
 
 
-@pytest.mark.parametrize("example", EXAMPLES.values(), ids=EXAMPLES)
-def test_example_runs_as_a_script(example, tmp_path):
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example_runs_as_a_script(name, tmp_path):
+    example = EXAMPLES[name]
     if ".render(" in example and gl_reason():
         pytest.skip(f"no OpenGL here: {gl_reason()}")
     model.write_character(tmp_path)
@@ -104,6 +105,8 @@ def test_example_runs_as_a_script(example, tmp_path):
     if "tall.pmx" in example or "walk.bvh" in example:
         bodies.write_tall_dancer(tmp_path)
         bvh_file.write_walk(tmp_path)
+    for package in {"PIL", "av", "scipy"} - docs_examples.installed_above(name):
+        (tmp_path / f"{package}.py").write_text("raise ImportError")
     script = tmp_path / "example.py"
     script.write_text(example, encoding="utf-8")
     result = subprocess.run(
@@ -116,6 +119,17 @@ def test_example_runs_as_a_script(example, tmp_path):
     for shown in (ROOT / "tests/sample/pictures").glob("*.png"):  # below the example
         if (tmp_path / shown.name).is_file():
             assert difference(tmp_path / shown.name, shown) < 2
+
+
+@pytest.mark.parametrize("name", docs_examples.everywhere())
+def test_what_an_example_imports_is_installed_by_a_line_above_it(name):
+    example = docs_examples.everywhere()[name]
+    imported = set(re.findall(r"^ *(?:import|from) (\w+)", example, re.MULTILINE))
+    imported -= sys.stdlib_module_names | {"bpy"}
+    assert imported <= docs_examples.installed_above(name)
+    page = (ROOT / name.split()[0]).read_text(encoding="utf-8").partition(example)[0]
+    if '"dancer.pmx"' in example:
+        assert re.search(r"mmdskin sample\b", page)
 
 
 def test_the_example_of_the_readme_needs_no_other_package(tmp_path, gl):
