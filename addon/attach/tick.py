@@ -9,6 +9,7 @@ import numpy as np
 from ..blender import blender_versions, details, drivers, evaluated_bones, playhead
 from ..physics import playback
 from ..pose import ik_source, pose_source, skinner
+from ..pose.evaluation import Evaluation
 from . import display_armature
 
 FUNCTION = "mmdskin_attach"
@@ -16,7 +17,7 @@ KEYS = "key"  # how names of driver variables for shape keys begin
 REST = "rest"  # the driver variable for the armature's Rest Position
 PATH = f'pose.bones["{display_armature.ROOT}"].{display_armature.DRIVEN}'
 
-_WRITABLE, _COPIES = "writable", "copies"  # among the notes of the display armature's Bones
+_WRITABLE, _COPIES = "writable", "copies"  # in the cache of the display armature's Bones
 _STILL = np.eye(4, dtype=np.float32)[None]
 
 _installed = False  # whether the driver namespace has our function
@@ -81,18 +82,18 @@ def tick(root: bpy.types.PoseBone, depsgraph: bpy.types.Depsgraph, frame: float)
         except Exception as error:
             details.log(error, f"Display armature '{display.name}'")
         copies = not posed
-        if bones.notes.get(_COPIES) != copies:
+        if bones.cache.get(_COPIES) != copies:
             _copy_transforms(display, copies)
-            bones.notes[_COPIES] = copies
+            bones.cache[_COPIES] = copies
     return float(posed)
 
 
 def _is_writable(display: bpy.types.Object, bones: evaluated_bones.Bones) -> bool:
     """Blender silently ignores writes to linked data."""
-    if _WRITABLE not in bones.notes:
+    if _WRITABLE not in bones.cache:
         original = display.original
-        bones.notes[_WRITABLE] = not (original.library or original.override_library)
-    return bones.notes[_WRITABLE]
+        bones.cache[_WRITABLE] = not (original.library or original.override_library)
+    return bones.cache[_WRITABLE]
 
 
 def _pose(
@@ -104,17 +105,16 @@ def _pose(
     armature = display.parent
     if armature is None or armature.pose is None:  # its library is missing
         return False
-    of_model = evaluated_bones.of(armature)
-    settings = pose_source.shown_settings_of(armature, depsgraph.scene, None, of_model, depsgraph)
+    now = Evaluation(depsgraph, armature, evaluated_bones.of(armature), frame)
+    settings = pose_source.shown_settings_at(now)
     if settings is None:
         return False
     if pose_source.is_at_rest(armature) and _waits_for_rest(display):
         still = _STILL.repeat(len(bones.names), 0)
         display.pose.bones.foreach_set("matrix_basis", still.ravel())
         return True
-    ready = _prepared(display, bones, playback.shared(armature, settings, bones=of_model))
-    keys = _key_values(ready, display)
-    shown = pose_source.shown(ready.opened, armature, keys, frame, depsgraph)
+    ready = _prepared(display, bones, playback.shared(now, settings))
+    shown = ready.opened.shown(now, _key_values(ready, display))
     display.pose.bones.foreach_set("matrix_basis", _basis(ready, shown).ravel())
     return True
 

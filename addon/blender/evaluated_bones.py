@@ -13,7 +13,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from . import bounded
+from . import address_cache
 
 _MARK = "lock_rotation_w"
 _MOST = 256  # copies
@@ -25,7 +25,7 @@ class Bones:
     rests: np.ndarray  # (B, 4, 4) float32 `matrix_local`, column by column as Blender stores them
     deforming: np.ndarray  # (B,) whether they deform meshes
     # What was found out about the armature object, which stays as it is until it is copied again.
-    notes: dict[Any, Any] = field(default_factory=dict)
+    cache: dict[Any, Any] = field(default_factory=dict)
 
     def deform_as(self, other: "Bones") -> bool:
         """Whether bones of the same names deform meshes."""
@@ -51,7 +51,7 @@ def of(armature: bpy.types.Object) -> Bones:
     known = _read.get(address) if getattr(bones[0], _MARK) != before else None
     if known is None:
         known = _bones(armature)
-        bounded.remember(_read, address, known, _MOST)
+        address_cache.put(_read, address, known, _MOST)
         locks = np.empty(len(bones), bool)
         bones.foreach_get(_MARK, locks)
         locks[0] = not before

@@ -8,20 +8,14 @@ Without such a file, hair moves `live` in the viewport.
 
 from . import keyed, live, operators, playback, simulation, together
 
+_parts = (operators, together, keyed, playback, live, simulation)
+
 
 def register() -> None:
-    operators.register()
-    together.register()
-    keyed.register()
-    playback.register()
-    live.register()
-    simulation.register()
+    for part in _parts:
+        part.register()
 
 
 def unregister() -> None:
-    simulation.unregister()
-    live.unregister()
-    playback.unregister()
-    keyed.unregister()
-    together.unregister()
-    operators.unregister()
+    for part in reversed(_parts):
+        part.unregister()

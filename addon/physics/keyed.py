@@ -15,6 +15,7 @@ from bpy.app.handlers import persistent
 from ..blender import actions, blender_versions, registration
 from ..blender.translations import Sentence
 from ..blender.user_error import UserError
+from ..pose.evaluation import Evaluation
 from ..pose.ik_source import Local, Solver
 from . import cache, fingerprint, key_inputs, live
 
@@ -50,9 +51,7 @@ class _Playing:
             state.name, state.mixing = armature.name, _mixing(self._armature)
             state.grouped = bool(solver.settings.physics and solver.settings.physics.group)
 
-    def __call__(
-        self, local: Local, frame: float, depsgraph: bpy.types.Depsgraph | None
-    ) -> np.ndarray:
+    def __call__(self, local: Local, frame: float, now: Evaluation | None) -> np.ndarray:
         problem = self._changed() or self._differs(local, frame)
         if problem and self._strict:
             raise UserError(
@@ -61,9 +60,9 @@ class _Playing:
                 reason=problem,
             )
         cache.state_of(self._armature).problem = problem
-        moving = self._live(depsgraph)
+        moving = self._live(now)
         if problem and moving is not None:
-            return moving.shown(self._solver, local, frame, depsgraph.scene, self._inputs.sample)
+            return moving.shown(self._solver, local, now, self._inputs.sample)
         matrices = self._solver.solved(local)
         if not problem and len(self._cache.bones):
             matrices[self._cache.bones] = cache.matrices_at(self._cache, np.array([frame]))[0]
@@ -71,17 +70,16 @@ class _Playing:
             moving.follow(matrices, local, frame)
         return matrices
 
-    def version(self, depsgraph: bpy.types.Depsgraph | None) -> tuple[int, ...]:
-        moving = self._live(depsgraph)
+    def version(self, now: Evaluation) -> tuple[int, ...]:
+        moving = self._live(now)
         changes = cache.state_of(self._armature).changes
         return (changes, moving.ticks) if moving is not None else (changes,)
 
-    def _live(self, depsgraph: bpy.types.Depsgraph | None) -> live.Live | None:
+    def _live(self, now: Evaluation | None) -> live.Live | None:
         """What moves the bones where no simulation does: only in the viewport."""
-        physics = self._solver.settings.physics
-        if not physics.live or depsgraph is None or depsgraph.mode != "VIEWPORT":
+        if not self._solver.settings.physics.live or now is None or not now.is_in_viewport:
             return None
-        return live.of(self._full_name, depsgraph.scene.name_full)
+        return live.of(self._full_name, now.scene.name_full)
 
     def _changed(self) -> object:
         """The problem of the cache at any frame, checked again when keys have changed."""

@@ -17,6 +17,7 @@ from bpy.app.handlers import persistent
 from ..blender import native, playhead, registration
 from ..blender.user_error import UserError
 from ..pose import gravity_keys, physics_settings
+from ..pose.evaluation import Evaluation
 from ..pose.ik_source import Local, Solver
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ _TOO_MANY_BODIES = 3000
 _STEP = 0.008  # seconds that a step may take
 _SETTLING = 0.03  # seconds that settling may take, but on the first frame
 
+_Sample = Callable[[np.ndarray, Local], tuple]
 clock = time.perf_counter
 _lives: dict[
     tuple[str, str], "Live"
@@ -108,18 +110,12 @@ class Live:
             self._note(matrices, local, frame)
             self._last, self._from_file = clock(), True
 
-    def shown(
-        self,
-        solver: Solver,
-        local: Local,
-        frame: float,
-        scene: bpy.types.Scene,
-        sample: Callable[[np.ndarray, Local], tuple],
-    ) -> np.ndarray:
+    def shown(self, solver: Solver, local: Local, now: Evaluation, sample: _Sample) -> np.ndarray:
         """(B, 4, 4) for the input of this evaluation; without physics if that fails.
 
         `sample`: what is kept of a frame.
         """
+        frame, scene = now.frame, now.scene
         with self._lock:
             try:
                 self._open(solver)
@@ -208,12 +204,7 @@ class Live:
         self._quick = self._quick or self._whole
 
     def _advance(
-        self,
-        local: Local,
-        frame: float,
-        seconds: float | None,
-        first: float,
-        sample: Callable[[np.ndarray, Local], tuple],
+        self, local: Local, frame: float, seconds: float | None, first: float, sample: _Sample
     ) -> "mmdskin.Pose":
         if seconds is None or self._local is None:
             return self._settle(local, frame == first)

@@ -12,6 +12,7 @@ from bpy.app.handlers import persistent
 
 from ..blender import blender_versions, evaluated_bones, registration
 from ..pose import motion_source, pose_source
+from ..pose.evaluation import Evaluation
 from . import cache, keyed, simulation
 
 
@@ -25,51 +26,42 @@ class _Newest(NamedTuple):
 _newest: dict[int, _Newest] = {}  # by `identity` of the armature object
 
 
-def load(armature: bpy.types.Object, settings: pose_source.Settings) -> pose_source.Opened:
+def load(now: Evaluation, settings: pose_source.Settings) -> pose_source.Opened:
     """The pose source of Settings, read again."""
-    bones, opened = evaluated_bones.of(armature), pose_source.load(armature, settings)
+    opened = pose_source.load(now.armature, settings)
     if isinstance(opened, motion_source.Motion):
         assert isinstance(settings, motion_source.Settings)
-        opened = simulation.shown(opened, armature, settings)
+        opened = simulation.shown(opened, now.armature, settings)
     else:
-        opened = keyed.with_physics(opened, armature)
-    return _kept(armature, settings, bones, opened)
+        opened = keyed.with_physics(opened, now.armature)
+    return _kept(now, settings, opened)
 
 
 def shared(
-    armature: bpy.types.Object,
-    settings: pose_source.Settings,
-    check_file: bool = True,
-    bones: evaluated_bones.Bones | None = None,
+    now: Evaluation, settings: pose_source.Settings, check_file: bool = True
 ) -> pose_source.Opened:
     """The pose source that was loaded last, if that is still valid, else a new one.
 
-    `check_file`: whether it is read again if the file of the simulation has changed. `bones`: those
-    of the armature, if they are known.
+    `check_file`: whether it is read again if the file of the simulation has changed.
     """
-    newest = _newest.get(blender_versions.identity(armature))
-    if (
-        newest is None
-        or newest.settings != settings
-        or (check_file and newest.simulation != _simulation(armature, settings))
-    ):
-        return load(armature, settings)
-    bones = bones or evaluated_bones.of(armature)
-    if newest.bones is bones:
+    newest = _newest.get(blender_versions.identity(now.armature))
+    if newest is None or newest.settings != settings:
+        return load(now, settings)
+    if check_file and newest.simulation != _simulation(now.armature, settings):
+        return load(now, settings)
+    if newest.bones is now.bones:
         return newest.opened
-    if newest.bones.names == bones.names and np.array_equal(newest.bones.rests, bones.rests):
-        return _kept(armature, settings, bones, newest.opened)
-    return load(armature, settings)
+    same = newest.bones.names == now.bones.names
+    if same and np.array_equal(newest.bones.rests, now.bones.rests):
+        return _kept(now, settings, newest.opened)
+    return load(now, settings)
 
 
 def _kept(
-    armature: bpy.types.Object,
-    settings: pose_source.Settings,
-    bones: evaluated_bones.Bones,
-    opened: pose_source.Opened,
+    now: Evaluation, settings: pose_source.Settings, opened: pose_source.Opened
 ) -> pose_source.Opened:
-    newest = _Newest(settings, _simulation(armature, settings), bones, opened)
-    _newest[blender_versions.identity(armature)] = newest
+    newest = _Newest(settings, _simulation(now.armature, settings), now.bones, opened)
+    _newest[blender_versions.identity(now.armature)] = newest
     return opened
 
 

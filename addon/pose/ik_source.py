@@ -16,6 +16,7 @@ import numpy as np
 from ..blender import evaluated_bones, playhead
 from ..scene import mmd_tools, model_file, names, rig_constraints, setting_paths, sliders
 from . import driving_rig, file_pose, gravity_keys, physics_settings, quaternions
+from .evaluation import Evaluation
 
 if TYPE_CHECKING:
     import mmdskin
@@ -44,17 +45,15 @@ class Local(NamedTuple):
     gravity: np.ndarray | None = None  # (3,) float64, if it has keyframes
 
 
-class Finish(Protocol):
+class PosePostProcess(Protocol):
     """Poses a model: (B, 4, 4) matrices in the file's space, from a Local and the frame.
 
-    `depsgraph`: of the evaluation that shows the pose; None for others.
+    `now`: the evaluation that shows the pose; None for others.
     """
 
-    def __call__(
-        self, local: Local, frame: float, depsgraph: bpy.types.Depsgraph | None
-    ) -> np.ndarray: ...
+    def __call__(self, local: Local, frame: float, now: Evaluation | None) -> np.ndarray: ...
 
-    def version(self, depsgraph: bpy.types.Depsgraph | None) -> Any:
+    def version(self, now: Evaluation) -> Any:
         """Another one when the same input may have another result."""
         ...
 
@@ -142,7 +141,7 @@ class Solver:
         self._driving: driving_rig.DrivingRig | None = None
         if settings.rig is not None:
             self._driving = driving_rig.DrivingRig(armature, rig.pmx)
-        self._finish: Finish | None = None
+        self._finish: PosePostProcess | None = None
         self._last: dict[str, tuple[tuple, np.ndarray]] = {}  # by mode: input and result of `shown`
         self.placement = file_pose.Placement(rig, armature)
         self._names = [bone.name for bone in armature.pose.bones if bone.name in rig.bones]
@@ -162,9 +161,11 @@ class Solver:
         axes = {i: bone.fixed_axis for i, bone in enumerate(rig.pmx.bones) if bone.fixed_axis}
         self._fixed = np.array(list(axes), np.intp)
         self._axes = _unit(np.array(list(axes.values()), np.float64).reshape(-1, 3))
-        led = rig_constraints.by_goal(armature)
+        by_ik_bone = rig_constraints.by_goal(armature)
         self._switches = {
-            name: [(bone.name, one.name) for bone, one in led.get(name, ()) if one.type == "IK"]
+            name: [
+                (bone.name, one.name) for bone, one in by_ik_bone.get(name, ()) if one.type == "IK"
+            ]
             for name in self._names
             if rig.pmx.bones[rig.bones[name]].ik
         }
@@ -181,7 +182,7 @@ class Solver:
         self._morphs = range(len(rig.pmx.morphs)) if known else ()  # with known sliders
         self._acting_morphs = self.acting.tolist() if known else ()
 
-    def with_finish(self, finish: Finish) -> "Solver":
+    def with_finish(self, finish: PosePostProcess) -> "Solver":
         """A copy that passes each solved pose to `finish`."""
         other = copy.copy(self)
         other._finish, other._last = finish, {}
@@ -228,39 +229,28 @@ class Solver:
         The armature object is an evaluated one, `keys` are values of shape keys, since morphs may
         move bones. `frame` is that of the animation.
         """
-        return self.placement.matrices(self.shown(armature, keys, frame)[None], bones)[0]
+        posed = self.posed(self._local(self._shown_input(armature, keys)), frame)
+        return self.placement.matrices(posed[None], bones)[0]
 
-    def shown(
-        self,
-        armature: bpy.types.Object,
-        keys: Mapping[str, float],
-        frame: float = 0.0,
-        depsgraph: bpy.types.Depsgraph | None = None,
-    ) -> np.ndarray:
+    def shown(self, now: Evaluation, keys: Mapping[str, float]) -> np.ndarray:
         """(B, 4, 4) float32 as `posed`, read-only, with the arguments of `matrices`.
 
         Solved once for all objects that show the model in an evaluation.
         """
-        found = self._input(armature, keys, self._acting_morphs, let_go=self._finish is not None)
+        found, mode = self._shown_input(now.armature, keys), now.depsgraph.mode
         state: tuple = found.basis.tobytes(), *found[1:]
         if self._finish is not None:
-            state += (self._finish.version(depsgraph), frame)
-        mode = depsgraph.mode if depsgraph else ""
+            state += (self._finish.version(now), now.frame)
         last = self._last.get(mode)
-        if last is not None and last[0] == state:
-            return last[1]
-        posed = self.posed(self._local(found), frame, depsgraph)
-        posed.flags.writeable = False
-        self._last[mode] = state, posed
-        return posed
+        if last is None or last[0] != state:
+            posed = self.posed(self._local(found), now.frame, now)
+            posed.flags.writeable = False
+            last = self._last[mode] = state, posed
+        return last[1]
 
-    def posed(
-        self, local: Local, frame: float = 0.0, depsgraph: bpy.types.Depsgraph | None = None
-    ) -> np.ndarray:
+    def posed(self, local: Local, frame: float = 0.0, now: Evaluation | None = None) -> np.ndarray:
         """(B, 4, 4) float32 from rest to pose of all bones, in the file's space."""
-        if self._finish is not None:
-            return self._finish(local, frame, depsgraph)
-        return self.solved(local)
+        return self._finish(local, frame, now) if self._finish is not None else self.solved(local)
 
     def solved(self, local: Local) -> np.ndarray:
         """As `posed`, without physics."""
@@ -270,18 +260,21 @@ class Solver:
         """The input values from an evaluated armature object and shape key values."""
         return self._local(self._input(armature, keys, self._morphs))
 
+    def _shown_input(self, armature: bpy.types.Object, keys: Mapping[str, float]) -> _Input:
+        return self._input(armature, keys, self._acting_morphs, self._finish is not None)
+
     def _input(
         self,
         armature: bpy.types.Object,
         keys: Mapping[str, float],
         morphs: Sequence[int],
-        let_go: bool = True,
+        reads_physics: bool = True,
     ) -> _Input:
-        """`morphs`: those whose weights are read; `let_go`: whether `physics` is, which matters to
-        simulations only. Both take time."""
+        """`morphs`: those whose weights are read; `reads_physics`: whether `physics` is, which matters
+        to simulations only. Both take time."""
         bones, by_blender = armature.pose.bones, self.settings.evaluated
         weights = {} if by_blender else self._weights(armature, keys, morphs)
-        physics = self._let_go(bones) if let_go else []
+        physics = self._physics_enabled(bones) if reads_physics else []
         gravity = tuple(armature.mmdskin.physics_gravity) if self._has_gravity else ()
         return _Input(
             _read(bones, "matrix_channel" if by_blender else "matrix_basis"),
@@ -360,7 +353,7 @@ class Solver:
             on.append(is_on)
         return on
 
-    def _let_go(self, pose_bones: Any) -> list[bool]:
+    def _physics_enabled(self, pose_bones: Any) -> list[bool]:
         """Whether rigid bodies move each of the bones that they may move."""
         return [bool(pose_bones[name].get(names.PHYSICS, True)) for name in self._moved]
 

@@ -5,7 +5,7 @@ scene.
 
 import copy
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import bpy
@@ -17,6 +17,7 @@ from ..blender.user_error import UserError
 from ..scene import model_file, setting_paths
 from . import earlier_motions, file_pose, gravity_keys, merge, physics_settings
 from .earlier_motions import Earlier
+from .evaluation import Evaluation
 
 if TYPE_CHECKING:
     import mmdskin
@@ -206,23 +207,21 @@ class Motion:
         """
         return self.placement.matrices(self.posed(self.motion_frames(frames)), bones)
 
-    def shown(self, frame: float, depsgraph: bpy.types.Depsgraph | None = None) -> np.ndarray:
-        """(B, 4, 4) float32 as `posed`, read-only, for a scene frame.
+    def shown(self, now: Evaluation, keys: Mapping[str, float]) -> np.ndarray:
+        """(B, 4, 4) float32 as `posed`, read-only; shape keys have no effect.
 
         Solved once for all objects that show the model in an evaluation.
         """
-        mode = depsgraph.mode if depsgraph else ""
-        state = (frame, self._changes() if self._changes else 0)
+        state, mode = (now.frame, self._changes() if self._changes else 0), now.depsgraph.mode
         last = self._last.get(mode)
-        if last is not None and last[0] == state:
-            return last[1]
-        frames = self.motion_frames(frame)
-        seen = mode == "VIEWPORT" and not bpy.app.background
-        waits = seen and self._waits is not None and self._waits(frames[0])
-        posed = (self._posed_by_file if waits else self.posed)(frames)[0]
-        posed.flags.writeable = False
-        self._last[mode] = state, posed
-        return posed
+        if last is None or last[0] != state:
+            frames = self.motion_frames(now.frame)
+            seen = now.is_in_viewport and not bpy.app.background
+            waits = seen and self._waits is not None and self._waits(frames[0])
+            posed = (self._posed_by_file if waits else self.posed)(frames)[0]
+            posed.flags.writeable = False
+            last = self._last[mode] = state, posed
+        return last[1]
 
     def posed(self, frames: np.ndarray) -> np.ndarray:
         """(F, B, 4, 4) float32 of all bones, for motion frames, in the file's space."""

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The pose source of a model, and skinning matrices of the evaluated armature."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import cast
 
 import bpy
 import numpy as np
 
-from ..blender import evaluated_bones
 from ..blender.user_error import UserError
 from . import ik_source, motion_source, physics_settings
+from .evaluation import Evaluation
 
 Settings = ik_source.Settings | motion_source.Settings
 Opened = ik_source.Solver | motion_source.Motion
@@ -19,49 +19,41 @@ def settings_of(
     armature: bpy.types.Object,
     scene: bpy.types.Scene,
     overrides: dict | None = None,
-    bones: evaluated_bones.Bones | None = None,
     depsgraph: bpy.types.Depsgraph | None = None,
 ) -> Settings | None:
     """The Settings of a model, None if the pose source is the armature.
 
-    `overrides`: properties by name that replace the model's own. During an evaluation, `depsgraph`,
-    and `bones`: those of the evaluated armature, if they are known.
+    `overrides`: properties by name that replace the model's own.
     """
-    if bones is None and not armature.is_evaluated:
-        return _read_settings(armature, scene, overrides, depsgraph)
-    # No animation changes them, so they are read once for each copy.
-    notes, render = (bones or evaluated_bones.of(armature)).notes, scene.render
-    key = ("settings", render.fps, render.fps_base, *(overrides or {}).items())
-    if key not in notes:
-        settings = _read_settings(armature, scene, overrides, depsgraph)
-        if settings is not None and settings.physics is not None:
-            return settings  # which also depend on keyframes and on other models
-        notes[key] = settings
-    return notes[key]
-
-
-def shown_settings_of(
-    armature: bpy.types.Object,
-    scene: bpy.types.Scene,
-    overrides: dict | None = None,
-    bones: evaluated_bones.Bones | None = None,
-    depsgraph: bpy.types.Depsgraph | None = None,
-) -> Settings | None:
-    """As `settings_of`, but in viewports also those by which hair moves live in Blender's pose."""
-    settings = settings_of(armature, scene, overrides, bones, depsgraph)
-    if settings is not None or (depsgraph is not None and depsgraph.mode != "VIEWPORT"):
-        return settings
-    return ik_source.evaluated_settings_of(armature, scene, overrides or {})
-
-
-def _read_settings(
-    armature: bpy.types.Object,
-    scene: bpy.types.Scene,
-    overrides: dict | None,
-    depsgraph: bpy.types.Depsgraph | None,
-) -> Settings | None:
     settings = _settings_of(armature, scene, overrides)
     return settings and _with_group(armature, scene, settings, depsgraph)
+
+
+def settings_at(now: Evaluation, overrides: dict | None = None) -> Settings | None:
+    """As `settings_of`, during an evaluation."""
+    # No animation changes them, so they are read once for each copy.
+    cache, render = now.bones.cache, now.scene.render
+    key = ("settings", render.fps, render.fps_base, *(overrides or {}).items())
+    if key not in cache:
+        settings = settings_of(now.armature, now.scene, overrides, now.depsgraph)
+        if settings is not None and settings.physics is not None:
+            return settings  # which also depend on keyframes and on other models
+        cache[key] = settings
+    return cache[key]
+
+
+def shown_settings_of(armature: bpy.types.Object, scene: bpy.types.Scene) -> Settings | None:
+    """As `settings_of`, but also those by which hair moves live in Blender's pose."""
+    found = settings_of(armature, scene)
+    return found or ik_source.evaluated_settings_of(armature, scene, {})
+
+
+def shown_settings_at(now: Evaluation, overrides: dict | None = None) -> Settings | None:
+    """As `shown_settings_of`, during an evaluation: hair moves live in viewports only."""
+    found = settings_at(now, overrides)
+    if found is not None or not now.is_in_viewport:
+        return found
+    return ik_source.evaluated_settings_of(now.armature, now.scene, overrides or {})
 
 
 def _with_group(
@@ -141,23 +133,6 @@ def load(armature: bpy.types.Object, settings: Settings) -> Opened:
     if isinstance(settings, ik_source.Settings):
         return ik_source.Solver(armature, settings)
     return motion_source.load(armature, settings)
-
-
-def shown(
-    opened: Opened,
-    armature: bpy.types.Object,
-    keys: Mapping[str, float],
-    frame: float,
-    depsgraph: bpy.types.Depsgraph,
-) -> np.ndarray:
-    """(B, 4, 4) float32, read-only, from rest to pose of the file's bones, in the file's space.
-
-    The armature object is an evaluated one, `keys` are values of shape keys, `frame` is that of the
-    animation.
-    """
-    if isinstance(opened, ik_source.Solver):
-        return opened.shown(armature, keys, frame, depsgraph)
-    return opened.shown(frame, depsgraph)
 
 
 def is_at_rest(armature: bpy.types.Object) -> bool:

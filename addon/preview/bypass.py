@@ -9,7 +9,7 @@ in the user's object and in the file.
 import bpy
 import numpy as np
 
-from ..blender import bounded
+from ..blender import address_cache
 from ..scene import scene_model
 from . import nodes
 
@@ -38,7 +38,7 @@ def bypass(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
     rest = np.array([modifier in deforming for modifier in obj.modifiers])
     for name in _SWITCHES:
         _switch(obj, name, rest & getattr(skin, name))
-    bounded.remember(_left, address, _switches(obj), _MOST)
+    address_cache.put(_left, address, _switches(obj), _MOST)
 
 
 def undo(obj: bpy.types.Object) -> None:

@@ -41,9 +41,9 @@ def _install_if_needed(*_: object) -> None:
 @persistent
 def _extend_drivers(*_: object) -> None:
     """New bones and keys of a live mesh: its driver must depend on them too."""
-    outgrown = tick.take_outgrown()
-    for obj in bpy.data.objects if outgrown else ():
-        if obj.type != "MESH" or obj.data.library or identity(obj.data) not in outgrown:
+    outdated = tick.take_outdated()
+    for obj in bpy.data.objects if outdated else ():
+        if obj.type != "MESH" or obj.data.library or identity(obj.data) not in outdated:
             continue
         if switch.is_live(obj):
             switch.wait_for(obj)

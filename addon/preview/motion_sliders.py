@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 import bpy
 import numpy as np
 
-from ..blender import blender_versions, bounded, details, evaluated_bones, playhead
+from ..blender import address_cache, blender_versions, details, evaluated_bones, playhead
 from ..blender.user_error import UserError
 from ..pose import motion_source, pose_source
+from ..pose.evaluation import Evaluation
 from ..scene import saved_state, sliders
 
 FUNCTION = "mmdskin_slider"
@@ -40,8 +41,8 @@ def weight(
     try:
         if not armature.is_evaluated:
             return 0.0
-        bones = evaluated_bones.of(armature)
-        settings = pose_source.settings_of(armature, depsgraph.scene, _WITHOUT_PHYSICS, bones)
+        now = Evaluation(depsgraph, armature, evaluated_bones.of(armature), frame)
+        settings = pose_source.settings_at(now, _WITHOUT_PHYSICS)
         if not isinstance(settings, motion_source.Settings):
             return 0.0
         return float(_load(armature, settings).morph_values([number], np.array([frame]))[0, 0])
@@ -116,7 +117,7 @@ def _load(armature: bpy.types.Object, settings: motion_source.Settings) -> motio
     known = _opened.get(key)
     if known is None or known[0] != settings:
         known = settings, motion_source.load(armature, settings)
-        bounded.remember(_opened, key, known, _MOST)
+        address_cache.put(_opened, key, known, _MOST)
     return known[1]
 
 

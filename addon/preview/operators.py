@@ -54,7 +54,7 @@ class MMDSKIN_OT_preview(SwitchOperator, bpy.types.Operator):
                 return switch.prepare(model)
             switch.check_disabling(switch.objects_of(model.armature))
         except UserError as error:
-            tick.live_of(model.armature).said = error
+            tick.live_of(model.armature).error = error
             raise
         return None
 

@@ -71,7 +71,7 @@ def set_on(armature: bpy.types.Object, on: bool) -> None:
         else:
             disable(armature)
     except UserError as error:
-        tick.live_of(armature).said = error
+        tick.live_of(armature).error = error
         print(f"MMD Skin: {error}", file=sys.stderr)
 
 
@@ -92,20 +92,20 @@ def switch_on_again(armature: bpy.types.Object) -> str | None:
     try:
         enable(scene_model.SceneModel(name, armature, unbaked))
     except UserError as error:
-        tick.live_of(armature).said = error
+        tick.live_of(armature).error = error
         return str(error)
     return None
 
 
 def forget_error(armature: bpy.types.Object) -> None:
     """What was refused may be possible now."""
-    tick.live_of(armature).said = ""
+    tick.live_of(armature).error = ""
 
 
 def trouble_of(model: scene_model.SceneModel) -> str | None:
     """Why the model does not show MMD's deformation although it should, or None."""
     for block in (model.armature, *(obj.data for obj in model.meshes)):
-        if error := tick.live_of(block).error:
+        if error := tick.live_of(block).error_text:
             return error
     for obj in model.meshes:
         if _is_linked(obj) and not is_live(obj) and not _is_baked(obj):
@@ -189,7 +189,7 @@ def enable(model: scene_model.SceneModel, prepared: Prepared | None = None) -> N
                 undo.callback(_disable, obj)
             _enable(obj, model.armature, names, settings, opened)
         undo.pop_all()
-    tick.live_of(model.armature).said = ""
+    tick.live_of(model.armature).error = ""
 
 
 def _live_overrides(model: scene_model.SceneModel) -> list[bpy.types.Object]:
@@ -207,7 +207,7 @@ def _live_overrides(model: scene_model.SceneModel) -> list[bpy.types.Object]:
 def disable(armature: bpy.types.Object) -> None:
     """Turn the preview of a model off, in all scenes, and restore every datablock."""
     disable_meshes(objects_of(armature))
-    tick.live_of(armature).said = ""
+    tick.live_of(armature).error = ""
 
 
 def disable_meshes(objects: Iterable[bpy.types.Object]) -> None:

@@ -10,8 +10,8 @@ import bpy
 import numpy as np
 
 from ..blender import (
+    address_cache,
     blender_versions,
-    bounded,
     details,
     drivers,
     evaluated,
@@ -21,6 +21,7 @@ from ..blender import (
 from ..blender.user_error import UserError
 from ..physics import key_inputs, playback
 from ..pose import deformation, ik_source, motion_source, pose_source, skinner
+from ..pose.evaluation import Evaluation
 from ..scene import mesh_source, mmd_tools, names, rest_bones, saved_state, scene_model
 from . import bypass, motion_sliders, nodes
 
@@ -61,16 +62,16 @@ class _Ready(NamedTuple):
 class Live:
     """Results of evaluations of a mesh, or of turning on the preview of an armature."""
 
-    said: object = ""  # the sentence of an error
+    error: object = ""  # its sentence
     cost: float | None = None  # ms of the last evaluation
-    outgrown: bool = False  # driver or attributes no longer match the mesh
-    retried: bool = False  # whether `is_blank` was true since the driver was last evaluated
+    outdated: bool = False  # driver or attributes no longer match the mesh
+    was_blank: bool = False  # whether `is_blank` was true since the driver was last evaluated
     mesh: bpy.types.ID | None = None  # the user's, if it is one
     copies: dict[int, _Ready] = field(default_factory=dict)  # by address of the evaluated mesh
 
     @property
-    def error(self) -> str:
-        return str(self.said)
+    def error_text(self) -> str:
+        return str(self.error)
 
 
 _live: dict[int, Live] = {}  # by `identity` of the mesh or armature object
@@ -132,11 +133,11 @@ def cost_of(model: scene_model.SceneModel) -> float | None:
     return sum(costs) if costs else None
 
 
-def take_outgrown() -> set[int]:
-    """The meshes that became outgrown since the last call, by `identity`."""
-    found = {number for number, live in list(_live.items()) if live.outgrown}
+def take_outdated() -> set[int]:
+    """The meshes that became outdated since the last call, by `identity`."""
+    found = {number for number, live in list(_live.items()) if live.outdated}
     for number in found:
-        _live[number].outgrown = False
+        _live[number].outdated = False
     return found
 
 
@@ -146,18 +147,19 @@ def tick(mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph, frame: float | No
     With a frame, use the motion file. Returns whether it wrote them: if not, the mesh is left to
     the Armature modifiers.
     """
-    return _tick(mesh, depsgraph, frame, by_motion=frame is not None)
+    if frame is None:
+        return _tick(mesh, depsgraph, 0.0, {"physics": False})
+    return _tick(mesh, depsgraph, frame, {"source": motion_source.SOURCE})
 
 
 def tick_in_time(mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph, frame: float) -> float:
     """As `tick`, for an armature whose pose also depends on time, because of physics."""
-    return _tick(mesh, depsgraph, frame, by_motion=False)
+    return _tick(mesh, depsgraph, frame, {})
 
 
 def _tick(
-    mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph, frame: float | None, by_motion: bool
+    mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph, frame: float, overrides: dict[str, Any]
 ) -> float:
-    attribute: Any = None
     obj: bpy.types.Object | None = None
     if playhead.is_unseen(depsgraph):
         return getattr(mesh, PROPERTY)
@@ -166,16 +168,16 @@ def _tick(
             return 0.0
         started = time.perf_counter()
         live = live_of(mesh)
-        live.retried = False
-        attribute = mesh.attributes.get(nodes.ATTRIBUTE)
+        live.was_blank = False
         armature, obj = _targets(mesh)
-        bones = evaluated_bones.of(armature) if armature is not None else None
-        if _show(mesh, live, attribute, armature, obj, bones, depsgraph, frame, by_motion):
+        bones: Any = evaluated_bones.of(armature) if armature is not None else None
+        now = Evaluation(depsgraph, armature, bones, frame, mesh, obj)
+        if _show(now, live, overrides):
             bypass.bypass(obj, armature)
-            live.said, live.cost = "", 1000 * (time.perf_counter() - started)
+            live.error, live.cost = "", 1000 * (time.perf_counter() - started)
             return 1.0
     except Exception as error:
-        live_of(mesh).said = error
+        live_of(mesh).error = error
         details.log(error, f"MMD Skinning of '{mesh.name}'")
     if any(len(one.data) and any(one.data[0].vector) for one in _vectors_of(mesh)):
         _leave_to_armature(mesh)
@@ -184,53 +186,41 @@ def _tick(
     return 0.0
 
 
-def _show(
-    mesh: bpy.types.Mesh,
-    live: Live,
-    attribute: bpy.types.FloatVectorAttribute,
-    armature: bpy.types.Object,
-    obj: bpy.types.Object,
-    bones: evaluated_bones.Bones,
-    depsgraph: bpy.types.Depsgraph,
-    frame: float | None,
-    by_motion: bool,
-) -> bool:
+def _show(now: Evaluation, live: Live, overrides: dict[str, Any]) -> bool:
     """Write the attribute if possible and required; returns whether it was written."""
+    attribute: Any = now.mesh.attributes.get(nodes.ATTRIBUTE)
     if attribute is None or not len(attribute.data):  # in edit mode
         return False
-    if obj is not None and saved_state.exists(obj, saved_state.BAKE):
-        live.said = ""  # of an evaluation while it was baked
+    if now.obj is not None and saved_state.exists(now.obj, saved_state.BAKE):
+        live.error = ""  # of an evaluation while it was baked
         return False  # a baked library override keeps its driver
-    if not _follows_its_object(mesh.original):
-        live.outgrown = True
+    if not _follows_its_object(now.mesh.original):
+        live.outdated = True
         return False
-    if armature is None or obj is None:
+    if now.armature is None or now.obj is None:
         return False
-    _check_users(mesh, armature, depsgraph)
-    skinner.check_modifiers(obj, armature, nodes.modifier_of(obj))
+    _check_users(now)
+    skinner.check_modifiers(now.obj, now.armature, nodes.modifier_of(now.obj))
     # These store SDEF points; mmd_tools' export shows them one by one and reads the mesh.
-    pinned = skinner.pinned_key(obj)
+    pinned = skinner.pinned_key(now.obj)
     if pinned in mmd_tools.NOT_MORPHS:
         return False
-    overrides: dict[str, Any] = {"source": motion_source.SOURCE} if by_motion else {}
-    if frame is None:
-        overrides["physics"] = False
-    settings = pose_source.shown_settings_of(armature, depsgraph.scene, overrides, bones, depsgraph)
-    if not by_motion and isinstance(settings, motion_source.Settings):
-        settings = None
-    chosen = deformation.method_of(armature)
-    ready = _prepared(mesh, live, armature, obj, bones, attribute, chosen, settings, depsgraph)
+    settings = pose_source.shown_settings_at(now, overrides)
+    if isinstance(settings, motion_source.Settings) and "source" not in overrides:
+        settings = None  # the driver is one of another pose source
+    chosen = deformation.method_of(now.armature)
+    ready = _prepared(now, live, attribute, chosen, settings)
     if ready.skinner.vertex_count != len(attribute.data):
         return False
     memory = ready.memory.of(attribute) if ready.skinner.fills_buffers else None
     buffers = ready.buffers if memory is None else [memory]
-    matrices, values = _input(ready, mesh, armature, obj, pinned, frame, depsgraph)
+    matrices, values = _input(now, ready, pinned)
     positions, normals = ready.skinner.positions_and_normals(matrices, values, chosen, buffers)
     positions += _NOT_ZERO  # all of them: that is one loop without gaps
     if memory is None:
         evaluated.set_vectors(attribute, positions.ravel())
     if normals is not None:
-        _show_normals(mesh, obj, ready, normals)
+        _show_normals(now, live, ready, normals)
     return True
 
 
@@ -242,20 +232,18 @@ def _follows_its_object(mesh: bpy.types.ID) -> bool:
     return obj is not None and obj.data == mesh
 
 
-def _check_users(
-    mesh: bpy.types.Mesh, armature: bpy.types.Object, depsgraph: bpy.types.Depsgraph
-) -> None:
+def _check_users(now: Evaluation) -> None:
     """UserError if an object with another armature shows the mesh, which can only follow one.
 
     An override may have its own armature, for which the driver in the other file does not wait.
     """
-    original = mesh.original
+    original = now.mesh.original
     if original.users - original.use_fake_user < 2:
         return
-    blocks = (block.original for block in depsgraph.ids)
+    blocks = (block.original for block in now.depsgraph.ids)
     users = [one for one in blocks if isinstance(one, bpy.types.Object) and one.data == original]
     for obj in users:
-        if not nodes.are_on(obj) or scene_model.armature_modifiers(obj, armature.original):
+        if not nodes.are_on(obj) or scene_model.armature_modifiers(obj, now.armature.original):
             continue
         if original.library is None:
             raise skinner.shared_mesh(obj, len(users))
@@ -266,21 +254,19 @@ def _check_users(
         )
 
 
-def _show_normals(
-    mesh: bpy.types.Mesh, obj: bpy.types.Object, ready: _Ready, normals: np.ndarray
-) -> None:
+def _show_normals(now: Evaluation, live: Live, ready: _Ready, normals: np.ndarray) -> None:
     known = ready.skinner.normals
-    attribute: Any = mesh.attributes.get(nodes.NORMALS)
+    attribute: Any = now.mesh.attributes.get(nodes.NORMALS)
     if ready.normals and attribute is not None:
         has_room = attribute.domain == known.domain
         if has_room:
             evaluated.set_vectors(attribute, known.in_domain(normals).ravel())
-        if not (has_room and nodes.give_normals_right(obj)):
-            live_of(mesh).outgrown = True
+        if not (has_room and nodes.give_normals_right(now.obj)):
+            live.outdated = True
     if ready.hull_normals:
-        are_last = nodes.kind_with_normals(obj, nodes.modifier_of(obj)) == nodes.FREE
+        are_last = nodes.kind_with_normals(now.obj, nodes.modifier_of(now.obj)) == nodes.FREE
         shown = known.of_vertices(normals) * np.float32(are_last)
-        evaluated.set_vectors(mesh.attributes[names.HULL_NORMALS], shown.ravel())
+        evaluated.set_vectors(now.mesh.attributes[names.HULL_NORMALS], shown.ravel())
 
 
 def _targets(mesh: bpy.types.Mesh) -> list[bpy.types.Object]:
@@ -318,7 +304,7 @@ def is_blank(mesh: bpy.types.Mesh) -> bool:
     if attribute is None or not len(attribute.data) or not _is_fresh(attribute):
         return False
     live = live_of(mesh)
-    was, live.retried = live.retried, True
+    was, live.was_blank = live.was_blank, True
     return not was
 
 
@@ -340,38 +326,31 @@ def clear(mesh: bpy.types.ID) -> None:
         attribute.data.foreach_set("vector", np.zeros(3 * len(attribute.data), np.float32))
 
 
-def _input(
-    ready: _Ready,
-    mesh: bpy.types.Mesh,
-    armature: bpy.types.Object,
-    obj: bpy.types.Object,
-    pinned: str | None,
-    frame: float | None,
-    depsgraph: bpy.types.Depsgraph,
-) -> tuple[np.ndarray, np.ndarray]:
+def _input(now: Evaluation, ready: _Ready, pinned: str | None) -> tuple[np.ndarray, np.ndarray]:
     """Matrices in mesh space and values of the shape keys."""
-    keys, opened = ready.skinner.keys, ready.opened
+    keys, opened, mesh_keys = ready.skinner.keys, ready.opened, now.mesh.shape_keys
     if pinned is not None:
-        values = skinner.key_values(obj, keys, mesh.shape_keys, pinned=pinned)
+        values = skinner.key_values(now.obj, keys, mesh_keys, pinned=pinned)
     elif keys:
-        values = skinner.mixed_values(mesh.shape_keys.key_blocks, ready.order)
+        values = skinner.mixed_values(mesh_keys.key_blocks, ready.order)
     else:
         values = np.zeros(0, np.float32)
-    if pose_source.is_at_rest(armature):  # drivers of motion files do not wait for its bones
+    if pose_source.is_at_rest(now.armature):  # drivers of motion files do not wait for its bones
         return np.tile(np.eye(4, dtype=np.float32), (len(ready.numbers), 1, 1)), values
     if opened is None:
-        return pose_source.matrices(armature, obj, ready.numbers), values
+        return pose_source.matrices(now.armature, now.obj, ready.numbers), values
     sliders = dict(zip(keys, values, strict=True))
     if ready.acting:
-        sliders = ik_source.of_all_meshes([sliders.items(), *_of_other_meshes(mesh, ready.acting)])
-    shown = pose_source.shown(opened, armature, sliders, frame or 0.0, depsgraph)
+        others = _of_other_meshes(now.mesh, ready.acting)
+        sliders = ik_source.of_all_meshes([sliders.items(), *others])
+    shown = opened.shown(now, sliders)
     in_armature = opened.placement.matrices(shown[None], ready.skinner.bones)[0]
     if isinstance(opened, motion_source.Motion) and pinned is None:
         known = opened.known_keys(keys)
-        values = np.where(known, opened.key_values(keys, [frame])[0], values)
-    matrices = pose_source.in_mesh_space(in_armature, armature, obj)
+        values = np.where(known, opened.key_values(keys, [now.frame])[0], values)
+    matrices = pose_source.in_mesh_space(in_armature, now.armature, now.obj)
     if len(ready.by_blender):  # physics moves the others
-        own = pose_source.matrices(armature, obj, ready.numbers[ready.by_blender])
+        own = pose_source.matrices(now.armature, now.obj, ready.numbers[ready.by_blender])
         matrices[ready.by_blender] = own
     return matrices, values
 
@@ -386,73 +365,80 @@ def _of_other_meshes(mesh: bpy.types.Mesh, acting: set[str]) -> list[list[tuple[
 
 
 def _prepared(
-    mesh: bpy.types.Mesh,
+    now: Evaluation,
     live: Live,
-    armature: bpy.types.Object,
-    obj: bpy.types.Object,
-    bones: evaluated_bones.Bones,
     attribute: bpy.types.FloatVectorAttribute,
     chosen: deformation.Deformation,
     settings: pose_source.Settings | None,
-    depsgraph: bpy.types.Depsgraph,
 ) -> _Ready:
     """The mesh as read from the scene; read again whenever Blender has made a new copy.
 
     Blender copies it after any change, and a new copy has zeros in the attribute.
     """
+    mesh, armature, obj = now.mesh, now.armature, now.obj
     address = mesh.as_pointer()
-    copies = live.copies
-    ready = copies.get(address)
-    keys = mesh.shape_keys
-    key_names = tuple(keys.key_blocks.keys()) if keys else ()
+    ready = live.copies.get(address)
+    key_names = tuple(mesh.shape_keys.key_blocks.keys()) if mesh.shape_keys else ()
     fresh = _is_fresh(attribute)
     if not fresh and is_filled(mesh.original):
-        fresh = live.outgrown = True
+        fresh = live.outdated = True
     rest = rest_bones.signature(armature, obj) if chosen.uses_rest_bones else None
     normals = deformation.gives_normals(armature)
-    same = ready and not fresh
-    same = same and ready.bones.deform_as(bones)
-    state = key_names, settings, normals
-    same = same and (ready.key_names, ready.settings, ready.normals) == state
-    if same and (rest is None or np.array_equal(rest, ready.rest)):
+    if (
+        ready is not None
+        and not fresh
+        and ready.bones.deform_as(now.bones)
+        and (ready.key_names, ready.settings, ready.normals) == (key_names, settings, normals)
+        and (rest is None or np.array_equal(rest, ready.rest))
+    ):
         # Another copy of the mesh may have read it again since.
-        opened = playback.shared(armature, settings, False, bones) if settings else None
+        opened = playback.shared(now, settings, check_file=False) if settings else None
         if opened is not ready.opened:
-            ready = copies[address] = ready._replace(opened=opened)
+            ready = live.copies[address] = ready._replace(opened=opened)
         return ready
-    has_hull = blender_versions.HAS_FREE_NORMALS and names.HULL_NORMALS in mesh.attributes
-    has_normals = has_hull or (normals and nodes.NORMALS in mesh.attributes)
-    at_rest = mesh_source.normals(obj.data) if has_normals else None
-    reader = skinner.Skinner(obj, armature, normals=at_rest)
-    numbers = pose_source.numbers(armature, reader.bones)
-    opened = playback.load(armature, settings) if settings else None
-    rest = rest_bones.signature(armature, obj)
-    order = skinner.places(reader.keys, key_names)
-    sliding = sliding_meshes(armature.original, mesh.original, opened, depsgraph.view_layer)
-    buffers, memory = reader.buffers(), evaluated.Memory()
-    ready = _Ready(
-        reader,
-        bones,
-        key_names,
-        numbers,
-        order,
-        buffers,
-        memory,
-        rest,
-        settings,
-        opened,
-        normals,
-        has_hull,
-        _acting(opened) if sliding else set(),
-        _by_blender(opened, reader.bones),
-    )
+    opened = playback.load(now, settings) if settings else None
+    ready = _read(now, settings, opened, key_names, normals)
+    sliding = sliding_meshes(armature.original, mesh.original, opened, now.depsgraph.view_layer)
+    if sliding:
+        ready = ready._replace(acting=_acting(opened))
     others = [*pose_source.others_of(settings, armature), *sliding]
-    if not _waits_for(mesh, reader.bones, opened, others):
-        live.outgrown = True
+    if not _waits_for(mesh, ready.skinner.bones, opened, others):
+        live.outdated = True
     live.mesh = mesh.original
-    bounded.remember(copies, address, ready, _COPIES)
+    address_cache.put(live.copies, address, ready, _COPIES)
     _leave_to_armature(mesh)
     return ready
+
+
+def _read(
+    now: Evaluation,
+    settings: pose_source.Settings | None,
+    opened: pose_source.Opened | None,
+    key_names: tuple[str, ...],
+    normals: bool,
+) -> _Ready:
+    """The mesh as it is now, without sliders of other meshes."""
+    attributes = now.mesh.attributes
+    has_hull = blender_versions.HAS_FREE_NORMALS and names.HULL_NORMALS in attributes
+    has_normals = has_hull or (normals and nodes.NORMALS in attributes)
+    at_rest = mesh_source.normals(now.obj.data) if has_normals else None
+    reader = skinner.Skinner(now.obj, now.armature, normals=at_rest)
+    return _Ready(
+        skinner=reader,
+        bones=now.bones,
+        key_names=key_names,
+        numbers=pose_source.numbers(now.armature, reader.bones),
+        order=skinner.places(reader.keys, key_names),
+        buffers=reader.buffers(),
+        memory=evaluated.Memory(),
+        rest=rest_bones.signature(now.armature, now.obj),
+        settings=settings,
+        opened=opened,
+        normals=normals,
+        hull_normals=has_hull,
+        acting=set(),
+        by_blender=_by_blender(opened, reader.bones),
+    )
 
 
 def _by_blender(opened: pose_source.Opened | None, bones: tuple[str, ...]) -> np.ndarray:

@@ -53,7 +53,7 @@ class Remembered(Live):
     def test_the_oldest_is_forgotten_for_the_newest(self):
         known = {}
         for address in (1, 2, 3, 4, 2, 5):
-            self.blender.bounded.remember(known, address, None, 4)
+            self.blender.address_cache.put(known, address, None, 4)
             self.assertLessEqual(len(known), 4)
         self.assertEqual(list(known), [3, 4, 2, 5])
 

@@ -133,12 +133,17 @@ class Kept(Keyed):
         """Also where more simulations are played than `cache` keeps in memory."""
         playback, cache = addon().physics.playback, addon().physics.cache
         settings = addon().pose.pose_source.settings_of(self.armature, bpy.context.scene)
-        opened = playback.load(self.armature, settings)
+        now = addon().pose.evaluation.Evaluation(
+            bpy.context.evaluated_depsgraph_get(),
+            self.armature,
+            addon().blender.evaluated_bones.of(self.armature),
+        )
+        opened = playback.load(now, settings)
         cache._loaded.cache_clear()
-        self.assertIs(playback.shared(self.armature, settings), opened)
+        self.assertIs(playback.shared(now, settings), opened)
         self.assertEqual(cache._loaded.cache_info().misses, 0)
         os.utime(self.file, (1e9, 1e9))
-        self.assertIsNot(playback.shared(self.armature, settings), opened)
+        self.assertIsNot(playback.shared(now, settings), opened)
 
     def relative(self):
         """Make all paths relative or absolute, and keep them so."""

@@ -342,7 +342,7 @@ class Editing(Live):
         self.mesh.modifiers.remove(self.mesh.modifiers["mmd_armature"])
         self.assert_plain()
         preview = sys.modules["addon_package"].preview
-        self.assertIn("has no Armature modifier", preview.tick.live_of(self.mesh.data).error)
+        self.assertIn("has no Armature modifier", preview.tick.live_of(self.mesh.data).error_text)
         self.armature.mmdskin.preview = False
         self.assertFalse(preview.switch.is_live(self.mesh))
 

@@ -283,7 +283,7 @@ class FromArmature(Retargeting):
         bpy.context.scene.frame_set(frame)
         solver = addon.pose.ik_source.Solver(self.armature, addon.pose.ik_source.Settings(""))
         obj = self.armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
-        matrices = solver.shown(obj, {}).astype(float)
+        matrices = solver.posed(solver.local(obj, {})).astype(float)
         bones = solver.rig.pmx.bones
         places = np.array([bone.position for bone in bones], float)
         posed = (matrices[:, :3, :3] @ places[:, :, None])[..., 0] + matrices[:, :3, 3]
@@ -433,7 +433,7 @@ class AnotherArmature(Retargeting):
         armature = self.armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
         settings = addon.pose.pose_source.settings_of(self.armature, bpy.context.scene)
         solver = addon.pose.pose_source.load(self.armature, settings)
-        matrices = solver.shown(armature, {}).astype(float)
+        matrices = solver.posed(solver.local(armature, {})).astype(float)
         bones = solver.rig.pmx.bones
         places = np.array([bone.position for bone in bones], float)
         posed = (matrices[:, :3, :3] @ places[:, :, None])[..., 0] + matrices[:, :3, 3]

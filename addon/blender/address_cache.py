@@ -6,7 +6,7 @@ from typing import TypeVar
 _Value = TypeVar("_Value")
 
 
-def remember(known: dict[int, _Value], address: int, value: _Value, most: int) -> None:
+def put(known: dict[int, _Value], address: int, value: _Value, most: int) -> None:
     """Add an entry as the newest one, and remove the oldest so that there are at most `most`."""
     known.pop(address, None)
     # Blender evaluates copies on several threads, so another one may remove it first.
