@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Skins a vertex of a range in a frame: invocation x, y. gl_mesh.c says how vertices are stored, gl_program.h which unit, location
+// Skins a vertex of a range in a frame: invocation x, y. gl_mesh.c says how vertices are stored, gl_skin_pass.h which unit, location
 // or binding each name in capitals is.
 
 layout(local_size_x = GROUP_SIZE) in;

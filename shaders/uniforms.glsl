@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the programs that render read of a frame and of a material; gl_render_uniforms.h has the same layout in C. Colors are
+// What the programs that render read of a frame and of a material; gl_renderer.h has the same layout in C. Colors are
 // linear, or those of the file in the look of MMD. Vectors of a frame are in view space: right, up, forward.
 
 layout(std140, row_major, binding = 0) uniform Frame {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Draws a frame in the look of MMD: docs/look.md has its rules and where they are from. */
-#include "gl/gl_look.h"
+#include "gl/gl_renderer.h"
 
 #include "core/math/vec3.h"
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Uploads a mesh: sorts its vertices into ranges of one formula and number of influences, and its
    morph offsets by vertex. */
-#include "gl/gl_mesh.h"
-
-#include "gl/gl_program.h"
+#include "gl/gl_skin_pass.h"
 
 #include <stdlib.h>
 #include <string.h>

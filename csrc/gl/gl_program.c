@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Compiles and links shaders, and makes the skinning programs from shaders/, which the build embeds
    as shaders.h. */
-#include "gl/gl_program.h"
+#include "gl/gl_skin_pass.h"
 
 #include "core/base/error.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Buffers that the CPU reads. Where the driver can (OpenGL 4.4 or ARB_buffer_storage), they stay
    mapped, so that reading them is no call of the driver, which might wait for later commands. */
-#include "gl/gl_readback.h"
+#include "gl/gl_skin_pass.h"
 
 #include "core/base/error.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Framebuffers and textures that a context keeps from job to job. */
-#include "gl/gl_render_cache.h"
+#include "gl/gl_renderer.h"
 
 #include "core/base/error.h"
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads pixels: into buffers while the next frame is drawn, or directly where that brings nothing:
    software renderers finish a frame before they copy it, and buffers would be one more copy. */
-#include "gl/gl_render_output.h"
+#include "gl/gl_renderer.h"
 
 #include "core/base/error.h"
-#include "gl/gl_context.h"
-#include "gl/gl_readback.h"
 
 #include <string.h>
 

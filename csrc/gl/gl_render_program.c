@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes the programs that render, from shaders/, which the build embeds as shaders.h. */
-#include "gl/gl_render_program.h"
+#include "gl/gl_renderer.h"
 
 #include "core/base/error.h"
-#include "gl/gl_program.h"
 
 #include "shaders.h"
 

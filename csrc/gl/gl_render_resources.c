@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes the vertex buffers of a render job, and finds its textures and framebuffers. */
-#include "gl/gl_render_resources.h"
+#include "gl/gl_renderer.h"
 
 #include "core/base/error.h"
-#include "gl/gl_render_cache.h"
 
 #include <stdlib.h>
 #include <string.h>

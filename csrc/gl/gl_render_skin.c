@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Skins the frames of render jobs, on the CPU or on the device. */
-#include "gl/gl_render_skin.h"
+#include "gl/gl_renderer.h"
 
 #include "core/base/error.h"
 #include "core/math/vec3.h"

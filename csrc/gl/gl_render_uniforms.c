@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "gl/gl_render_uniforms.h"
+#include "gl/gl_renderer.h"
 
 #include "core/base/error.h"
 

@@ -2,9 +2,237 @@
 #ifndef MMD_GL_RENDERER_H
 #define MMD_GL_RENDERER_H
 
-#include "gl/gl_render_resources.h"
-#include "gl/gl_render_skin.h"
-#include "gl/gl_render_uniforms.h"
+#include "core/render/render.h"
+#include "gl/gl_context.h"
+#include "gl/gl_skin_pass.h"
+#include "gl/gl_thread.h"
+
+/* What the files that render use of each other: first the parts of a job, each with a file of its
+   own, then the job. */
+
+/* The shader programs that render: one for each pass, from render.*, look.* and resolve.*. */
+
+/* COLOR: the surfaces. EDGE: the outlines, as inverted hulls behind the surfaces. GBUFFER: depth,
+   normal and triangle of each pixel. RESOLVE: the mean of a pixel's samples over the background.
+   For the look of MMD: LOOK: the surfaces. GROUND_SHADOW: what they cast on the ground. SHADOW_MAP:
+   depths as the light sees them. RESOLVE_SRGB: as RESOLVE, but of numbers that are not linear. The
+   shaders get these as macros, and the names of attributes and texture units. */
+#define MMD_GL_RENDER_PASSES(X)                                                                    \
+    X(COLOR)                                                                                       \
+    X(EDGE)                                                                                        \
+    X(GBUFFER)                                                                                     \
+    X(RESOLVE)                                                                                     \
+    X(GROUND_SHADOW)                                                                               \
+    X(SHADOW_MAP)                                                                                  \
+    X(RESOLVE_SRGB)                                                                                \
+    X(LOOK)
+
+typedef enum mmd_gl_render_pass {
+#define MMD_GL_PASS_ENUMERATOR(name) MMD_GL_PASS_##name,
+    MMD_GL_RENDER_PASSES(MMD_GL_PASS_ENUMERATOR)
+#undef MMD_GL_PASS_ENUMERATOR
+        MMD_GL_PASS_COUNT
+} mmd_gl_render_pass;
+
+/* The macros that the pass LOOK is compiled with: what a material has. */
+typedef struct mmd_gl_look_variant {
+    bool textured, toon, specular;
+    bool self_shadow; /* whether it is on for the picture */
+    bool receives;    /* whether it falls on the material */
+    mmd_sphere_mode sphere;
+} mmd_gl_look_variant;
+
+enum { MMD_GL_LOOK_VARIANTS = 32 * MMD_SPHERE_MODE_COUNT };
+
+/* Vertex attributes of render.vert and look.vert, in the order of their locations. */
+#define MMD_GL_RENDER_ATTRIBUTES(X)                                                                \
+    X(POSITION)                                                                                    \
+    X(NORMAL)                                                                                      \
+    X(UV)                                                                                          \
+    X(EDGE_SCALE)                                                                                  \
+    X(ADDITIONAL_UV)
+
+typedef enum mmd_gl_render_attribute {
+#define MMD_GL_ATTRIBUTE_ENUMERATOR(name) MMD_GL_RENDER_##name,
+    MMD_GL_RENDER_ATTRIBUTES(MMD_GL_ATTRIBUTE_ENUMERATOR)
+#undef MMD_GL_ATTRIBUTE_ENUMERATOR
+        MMD_GL_RENDER_ATTRIBUTE_COUNT
+} mmd_gl_render_attribute;
+
+typedef struct mmd_gl_render_programs {
+    GLuint passes[MMD_GL_PASS_LOOK];    /* all but the last one */
+    GLuint looks[MMD_GL_LOOK_VARIANTS]; /* 0: not compiled yet */
+} mmd_gl_render_programs;
+
+/* Texture units of the samplers in render.frag, look.frag and resolve.frag. */
+#define MMD_GL_RENDER_UNITS(X)                                                                     \
+    X(TEXTURE)                                                                                     \
+    X(TRIANGLES)                                                                                   \
+    X(POSITIONS)                                                                                   \
+    X(SPHERE)                                                                                      \
+    X(TOON)                                                                                        \
+    X(SHADOW)
+
+enum {
+#define MMD_GL_UNIT_ENUMERATOR(name) MMD_GL_##name##_UNIT,
+    MMD_GL_RENDER_UNITS(MMD_GL_UNIT_ENUMERATOR)
+#undef MMD_GL_UNIT_ENUMERATOR
+};
+
+/* Compiles the programs at the first call. NULL if the driver refuses one; `err` has its log. */
+const mmd_gl_render_programs *mmd_gl_render_programs_get(mmd_gl_context *context, mmd_error *err);
+
+/* The program of a variant of LOOK, compiled at the first call, after mmd_gl_render_programs_get.
+   0 if the driver refuses it. */
+GLuint mmd_gl_look_program_get(mmd_gl_context *context, const mmd_gl_look_variant *variant,
+                               mmd_error *err);
+
+/* The framebuffers that render jobs draw to, which the context keeps for the next job. */
+
+/* Color attachments of the G-buffer, in the order of the shader's outputs. */
+typedef enum mmd_gl_gbuffer {
+    MMD_GL_GBUFFER_TRIANGLE,
+    MMD_GL_GBUFFER_DEPTH,
+    MMD_GL_GBUFFER_NORMAL,
+    MMD_GL_GBUFFER_COUNT
+} mmd_gl_gbuffer;
+
+enum { MMD_GL_ATTACHMENT_COUNT = MMD_GL_GBUFFER_COUNT + 1 }; /* the last one is the depth buffer */
+
+/* Its attachments are renderbuffers, except the one that is a texture. */
+typedef struct mmd_gl_framebuffer {
+    GLuint name, renderbuffers[MMD_GL_ATTACHMENT_COUNT], texture;
+    GLsizei width, height;
+    unsigned attachments; /* bits: which of the G-buffer's it has */
+    size_t pixel_bytes;
+} mmd_gl_framebuffer;
+
+/* Large pictures take a software renderer seconds. It draws them in bands of rows, between which
+   the caller may interrupt it, and which need less memory. Their heights are those of the bands. */
+typedef struct mmd_gl_render_targets {
+    size_t rows;                /* of a band: all, or fewer */
+    mmd_gl_framebuffer samples; /* supersampled, premultiplied; colors in its texture */
+    mmd_gl_framebuffer shadow;  /* the depth map of the light, its texture */
+    mmd_gl_framebuffer image, gbuffer;
+} mmd_gl_render_targets;
+
+/* Those that a job needs, made unless the last job had the same. NULL if that fails. */
+const mmd_gl_render_targets *mmd_gl_render_targets_get(mmd_gl_context *context,
+                                                       const mmd_render_job *job, mmd_error *err);
+
+/* After a job: frees them if it failed, or if they are too large to be kept. */
+void mmd_gl_render_targets_release(mmd_gl_context *context, bool ok);
+
+/* Whether the job has outputs other than the image, and whether it needs the depth map. */
+bool mmd_gl_render_targets_has_gbuffer(const mmd_render_job *job);
+bool mmd_gl_render_targets_has_shadow_map(const mmd_render_job *job);
+
+/* Textures with mipmaps, which the context keeps for later jobs. They are found by their pixels, so
+   that an array that has changed is another texture. */
+
+/* Starts a job: textures that are taken from now on are kept until it is released. False without
+   memory. */
+bool mmd_gl_texture_cache_begin(mmd_gl_context *context, mmd_error *err);
+
+/* Computes the digest of a texture, unless it has one. */
+void mmd_gl_texture_cache_digest(mmd_render_texture *texture);
+
+/* A texture with these pixels, as linear colors or, for the look of MMD, as numbers. May bind
+   another one to the active unit. 0 without memory. */
+GLuint mmd_gl_texture_cache_get(mmd_gl_context *context, mmd_look look, mmd_render_texture *texture,
+                                mmd_error *err);
+
+/* Ends the job: frees the textures that were not used for the longest time, as far as all are too
+   large to be kept. If it failed, frees all of them. */
+void mmd_gl_texture_cache_release(mmd_gl_context *context, bool ok);
+
+/* What a render job needs on the device: its vertex buffers, and textures and framebuffers, which
+   the context keeps. */
+typedef struct mmd_gl_render_resources {
+    mmd_gl_context *context;
+    const mmd_render_job *job;
+    const mmd_gl_caller *caller;
+    GLuint vertex_array, buffers[MMD_GL_RENDER_ATTRIBUTE_COUNT], elements;
+    GLuint triangles_texture, positions_texture; /* buffer textures of elements and positions */
+    GLuint *textures, white_texture;             /* the job's, and one for materials without any */
+    GLuint toons[MMD_TOON_COUNT];                /* shared ones that materials use, else 0 */
+    const mmd_gl_render_targets *targets;
+} mmd_gl_render_resources;
+
+/* For resources that are zero except for the first members. mmd_gl_render_resources_free() is
+   needed even if it fails. */
+bool mmd_gl_render_resources_init(mmd_gl_render_resources *resources, mmd_error *err);
+
+/* Frees what is not kept: everything if the job failed. */
+void mmd_gl_render_resources_free(mmd_gl_render_resources *resources, bool ok);
+
+/* Uploads a vertex attribute of all vertices; NULL: nothing to read. */
+void mmd_gl_render_resources_upload(const mmd_gl_render_resources *resources,
+                                    mmd_gl_render_attribute attribute, const float *values);
+
+/* The uniform blocks of the programs that render: buffers of the structs below, whose layout and
+   meaning shaders/uniforms.glsl has. Those of the materials are uploaded once for all frames. */
+typedef struct mmd_gl_frame_uniforms {
+    float view_rotation[3][4], shadow_matrix[4][4];
+    float to_light[4], light_color[4], background[4];
+    float ground[4], ground_light[4], ground_color[4];
+    float half_extent[2], pixel_size[2];
+    float near_plane, depth_scale, edge_unit, shadow_bias, shadow_offset;
+    int32_t samples, has_normals, first_row;
+} mmd_gl_frame_uniforms;
+
+/* Zeroed: without buffers. */
+typedef struct mmd_gl_render_uniforms {
+    GLuint frame, materials;
+    size_t stride; /* bytes from material to material */
+} mmd_gl_render_uniforms;
+
+/* Makes the buffers, with the materials of a job. mmd_gl_render_uniforms_free() is needed even if
+   it fails. */
+bool mmd_gl_render_uniforms_init(mmd_gl_render_uniforms *uniforms, const mmd_render_job *job,
+                                 mmd_error *err);
+void mmd_gl_render_uniforms_free(mmd_gl_render_uniforms *uniforms);
+
+/* What programs read from now on: this frame, this material of the job. */
+void mmd_gl_render_uniforms_set_frame(const mmd_gl_render_uniforms *uniforms,
+                                      const mmd_gl_frame_uniforms *frame);
+void mmd_gl_render_uniforms_set_material(const mmd_gl_render_uniforms *uniforms, size_t material);
+
+/* From sRGB. Morphs can make components exceed 0 to 1; they are clamped. */
+void mmd_gl_linear_color(const float *srgb, float out[3]);
+
+float mmd_gl_clamp01(float x);
+
+/* The vertices of a render job that skins while it draws: of each frame on the CPU, or on the
+   device, from which they are not read back. Initialize to zero. */
+typedef struct mmd_gl_render_skin {
+    mmd_skin_job job; /* its outputs are `positions` and `normals` on the CPU */
+    bool on_device;
+    float *positions, *normals; /* (V,3) of the current frame */
+    mmd_skin_workspace workspace;
+    mmd_gl_skin_pass pass;
+    bool *bone_used;
+    double rest[2][3]; /* bounding box of the rest pose */
+} mmd_gl_render_skin;
+
+/* For skinning a checked job while drawing. mmd_gl_render_skin_free() is needed even if it fails.
+ */
+bool mmd_gl_render_skin_init(mmd_gl_render_skin *skin, const mmd_skin_job *job, bool on_device,
+                             mmd_gl_context *context, mmd_error *err);
+void mmd_gl_render_skin_free(mmd_gl_render_skin *skin);
+
+/* Fills `positions` and `normals` with a frame. */
+bool mmd_gl_render_skin_frame(mmd_gl_render_skin *skin, size_t frame, mmd_error *err);
+
+/* Skins a frame to buffers of positions in view space (V,4) and of normals (0: none), and activates
+   another texture unit. */
+bool mmd_gl_render_skin_draw(mmd_gl_render_skin *skin, size_t frame, const mmd_render_view *view,
+                             GLuint positions, GLuint normals, mmd_error *err);
+
+/* A depth that no vertex of a frame exceeds in a view. Fails with MMD_E_ARGUMENT if coordinates may
+   exceed MMD_RENDER_MAX_COORDINATE. */
+bool mmd_gl_render_skin_depth(const mmd_gl_render_skin *skin, size_t frame,
+                              const mmd_render_view *view, double *depth, mmd_error *err);
 
 /* The state of a render job while a frame is drawn, and what the looks have in common. */
 typedef struct mmd_gl_renderer {
@@ -48,5 +276,24 @@ static inline bool mmd_gl_renderer_is_visible(const mmd_render_material *materia
 
 /* Rotates a direction to view space. */
 void mmd_gl_renderer_to_view(const mmd_gl_renderer *renderer, const double v[3], double out[3]);
+
+/* Draw the frame in the look of MMD: the depth map of the light, if it has one, and by it the
+   surfaces, edges and shadows. */
+void mmd_gl_look_draw_shadow_map(const mmd_gl_renderer *renderer);
+bool mmd_gl_look_draw(const mmd_gl_renderer *renderer, mmd_error *err);
+
+/* Set the members of the uniforms that place shadows, on the ground along the light and in the
+   depth map, which is fitted to what is seen of what casts them. False if there are none. */
+bool mmd_gl_look_project_ground(const mmd_gl_renderer *renderer, mmd_gl_frame_uniforms *out);
+bool mmd_gl_look_fit_shadow_map(const mmd_gl_renderer *renderer, mmd_gl_frame_uniforms *out);
+
+/* Takes the pixels that were just drawn to the caller's memory: a frame into a buffer, so that the
+   device can go on with the next one, or a software renderer's band at once. What is still in
+   buffers is taken when they are needed again, or by mmd_gl_render_output_finish(). */
+bool mmd_gl_render_output_take(const mmd_gl_renderer *renderer, mmd_error *err);
+
+/* Waits for all frames that were taken. Needed after the last one, also after an error, which ends
+   without waiting. */
+bool mmd_gl_render_output_finish(const mmd_gl_renderer *renderer, bool ok, mmd_error *err);
 
 #endif

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Skins on the device, in passes that are read back while the next one is computed. */
-#include "gl/gl_skin.h"
+#include "gl/gl.h"
 
 #include "core/base/stream.h"
-#include "core/skin/skin.h"
-#include "gl/gl_context.h"
-#include "gl/gl_program.h"
-#include "gl/gl_readback.h"
 #include "gl/gl_skin_pass.h"
 
 #include <stdio.h>

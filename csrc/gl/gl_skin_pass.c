@@ -4,7 +4,6 @@
 #include "gl/gl_skin_pass.h"
 
 #include "core/base/error.h"
-#include "gl/gl_program.h"
 
 enum { MAX_BUFFER_BYTES = 1 << 30 }; /* the largest buffer that any driver is asked for */
 

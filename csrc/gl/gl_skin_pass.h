@@ -2,8 +2,90 @@
 #ifndef MMD_GL_SKIN_PASS_H
 #define MMD_GL_SKIN_PASS_H
 
+#include "core/skin/mesh.h"
 #include "core/skin/skin.h"
-#include "gl/gl_mesh.h"
+#include "gl/gl_context.h"
+#include "gl/gl_thread.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What the files that skin use of each other, and those that render of them: programs, meshes on
+   the device, passes and read-back. */
+
+/* Compiles shaders, and the skinning programs of a context: variants of skin.comp with
+   skinning.glsl. Those that render are in gl_renderer.h. */
+
+/* Compiles a shader from concatenated sources, and links a program. 0 or false if the driver
+   refuses; `err` has its log. */
+GLuint mmd_gl_program_compile(GLenum stage, const char *const *sources, GLsizei count,
+                              mmd_error *err);
+bool mmd_gl_program_link(GLuint program, mmd_error *err);
+
+/* The macros that skin.comp is compiled with. */
+typedef struct mmd_gl_skin_variant {
+    mmd_skin_kind kind;
+    int32_t influences; /* 0, 1, 2 or 4 */
+    bool morphed, slerp, normals;
+    size_t tangent_width; /* 0: no tangents */
+    bool drawn; /* positions in view space, and float is enough for normals; else positions in model
+                   space, and no normal that is not precise */
+} mmd_gl_skin_variant;
+
+/* Invocations of a work group, and work groups in a direction; OpenGL guarantees so many. */
+enum { MMD_GL_GROUP_SIZE = 128, MMD_GL_MAX_GROUPS = 65535 };
+
+/* Locations of uniforms in skin.comp, which has them as macros. */
+#define MMD_GL_SKIN_UNIFORMS(X)                                                                    \
+    X(SIZES)                                                                                       \
+    X(CORRECTION)                                                                                  \
+    X(VIEW_ROTATION)                                                                               \
+    X(CAMERA)
+
+/* Texture units of its samplers, after those of the programs that render. */
+#define MMD_GL_SKIN_UNITS(X)                                                                       \
+    X(VERTICES)                                                                                    \
+    X(BONES)                                                                                       \
+    X(MORPH_OFFSETS)                                                                               \
+    X(MORPH_WEIGHTS)
+
+#define MMD_GL_SKIN_LOCATION(name) MMD_GL_SKIN_##name,
+#define MMD_GL_SKIN_UNIT(name) MMD_GL_##name##_UNIT,
+enum { MMD_GL_SKIN_UNIFORMS(MMD_GL_SKIN_LOCATION) };
+enum { MMD_GL_BEFORE_SKIN_UNITS = 7, MMD_GL_SKIN_UNITS(MMD_GL_SKIN_UNIT) };
+
+/* RGBA32F texels of a mmd_skin_bone in a buffer texture. */
+enum { MMD_GL_BONE_TEXELS = sizeof(mmd_skin_bone) / 16 };
+
+/* x of a normal for which float is not precise enough, and of its tangent; no unit vector has it.
+   mmd_skin_scalar_directions computes them again. */
+#define MMD_GL_IMPRECISE 2.0f
+
+/* Compiles the variant at the first call. 0 if the driver refuses it; `err` has its log. */
+GLuint mmd_gl_skin_program_get(mmd_gl_context *context, const mmd_gl_skin_variant *variant,
+                               mmd_error *err);
+
+/* Vertices with the same formula, which one dispatch skins. */
+typedef struct mmd_gl_mesh_range {
+    int32_t kind;  /* mmd_skin_kind */
+    int32_t count; /* influences: 0, 1, 2 or 4 */
+    bool morphed;  /* vertex morphs move them */
+    size_t first_texel, vertex_count;
+    GLuint texture; /* of its texels: RGBA32I, as skin.comp reads them */
+} mmd_gl_mesh_range;
+
+/* A mesh on the device. */
+typedef struct mmd_gl_mesh {
+    mmd_gl_object object;
+    GLuint vertices;                    /* a buffer with the texels of all ranges */
+    GLuint morph_buffer, morph_texture; /* RGBA32I: bits of the offset, index of the morph */
+    size_t range_count;
+    mmd_gl_mesh_range *ranges;
+} mmd_gl_mesh;
+
+/* The mesh in this context, uploaded by the first call. Only on the OpenGL thread. */
+mmd_gl_mesh *mmd_gl_mesh_get(mmd_gl_context *context, const mmd_mesh *mesh, mmd_error *err);
 
 /* Skinning of some frames of a job to buffers of the device, for those who read them back and those
    who draw them. */
@@ -44,5 +126,23 @@ size_t mmd_gl_skin_pass_max_frames(const mmd_gl_skin_pass *pass, size_t frames, 
 bool mmd_gl_skin_pass_run(mmd_gl_skin_pass *pass, size_t first, size_t frames,
                           const mmd_gl_skin_view *view,
                           const mmd_gl_skin_output outputs[MMD_GL_SKIN_OUTPUTS], mmd_error *err);
+
+/* A buffer that commands of the device write and the CPU reads, after a fence that follows them.
+   Initialize to zero. */
+typedef struct mmd_gl_readback {
+    GLuint buffer;
+    size_t size;
+    const void *memory; /* where it is mapped as long as it exists; NULL: it is mapped to be read */
+} mmd_gl_readback;
+
+/* Makes a buffer at least this large; what it had is lost. */
+bool mmd_gl_readback_reserve(mmd_gl_context *context, mmd_gl_readback *readback, size_t size,
+                             mmd_error *err);
+void mmd_gl_readback_free(mmd_gl_readback *readback);
+
+/* Its first bytes; NULL if they cannot be mapped. Each that is begun must be ended, which returns
+   false if the bytes were lost meanwhile. */
+const void *mmd_gl_readback_begin(const mmd_gl_readback *readback, size_t bytes, mmd_error *err);
+bool mmd_gl_readback_end(const mmd_gl_readback *readback);
 
 #endif

@@ -2,8 +2,6 @@
 /* Conversion between numpy arrays and memory of the core. */
 #include "python/array.h"
 
-#include "python/array_pool.h"
-
 #include <float.h>
 #include <math.h>
 #include <stdio.h>

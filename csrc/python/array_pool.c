@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #define _DEFAULT_SOURCE /* for MAP_ANONYMOUS */
 #define _DARWIN_C_SOURCE
-#include "python/array_pool.h"
+#include "python/array.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -5,7 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/threads.h"
-#include "gl/gl_skin.h"
+#include "gl/gl.h"
 #include "python/exceptions.h"
 
 #ifndef _WIN32

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Bone matrices from the forms in which callers have them. */
-#include "python/bone_matrices.h"
+#include "python/pose_io.h"
 
 #include "core/base/numbers.h"
 #include "core/math/mat3.h"

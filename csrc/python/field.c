@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Fields of records from C structs to Python objects. */
-#include "python/field.h"
+#include "python/record.h"
 
 #include "core/model/model.h"
 #include "core/model/morph.h"

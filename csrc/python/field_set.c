@@ -2,8 +2,7 @@
 /* Fields of records from Python objects to C structs. */
 #include "core/model/morph.h"
 #include "python/argument.h"
-#include "python/field.h"
-#include "python/record_parser.h"
+#include "python/record.h"
 
 #include <float.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 /* What a fit has left out or lost, and why. */
 #include "python/fit_report.h"
 
-#include "core/formats/motion_names.h"
+#include "core/formats/formats.h"
 #include "python/exceptions.h"
 #include "python/record.h"
 

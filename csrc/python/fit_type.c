@@ -5,7 +5,6 @@
 
 #include "core/base/threads.h"
 #include "python/batch.h"
-#include "python/object_lock.h"
 #include "python/types.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Creates the mesh of a model and its variants at their first use. */
-#include "python/mesh_cache.h"
+#include "python/types.h"
 
 #include "core/skin/mesh.h"
 #include "python/array.h"

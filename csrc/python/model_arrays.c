@@ -2,7 +2,7 @@
 /* Model.from_arrays() and Model.replace(). */
 #include "python/argument.h"
 #include "python/exceptions.h"
-#include "python/record_parser.h"
+#include "python/record.h"
 #include "python/types.h"
 
 #include <stdio.h>

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Model.locals_of(): local values from skinning matrices. */
-#include "python/model_locals.h"
+#include "python/pose_io.h"
 
 #include "core/base/error.h"
 #include "core/model/morph.h"
 #include "python/batch.h"
-#include "python/bone_matrices.h"
 #include "python/exceptions.h"
 
 #include <math.h>

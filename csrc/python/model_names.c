@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Bones and morphs by name: Model.bone(), Model.morph(), Model.sliders(), and dicts of values. */
-#include "python/model_names.h"
+#include "python/types.h"
 
 #include "core/base/numbers.h"
 #include "python/argument.h"
 #include "python/exceptions.h"
 #include "python/record.h"
-#include "python/types.h"
 
 #include <float.h>
 #include <math.h>

@@ -4,8 +4,8 @@
 #include "python/argument.h"
 #include "python/batch.h"
 #include "python/exceptions.h"
-#include "python/physics_record.h"
 #include "python/pose_io.h"
+#include "python/simulation_type.h"
 #include "python/types.h"
 
 /* Bones of a chunk: about 10 ms, including IK. */

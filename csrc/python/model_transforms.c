@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Model.joint_positions(), transforms() and skinning_matrices(): where bones are. */
-#include "python/model_transforms.h"
+#include "python/types.h"
 
 #include "core/base/error.h"
 #include "core/pose/pose.h"
 #include "python/argument.h"
 #include "python/batch.h"
-#include "python/bone_matrices.h"
 #include "python/exceptions.h"
-#include "python/model_locals.h"
-#include "python/types.h"
+#include "python/pose_io.h"
 
 enum { CHUNK_BONES = 1 << 18 }; /* about 10 ms */
 

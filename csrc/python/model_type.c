@@ -2,11 +2,10 @@
 /* The Python type Model: load_model(), save(), pickling, properties. */
 #include "core/base/arena.h"
 #include "core/base/error.h"
-#include "core/formats/pmx.h"
+#include "core/formats/formats.h"
 #include "python/array.h"
 #include "python/exceptions.h"
-#include "python/model_locals.h"
-#include "python/model_transforms.h"
+#include "python/pose_io.h"
 #include "python/record.h"
 #include "python/types.h"
 

@@ -18,9 +18,9 @@
     __version__
 */
 #include "core/skin/skin.h"
-#include "gl/gl_skin.h"
+#include "gl/gl.h"
 #include "gl/gl_thread.h"
-#include "python/array_pool.h"
+#include "python/array.h"
 #include "python/batch.h"
 #include "python/exceptions.h"
 #include "python/fit_type.h"

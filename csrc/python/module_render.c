@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The Python functions render(), which parses its arguments and runs the job, and toons(). */
 #include "core/skin/mesh.h"
-#include "gl/gl_render.h"
-#include "gl/gl_skin.h"
+#include "gl/gl.h"
 #include "python/argument.h"
 #include "python/batch.h"
 #include "python/exceptions.h"
-#include "python/render_look.h"
+#include "python/pose_io.h"
 #include "python/render_scene.h"
-#include "python/skin_pose.h"
 #include "python/types.h"
 
 #include <string.h>

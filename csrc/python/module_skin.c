@@ -2,11 +2,11 @@
 /* The Python function skin(): parses its arguments and runs the job. */
 #include "core/base/error.h"
 #include "core/skin/skin.h"
-#include "gl/gl_skin.h"
+#include "gl/gl.h"
 #include "python/argument.h"
 #include "python/batch.h"
 #include "python/exceptions.h"
-#include "python/skin_pose.h"
+#include "python/pose_io.h"
 #include "python/types.h"
 
 #include <stdio.h>

@@ -9,7 +9,6 @@
 #include "python/exceptions.h"
 #include "python/fit_report.h"
 #include "python/fit_type.h"
-#include "python/model_locals.h"
 #include "python/pose_io.h"
 #include "python/record.h"
 #include "python/types.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Motion.save(): VMD, and VPD for one frame. */
-#include "core/formats/motion_names.h"
-#include "core/formats/vpd.h"
+#include "core/formats/formats.h"
 #include "core/pose/sampling.h"
 #include "python/argument.h"
 #include "python/exceptions.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Motion.from_tracks(). */
 #include "python/exceptions.h"
-#include "python/field.h"
-#include "python/record_parser.h"
+#include "python/record.h"
 #include "python/types.h"
 
 static void *member(const mmd_py_record_field *field, const mmd_py_record_parser *parser)

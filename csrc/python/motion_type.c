@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The Python type Motion: load_motion(), pickling, properties. */
 #include "core/base/arena.h"
-#include "core/formats/load.h"
+#include "core/formats/formats.h"
 #include "core/model/motion.h"
 #include "core/pose/sampling.h"
 #include "python/exceptions.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A lock for a C object that a Python object wraps. */
 #define _POSIX_C_SOURCE 200809L
-#include "python/object_lock.h"
+#include "python/types.h"
 
 #ifndef _WIN32
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Conversion between Physics records and settings. */
-#include "python/physics_record.h"
+#include "python/simulation_type.h"
 
 #include "python/argument.h"
 

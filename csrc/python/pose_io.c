@@ -2,7 +2,6 @@
 /* Parses the arguments of a pose, and allocates its arrays. */
 #include "python/pose_io.h"
 
-#include "python/model_names.h"
 #include "python/types.h"
 
 /* An array (B,width) or (F,B,width); None leaves it empty, with one frame. */

@@ -2,8 +2,23 @@
 #ifndef MMD_PY_POSE_IO_H
 #define MMD_PY_POSE_IO_H
 
+#include "core/fit/inverse_pose.h"
+#include "core/skin/skin.h"
 #include "python/array.h"
 #include "python/state.h"
+#include "python/types.h"
+
+/* The transforms of bones that an argument holds, as float32 (B,4,4) or (F,B,4,4): in this form,
+   as (...,B,3,4) without the last row, or as (...,B,7), positions and quaternions x y z w of any
+   length but zero. `bones` may be MMD_PY_ANY. False with an exception that begins with `name`. */
+bool mmd_py_bone_matrices_from(PyObject *argument, const char *name, size_t bones,
+                               mmd_py_array *out, size_t *frames, bool *batched);
+
+/* The number of bones of such an array. */
+size_t mmd_py_bone_matrices_count(const mmd_py_array *matrices);
+
+/* Fails with a ValueError that names the first matrix of which a number is not finite. */
+bool mmd_py_bone_matrices_check_finite(const mmd_py_array *matrices, const char *name);
 
 /* The arguments of a pose, and the arrays that it fills. Functions that return bool fail with an
    exception. */
@@ -31,5 +46,54 @@ bool mmd_py_pose_output_new(const mmd_model *model, bool batched, size_t frame_c
 void mmd_py_pose_output_clear(mmd_py_pose_output *output);
 /* A new Pose of these arrays. */
 PyObject *mmd_py_pose_output_record(mmd_py_state *state, const mmd_py_pose_output *output);
+
+/* The arrays that a skinning job borrows. Initialize to zero. */
+typedef struct mmd_py_skin_pose {
+    mmd_py_array matrices, weights;
+} mmd_py_skin_pose;
+
+/* Sets the mesh, the matrices, the weights and the frames of a job from arguments: a Model or Mesh,
+   and bone matrices or a Pose; `weights` may be None. Sets `batched` with an axis of frames. False
+   with an exception. */
+bool mmd_py_skin_pose_parse(mmd_py_skin_pose *pose, mmd_py_state *state, PyObject *mesh,
+                            PyObject *matrices, PyObject *weights, mmd_skin_job *job,
+                            bool *batched);
+void mmd_py_skin_pose_clear(mmd_py_skin_pose *pose);
+
+/* Local values of poses: Model.locals_of, and what fits of motions share with it. Functions that
+   return bool fail with an exception. */
+
+/* A Pose, or its matrices alone. Initialize to zero; clear it whether or not parsing succeeds. */
+typedef struct mmd_py_model_locals_pose {
+    mmd_py_array matrices; /* (B,4,4) or (F,B,4,4) */
+    mmd_py_array weights;  /* (M,) or (F,M), or nothing */
+    size_t frame_count, weight_frames;
+    bool batched;
+} mmd_py_model_locals_pose;
+
+bool mmd_py_model_locals_parse(PyObject *model, PyObject *pose, mmd_py_model_locals_pose *out);
+void mmd_py_model_locals_clear(mmd_py_model_locals_pose *pose);
+
+/* mmd_inverse_pose_run() of every frame. */
+typedef struct mmd_py_model_locals_job {
+    const mmd_rig *rig;
+    size_t frame_count;
+    const float *matrices;      /* (F,B,4,4) */
+    const float *morph_weights; /* (weight_frames,M), NULL: zero */
+    size_t weight_frames;       /* 1 or frame_count */
+    bool place_goals;
+    float *translations, *rotations; /* (F,B,3), (F,B,4): outputs */
+} mmd_py_model_locals_job;
+
+/* Runs it on `threads` threads (the Python argument); raises losses (B,) where they are larger. */
+bool mmd_py_model_locals_run(mmd_py_state *state, PyObject *threads,
+                             const mmd_py_model_locals_job *job, mmd_inverse_pose_loss *losses);
+
+PyObject *mmd_py_model_locals_of(PyObject *model, PyObject *pose);
+
+extern const char mmd_py_model_locals_of_doc[];
+
+PyObject *mmd_py_model_locals_at(PyObject *model, PyObject *args, PyObject *kwargs);
+extern const char mmd_py_model_locals_at_doc[];
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Keeps posers for later calls, the most recently used first. */
-#include "python/poser_cache.h"
+#include "python/types.h"
 
 #include "core/base/error.h"
 

@@ -2,6 +2,7 @@
 #ifndef MMD_PY_RECORD_H
 #define MMD_PY_RECORD_H
 
+#include "core/base/arena.h"
 #include "python/array.h"
 #include "python/state.h"
 
@@ -15,7 +16,7 @@ typedef struct mmd_py_record_source {
     PyObject *owner;
 } mmd_py_record_source;
 
-typedef struct mmd_py_record_parser mmd_py_record_parser; /* record_parser.h */
+typedef struct mmd_py_record_parser mmd_py_record_parser; /* below */
 
 typedef struct mmd_py_record_field {
     const char *name;
@@ -73,5 +74,86 @@ typedef struct mmd_py_record_cached_tuple {
 
 PyObject *mmd_py_record_cached_tuple_get(const mmd_py_record_cached_tuple *property,
                                          const mmd_py_record_source *source, PyObject **slot);
+
+/* Conversion of fields between C structs and Python objects, for the tables in record_types.c. */
+
+/* clang-format off */
+typedef PyObject *mmd_py_field_getter(const mmd_py_record_field *field, const mmd_py_record_source *source);
+
+mmd_py_field_getter mmd_py_field_get_text, mmd_py_field_get_integer, mmd_py_field_get_number;
+mmd_py_field_getter mmd_py_field_get_bool, mmd_py_field_get_vector, mmd_py_field_get_enum;
+mmd_py_field_getter mmd_py_field_get_keys;
+
+mmd_py_field_getter mmd_py_field_get_bone_flag, mmd_py_field_get_tail_bone;
+mmd_py_field_getter mmd_py_field_get_tail_offset, mmd_py_field_get_append;
+mmd_py_field_getter mmd_py_field_get_fixed_axis, mmd_py_field_get_local_axes;
+mmd_py_field_getter mmd_py_field_get_external_parent;
+mmd_py_field_getter mmd_py_field_get_ik, mmd_py_field_get_ik_links, mmd_py_field_get_ik_limit;
+mmd_py_field_getter mmd_py_field_get_morph_kind;
+mmd_py_field_getter mmd_py_field_get_morph_indices, mmd_py_field_get_morph_values;
+mmd_py_field_getter mmd_py_field_get_frame_elements;
+mmd_py_field_getter mmd_py_field_get_ik_names, mmd_py_field_get_ik_enabled;
+
+/* These are in field_set.c. */
+typedef bool mmd_py_field_setter(const mmd_py_record_field *field, PyObject *value,
+                                 mmd_py_record_parser *parser);
+
+mmd_py_field_setter mmd_py_field_set_text, mmd_py_field_set_integer, mmd_py_field_set_number;
+mmd_py_field_setter mmd_py_field_set_bool, mmd_py_field_set_vector, mmd_py_field_set_enum;
+
+mmd_py_field_setter mmd_py_field_set_bone_flag, mmd_py_field_set_tail_bone;
+mmd_py_field_setter mmd_py_field_set_tail_offset, mmd_py_field_set_append;
+mmd_py_field_setter mmd_py_field_set_fixed_axis, mmd_py_field_set_local_axes;
+mmd_py_field_setter mmd_py_field_set_external_parent;
+mmd_py_field_setter mmd_py_field_set_ik, mmd_py_field_set_ik_links, mmd_py_field_set_ik_limit;
+mmd_py_field_setter mmd_py_field_set_morph_kind;
+mmd_py_field_setter mmd_py_field_set_morph_indices, mmd_py_field_set_morph_values;
+mmd_py_field_setter mmd_py_field_set_frame_elements;
+
+/* These are in motion_tracks.c. */
+mmd_py_field_setter mmd_py_field_set_keys, mmd_py_field_set_ik_names, mmd_py_field_set_ik_enabled;
+/* clang-format on */
+
+/* From records to C structs, the reverse of mmd_py_record_new(). A record may be a named tuple, a
+   plain tuple of the same values, a dict by the names of the fields, or an object with these
+   attributes; fields with a default may be left out. */
+
+/* Owns the memory that the structs borrow, and knows what an exception is about. A parser that is
+   zero but for the state is empty and valid. */
+struct mmd_py_record_parser {
+    mmd_py_state *state;
+    PyObject *references; /* list */
+    mmd_arena arena;
+    char path[128]; /* of what is parsed: "bones[3].parent" */
+    void *data;     /* the struct that is filled */
+    bool has_key_count;
+};
+
+void mmd_py_record_parser_free(mmd_py_record_parser *parser);
+
+/* Zeroed memory; NULL with an exception. */
+void *mmd_py_record_parser_alloc(mmd_py_record_parser *parser, size_t count, size_t size);
+
+/* Keeps an object alive as long as the parser. */
+bool mmd_py_record_parser_keep(mmd_py_record_parser *parser, PyObject *object);
+
+/* Appends to the path, as by printf; the length to restore it with. */
+size_t mmd_py_record_parser_enter(mmd_py_record_parser *parser, const char *format, ...);
+void mmd_py_record_parser_leave(mmd_py_record_parser *parser, size_t length);
+
+/* Fills a zeroed struct. */
+bool mmd_py_record_parse(mmd_py_record_parser *parser, mmd_py_record_kind kind, PyObject *record,
+                         void *data);
+
+/* An array of structs from a sequence of records; it lives as long as the parser. */
+bool mmd_py_record_parse_list(mmd_py_record_parser *parser, mmd_py_record_kind kind,
+                              PyObject *records, void **data, size_t *count);
+
+/* A str, as UTF-8; surrogates other than U+DC80 to U+DCFF are refused. */
+bool mmd_py_record_parse_text(mmd_py_record_parser *parser, PyObject *value, mmd_text *text);
+
+/* A sequence of str. */
+bool mmd_py_record_parse_texts(mmd_py_record_parser *parser, PyObject *value, mmd_text **texts,
+                               size_t *count);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Parses records: named tuples, tuples, dicts and objects to C structs. */
-#include "python/record_parser.h"
+#include "python/record.h"
 
 #include <stdarg.h>
 #include <stdio.h>

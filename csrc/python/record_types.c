@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The records of csrc/mmdskin/records.py, and the fields of those that are made from structs, in
    the same order. */
-#include "python/field.h"
+#include "python/record.h"
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Parses the arguments of render() that are about the look: light, toons, factors and shadows. */
-#include "python/render_look.h"
+#include "python/render_scene.h"
 
 #include "core/render/render.h"
 #include "python/argument.h"

@@ -3,7 +3,6 @@
 #include "python/simulation_type.h"
 #include "python/argument.h"
 #include "python/exceptions.h"
-#include "python/physics_record.h"
 #include "python/record.h"
 #include "python/types.h"
 

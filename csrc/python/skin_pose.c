@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Parses what skin() and render() skin a mesh by: bone matrices and morph weights, or a Pose. */
-#include "python/skin_pose.h"
+#include "python/pose_io.h"
 
-#include "python/bone_matrices.h"
 #include "python/exceptions.h"
 #include "python/types.h"
 

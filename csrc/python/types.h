@@ -2,15 +2,116 @@
 #ifndef MMD_PY_TYPES_H
 #define MMD_PY_TYPES_H
 
+#include "core/base/string_table.h"
 #include "mmdskin.h"
 #include "python/array.h"
-#include "python/mesh_cache.h"
-#include "python/model_names.h"
-#include "python/poser_cache.h"
 #include "python/state.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
 
 /* What the Python types and functions use of each other. Each has a file, model_type.c for Model
    and so on; long methods are in files of their own, model_pose.c or motion_tracks.c. */
+
+/* Protects a C object that a Python object wraps, also while the GIL is released. All functions
+   need the GIL. Initialize to zero, then call init; free accepts zero. */
+typedef struct mmd_py_object_lock {
+    PyThread_type_lock lock;
+    unsigned long holder; /* thread that holds it, 0: none */
+    unsigned forks;       /* of the process, when the holder locked it */
+} mmd_py_object_lock;
+
+/* False with an exception. */
+bool mmd_py_object_lock_init(mmd_py_object_lock *lock);
+void mmd_py_object_lock_free(mmd_py_object_lock *lock);
+
+/* Waits with the GIL released, since the holder may need it. A thread that already holds the lock
+   would wait for itself: it gets a RuntimeError that names `what`. This happens in a signal handler
+   that runs during a call. So does every thread of a forked process if another thread held the lock
+   at the fork: the object may be in the middle of a change, which nobody will finish. */
+bool mmd_py_object_lock_acquire(mmd_py_object_lock *lock, const char *what);
+void mmd_py_object_lock_release(mmd_py_object_lock *lock);
+
+/* MMD_METHOD_BULGE_FREE and the methods after it, each of which needs a mesh variant. */
+enum { MMD_PY_MESH_VARIANT_COUNT = 3 };
+
+/* A mesh and its variants, each created at first use. Initialize to zero, then set `extras`, and
+   either `model` or `base`. */
+typedef struct mmd_py_mesh_cache {
+    mmd_mesh_extras extras; /* checked */
+    const mmd_model *model; /* the source of `base`; NULL when `base` is set by the owner */
+    _Atomic(mmd_mesh *) base;
+    _Atomic(mmd_mesh *) variants[MMD_PY_MESH_VARIANT_COUNT];
+    _Atomic(mmd_mesh *) with_tangents[1 + MMD_PY_MESH_VARIANT_COUNT]; /* base, then variants */
+} mmd_py_mesh_cache;
+
+/* The base mesh. Needs no GIL: threads that race for the first use may each create a mesh; one of
+   them is kept. */
+const mmd_mesh *mmd_py_mesh_cache_base(mmd_py_mesh_cache *cache, mmd_error *err);
+
+/* The mesh that a method skins (the base mesh where that is enough), with tangents if requested.
+   Called with the GIL, which it releases while it works; signal handlers can interrupt it. */
+const mmd_mesh *mmd_py_mesh_cache_get(mmd_py_mesh_cache *cache, mmd_method method, bool tangents,
+                                      mmd_error *err);
+/* The property centers_of_rotation of Model and Mesh: a view that keeps `self` alive. */
+PyObject *mmd_py_mesh_cache_centers(PyObject *self, mmd_py_mesh_cache *cache);
+
+extern const char mmd_py_mesh_cache_centers_doc[];
+
+void mmd_py_mesh_cache_free(mmd_py_mesh_cache *cache);
+
+/* Posers kept for later calls with the same model and motion: binding the two and allocating memory
+   costs as much as posing a frame. A call acquires a poser and releases it afterwards, so no two
+   threads share one. A cached poser is linked into a list of its model and a list of its motion; it
+   is freed with either. Each model caches a few posers and evicts the least recently used. All
+   functions need the GIL, which serves as the lock. Cached posers hold no reference to a Python
+   object. */
+
+/* A node or the head of a circular doubly linked list. */
+typedef struct mmd_py_poser_list {
+    struct mmd_py_poser_list *next, *previous;
+} mmd_py_poser_list;
+
+void mmd_py_poser_list_init(mmd_py_poser_list *list);
+
+/* A model and a motion with their lists; both motion members are NULL for poses by local values. */
+typedef struct mmd_py_poser_key {
+    const mmd_rig *rig;
+    const mmd_motion *motion;
+    mmd_py_poser_list *model_list, *motion_list;
+} mmd_py_poser_key;
+
+typedef struct mmd_py_poser_cached {
+    mmd_py_poser_list model_node, motion_node;
+    mmd_poser *poser; /* NULL: new; the caller creates it, without the GIL */
+    const mmd_motion *motion;
+} mmd_py_poser_cached;
+
+/* NULL when out of memory. */
+mmd_py_poser_cached *mmd_py_poser_cache_acquire(const mmd_py_poser_key *key, mmd_error *err);
+void mmd_py_poser_cache_release(const mmd_py_poser_key *key, mmd_py_poser_cached *cached);
+
+/* Frees every poser of a model, or of a motion. */
+void mmd_py_poser_cache_clear_model(mmd_py_poser_list *list);
+void mmd_py_poser_cache_clear_motion(mmd_py_poser_list *list);
+
+/* The tables of a model that are looked up by name. */
+typedef enum mmd_py_model_name_kind {
+    MMD_PY_BONE_NAMES,
+    MMD_PY_MORPH_NAMES,
+    MMD_PY_MODEL_NAME_KIND_COUNT
+} mmd_py_model_name_kind;
+
+/* The bones or morphs of a model by their names, Japanese and English. */
+typedef struct mmd_py_model_name_index {
+    mmd_string_table names;
+    size_t *items; /* the item of each name */
+} mmd_py_model_name_index;
+
+/* Parses a dict {name: (translation, rotation)} to local values (F,B,3) and (F,B,4). Bones that it
+   does not name are at rest. Sets `batched` if any value has a frame axis. */
+bool mmd_py_model_names_parse_bones(PyObject *model, PyObject *dict, mmd_py_array *translations,
+                                    mmd_py_array *rotations, size_t *frames, bool *batched);
 
 extern PyType_Spec mmd_py_model_spec, mmd_py_mesh_spec, mmd_py_motion_spec, mmd_py_world_spec;
 extern PyType_Spec mmd_py_simulation_spec;
@@ -61,6 +162,9 @@ bool mmd_py_model_run_pose(PyObject *model, PyObject *motion, const mmd_pose_job
                            PyObject *threads);
 PyObject *mmd_py_model_pose(PyObject *model, PyObject *args, PyObject *kwargs);
 PyObject *mmd_py_model_pose_from(PyObject *model, PyObject *args, PyObject *kwargs);
+PyObject *mmd_py_model_joint_positions(PyObject *model, PyObject *pose);
+PyObject *mmd_py_model_transforms(PyObject *model, PyObject *args, PyObject *kwargs);
+PyObject *mmd_py_model_skinning_matrices(PyObject *model, PyObject *args, PyObject *kwargs);
 PyObject *mmd_py_model_uvs_at(PyObject *model, PyObject *args, PyObject *kwargs);
 PyObject *mmd_py_model_materials_at(PyObject *model, PyObject *weights);
 PyObject *mmd_py_model_texture_factors_at(PyObject *model, PyObject *weights);
@@ -69,6 +173,8 @@ extern const char mmd_py_model_load_doc[], mmd_py_motion_load_doc[];
 extern const char mmd_py_model_from_arrays_doc[], mmd_py_model_replace_doc[];
 extern const char mmd_py_model_bone_doc[], mmd_py_model_morph_doc[], mmd_py_model_sliders_doc[];
 extern const char mmd_py_model_pose_doc[], mmd_py_model_pose_from_doc[];
+extern const char mmd_py_model_joint_positions_doc[], mmd_py_model_transforms_doc[];
+extern const char mmd_py_model_skinning_matrices_doc[];
 extern const char mmd_py_model_uvs_at_doc[], mmd_py_model_materials_at_doc[];
 extern const char mmd_py_model_texture_factors_at_doc[];
 

@@ -4,9 +4,8 @@
 
 #include "python/argument.h"
 #include "python/exceptions.h"
-#include "python/object_lock.h"
-#include "python/physics_record.h"
-#include "python/record_parser.h"
+#include "python/record.h"
+#include "python/simulation_type.h"
 #include "python/types.h"
 
 typedef struct world_object {

@@ -8,7 +8,7 @@
 #include "core/skin/skin.h"
 #include "mmdskin.h"
 #ifdef MMD_TEST_GL
-#include "gl/gl_skin.h"
+#include "gl/gl.h"
 #include "gl/gl_thread.h"
 #endif
 

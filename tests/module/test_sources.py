@@ -36,7 +36,7 @@ OTHER_NAMES = {
     "vec3": {"double2", "simd", "float4"},  # vectors in registers
     "quat": {"slerp"},
     # What the types use of each other, each in a file of its own.
-    "types": {"model", "mesh", "motion", "simulation", "object", "module"},
+    "types": {"model", "mesh", "motion", "simulation", "object", "module", "poser"},
     "state": {"record"},  # the state lists the classes of records
     "render": {"look", "ground", "toons"},  # what a job chooses, and shows
     "constraint_solver": {"delta"},  # the velocities that rows change
@@ -47,6 +47,9 @@ OTHER_NAMES = {
     "sampling": {"binding"},  # by which tracks are sampled
     "pose": {"bone"},  # in the spaces of other programs
     "pose_state": {"ik"},  # solves on this state
+    "formats": {"pmx", "pmd", "vmd", "vpd", "motion"},
+    "pose_io": {"bone", "skin", "model"},  # what else has poses as arguments
+    "simulation_type": {"physics"},  # its settings
 }
 # Functions that are defined apart from the others of their type or format.
 OTHER_FILES = {

@@ -3,7 +3,7 @@
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "core/fit/motion_fit.h"
-#include "core/formats/vmd.h"
+#include "core/formats/formats.h"
 #include "core/pose/sampling.h"
 
 #include <string.h>

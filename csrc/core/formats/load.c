@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Loads models and motions: finds out the format of a file and calls its reader. */
-#include "core/formats/load.h"
+#include "core/formats/formats.h"
 
 #include "core/base/arena.h"
 #include "core/base/error.h"
-#include "core/formats/pmd.h"
-#include "core/formats/pmx.h"
-#include "core/formats/vmd.h"
-#include "core/formats/vpd.h"
 #include "core/model/model.h"
 #include "core/model/motion.h"
 

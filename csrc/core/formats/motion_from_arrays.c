@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* mmd_motion_new(): makes a motion from arrays instead of a file, and checks and sorts its keys. */
+#include "core/formats/formats.h"
 #include "core/formats/track.h"
-#include "core/formats/vmd.h"
 #include "core/model/motion.h"
 
 #include "core/base/numbers.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks whether the names of a motion fit into a file. */
-#include "core/formats/motion_names.h"
+#include "core/formats/formats.h"
 
 #include "core/base/text.h"
 

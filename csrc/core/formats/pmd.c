@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads PMD, in the order of docs/mmd-behavior.md#pmd-layout. */
-#include "core/formats/pmd.h"
+#include "core/formats/formats.h"
 
 #include "core/base/numbers.h"
 #include "core/formats/pmd_convert.h"
-#include "core/formats/pmx.h"
 #include "core/model/model.h"
 
 #include <math.h>

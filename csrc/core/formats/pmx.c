@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads PMX 2.0 and 2.1, in the order of docs/mmd-behavior.md#pmx. Malformed files are handled as
    in docs/mmd-behavior.md#robust-reader. */
-#include "core/formats/pmx.h"
+#include "core/formats/formats.h"
 
 #include "core/base/numbers.h"
 #include "core/formats/reader.h"

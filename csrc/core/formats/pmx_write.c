@@ -2,7 +2,7 @@
 /* Writes PMX 2.0 and 2.1, in the order of docs/mmd-behavior.md#pmx. The same functions measure the
    file and write it. */
 #include "core/base/error.h"
-#include "core/formats/pmx.h"
+#include "core/formats/formats.h"
 #include "core/model/model.h"
 #include "core/model/morph.h"
 

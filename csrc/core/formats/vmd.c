@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads VMD, in the order of docs/mmd-behavior.md#vmd. Malformed files are handled as in
    docs/mmd-behavior.md#robust-reader. */
-#include "core/formats/vmd.h"
+#include "core/formats/formats.h"
 
 #include "core/formats/track.h"
 

@@ -3,9 +3,8 @@
 #include "core/base/error.h"
 #include "core/base/string_table.h"
 #include "core/base/text.h"
-#include "core/formats/motion_names.h"
+#include "core/formats/formats.h"
 #include "core/formats/reader.h"
-#include "core/formats/vmd.h"
 
 #include <math.h>
 #include <stdio.h>

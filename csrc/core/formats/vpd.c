@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads VPD, a pose as text: docs/mmd-behavior.md#vpd. Of the syntax only braces can also be the
    second byte of a cp932 character, so only names and unknown blocks need care. */
-#include "core/formats/vpd.h"
+#include "core/formats/formats.h"
 
 #include "core/formats/track.h"
 

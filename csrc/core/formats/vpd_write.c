@@ -2,9 +2,8 @@
 /* Writes VPD as MMD does: docs/mmd-behavior.md#vpd. */
 #include "core/base/error.h"
 #include "core/base/string_table.h"
-#include "core/formats/motion_names.h"
+#include "core/formats/formats.h"
 #include "core/formats/track.h"
-#include "core/formats/vpd.h"
 
 #include "core/base/text.h"
 

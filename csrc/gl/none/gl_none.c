@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Replaces the other files of gl/ on systems where no context can be made. */
 #include "core/base/error.h"
-#include "gl/gl_render.h"
-#include "gl/gl_skin.h"
+#include "gl/gl.h"
 #include "gl/gl_thread.h"
 
 static bool no_context(mmd_error *err)
@@ -15,29 +14,31 @@ static bool no_context(mmd_error *err)
     return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s", why);
 }
 
-bool mmd_gl_skin_info(char *device, size_t size, bool *software, mmd_error *err)
+bool mmd_gl_skin_info(const mmd_gl_caller *caller, char *device, size_t size, bool *software,
+                      mmd_error *err)
 {
-    (void)device, (void)size, (void)software;
+    (void)caller, (void)device, (void)size, (void)software;
     return no_context(err);
 }
 
-bool mmd_gl_skin(const mmd_skin_job *job, mmd_gl_threads threads, size_t *done, mmd_error *err)
+bool mmd_gl_skin(const mmd_skin_job *job, const mmd_gl_caller *caller, size_t *done, mmd_error *err)
 {
-    (void)job, (void)threads;
+    (void)job, (void)caller;
     *done = 0;
     return no_context(err);
 }
 
-bool mmd_gl_render_fits(size_t width, size_t height, size_t samples, mmd_error *err)
+bool mmd_gl_render_fits(const mmd_gl_caller *caller, size_t width, size_t height, size_t samples,
+                        mmd_error *err)
 {
-    (void)width, (void)height, (void)samples;
+    (void)caller, (void)width, (void)height, (void)samples;
     return no_context(err);
 }
 
 bool mmd_gl_render(const mmd_render_job *job, const mmd_skin_job *skin, bool on_device,
-                   mmd_gl_threads threads, mmd_error *err)
+                   const mmd_gl_caller *caller, mmd_error *err)
 {
-    (void)job, (void)skin, (void)on_device, (void)threads;
+    (void)job, (void)skin, (void)on_device, (void)caller;
     return no_context(err);
 }
 

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MMD_FORMATS_H
+#define MMD_FORMATS_H
+
+#include "core/base/arena.h"
+#include "core/base/text.h"
+#include "core/formats/reader.h"
+#include "mmdskin.h"
+
+/* The readers and writers of each format, which the core has in mmdskin.h for any of them. */
+
+/* Names as files of motions hold them: in cp932, and in a VMD 15 bytes. MMD ignores the keys of a
+   bone, morph or IK switch whose name does not fit. */
+
+#define MMD_VMD_NAME_SIZE 15       /* bytes of a name in a VMD */
+#define MMD_NAME_ANY_SIZE SIZE_MAX /* in a VPD */
+
+/* Why a name does not fit: "takes 16 bytes, but a VMD stores only 15". */
+typedef struct mmd_motion_names_fault {
+    char text[96];
+} mmd_motion_names_fault;
+
+/* What a name of a VPD cannot contain: a line end, or // before a comment. NULL if it does not. */
+const char *mmd_motion_names_find_syntax(mmd_text name);
+
+/* Whether a name fits into `capacity` bytes; fills the fault if not. */
+bool mmd_motion_names_fits(const uint16_t *encoding, mmd_text name, size_t capacity,
+                           mmd_motion_names_fault *fault);
+
+/* That, and fills the field with the name, padded with zeros, or with what fits. */
+bool mmd_motion_names_encode(const uint16_t *encoding, mmd_text name, size_t capacity,
+                             uint8_t *field, mmd_motion_names_fault *fault);
+
+/* Called for a name that does not fit; path: "bones[3]". */
+typedef void mmd_motion_names_report(void *arg, const char *path, mmd_text name,
+                                     const mmd_motion_names_fault *fault);
+
+/* Removes from `tracks`, whose arrays are not changed, what has a name that does not fit and does
+   nothing: bones and morphs at rest, switches of IK that is always on. Reports all other names that
+   do not fit; without a function that reports, removes what has them. False when memory is short.
+ */
+bool mmd_motion_names_fit(mmd_arena *arena, size_t capacity, mmd_motion_names_report *report,
+                          void *arg, mmd_motion *tracks);
+
+/* mmd_motion_load() with names in another encoding than cp932; the decoder may be NULL. */
+mmd_motion *mmd_motion_load_with(const uint8_t *bytes, size_t size, const mmd_text_decoder *names,
+                                 mmd_error *err);
+
+/* Whether the bytes begin like a PMX file of any version. */
+bool mmd_pmx_is(const uint8_t *bytes, size_t size);
+
+/* Fills a zeroed model, whose memory model->arena owns on failure, too. */
+bool mmd_pmx_read(mmd_model *model, const uint8_t *bytes, size_t size, mmd_error *err);
+
+/* Whether mmd_pmx_write() would write these bytes. */
+bool mmd_pmx_is_written_as(const mmd_model *model, const uint8_t *bytes, size_t size);
+
+/* The fields of a zeroed record from offset `first` on, with indices of these sizes. */
+void mmd_pmx_read_fields(mmd_reader *r, const uint8_t *sizes, mmd_model_record_kind kind,
+                         size_t first, void *record);
+
+/* Whether the bytes begin like a PMD file. */
+bool mmd_pmd_is(const uint8_t *bytes, size_t size);
+
+/* Fills a zeroed model, whose memory model->arena owns on failure, too. */
+bool mmd_pmd_read(mmd_model *model, const uint8_t *bytes, size_t size, mmd_error *err);
+
+/* Sizes in bytes, docs/mmd-behavior.md#vmd. Of a section: one record. */
+enum {
+    MMD_VMD_HEAD = 30,
+    MMD_VMD_MODEL_NAME = 20,
+    MMD_VMD_BONE = 111,
+    MMD_VMD_MORPH = 23,
+    MMD_VMD_CAMERA = 61,
+    MMD_VMD_LIGHT = 28,
+    MMD_VMD_SHADOW = 9,
+    MMD_VMD_PROPERTY = 9, /* without its IK states */
+    MMD_VMD_IK_STATE = 21,
+    MMD_VMD_NAME = MMD_VMD_NAME_SIZE,
+    MMD_VMD_IK_NAME = 20, /* MMD leaves garbage after the first 15 */
+};
+
+/* The third and fourth byte of the interpolation block of a bone key with physics off; zero: on. */
+static const uint8_t mmd_vmd_physics_off[2] = {0x63, 0x0F};
+
+/* What a key's `stored` bytes mean, and how mmdskin stores it. */
+void mmd_vmd_decode(const uint8_t stored[MMD_STORED_SIZE], float rotation[4], uint8_t curves[16],
+                    uint8_t *physics);
+void mmd_vmd_encode(const float rotation[4], const uint8_t curves[16], bool physics,
+                    uint8_t stored[MMD_STORED_SIZE]);
+bool mmd_vmd_is_as_encoded(const mmd_bone_track *track, size_t key, const uint8_t *stored);
+
+bool mmd_vmd_is(const uint8_t *bytes, size_t size);
+bool mmd_vmd_read(mmd_motion *motion, const uint8_t *bytes, size_t size,
+                  const mmd_text_decoder *names, mmd_error *err);
+
+/* Reads and writes VPD: a pose, as a motion with keys at frame 0. It is in cp932, or in UTF-8 if it
+   begins with the mark of that. */
+
+bool mmd_vpd_is(const uint8_t *bytes, size_t size);
+bool mmd_vpd_read(mmd_motion *motion, const uint8_t *bytes, size_t size,
+                  const mmd_text_decoder *names, mmd_error *err);
+
+/* Writes the first key of every bone and morph, as MMD does, into `arena`: CR LF, cp932, six
+   decimals, of which those are taken that are read back as the same rotation. cut_names: "?" for
+   characters that cp932 lacks. NULL with MMD_E_ARGUMENT for other such names, or MMD_E_MEMORY. */
+const uint8_t *mmd_vpd_write(mmd_arena *arena, const mmd_motion *pose, bool cut_names, size_t *size,
+                             mmd_error *err);
+
+#endif
