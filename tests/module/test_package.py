@@ -125,10 +125,27 @@ def test_links_of_the_package_s_page_are_absolute(tmp_path):
     assert pictures and all((ROOT / picture).is_file() for picture in pictures)
 
 
-@pytest.mark.parametrize("path", ["CITATION.cff", "csrc/platforms/conda/recipe.yaml"])
-def test_citation_and_recipe_name_this_version(path):
-    lines = (ROOT / path).read_text("utf-8").replace('"', "").splitlines()
-    assert f"version: {mmdskin.__version__}" in [line.strip() for line in lines]
+MAJOR, MINOR, PATCH = PROJECT["version"].split(".")
+VERSIONED = {
+    "CITATION.cff": ["version: {}"],
+    "csrc/platforms/conda/recipe.yaml": ['  version: "{}"'],
+    "csrc/mmdskin.h": [
+        '#define MMDSKIN_VERSION "{}"',
+        f"#define MMDSKIN_VERSION_MAJOR {MAJOR}",
+        f"#define MMDSKIN_VERSION_MINOR {MINOR}",
+        f"#define MMDSKIN_VERSION_PATCH {PATCH}",
+        f"   the shared library (libmmdskin.so.{MAJOR}.{MINOR}) sees to that. */",
+    ],
+    "docs/c-library.md": [f"find_package(mmdskin {MAJOR}.{MINOR} REQUIRED)"],
+    "docs/examples/c/CMakeLists.txt": [f"find_package(mmdskin {MAJOR}.{MINOR} REQUIRED)"],
+}
+
+
+@pytest.mark.parametrize("path", VERSIONED)
+def test_it_names_this_version(path):
+    lines = (ROOT / path).read_text("utf-8").splitlines()
+    for line in VERSIONED[path]:
+        assert line.format(PROJECT["version"]) in lines
 
 
 def test_what_wheels_are_built_with_is_pinned_by_hash():
