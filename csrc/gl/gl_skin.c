@@ -2,7 +2,7 @@
 /* Skins on the device, in passes that are read back while the next one is computed. */
 #include "gl/gl.h"
 
-#include "core/base/stream.h"
+#include "core/base/cpu.h"
 #include "gl/gl_skin_pass.h"
 
 #include <stdio.h>

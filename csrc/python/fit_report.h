@@ -2,7 +2,7 @@
 #ifndef MMD_PY_FIT_REPORT_H
 #define MMD_PY_FIT_REPORT_H
 
-#include "core/fit/motion_fit.h"
+#include "core/fit/fit.h"
 #include "python/types.h"
 
 /* The FitReport of a fit whose motion has been built and compared; losses: (B,). */

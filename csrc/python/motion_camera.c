@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The camera of a motion: Motion.camera_at() and Motion.from_camera(). */
-#include "core/fit/camera_fit.h"
+#include "core/fit/fit.h"
 #include "python/argument.h"
 #include "python/batch.h"
 #include "python/exceptions.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Motions made of poses: Motion.from_locals and Motion.from_poses. */
-#include "core/fit/motion_fit.h"
+#include "core/fit/fit.h"
 
 #include "core/base/error.h"
 #include "core/pose/sampling.h"

@@ -2,7 +2,7 @@
 #ifndef MMD_PY_POSE_IO_H
 #define MMD_PY_POSE_IO_H
 
-#include "core/fit/inverse_pose.h"
+#include "core/fit/fit.h"
 #include "core/skin/skin.h"
 #include "python/array.h"
 #include "python/state.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/base/stream.h"
-#include "core/fit/camera_fit.h"
-#include "core/fit/motion_fit.h"
+#include "core/base/cpu.h"
+#include "core/fit/fit.h"
 #include "core/model/morph.h"
 #include "core/skin/skin.h"
 #include "mesh_sample.h"

@@ -46,6 +46,9 @@ OTHER_NAMES = {
     "collide": {"convex"},  # of a pair that has no closed form
     "sampling": {"binding"},  # by which tracks are sampled
     "pose": {"bone"},  # in the spaces of other programs
+    "joint_constraint": {"islands"},  # that joints and contacts make of bodies
+    "fit": {"curve", "key", "mesh", "inverse", "camera", "motion"},  # each in its file
+    "cpu": {"stream"},  # stores past its caches
     "pose_state": {"ik"},  # solves on this state
     "formats": {"pmx", "pmd", "vmd", "vpd", "motion"},
     "pose_io": {"bone", "skin", "model"},  # what else has poses as arguments

@@ -8,7 +8,7 @@
 
    where u is the camera's up and r = (cos y, 0, sin y), v = (sin x sin y, cos x, -sin x cos y) are
    right and up of the view without roll. */
-#include "core/fit/camera_fit.h"
+#include "core/fit/fit.h"
 
 #include "core/base/error.h"
 #include "core/math/scalar.h"

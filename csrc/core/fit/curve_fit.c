@@ -8,7 +8,7 @@
    4. The neighborhood of small violations, and curves with one handle as MMD leaves it.
 
    Each stage pays for its work, and the search ends where the credit does. */
-#include "core/fit/curve_fit.h"
+#include "core/fit/fit.h"
 
 #include "core/base/cpu.h"
 #include "core/math/scalar.h"

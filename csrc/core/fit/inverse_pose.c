@@ -7,7 +7,7 @@
        key.q = conj(m.q) q conj(a.q)  key.t = t - m.t - a.t
 
    as docs/mmd-behavior.md#bone-poses composes them. */
-#include "core/fit/inverse_pose.h"
+#include "core/fit/fit.h"
 
 #include "core/base/numbers.h"
 #include "core/math/mat3.h"

@@ -9,7 +9,7 @@
    A tremble as large as the tolerance defeats this: real curves seem to reach far, and every try
    downwards fails. So each frame adds to a credit of work, and every search pays from it. What is
    left when the search downwards ends without a curve pays for a gallop by curves of integers. */
-#include "core/fit/key_fit.h"
+#include "core/fit/fit.h"
 
 #include "core/formats/track.h"
 

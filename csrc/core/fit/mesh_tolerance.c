@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Measures the reach of each bone and the length of its chain, from which tolerances follow. */
-#include "core/fit/mesh_tolerance.h"
+#include "core/fit/fit.h"
 
 #include "core/math/scalar.h"
 #include "core/math/vec3.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the bones and morphs that get tracks, and fits them. */
-#include "core/fit/motion_fit.h"
+#include "core/fit/fit.h"
 
 #include "core/base/error.h"
 #include "core/base/string_table.h"

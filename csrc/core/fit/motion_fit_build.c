@@ -2,7 +2,7 @@
 /* Builds a motion from the keys of fitted tracks, with what it keeps of an earlier one. */
 #include "core/base/error.h"
 #include "core/base/text.h"
-#include "core/fit/motion_fit.h"
+#include "core/fit/fit.h"
 #include "core/formats/formats.h"
 #include "core/pose/sampling.h"
 

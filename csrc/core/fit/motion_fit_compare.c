@@ -2,7 +2,7 @@
 /* Compares the mesh of the fitted motion with the mesh to be kept, and selects the tracks to fit
    again. */
 #include "core/base/error.h"
-#include "core/fit/motion_fit.h"
+#include "core/fit/fit.h"
 
 static bool prepare(const mmd_motion_fit *fit, mmd_motion_fit_worker *worker, mmd_error *err)
 {

@@ -5,7 +5,7 @@
 #include "core/physics/broad_phase.h"
 #include "core/physics/collide.h"
 #include "core/physics/constraint_solver.h"
-#include "core/physics/islands.h"
+#include "core/physics/joint_constraint.h"
 
 /* Persistent contact manifolds: the contact points of a pair of bodies, kept from step to step, as
    the narrow phase finds one point of round shapes at a time, and as warm starting needs their

@@ -7,7 +7,7 @@
    which is not stable: it also exchanges those of the same island. Chains come out mostly from tip
    to root, and joints stretch up to a tenth farther than in the order of the files, from root to
    tip. */
-#include "core/physics/islands.h"
+#include "core/physics/joint_constraint.h"
 
 /* Union-find: `islands` maps each body to another one of its island, the root to itself. */
 

@@ -9,7 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/numbers.h"
 #include "core/base/text.h"
-#include "core/physics/islands.h"
+#include "core/physics/joint_constraint.h"
 #include "core/physics/simulation_parts.h"
 
 #include <math.h>

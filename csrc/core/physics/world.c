@@ -18,7 +18,7 @@
 #include "core/math/quat.h"
 #include "core/physics/constraint_solver.h"
 #include "core/physics/contact_set.h"
-#include "core/physics/islands.h"
+#include "core/physics/joint_constraint.h"
 
 struct mmd_world {
     mmd_arena arena;

@@ -3,9 +3,9 @@
    that exceed the caches. */
 #include "core/skin/skin.h"
 
+#include "core/base/cpu.h"
 #include "core/base/error.h"
 #include "core/base/numbers.h"
-#include "core/base/stream.h"
 #include "core/math/mat3.h"
 #include "core/model/morph.h"
 
