@@ -4,6 +4,7 @@
 So an error or a cancel leaves the scene unchanged.
 """
 
+import contextlib
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
 from ..operator_base import modal_job
 from ..operator_base.editing import editing
+from ..physics import runs
 from ..pose import pose_source, skinner
 from ..pose.deformation import Deformation, gives_normals
 from ..preview import switch
@@ -57,7 +59,7 @@ class Job(modal_job.Job):
         self.options = options
         self.result: Result | None = None
         self._context = context
-        self._frames: _Frames | None = None
+        self._frames: _Frames | runs.SceneRun | None = None
         wanted = list(zip(models, poses, deformations, strict=True))
         super().__init__(self._run(wanted), len(options.visited))
 
@@ -81,18 +83,18 @@ class Job(modal_job.Job):
             for target in targets:
                 target.start()
             parts = [target.part for target in targets]
-            with (
-                sliders.temporarily_restored(
-                    [(part.obj, part.state.sliders) for part in parts if part.state]
-                ),
-                _Frames(self._context, options, groups) as frames,
+            with sliders.temporarily_restored(
+                [(part.obj, part.state.sliders) for part in parts if part.state]
             ):
-                self._frames = frames
-                for block in frames:
-                    depsgraph = self._context.evaluated_depsgraph_get()
-                    for group in groups:
-                        group.add(block, depsgraph)
-                    yield modal_job.frames_done(frames.done, self.frames)
+                for group in groups if options.moves else ():
+                    yield from self._simulate(group)
+                with _Frames(self._context, options, groups) as frames:
+                    self._frames = frames
+                    for block in frames:
+                        depsgraph = self._context.evaluated_depsgraph_get()
+                        for group in groups:
+                            group.add(block, depsgraph)
+                        yield modal_job.frames_done(frames.done, self.frames)
             self._frames = None
             for target in targets:
                 _check_unchanged(target.part)
@@ -103,6 +105,21 @@ class Job(modal_job.Job):
         finally:
             for target in targets:
                 target.close(done)
+
+    def _simulate(self, group: "_Group") -> Generator[modal_job.Progress, None, None]:
+        """The physics of own keys, where no file has it."""
+        poses, done = group.poses, 0
+        run = None
+        if isinstance(poses, sources.IkPoses):
+            run = poses.simulation(self._context, group.model)
+        if run is None:
+            return
+        self._frames = run
+        with contextlib.closing(iter(run)) as steps:
+            for frames in steps:
+                done += frames
+                yield modal_job.frames_done(done, run.frames)
+        poses.play(run)
 
 
 def _finishing(target: Target, share: float) -> modal_job.Progress:
@@ -134,7 +151,7 @@ class _Group:
                 name=model.name,
                 armature=model.armature.name,
             )
-        self.armature = model.armature
+        self.model, self.armature = model, model.armature
         self.bones = _with_parents(model.armature, {name for part in parts for name in part.bones})
         self.poses = sources.poses_of(model.armature, self.bones, settings)
         self.poses.prepare(parts)

@@ -12,11 +12,11 @@ import numpy as np
 
 from ..blender import actions, playhead
 from ..blender.user_error import UserError
-from ..physics import keyed, simulation
+from ..physics import group, keyed, runs, simulation
 from ..pose import ik_source, motion_source, pose_source, skinner
 from ..pose.deformation import Deformation
 from ..pose.motion_source import Motion
-from ..scene import mesh_source
+from ..scene import mesh_source, scene_model
 from .record import BakeState
 
 
@@ -28,7 +28,7 @@ def poses_of(
         return ArmaturePoses(armature, bones)
     opened = pose_source.load(armature, settings)
     if isinstance(opened, ik_source.Solver):
-        return IkPoses(armature, bones, keyed.with_physics(opened, armature, strict=True))
+        return IkPoses(armature, bones, opened)
     assert isinstance(settings, motion_source.Settings)
     return MotionPoses(bones, simulation.baked(opened, armature, settings))
 
@@ -70,8 +70,24 @@ class IkPoses(ArmaturePoses):
         self, armature: bpy.types.Object, bones: list[str], solver: ik_source.Solver
     ) -> None:
         super().__init__(armature, bones)
-        self._bones, self._solver = bones, solver
+        self._bones, self._plain = bones, solver
+        self._solver = keyed.with_physics(solver, armature, strict=True)
         self._parts: list[Part] = []
+
+    def simulation(
+        self, context: bpy.types.Context, model: scene_model.SceneModel
+    ) -> runs.SceneRun | None:
+        """A run that simulates the model, None if that is not needed, or needs other models."""
+        settings = self._plain.settings
+        grouped = settings.physics is not None and settings.physics.group
+        if grouped or not keyed.lacks_simulation(self._plain, self._armature):
+            return None
+        return runs.SceneRun(context, [group.Member(model, settings, self._plain)])
+
+    def play(self, run: runs.SceneRun) -> None:
+        """Bake what was simulated."""
+        (simulated,) = run.results()
+        self._solver = keyed.playing(self._plain, self._armature, simulated)
 
     def prepare(self, parts: "list[Part]") -> None:
         """Shape keys of group morphs may also move bones."""

@@ -33,13 +33,32 @@ def with_physics(solver: Solver, armature: bpy.types.Object, strict: bool = Fals
     return solver.with_finish(_Playing(solver, armature, strict))
 
 
+def playing(solver: Solver, armature: bpy.types.Object, simulated: cache.Cache) -> Solver:
+    """The solver with the physics of a simulation that is in no file; a UserError where it differs."""
+    return solver.with_finish(_Playing(solver, armature, True, simulated))
+
+
+def lacks_simulation(solver: Solver, armature: bpy.types.Object) -> bool:
+    """Whether the solver has physics, and the armature's file is none of these keys and settings."""
+    is_simulated = cache.has_physics(armature, solver.settings, solver.rig.pmx)
+    return is_simulated and bool(_Playing(solver, armature, True).changed())
+
+
 class _Playing:
     """Poses for a Solver: with the simulated bones, else stores why not, and moves them live."""
 
-    def __init__(self, solver: Solver, armature: bpy.types.Object, strict: bool) -> None:
+    def __init__(
+        self,
+        solver: Solver,
+        armature: bpy.types.Object,
+        strict: bool,
+        simulated: cache.Cache | None = None,
+    ) -> None:
         self._solver, self._armature, self._strict = solver, armature.original, strict
         self._name, self._full_name = armature.name, armature.original.name_full
-        self._cache, self._missing = cache.read_for(armature)
+        self._cache, self._missing = (
+            cache.read_for(armature) if simulated is None else (simulated, "")
+        )
         if solver.settings.evaluated:
             self._cache = None
             self._missing = Sentence("Renders show no live physics: set Pose Source to MMD's IK")
@@ -52,7 +71,7 @@ class _Playing:
             state.grouped = bool(solver.settings.physics and solver.settings.physics.group)
 
     def __call__(self, local: Local, frame: float, now: Evaluation | None) -> np.ndarray:
-        problem = self._changed() or self._differs(local, frame)
+        problem = self.changed() or self._differs(local, frame)
         if problem and self._strict:
             raise UserError(
                 "The physics of '{name}' cannot be baked: {reason}",
@@ -81,7 +100,7 @@ class _Playing:
             return None
         return live.of(self._full_name, now.scene.name_full)
 
-    def _changed(self) -> object:
+    def changed(self) -> object:
         """The problem of the cache at any frame, checked again when keys have changed."""
         state = cache.state_of(self._armature)
         number = state.changes

@@ -11,7 +11,7 @@ import imported
 import numpy as np
 import scene
 from files import pmx_file
-from keyed_physics import BAR, Keyed, addon
+from keyed_physics import BAR, FRAMES, Keyed, addon
 
 BETWEEN = 0.03 * scene.SCALE  # where the simulation has no sample of a motion's frame
 
@@ -245,15 +245,25 @@ class Baked(Keyed):
             self.assert_shows()
             bpy.ops.mmdskin.clear_bake()
 
-    def test_frames_without_simulation_are_not_baked(self):
+    def test_what_was_not_simulated_is_simulated_by_the_bake(self):
+        """Without a file, and with one of other settings; the scene and the file stay as they are."""
+        before = fingerprint.of_file()
+        self.bake()
+        bpy.ops.mmdskin.clear_bake()
+        self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
+        self.assertFalse(os.path.exists(self.file))
+        self.simulate()
+        for steps in (40, 300):
+            self.settings.physics_settle = steps
+            self.bake()
+            for frame in FRAMES:
+                self.assert_close(self.shown(frame), self.expected(frame, settle=steps), BAR)
+            bpy.ops.mmdskin.clear_bake()
+
+    def test_a_frame_alone_is_baked_from_a_file_only(self):
         before = fingerprint.of_file()
         with self.assertRaisesRegex(RuntimeError, "cannot be baked: Not simulated yet"):
-            self.bake()
-        self.simulate()
-        self.settings.physics_hz = 61
-        with self.assertRaisesRegex(RuntimeError, "settings have changed"):
-            self.bake()
-        self.settings.physics_hz, self.settings.physics_cache = 60, ""
+            bpy.ops.mmdskin.bake(range="CURRENT")
         self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
 
     def test_without_physics_none_is_baked(self):
