@@ -9,29 +9,19 @@ from mathutils import Matrix
 
 from ..blender import registration
 from ..blender.translations import tr, tr_count
-from ..blender.user_error import UserError, cancelled
+from ..blender.user_error import UserError, cancelled, cancels
 from ..operator_base.editing import editing
-from ..operator_base.model_operator import SwitchOperator, switch_action
+from ..operator_base.model_operator import PosingOperator, SwitchOperator, switch_action
 from ..scene import scene_model
 from . import display_armature, driver, tick
 
 
-class _Attaching:
-    bl_options = {"REGISTER", "UNDO"}
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if context.mode not in {"OBJECT", "POSE"}:
-            cls.poll_message_set(tr("Switch to Object Mode first"))
-            return False
-        return True
-
-
-class MMDSKIN_OT_attach(_Attaching, bpy.types.Operator):
+class MMDSKIN_OT_attach(PosingOperator, bpy.types.Operator):
     """Make the selected objects, or a new empty, follow a bone in the pose that the model shows"""
 
     bl_idname = "mmdskin.attach"
     bl_label = "Attach to Bone"
+    bl_options = {"REGISTER", "UNDO"}
 
     bone: StringProperty(
         name="Bone",
@@ -62,26 +52,24 @@ class MMDSKIN_OT_attach(_Attaching, bpy.types.Operator):
             self.layout.prop(self, "snap")
         self.layout.prop_search(self, "bone", model.armature.data, "bones")
 
+    @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        try:
-            model = scene_model.model_of(context.active_object, context.view_layer)
-            bone = self._bone(model.armature)
-            objects = _chosen(context, model)
-            with editing(objects, lambda obj: _check(obj, model.armature)) as edit:
-                tick.install()
-                display, is_new = display_armature.ensure(context, model.armature, [bone])
-                edit.on_failure(_remove_if_unused, context, display.name)
-                if is_new or driver.curve_of(display) is None:
-                    driver.build(display, model.meshes)
-                else:
-                    driver.build(display)
-                for obj in objects:
-                    constraint = display_armature.attach(context, obj, display, bone, self.snap)
-                    edit.on_failure(obj.constraints.remove, constraint)
-                if not objects:
-                    _attach_empty(context, display, bone)
-        except UserError as error:
-            return cancelled(self, error)
+        model = scene_model.model_of(context.active_object, context.view_layer)
+        bone = self._bone(model.armature)
+        objects = _chosen(context, model)
+        with editing(objects, lambda obj: _check(obj, model.armature)) as edit:
+            tick.install()
+            display, is_new = display_armature.ensure(context, model.armature, [bone])
+            edit.on_failure(_remove_if_unused, context, display.name)
+            if is_new or driver.curve_of(display) is None:
+                driver.build(display, model.meshes)
+            else:
+                driver.build(display)
+            for obj in objects:
+                constraint = display_armature.attach(context, obj, display, bone, self.snap)
+                edit.on_failure(obj.constraints.remove, constraint)
+            if not objects:
+                _attach_empty(context, display, bone)
         text = tr_count(
             "Attached 1 object to '{bone}'",
             "Attached {count} objects to '{bone}'",
@@ -119,11 +107,12 @@ def _followers(objects: list[bpy.types.Object]) -> str:
     )
 
 
-class MMDSKIN_OT_detach(_Attaching, bpy.types.Operator):
+class MMDSKIN_OT_detach(PosingOperator, bpy.types.Operator):
     """Stop objects from following bones and put them back where they were"""
 
     bl_idname = "mmdskin.detach"
     bl_label = "Detach from Bone"
+    bl_options = {"REGISTER", "UNDO"}
 
     object: StringProperty(
         name="Object",
@@ -131,23 +120,21 @@ class MMDSKIN_OT_detach(_Attaching, bpy.types.Operator):
         options={"SKIP_SAVE"},
     )
 
+    @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:
         named: Any = bpy.data.objects.get(self.object)
         objects = [named] if named is not None else context.selected_objects
-        try:
-            with editing(
-                [o for o in objects if display_armature.constraints_of(o)], _check_local
-            ) as edit:
-                followed: dict[bpy.types.Object, None] = {}
-                for obj, _ in edit.checked:
-                    for constraint in display_armature.constraints_of(obj):
-                        followed[constraint.target] = None
-                        obj.constraints.remove(constraint)
-                for display in followed:
-                    if not display.library and not display.override_library:
-                        display_armature.drop_unused(context, display)
-        except UserError as error:
-            return cancelled(self, error)
+        with editing(
+            [o for o in objects if display_armature.constraints_of(o)], _check_local
+        ) as edit:
+            followed: dict[bpy.types.Object, None] = {}
+            for obj, _ in edit.checked:
+                for constraint in display_armature.constraints_of(obj):
+                    followed[constraint.target] = None
+                    obj.constraints.remove(constraint)
+            for display in followed:
+                if not display.library and not display.override_library:
+                    display_armature.drop_unused(context, display)
         if not edit.checked:
             return cancelled(self, UserError("No selected object is attached to a bone"))
         self.report(
@@ -165,17 +152,15 @@ class MMDSKIN_OT_show_pose(SwitchOperator, bpy.types.Operator):
 
     action: switch_action("Show or hide the pose on bones")
 
+    @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        try:
-            with editing(self.models(context), lambda model: None) as edit:
-                for model, _ in edit.checked:
-                    was = display_armature.is_shown(display_armature.find(model.armature))
-                    on = self.turns_on(was)
-                    if on != was:
-                        edit.on_failure(_hide if on else _show, context, model)
-                        (_show if on else _hide)(context, model)
-        except UserError as error:
-            return cancelled(self, error)
+        with editing(self.models(context), lambda model: None) as edit:
+            for model, _ in edit.checked:
+                was = display_armature.is_shown(display_armature.find(model.armature))
+                on = self.turns_on(was)
+                if on != was:
+                    edit.on_failure(_hide if on else _show, context, model)
+                    (_show if on else _hide)(context, model)
         return {"FINISHED"}
 
 

@@ -12,7 +12,7 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
-from ..blender import blender_versions, cache_files, new_file, registration
+from ..blender import blender_versions, cache_files, output_files, registration
 from ..blender.translations import tr
 from ..blender.user_error import UserError
 from ..operator_base.properties import FRAMES
@@ -146,7 +146,7 @@ class _File:
 
     def start(self, header: bytes) -> None:
         try:
-            self._new = new_file.create(self._first)
+            self._new = output_files.create(self._first)
         except OSError as error:
             raise self._error(error) from error
         self.put(header)

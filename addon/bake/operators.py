@@ -9,7 +9,7 @@ import bpy
 
 from ..blender import native, playhead, registration
 from ..blender.translations import name_of, tr, tr_count
-from ..blender.user_error import UserError, cancelled
+from ..blender.user_error import UserError, cancels
 from ..operator_base import modal_job, properties
 from ..operator_base.model_operator import ModelOperator
 from ..pose import deformation, motion_source, physics_settings, pose_source
@@ -170,12 +170,10 @@ class MMDSKIN_OT_use_mesh_cache(ModelOperator, bpy.types.Operator):
     bl_idname = "mmdskin.use_mesh_cache"
     bl_label = "Use Mesh Cache"
 
+    @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        try:
-            for model in self.models(context):
-                model.armature.mmdskin.target = "MESH_CACHE"
-        except UserError as error:
-            return cancelled(self, error)
+        for model in self.models(context):
+            model.armature.mmdskin.target = "MESH_CACHE"
         return {"FINISHED"}
 
 
@@ -190,11 +188,9 @@ class MMDSKIN_OT_clear_bake(ModelOperator, bpy.types.Operator):
         is_baked = any(record.is_baked(obj) for obj in model.meshes)
         return "" if is_baked else tr("This model has no bake to clear")
 
+    @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        try:
-            count = job.clear(self.models_to_clean(context))
-        except UserError as error:
-            return cancelled(self, error)
+        count = job.clear(self.models_to_clean(context))
         if not count:
             self.report({"WARNING"}, tr("This model has no bake to clear"))
             return {"CANCELLED"}

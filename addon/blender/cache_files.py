@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import bpy
 from bpy.app.handlers import persistent
 
-from . import new_file, registration
+from . import output_files, registration
 from .user_error import UserError
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class FileSnapshot:
     """A copy of a file before an edit, beside it until `discard`."""
 
     def __init__(self, path: str) -> None:
-        self._copy = new_file.create(path)
+        self._copy = output_files.create(path)
         try:
             with open(path, "rb") as file:
                 shutil.copyfileobj(file, self._copy.file)

@@ -7,9 +7,9 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
-from ..blender import registration
+from ..blender import output_files, registration
 from ..blender.translations import tr
-from ..blender.user_error import UserError, cancelled
+from ..blender.user_error import UserError, cancelled, cancels
 from ..operator_base.model_operator import ModelOperator
 from ..scene import scene_model
 from . import content, formats, prepared_scene, safe_write
@@ -83,15 +83,13 @@ class MMDSKIN_OT_export(ModelOperator, bpy.types.Operator):
         self.layout.prop(self, "format")
         self.layout.prop(self, "all_models")
 
+    @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        try:
-            path = self._path()
-            form, shown = self._format(), self._shown(context)
-            form.check(shown)
-            with prepared_scene.prepared(context, shown):
-                safe_write.write(path, lambda target: form.export(target, shown), form.size(shown))
-        except UserError as error:
-            return cancelled(self, error)
+        path = self._path()
+        form, shown = self._format(), self._shown(context)
+        form.check(shown)
+        with prepared_scene.prepared(context, shown):
+            safe_write.write(path, lambda target: form.export(target, shown), form.size(shown))
         for obj, names in content.left_out(shown) if form.keys else ():
             text = tr(
                 "{format} cannot store shape keys together with modifiers: skipped"
@@ -129,9 +127,7 @@ class MMDSKIN_OT_export(ModelOperator, bpy.types.Operator):
                 )
             self.format = known
         path = self._ended(path)
-        folder = os.path.dirname(path)
-        if not os.path.isdir(folder):
-            raise UserError("The folder '{folder}' does not exist: create it first", folder=folder)
+        output_files.check_folder(path)
         return path
 
 

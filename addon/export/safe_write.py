@@ -12,9 +12,8 @@ import zipfile
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..blender import new_file
+from ..blender import output_files
 from ..blender.translations import tr
-from ..blender.user_error import UserError
 
 if TYPE_CHECKING:
     from mmdskin.new_file import NewFile
@@ -27,20 +26,20 @@ def write(path: str, export: Callable[[str], set[str]], size: int = 0) -> None:
     if the disk has no room for `size` bytes."""
     new, reason = None, tr("Blender's exporter failed")
     try:
-        new_file.check_replaceable(path)
+        output_files.check_replaceable(path)
         _check_room(path, size)
-        new = new_file.create(path)
+        new = output_files.create(path)
         target = _target(new)
         try:
             done = export(target)
         except RuntimeError as error:
             done, reason = set(), _last_line(error)
         if done != {"FINISHED"} or not is_whole(target):
-            raise _not_written(path, reason)
+            raise output_files.unwritable(path, reason)
         for source, place in _files(target, path):
             new.replace(source, place)
     except OSError as error:
-        raise _not_written(path, error.strerror or str(error)) from error
+        raise output_files.unwritable(path, error) from error
     finally:
         if new:
             new.close()
@@ -130,13 +129,7 @@ def _check_room(path: str, size: int) -> None:
     if free < size:
         sizes = {"size": size / 1e9, "free": free / 1e9}
         reason = tr("it may need {size:.2f} GB, and the disk has {free:.2f} GB left", **sizes)
-        raise _not_written(path, reason)
-
-
-def _not_written(path: str, reason: str) -> UserError:
-    return UserError(
-        "'{file}' cannot be written: {reason}", file=os.path.basename(path), reason=reason
-    )
+        raise output_files.unwritable(path, reason)
 
 
 def _last_line(error: Exception) -> str:

@@ -10,8 +10,8 @@ import numpy as np
 from ..blender import native
 from ..operator_base.modal_job import Steps
 from ..scene import scene_model
-from . import file_tracks, original_morphs, originals, properties, vmd_records
-from .fit import Fitted, made, with_tracks
+from . import file_tracks, original_morphs, originals, vmd_records
+from .fit import Fitted, of_locals, with_tracks
 from .original_tracks import OriginalKeys
 from .samples import Samples
 from .timing import Timing
@@ -74,7 +74,7 @@ class AsKeyed:
         track = self._properties
         if samples is not None:
             if track is None:
-                track = properties.track(
+                track = file_tracks.switches(
                     self._pmx, self._timing.numbers, samples.visible, samples.ik
                 )
             like = native.load().Motion.from_tracks(bones=bones.values(), properties=track)
@@ -92,7 +92,9 @@ class AsKeyed:
         motion = native.load().Motion.from_tracks(
             bones=[*bones.values(), *self._other_tracks()],
             morphs=self._morph_tracks(morphs) if self._options.morphs else (),
-            properties=properties.chosen(track, self._options) if self._has_properties else None,
+            properties=file_tracks.chosen_switches(track, self._options)
+            if self._has_properties
+            else None,
             name=self._name(),
         )
         return Fitted(motion, worst, notes)
@@ -147,21 +149,8 @@ class AsKeyed:
         return found
 
     def _fit(self, like: "mmdskin.Motion", samples: Samples) -> Steps[tuple]:
-        options, timing = self._options, self._timing
-        translations, rotations = self._values(like, samples)
-        weights = samples.weights if options.morphs else np.zeros_like(samples.weights)
-        return made(
-            native.load().Motion.from_locals,
-            self._pmx,
-            translations,
-            rotations,
-            weights,
-            frames=timing.numbers,
-            tolerance=options.tolerance,
-            physics_tolerance=options.physics_tolerance,
-            physics=options.physics.lower(),
-            like=like,
-        )
+        values = (*self._values(like, samples), samples.weights)
+        return of_locals(self._pmx, values, like, self._timing, self._options)
 
     def _values(self, like: "mmdskin.Motion", samples: Samples) -> tuple[np.ndarray, np.ndarray]:
         """The samples; in segments of the file, MMD's values, which differ a little from Blender's."""

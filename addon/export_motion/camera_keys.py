@@ -49,7 +49,7 @@ def find(camera: bpy.types.Object, timing: Timing, scale: float) -> Keyed | None
     curves = _curves(owners, channels)
     if curves is None:
         return None
-    points = [_points(curves.get(channel)) for channel in channels]
+    points = originals.points_of(curves, channels)
     file, expected = _file(target, scale) if angle == _OURS[0] else (None, {})
     times = np.empty(0, np.float32)
     if file is not None:
@@ -92,11 +92,6 @@ def _curves(owners: dict[str, Any], channels: list[_Channel]) -> Any:
     plain = all(originals.is_plain(curve) for curve in found.values())
     is_free = not any(len(block.constraints) for block in (owners["target"], owners["camera"]))
     return found if plain and is_free and found else None
-
-
-def _points(curve: bpy.types.FCurve | None) -> fcurves.Points | None:
-    has_keys = curve is not None and len(curve.keyframe_points)
-    return fcurves.points(curve) if has_keys else None
 
 
 def _file(target: bpy.types.Object, scale: float) -> tuple[Any, dict]:

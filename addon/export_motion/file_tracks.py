@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tracks of a motion file with the frames of an export."""
+"""Tracks of a motion file with the frames of an export, and keys of visibility and IK switches."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..blender import native
 from . import original_morphs
 from .timing import Timing
+
+if TYPE_CHECKING:
+    import mmdskin
 
 
 def in_range(whole: Any, tracks: Any, timing: Timing) -> list[Any]:
@@ -50,3 +54,27 @@ def are_on_frames(whole: Any, tracks: Any, timing: Timing) -> bool:
 def is_simulated(pmx: Any, number: int) -> bool:
     """Whether a rigid body moves a bone."""
     return any(body.bone == number and body.mode != "follow_bone" for body in pmx.rigid_bodies)
+
+
+def switches(
+    pmx: "mmdskin.Model", numbers: np.ndarray, visible: np.ndarray, ik: np.ndarray
+) -> "mmdskin.PropertyTrack":
+    """A key at the first of the frames and at each change; like MMD, each names all IK bones.
+
+    `visible` (F,) and `ik` (F, B) are values at frames `numbers` (F,) of the file.
+    """
+    goals = {bone.name: i for i, bone in reversed([*enumerate(pmx.bones)]) if bone.ik}
+    names = tuple(dict.fromkeys(bone.name for bone in pmx.bones if bone.ik))
+    states = ik[:, [goals[name] for name in names]]
+    values = np.column_stack([visible, states])
+    changes = np.flatnonzero(np.append(True, (values[1:] != values[:-1]).any(axis=1)))
+    return native.load().PropertyTrack(numbers[changes], visible[changes], names, states[changes])
+
+
+def chosen_switches(track: Any, options: Any) -> Any:
+    """The property keys without what is not to be exported."""
+    if not options.switches:
+        track = track._replace(ik_enabled=np.ones_like(track.ik_enabled))
+    if not options.visibility:
+        track = track._replace(visible=np.ones_like(track.visible))
+    return track

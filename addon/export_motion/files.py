@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write files of motions: all of them, or none."""
+"""Write files of motions, all of them or none, and which names they can store: 15 bytes of cp932."""
 
 import contextlib
 import errno
@@ -9,12 +9,16 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import bpy
+import numpy as np
 
-from ..blender import new_file
+from ..blender import output_files
 from ..blender.user_error import UserError
 
 if TYPE_CHECKING:
     import mmdskin
+
+_MOST = 15  # bytes of a name
+LONG_NAMES = {"STOP": "error", "OMIT": "omit", "CUT": "cut"}  # as `names` of `Motion.save`
 
 
 def checked(path: str, ending: str) -> str:
@@ -22,11 +26,9 @@ def checked(path: str, ending: str) -> str:
     if not path:
         raise UserError("No file selected: enter the path of the file to write")
     path = os.path.abspath(bpy.path.ensure_ext(bpy.path.abspath(path), ending))
-    folder = os.path.dirname(path)
-    if not os.path.isdir(folder):
-        raise UserError("The folder '{folder}' does not exist: create it first", folder=folder)
+    output_files.check_folder(path)
     if os.path.isdir(path):
-        raise _unwritable(path, os.strerror(errno.EISDIR))
+        raise output_files.unwritable(path, os.strerror(errno.EISDIR))
     return path
 
 
@@ -36,7 +38,7 @@ def saved(path: str, motion: "mmdskin.Motion", **options: Any) -> bytes:
     try:
         motion.save(data, **options)
     except (ValueError, MemoryError) as error:
-        raise _unwritable(path, str(error)) from error
+        raise output_files.unwritable(path, error) from error
     return data.getvalue()
 
 
@@ -46,21 +48,55 @@ def write(contents: Iterable[tuple[str, bytes]]) -> None:
         written = []
         for path, data in contents:
             try:
-                new = new_file.create(path)
+                new = output_files.create(path)
                 undo.callback(new.close)
                 new.file.write(data)
                 new.finish()
             except OSError as error:
-                raise _unwritable(path, error.strerror or str(error)) from error
+                raise output_files.unwritable(path, error) from error
             written.append(new)
         for new in written:
             try:
                 new.replace()
             except OSError as error:
-                raise _unwritable(new.path, error.strerror or str(error)) from error
+                raise output_files.unwritable(new.path, error) from error
 
 
-def _unwritable(path: str, reason: str) -> UserError:
-    return UserError(
-        "'{file}' cannot be written: {reason}", file=os.path.basename(path), reason=reason
-    )
+def check_names(motion: "mmdskin.Motion", long_names: str) -> list[str]:
+    """The names of keys that MMD will not find; UserError with all of them if it is to stop there.
+
+    `Motion.save` leaves out keys without an effect: of bones and morphs at rest and IK that stays on.
+    """
+    switches = motion.properties
+    acting = [
+        *(track.name for track in motion.bones if _acts(track)),
+        *(track.name for track in motion.morphs if np.any(track.weights)),
+        *(switches.ik_names[number] for number in np.flatnonzero(~switches.ik_enabled.all(axis=0))),
+    ]
+    found = [name for name in dict.fromkeys(acting) if not _fits(name)]
+    if found and long_names == "STOP":
+        raise UserError(
+            "MMD cannot find bones and morphs whose names are longer than 15 bytes or not in"
+            " cp932: {names}. Rename them in PMX Editor, or set Long Names to Leave Out",
+            names=", ".join(f"'{name}'" for name in found),
+        )
+    return found
+
+
+def _acts(track: "mmdskin.BoneTrack") -> bool:
+    """Whether a bone moves, or its physics is switched off."""
+    moves = np.any(track.translations) or np.any(track.rotations[:, :3])
+    return bool(moves or not np.all(track.physics))
+
+
+def _fits(name: str) -> bool:
+    try:
+        return len(name.encode("cp932", "surrogateescape")) <= _MOST
+    except UnicodeEncodeError:
+        return False
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names for people; bytes that are not text are shown as such."""
+    shown = (name.encode("utf-8", "replace").decode("utf-8") for name in names)
+    return ", ".join(shown)

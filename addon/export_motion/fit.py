@@ -10,7 +10,7 @@ from ..blender import native
 from ..blender.user_error import UserError
 from ..operator_base import modal_job
 from ..operator_base.modal_job import Steps
-from . import properties
+from . import file_tracks
 from .samples import SOLVED_FK, Samples
 from .timing import Timing
 
@@ -27,6 +27,46 @@ class Fitted(NamedTuple):
     offs: tuple[str, ...] = ()  # IK bones that had to be switched off
 
 
+def run(
+    pmx: "mmdskin.Model", samples: Samples, timing: Timing, form: str, options: Any
+) -> Steps[Fitted]:
+    """Solved poses; UserError if the native module refuses them."""
+    assert samples.matrices is not None
+    motion, report = yield from made(
+        native.load().Motion.from_poses,
+        pmx,
+        (samples.matrices, _weights(samples.weights, options)),
+        ik="off" if form == SOLVED_FK else "both",
+        **_common(timing, options),
+    )
+    on = np.full(samples.ik.shape, form != SOLVED_FK)
+    offs: tuple[str, ...] = ()
+    if form != SOLVED_FK and report.worst > options.tolerance:
+        offs = _bent(pmx, motion, samples, timing, options)
+        on[:, [i for i, bone in enumerate(pmx.bones) if bone.name in offs]] = False
+    visible = samples.visible if options.visibility else np.ones_like(samples.visible)
+    track = file_tracks.switches(pmx, timing.numbers, visible, on)
+    return Fitted(with_tracks(motion, properties=track), report.worst, report.notes, offs)
+
+
+def of_locals(
+    pmx: "mmdskin.Model",
+    values: tuple[np.ndarray, np.ndarray, np.ndarray],
+    like: "mmdskin.Motion",
+    timing: Timing,
+    options: Any,
+) -> Steps[tuple]:
+    """The motion of local values of bones and weights of morphs, keyed like another, and a report."""
+    return made(
+        native.load().Motion.from_locals,
+        pmx,
+        *values[:2],
+        _weights(values[2], options),
+        like=like,
+        **_common(timing, options),
+    )
+
+
 def made(function: Callable[..., _Result], /, *args: Any, **kwargs: Any) -> Steps[_Result]:
     """The result of a fit; UserError if the native module refuses its arguments."""
     try:
@@ -35,30 +75,17 @@ def made(function: Callable[..., _Result], /, *args: Any, **kwargs: Any) -> Step
         raise UserError("The motion cannot be made: {reason}", reason=error) from error
 
 
-def run(
-    pmx: "mmdskin.Model", samples: Samples, timing: Timing, form: str, options: Any
-) -> Steps[Fitted]:
-    """Solved poses; UserError if the native module refuses them."""
-    assert samples.matrices is not None
-    weights = samples.weights if options.morphs else np.zeros_like(samples.weights)
-    motion, report = yield from made(
-        native.load().Motion.from_poses,
-        pmx,
-        (samples.matrices, weights),
-        frames=timing.numbers,
-        tolerance=options.tolerance,
-        physics_tolerance=options.physics_tolerance,
-        physics=options.physics.lower(),
-        ik="off" if form == SOLVED_FK else "both",
-    )
-    on = np.full(samples.ik.shape, form != SOLVED_FK)
-    offs: tuple[str, ...] = ()
-    if form != SOLVED_FK and report.worst > options.tolerance:
-        offs = _bent(pmx, motion, samples, timing, options)
-        on[:, [i for i, bone in enumerate(pmx.bones) if bone.name in offs]] = False
-    visible = samples.visible if options.visibility else np.ones_like(samples.visible)
-    track = properties.track(pmx, timing.numbers, visible, on)
-    return Fitted(with_tracks(motion, properties=track), report.worst, report.notes, offs)
+def _weights(weights: np.ndarray, options: Any) -> np.ndarray:
+    return weights if options.morphs else np.zeros_like(weights)
+
+
+def _common(timing: Timing, options: Any) -> dict[str, Any]:
+    return {
+        "frames": timing.numbers,
+        "tolerance": options.tolerance,
+        "physics_tolerance": options.physics_tolerance,
+        "physics": options.physics.lower(),
+    }
 
 
 def with_tracks(motion: "mmdskin.Motion", **tracks: Any) -> "mmdskin.Motion":

@@ -11,7 +11,7 @@ from ..import_motion import import_state
 from ..operator_base.modal_job import Steps
 from ..pose import motion_source, pose_source
 from ..scene import rig_constraints, scene_model
-from . import fit, names
+from . import files, fit
 from .as_keyed import AsKeyed
 from .motion_file_keys import MotionFileKeys
 from .report import Result
@@ -82,22 +82,22 @@ class ModelExport:
             pmx = self._sampler.rig.pmx
             run = fit.run(pmx, samples, self._timing, self._form, self._options)
             fitted, finish = (yield from run), None
-        unknown = names.check(fitted.motion, self._options.names)
+        unknown = files.check_names(fitted.motion, self._options.names)
         lines = []
         if fitted.offs:
             text = tr(
                 "IK is off for chains that MMD would bend differently: {names}",
-                names=names.listed(fitted.offs),
+                names=files.listed(fitted.offs),
             )
             lines.append(text)
         if unknown:
             if self._options.names == "OMIT":
                 text = tr(
                     "Left out because MMD cannot find their names: {names}",
-                    names=names.listed(unknown),
+                    names=files.listed(unknown),
                 )
             else:
-                text = tr("Names cut to 15 bytes: {names}", names=names.listed(unknown))
+                text = tr("Names cut to 15 bytes: {names}", names=files.listed(unknown))
             lines.append(text)
         if self._as_keyed is not None and self._as_keyed.off_frames:
             text = tr_count(

@@ -11,8 +11,8 @@ import numpy as np
 from ..blender import native
 from ..operator_base.modal_job import Steps
 from ..pose import motion_source
-from . import file_tracks, properties
-from .fit import Fitted, made
+from . import file_tracks
+from .fit import Fitted, of_locals
 from .samples import Samples, local_values
 from .timing import Timing
 
@@ -74,20 +74,9 @@ class MotionFileKeys:
         return saved
 
     def _fitted(self, like: list[Any], switches: Any) -> Steps[tuple]:
-        pmx, options, timing = self._file.rig.pmx, self._options, self._timing
-        translations, rotations, weights = local_values(self._file, timing.times)
-        return made(
-            native.load().Motion.from_locals,
-            pmx,
-            translations,
-            rotations,
-            weights if options.morphs else np.zeros_like(weights),
-            frames=timing.numbers,
-            tolerance=options.tolerance,
-            physics_tolerance=options.physics_tolerance,
-            physics=options.physics.lower(),
-            like=native.load().Motion.from_tracks(bones=like, properties=switches),
-        )
+        values = local_values(self._file, self._timing.times)
+        keys = native.load().Motion.from_tracks(bones=like, properties=switches)
+        return of_locals(self._file.rig.pmx, values, keys, self._timing, self._options)
 
     def _switched(self, track: Any) -> Any:
         """A bone's track, with its physics off if simulated bones shall have keys."""
@@ -111,8 +100,8 @@ class MotionFileKeys:
                 if len(track.frames) and bone.name in track.ik_names:
                     states = track.ik_enabled[:, track.ik_names.index(bone.name)]
                     on[:, i] = states[np.maximum(at, 0)]
-            track = properties.track(pmx, numbers, samples.visible, on)
-        return properties.chosen(track, options)
+            track = file_tracks.switches(pmx, numbers, samples.visible, on)
+        return file_tracks.chosen_switches(track, options)
 
 
 def _key(track: Any) -> tuple[bool, str]:

@@ -15,9 +15,10 @@ from ..blender.user_error import UserError
 from ..import_motion import animated_model, import_state
 from ..operator_base import modal_job, properties
 from ..operator_base.importing import scale_property
+from ..operator_base.model_operator import PosingOperator
 from ..operator_base.options_dialog import OptionsDialog
 from ..scene import scene_model
-from . import files, names, report, samples, scene_export
+from . import files, report, samples, scene_export
 from .job import Export, Job
 from .model_export import ModelExport
 from .timing import Timing, timing_of
@@ -52,15 +53,28 @@ _Model = properties.declaring(
 )
 
 
-class MMDSKIN_OT_export_motion(
-    _Model, OptionsDialog, modal_job.ModalJob, ExportHelper, bpy.types.Operator
-):
+class Exporter(_Model, PosingOperator, OptionsDialog, ExportHelper):
+    """Base class of operators that write a file of a model; the file browser suggests its name."""
+
+    bl_options = {"REGISTER", "PRESET"}
+    filepath: StringProperty(subtype="FILE_PATH", options={"SKIP_SAVE"})
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
+        if not self.filepath:
+            try:
+                name = animated_model.active_model(context).name
+            except UserError:
+                name = "untitled"
+            folder = os.path.dirname(bpy.data.filepath)
+            self.filepath = os.path.join(folder, bpy.path.clean_name(name) + self.filename_ext)
+        return super().invoke(context, event)
+
+
+class MMDSKIN_OT_export_motion(Exporter, modal_job.ModalJob, bpy.types.Operator):
     """Write the animation of MMD models as motion files with MMD's keyframes and curves"""
 
     bl_idname = "mmdskin.export_motion"
     bl_label = "Export MMD Motion"
-    bl_options = {"REGISTER", "PRESET"}
-
     shown = ("content", *_RANGE, *_MODEL, "names", "model_path", "light", "degrees", "scale")
 
     filename_ext = ".vmd"
@@ -193,7 +207,6 @@ class MMDSKIN_OT_export_motion(
         name="Camera Scale",
         description="Size of one MMD unit for the camera, the same as for the scene's models",
     )
-    filepath: StringProperty(subtype="FILE_PATH", options={"SKIP_SAVE"})
     _is_browsed = False
 
     def is_used(self, option: str) -> bool:
@@ -208,18 +221,9 @@ class MMDSKIN_OT_export_motion(
             "model_path": self.content == "MODEL",
         }.get(option, True)
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if context.mode not in {"OBJECT", "POSE"}:
-            cls.poll_message_set(tr("Switch to Object or Pose Mode first"))
-            return False
-        return True
-
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
         self._is_browsed = True
-        if not self.filepath:
-            self.filepath = suggested_path(context, self.filename_ext)
-        return ExportHelper.invoke(self, context, event)
+        return super().invoke(context, event)
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         """The file browser, too, calls this; a script waits until the file is written."""
@@ -231,7 +235,7 @@ class MMDSKIN_OT_export_motion(
         path = files.checked(self.filepath, self.filename_ext)
         native.load()
         exports, timing = self._exports(context, path)
-        return Job(context, exports, timing, names.OF_SAVE[self.names])
+        return Job(context, exports, timing, files.LONG_NAMES[self.names])
 
     def _exports(self, context: bpy.types.Context, path: str) -> tuple[list[Export], Timing]:
         if self.content == "CAMERA":
@@ -277,16 +281,6 @@ class MMDSKIN_OT_export_motion(
                 self.report({"WARNING"}, result.lines[0])
         self.report({"INFO"}, report.sentence(job.results))
         return {"FINISHED"}
-
-
-def suggested_path(context: bpy.types.Context, ending: str) -> str:
-    """A path for the file browser: the model's name, next to the .blend."""
-    try:
-        name = animated_model.active_model(context).name
-    except UserError:
-        name = "untitled"
-    folder = os.path.dirname(bpy.data.filepath)
-    return os.path.join(folder, bpy.path.clean_name(name) + ending)
 
 
 def _with_name(path: str, model: scene_model.SceneModel) -> str:

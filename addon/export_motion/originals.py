@@ -4,6 +4,7 @@
 What has not changed since the import is written from the file, key for key.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bpy
@@ -97,8 +98,9 @@ def driven_paths(block: actions.Block) -> set[str]:
 
 
 def points_of(
-    curves: dict[_Key, bpy.types.FCurve], channels: list[_Key]
+    curves: dict[Any, bpy.types.FCurve], channels: Sequence[Any]
 ) -> list[fcurves.Points | None]:
+    """The keyframes of channels, None for those without any."""
     found = [curves.get(channel) for channel in channels]
     return [
         fcurves.points(curve) if curve is not None and len(curve.keyframe_points) else None

@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING, Any
 import bpy
 import numpy as np
 from bpy.props import BoolProperty, EnumProperty, StringProperty
-from bpy_extras.io_utils import ExportHelper
 
 from ..blender import native, playhead, registration
 from ..blender.translations import tr, tr_count
-from ..blender.user_error import UserError, cancelled
+from ..blender.user_error import cancels
 from ..import_motion import animated_model
-from ..operator_base import modal_job, properties
-from ..operator_base.options_dialog import OptionsDialog
+from ..operator_base import modal_job
 from ..pose import motion_source, pose_source
 from . import files, fit, samples
 from .model_export import form_of
-from .operators import FORMS, suggested_path
+from .operators import FORMS, Exporter
 from .timing import Timing
 
 if TYPE_CHECKING:
@@ -28,23 +26,18 @@ if TYPE_CHECKING:
 
 _TOLERANCE = 1e-4  # units: the IK of a pose has to reach it
 _LINES = np.full((1, 4, 4), (20, 20, 107, 107), np.uint8)
-_Model = properties.declaring(
-    "_Model", {"model_path": properties.motion_properties(options={"SKIP_SAVE"})["model_path"]}
-)
 
 
-class MMDSKIN_OT_export_pose(_Model, OptionsDialog, ExportHelper, bpy.types.Operator):
+class MMDSKIN_OT_export_pose(Exporter, bpy.types.Operator):
     """Write the pose of the active MMD model at the current frame as a pose file"""
 
     bl_idname = "mmdskin.export_pose"
     bl_label = "Export MMD Pose"
-    bl_options = {"REGISTER", "PRESET"}
 
     shown = ("bones", "morphs", "model_path")
 
     filename_ext = ".vpd"
     filter_glob: StringProperty(default="*.vpd", options={"HIDDEN"})
-    filepath: StringProperty(subtype="FILE_PATH", options={"SKIP_SAVE"})
     # A pose file has no switch for IK.
     bones: EnumProperty(
         name="Bones",
@@ -58,26 +51,12 @@ class MMDSKIN_OT_export_pose(_Model, OptionsDialog, ExportHelper, bpy.types.Oper
         default=True,
     )
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if context.mode not in {"OBJECT", "POSE"}:
-            cls.poll_message_set(tr("Switch to Object or Pose Mode first"))
-            return False
-        return True
-
-    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
-        if not self.filepath:
-            self.filepath = suggested_path(context, self.filename_ext)
-        return super().invoke(context, event)
-
+    @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        try:
-            path = files.checked(self.filepath, self.filename_ext)
-            motion, pmx = self._pose(context)
-            data = files.saved(path, motion, frame=0, model=pmx)
-            files.write([(path, data)])
-        except UserError as error:
-            return cancelled(self, error)
+        path = files.checked(self.filepath, self.filename_ext)
+        motion, pmx = self._pose(context)
+        data = files.saved(path, motion, frame=0, model=pmx)
+        files.write([(path, data)])
         bones = tr_count("1 bone", "{count} bones", len(motion.bones))
         file = os.path.basename(path)
         self.report(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import bpy
 
 from ..blender.translations import tr, tr_count
-from .names import listed
+from .files import listed
 
 if TYPE_CHECKING:
     import mmdskin
@@ -16,39 +16,27 @@ if TYPE_CHECKING:
 _TEXT = "MMD Motion Export"  # the name of the text
 
 
-def _unseen(names: str) -> str:
-    return tr("Without keys, because no vertex depends on them: {names}", names=names)
-
-
-def _simulated(names: str) -> str:
-    return tr("Without keys, because MMD simulates them: {names}", names=names)
-
-
-def _doubled(names: str) -> str:
-    return tr("Without keys, because an earlier bone has the same name: {names}", names=names)
-
-
-def _turned(names: str) -> str:
-    return tr("Turned about their fixed axis only: {names}", names=names)
-
-
-def _scaled(names: str) -> str:
-    return tr("Their scale, shear or mirroring is lost: {names}", names=names)
-
-
-def _only_moved(names: str) -> str:
-    return tr("Without rotations, because MMD simulates them: {names}", names=names)
-
-
 _NAMED = "its name "  # of tracks that the export lists itself
 # How the native module begins a note; what is lost comes first, what is as usual last.
 _REASONS: dict[str, Callable[[str], str]] = {
-    "scaled, sheared": _scaled,
-    "off its fixed axis": _turned,
-    "left out: an earlier bone": _doubled,
-    "its rotation is left out": _only_moved,
-    "left out: no vertex": _unseen,
-    "left out: a rigid body": _simulated,
+    "scaled, sheared": lambda names: tr(
+        "Their scale, shear or mirroring is lost: {names}", names=names
+    ),
+    "off its fixed axis": lambda names: tr(
+        "Turned about their fixed axis only: {names}", names=names
+    ),
+    "left out: an earlier bone": lambda names: tr(
+        "Without keys, because an earlier bone has the same name: {names}", names=names
+    ),
+    "its rotation is left out": lambda names: tr(
+        "Without rotations, because MMD simulates them: {names}", names=names
+    ),
+    "left out: no vertex": lambda names: tr(
+        "Without keys, because no vertex depends on them: {names}", names=names
+    ),
+    "left out: a rigid body": lambda names: tr(
+        "Without keys, because MMD simulates them: {names}", names=names
+    ),
 }
 
 

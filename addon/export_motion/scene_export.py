@@ -1,16 +1,28 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The motion of a scene: its camera and its light, which MMD keeps in one file."""
+"""The motion of a scene: its camera and its light, which MMD keeps in one file.
 
+A camera is written as keyed where it is set up as MMD's, else fitted.
+"""
+
+import math
 from typing import Any
 
 import bpy
+import numpy as np
 
-from ..blender import native
+from ..blender import fcurves, native, playhead
 from ..blender.user_error import UserError
 from ..operator_base.modal_job import Steps
-from . import camera_export, light_export
+from . import camera_keys, light_export, originals
+from .fit import made
 from .report import Result
 from .timing import Timing
+
+_TO_FILE = np.eye(3)[[0, 2, 1]]  # the file's y is Blender's z
+_FOCUS = 45.0  # units from the camera to its target, without a focus
+_ORTHOGRAPHIC = 45 / 25  # distance by the height of the image, as in mmd_tools
+_DEFAULT_ANGLE = 30.0
+_ROUNDING = 1e-4  # frames
 
 
 class SceneExport:
@@ -19,11 +31,11 @@ class SceneExport:
     def __init__(self, path: str, scene: bpy.types.Scene, timing: Timing, options: Any) -> None:
         self.path = path
         self._light: light_export.LightExport | None = None
-        self._camera: camera_export.CameraExport | None = None
+        self._camera: CameraExport | None = None
         if options.light:
             self._light = light_export.LightExport(scene, timing)
-        if camera_export.has_camera(scene) or not _is_lit(scene, options):
-            self._camera = camera_export.CameraExport(scene, timing, options)
+        if _has_camera(scene) or not _is_lit(scene, options):
+            self._camera = CameraExport(scene, timing, options)
         parts = (self._camera, self._light)
         self._reading = [part for part in parts if part is not None and part.needs_frames]
         self.needs_frames = bool(self._reading)
@@ -48,10 +60,188 @@ class SceneExport:
 def blocks(scene: bpy.types.Scene, options: Any) -> list[Any]:
     """The datablocks whose animation the file has."""
     found = light_export.blocks(scene) if options.light else []
-    if camera_export.has_camera(scene) or not found:
-        found += camera_export.blocks(scene)
+    if _has_camera(scene) or not found:
+        found += _camera_blocks(scene)
     return found
 
 
 def _is_lit(scene: bpy.types.Scene, options: Any) -> bool:
     return options.light and bool(light_export.blocks(scene))
+
+
+class CameraExport:
+    """The track of the camera; `needs_frames`, `objects` and `read` as of `job.Export`."""
+
+    def __init__(self, scene: bpy.types.Scene, timing: Timing, options: Any) -> None:
+        self._scene, self._timing, self._options = scene, timing, options
+        self._shots = _shots(scene)
+        self.objects = list(dict.fromkeys(camera for _, camera in self._shots))
+        self._keyed: camera_keys.Keyed | None = None
+        if len(self.objects) == 1:
+            self._keyed = camera_keys.find(self.objects[0], timing, options.scale)
+        self.needs_frames = self._keyed is None or bool(self._keyed.gaps)
+        self._cuts = _cuts(self._shots, timing)
+        self._rows: list[tuple] = []
+
+    def read(self, depsgraph: bpy.types.Depsgraph) -> None:
+        scene = depsgraph.scene
+        camera = _active(self._shots, playhead.time(scene)).evaluated_get(depsgraph)
+        world = np.array(camera.matrix_world, np.float64)
+        if not np.isfinite(world).all():
+            raise UserError(
+                "The camera '{name}' has invalid numbers at frame {frame}",
+                name=camera.name,
+                frame=scene.frame_current,
+            )
+        scale, render = self._options.scale, scene.render
+        projection = np.array(
+            camera.calc_matrix_camera(
+                depsgraph,
+                x=render.resolution_x,
+                y=render.resolution_y,
+                scale_x=render.pixel_aspect_x,
+                scale_y=render.pixel_aspect_y,
+            )
+        )
+        eye, ahead, up = world[:3, 3] / scale, -world[:3, 2], world[:3, 1]
+        ahead, up = ahead / np.linalg.norm(ahead), up / np.linalg.norm(up)
+        shows_depth = bool(projection[3, 3] == 0)
+        distance, angle = _distance(camera, eye * scale, ahead) / scale, _DEFAULT_ANGLE
+        if shows_depth:
+            angle = math.degrees(2 * math.atan(1 / projection[1, 1]))
+        else:
+            distance = 2 / projection[1, 1] / scale * _ORTHOGRAPHIC
+        row = eye, eye + distance * ahead, up
+        self._rows.append((*(_TO_FILE @ one for one in row), angle, shows_depth))
+
+    def track(self) -> Steps[Any]:
+        """A CameraTrack; UserError if the native module refuses the samples."""
+        track = self._keyed.track if self._keyed is not None else None
+        if self._keyed is not None and self._keyed.gaps:
+            track = yield from self._filled(self._keyed)
+        if track is None:
+            track = yield from self._fitted(0, self._timing.length - 1)
+        return track
+
+    def _fitted(self, first: int, last: int) -> Steps[Any]:
+        """The CameraTrack of samples."""
+        rows = self._rows[first : last + 1]
+        position, target, up, angles, depth = (
+            np.array(column) for column in zip(*rows, strict=True)
+        )
+        module, numbers = native.load(), self._timing.numbers[first : last + 1]
+        switches = numbers[np.flatnonzero(np.diff(depth.astype(int))) + 1]
+        cuts = {*self._cuts, *switches.tolist()}
+        motion = yield from made(
+            module.Motion.from_camera,
+            module.Camera(position, target, up, angles),
+            numbers,
+            tolerance=self._options.tolerance,
+            degrees=self._options.degrees,
+            cuts=sorted(cut for cut in cuts if numbers[0] < cut <= numbers[-1]),
+        )
+        at = np.asarray(motion.camera.frames, np.int64) - int(numbers[0])
+        return motion.camera._replace(perspective=depth[at])
+
+    def _filled(self, keyed: camera_keys.Keyed) -> Steps[Any]:
+        """The own keys, and fitted ones where MMD's curves differ; None if they do not join."""
+        own, parts = keyed.track, []
+        numbers = np.asarray(own.frames, np.int64) - self._timing.number
+        curves = own.interpolation.copy()
+        for key in keyed.gaps:
+            found = yield from self._fitted(int(numbers[key - 1]), int(numbers[key]))
+            found = found._replace(rotations=_turned(found.rotations, own.rotations[key - 1]))
+            frames = np.asarray(found.frames, np.int64) - self._timing.number
+            inner = (frames > numbers[key - 1]) & (frames < numbers[key])
+            if not _joins(found, own, key) or frames[-1] != numbers[key]:
+                return None
+            curves[key] = found.interpolation[-1]
+            parts.append([np.asarray(column)[inner] for column in found])
+        columns = [
+            np.concatenate(column)
+            for column in zip([*own._replace(interpolation=curves)], *parts, strict=True)
+        ]
+        order = np.argsort(columns[0], kind="stable")
+        return type(own)(*(column[order] for column in columns))
+
+
+def _turned(rotations: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """The same angles (K, 3) x y z that begin nearest to others: x, y, z and pi - x, y + pi, z + pi
+    are the same view."""
+    rotations = rotations.astype(np.float64)
+    found = []
+    for angles in (rotations, rotations * (-1, 1, 1) + math.pi):
+        found.append(angles + np.rint((first - angles[0]) / math.tau) * math.tau)
+    return min(found, key=lambda angles: np.abs(angles[0] - first).max()).astype(np.float32)
+
+
+def _joins(found: Any, own: Any, key: int) -> bool:
+    """Whether fitted keys have the values of the own ones at both ends of a segment."""
+    return all(
+        np.abs(getattr(found, name)[end] - getattr(own, name)[at]).max() < 1e-2
+        for name in ("distances", "targets", "rotations")
+        for end, at in ((0, key - 1), (-1, key))
+    )
+
+
+def _has_camera(scene: bpy.types.Scene) -> bool:
+    """Whether the scene has a camera, or markers that switch to one."""
+    return scene.camera is not None or any(m.camera is not None for m in scene.timeline_markers)
+
+
+def _camera_blocks(scene: bpy.types.Scene) -> list[Any]:
+    """The datablocks whose animation moves the scene's cameras."""
+    found = []
+    for _, camera in _shots(scene):
+        found += [camera, camera.data, *([camera.parent] if camera.parent else [])]
+    return list(dict.fromkeys(found))
+
+
+def _shots(scene: bpy.types.Scene) -> list[tuple[float, bpy.types.Object]]:
+    """(first animation time, camera) of each marker that switches cameras, or the scene's camera."""
+    markers: list[tuple[float, bpy.types.Object]]
+    markers = [(float(m.frame), m.camera) for m in scene.timeline_markers if m.camera is not None]
+    found = sorted(markers, key=lambda one: one[0])
+    if not found and scene.camera is not None:
+        found = [(-math.inf, scene.camera)]
+    if not found or any(camera.type != "CAMERA" for _, camera in found):
+        raise UserError("The scene has no camera")
+    return found
+
+
+def _active(shots: list[tuple[float, bpy.types.Object]], time: float) -> bpy.types.Object:
+    return next((camera for start, camera in reversed(shots) if start <= time), shots[0][1])
+
+
+def _cuts(shots: list[tuple[float, bpy.types.Object]], timing: Timing) -> list[int]:
+    """Frames of the file that begin a shot: markers, and ends of keyframes that hold their value."""
+    times = [start for start, _ in shots if math.isfinite(start)]
+    for camera in {camera for _, camera in shots}:
+        owners: tuple[Any, ...] = camera, camera.data, camera.parent
+        for block in owners:
+            curves = originals.curves_of(block) if block is not None else {}
+            for curve in (curves or {}).values():
+                times += _holds(curve)
+    found = {math.ceil(float(timing.of_times(np.array(time))) - _ROUNDING) for time in times}
+    first, last = timing.number, timing.number + timing.length - 1
+    return sorted(number for number in found if first < number <= last)
+
+
+def _holds(curve: bpy.types.FCurve) -> list[float]:
+    """Times of the keyframes at which a held value jumps."""
+    if not len(curve.keyframe_points):
+        return []
+    points = fcurves.points(curve)
+    held = points.interpolation[:-1, 0] == fcurves.INTERPOLATION["CONSTANT"]
+    jumps = held & (np.diff(points.places[:, 1]) != 0)
+    return points.places[1:, 0][jumps].tolist()
+
+
+def _distance(camera: bpy.types.Object, eye: np.ndarray, ahead: np.ndarray) -> float:
+    """From the camera to the plane in focus, in the scene's units."""
+    focus = camera.data.dof.focus_object
+    if focus is not None:
+        found = float((np.array(focus.matrix_world)[:3, 3] - eye) @ ahead)
+    else:
+        found = float(camera.data.dof.focus_distance)
+    return found if found > 1e-3 else _FOCUS * 0.08

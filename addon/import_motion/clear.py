@@ -7,7 +7,7 @@ import bpy
 
 from ..blender import registration
 from ..blender.translations import tr, tr_count
-from ..blender.user_error import UserError, cancelled
+from ..blender.user_error import cancels
 from ..operator_base.editing import editing
 from ..operator_base.model_operator import ModelOperator
 from ..scene import saved_state, scene_model
@@ -34,22 +34,20 @@ class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
             return []
         return [animated_model.active_model(context)]
 
+    @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:
         scene = context.scene
-        try:
-            with editing(self.models(context), animated_model.check_clearing) as edit:
-                models = [model for model, _ in edit.checked]
-                cameras = self._cameras(context, models)
-                sun = self._light(context, models)
-                lights = [] if sun is None else [sun]
-                edit.save([*import_state.changed_objects(models), *lights], bpy.data.scenes)
-                kept_cameras = camera.clear(edit, scene, cameras)
-                count, kept = import_state.clear(edit, models)
-                if sun is not None:
-                    kept += light.clear(edit, scene, sun)
-                import_state.restore_range()
-        except UserError as error:
-            return cancelled(self, error)
+        with editing(self.models(context), animated_model.check_clearing) as edit:
+            models = [model for model, _ in edit.checked]
+            cameras = self._cameras(context, models)
+            sun = self._light(context, models)
+            lights = [] if sun is None else [sun]
+            edit.save([*import_state.changed_objects(models), *lights], bpy.data.scenes)
+            kept_cameras = camera.clear(edit, scene, cameras)
+            count, kept = import_state.clear(edit, models)
+            if sun is not None:
+                kept += light.clear(edit, scene, sun)
+            import_state.restore_range()
         for name in kept_cameras:
             self.report({"WARNING"}, tr("The camera '{name}' was edited and is kept", name=name))
         for name in kept:

@@ -11,10 +11,11 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
 from ..blender import actions, input_files, registration
 from ..blender.translations import tr, tr_count
-from ..blender.user_error import UserError, cancelled
+from ..blender.user_error import UserError, cancels
 from ..operator_base import properties
 from ..operator_base.editing import Edit, editing
 from ..operator_base.importing import Importer, scale_property
+from ..operator_base.model_operator import PosingOperator
 from ..pose import earlier_motions, merge, motion_source
 from ..preview import switch
 from ..scene import light as scene_light
@@ -59,7 +60,7 @@ _Motion = properties.declaring(
 )
 
 
-class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
+class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Operator):
     """Animate the active MMD model with a motion or pose file as in MMD, or import a camera motion"""
 
     bl_idname = "mmdskin.import_motion"
@@ -146,41 +147,32 @@ class MMDSKIN_OT_import_motion(_Motion, Importer, bpy.types.Operator):
             "scale": "CAMERA" in self.types,
         }.get(option, True)
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if context.mode not in {"OBJECT", "POSE"}:
-            cls.poll_message_set(tr("Switch to Object or Pose Mode first"))
-            return False
-        return True
-
+    @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        try:
-            if not self.types:
-                raise UserError("Nothing to import: choose Model Motion, Camera or Light")
-            files = [self._file(path) for path in self._paths()]
-            models = []
-            moving = [file.path for file in files if file.moves_model]
-            if moving:
-                models.append(animated_model.active_model(context))
-            scene = context.scene
-            with editing(models, lambda model: self._open(model.armature, scene, moving)) as edit:
-                edit.on_failure(scene_light.disconnect_lost, scene)
-                sun = scene_light.of_scene(scene)
-                lights = [sun] if sun is not None and any(file.lights for file in files) else []
-                edit.save([*import_state.changed_objects(models), *lights], bpy.data.scenes)
-                import_state.forget_old_range()
-                for model, sources in edit.checked:
-                    for number, source in enumerate(sources):
-                        replace = self.replace and number == 0
-                        self._move(MotionImport(self, model, scene, edit, replace), source)
-                for file in files:
-                    if file.moves_camera:
-                        self._add_camera(context, file, edit)
-                    if file.lights:
-                        self._key_light(context, file)
-            return {"FINISHED"}
-        except UserError as error:
-            return cancelled(self, error)
+        if not self.types:
+            raise UserError("Nothing to import: choose Model Motion, Camera or Light")
+        files = [self._file(path) for path in self._paths()]
+        models = []
+        moving = [file.path for file in files if file.moves_model]
+        if moving:
+            models.append(animated_model.active_model(context))
+        scene = context.scene
+        with editing(models, lambda model: self._open(model.armature, scene, moving)) as edit:
+            edit.on_failure(scene_light.disconnect_lost, scene)
+            sun = scene_light.of_scene(scene)
+            lights = [sun] if sun is not None and any(file.lights for file in files) else []
+            edit.save([*import_state.changed_objects(models), *lights], bpy.data.scenes)
+            import_state.forget_old_range()
+            for model, sources in edit.checked:
+                for number, source in enumerate(sources):
+                    replace = self.replace and number == 0
+                    self._move(MotionImport(self, model, scene, edit, replace), source)
+            for file in files:
+                if file.moves_camera:
+                    self._add_camera(context, file, edit)
+                if file.lights:
+                    self._key_light(context, file)
+        return {"FINISHED"}
 
     def _file(self, path: str) -> _File:
         """What to import of a file; UserError if that is nothing."""

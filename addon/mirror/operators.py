@@ -9,7 +9,7 @@ from mathutils import Matrix
 
 from ..blender import registration
 from ..blender.translations import tr
-from ..blender.user_error import UserError, cancelled
+from ..blender.user_error import cancels
 from ..operator_base.model_operator import ModelOperator
 from ..scene import scene_model, sliders
 from . import mirroring
@@ -23,11 +23,9 @@ class MMDSKIN_OT_flip_sliders(ModelOperator, bpy.types.Operator):
     bl_idname = "mmdskin.flip_sliders"
     bl_label = "Flip Sliders"
 
+    @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        try:
-            changes = [mirroring.of_sliders(_checked(model)) for model in self.models(context)]
-        except UserError as error:
-            return cancelled(self, error)
+        changes = [mirroring.of_sliders(_checked(model)) for model in self.models(context)]
         for one in changes:
             _set_sliders(context, one)
         if not any(changes):
@@ -41,18 +39,16 @@ class MMDSKIN_OT_mirror_pose(ModelOperator, bpy.types.Operator):
     bl_idname = "mmdskin.mirror_pose"
     bl_label = "Mirror Pose"
 
+    @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        try:
-            models = [_checked(model) for model in self.models(context)]
-            changes = [
-                (
-                    mirroring.of_bones(model.armature, _chosen(context, model.armature)),
-                    mirroring.of_sliders(model),
-                )
-                for model in models
-            ]
-        except UserError as error:
-            return cancelled(self, error)
+        models = [_checked(model) for model in self.models(context)]
+        changes = [
+            (
+                mirroring.of_bones(model.armature, _chosen(context, model.armature)),
+                mirroring.of_sliders(model),
+            )
+            for model in models
+        ]
         for bones, values in changes:
             _set_bones(context, bones)
             _set_sliders(context, values)

@@ -7,7 +7,7 @@ import bpy
 
 from ..blender import registration
 from ..blender.translations import tr, tr_count
-from ..blender.user_error import UserError, cancelled
+from ..blender.user_error import cancels
 from ..operator_base.editing import editing
 from ..operator_base.model_operator import SwitchOperator, switch_action
 from . import color_management, switch
@@ -21,23 +21,21 @@ class MMDSKIN_OT_look(SwitchOperator, bpy.types.Operator):
 
     action: switch_action("Turn the MMD Look on or off")
 
+    @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:
         missing: dict[str, None] = {}
-        try:
-            with editing(self.models(context), switch.prepare) as edit:
-                on = [self.turns_on(switch.is_on(model)) for model, _ in edit.checked]
-                for (model, _), turns_on in zip(edit.checked, on, strict=True):
-                    folder = switch.folder_of(model)
-                    if turns_on:
-                        if not switch.is_on(model):
-                            edit.on_failure(switch.disable, model)
-                        switch.enable(context.scene, model, folder)
-                        missing |= dict.fromkeys(folder.missing)
-                    elif switch.is_on(model):
-                        edit.on_failure(switch.enable, context.scene, model, folder)
-                        switch.disable(model)
-        except UserError as error:
-            return cancelled(self, error)
+        with editing(self.models(context), switch.prepare) as edit:
+            on = [self.turns_on(switch.is_on(model)) for model, _ in edit.checked]
+            for (model, _), turns_on in zip(edit.checked, on, strict=True):
+                folder = switch.folder_of(model)
+                if turns_on:
+                    if not switch.is_on(model):
+                        edit.on_failure(switch.disable, model)
+                    switch.enable(context.scene, model, folder)
+                    missing |= dict.fromkeys(folder.missing)
+                elif switch.is_on(model):
+                    edit.on_failure(switch.enable, context.scene, model, folder)
+                    switch.disable(model)
         if missing:
             text = tr_count(
                 "1 texture is missing: {names}",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Base classes of the operators that act on models."""
+"""Base classes of the operators that act on models, and of those that need Object or Pose Mode."""
 
 from typing import Any
 
@@ -11,6 +11,17 @@ from ..blender.user_error import UserError
 from ..scene import scene_model
 
 _EDIT_MODES = {"EDIT_MESH", "EDIT_ARMATURE", "SCULPT"}
+
+
+class PosingOperator:
+    """Base class of operators that need Object or Pose Mode."""
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if context.mode not in {"OBJECT", "POSE"}:
+            cls.poll_message_set(tr("Switch to Object or Pose Mode first"))
+            return False
+        return True
 
 
 class ModelOperator:

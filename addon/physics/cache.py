@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import bpy
 import numpy as np
 
-from ..blender import blender_versions, cache_files, input_files, new_file
+from ..blender import blender_versions, cache_files, input_files, output_files
 from ..blender.translations import Sentence
 from ..blender.user_error import UserError
 from ..pose import motion_source, physics_settings, quaternions
@@ -255,7 +255,7 @@ def write(first: str, own: str, cache: Cache) -> str:
     fields |= inputs._asdict() if inputs else {}
     new = None
     try:
-        new = new_file.create(path)
+        new = output_files.create(path)
         np.savez(new.file, **fields)
         new.finish()
         if replaces:

@@ -8,7 +8,7 @@ from bpy.props import EnumProperty
 
 from ..blender import registration
 from ..blender.translations import tr_count
-from ..blender.user_error import UserError, cancelled
+from ..blender.user_error import UserError, cancels
 from ..operator_base.editing import editing
 from ..operator_base.model_operator import ModelOperator
 from ..scene import names, scene_model
@@ -37,18 +37,16 @@ class MMDSKIN_OT_switch_names(ModelOperator, bpy.types.Operator):
             return str(error)
         return ""
 
+    @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        try:
-            count = unknown = 0
-            with editing(self.models(context), renaming.check) as edit:
-                for model, _ in edit.checked:
-                    renamed = renaming.rename(model, self._english(model))
-                    edit.on_failure(renaming.restore, renamed)
-                    count += renamed.total
-                    if names.language_of(model.armature) == "ENGLISH":
-                        unknown += renaming.without_english(model)
-        except UserError as error:
-            return cancelled(self, error)
+        count = unknown = 0
+        with editing(self.models(context), renaming.check) as edit:
+            for model, _ in edit.checked:
+                renamed = renaming.rename(model, self._english(model))
+                edit.on_failure(renaming.restore, renamed)
+                count += renamed.total
+                if names.language_of(model.armature) == "ENGLISH":
+                    unknown += renaming.without_english(model)
         self.report(
             {"INFO"},
             tr_count(

@@ -9,13 +9,14 @@ from bpy.props import StringProperty
 from bpy_extras.io_utils import ImportHelper
 
 from ..blender import input_files, registration
-from ..blender.translations import tr, tr_count
-from ..blender.user_error import UserError, cancelled
+from ..blender.translations import tr_count
+from ..blender.user_error import UserError, cancels
+from ..operator_base.model_operator import PosingOperator
 from ..scene import model_file, scene_model
 from . import deform
 
 
-class MMDSKIN_OT_restore_deform_data(bpy.types.Operator, ImportHelper):
+class MMDSKIN_OT_restore_deform_data(PosingOperator, ImportHelper, bpy.types.Operator):
     """Restore from the model file what the importer lost (QDEF, SDEF, exact weights)"""
 
     bl_idname = "mmdskin.restore_deform_data"
@@ -25,13 +26,6 @@ class MMDSKIN_OT_restore_deform_data(bpy.types.Operator, ImportHelper):
     filename_ext = ".pmx"
     filter_glob: StringProperty(default="*.pmx;*.pmd", options={"HIDDEN"})
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if context.mode not in {"OBJECT", "POSE"}:
-            cls.poll_message_set(tr("Switch to Object or Pose Mode first"))
-            return False
-        return True
-
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
         try:
             model = scene_model.model_of(context.active_object, context.view_layer)
@@ -40,15 +34,13 @@ class MMDSKIN_OT_restore_deform_data(bpy.types.Operator, ImportHelper):
             pass  # the user will choose the file
         return super().invoke(context, event)
 
+    @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        try:
-            model = scene_model.model_of(context.active_object, context.view_layer)
-            input_files.choose(self.filepath)
-            rig = model_file.rig(model.armature, self.filepath)
-            restored, missing = deform.prepare(model, rig)
-            trouble = deform.write(model, rig, restored)
-        except UserError as error:
-            return cancelled(self, error)
+        model = scene_model.model_of(context.active_object, context.view_layer)
+        input_files.choose(self.filepath)
+        rig = model_file.rig(model.armature, self.filepath)
+        restored, missing = deform.prepare(model, rig)
+        trouble = deform.write(model, rig, restored)
         name = os.path.basename(rig.path)
         if missing:
             self.report(

@@ -8,11 +8,11 @@ import bpy
 from bpy.props import EnumProperty, StringProperty
 
 from ..blender import input_files, reader_texts, registration
-from ..blender.translations import tr
 from ..blender.user_error import UserError, cancelled
 from ..import_motion import animated_model, import_state
 from ..operator_base import properties
 from ..operator_base.importing import Importer
+from ..operator_base.model_operator import PosingOperator
 from ..scene import model_file, setting_paths
 from . import imported
 from .operators import HANDS, SCALE
@@ -23,7 +23,7 @@ _Declared = properties.declaring(
 )
 
 
-class MMDSKIN_OT_fit_motion(_Declared, Importer, bpy.types.Operator):
+class MMDSKIN_OT_fit_motion(_Declared, PosingOperator, Importer, bpy.types.Operator):
     """Import a motion made for another MMD model, with arms, steps and hands fitted to the active one"""
 
     bl_idname = "mmdskin.fit_motion"
@@ -57,13 +57,6 @@ class MMDSKIN_OT_fit_motion(_Declared, Importer, bpy.types.Operator):
         ],
         default=import_state.ORIGINAL,
     )
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if context.mode not in {"OBJECT", "POSE"}:
-            cls.poll_message_set(tr("Switch to Object or Pose Mode first"))
-            return False
-        return True
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         try:

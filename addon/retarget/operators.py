@@ -12,6 +12,7 @@ from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError, cancelled
 from ..import_motion import animated_model
 from ..operator_base import modal_job
+from ..operator_base.model_operator import PosingOperator
 from ..operator_base.options_dialog import OptionsDialog
 from ..scene import scene_model
 from . import from_armature, imported, keys, to_armature
@@ -39,16 +40,9 @@ SCALE = FloatProperty(
 )
 
 
-class _Retargeting(OptionsDialog, modal_job.ModalJob):
+class _Retargeting(PosingOperator, OptionsDialog, modal_job.ModalJob):
     bl_options = {"REGISTER", "UNDO"}
     _asked = False
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if context.mode not in {"OBJECT", "POSE"}:
-            cls.poll_message_set(tr("Switch to Object or Pose Mode first"))
-            return False
-        return True
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
         self._asked = True

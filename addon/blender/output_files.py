@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files that are written whole or not at all, by the module, and the errors of writing them."""
+
+import importlib
+import os
+from typing import TYPE_CHECKING, Any
+
+from . import native
+from .user_error import UserError
+
+if TYPE_CHECKING:
+    from mmdskin.new_file import NewFile
+
+
+def create(path: str) -> "NewFile":
+    """A file that is to become `path`; raises OSError, and UserError without the module."""
+    new: NewFile = _module().NewFile(path)
+    return new
+
+
+def check_replaceable(path: str) -> None:
+    """Raises the OSError of writing to a path, before any work; UserError without the module."""
+    _module().check_replaceable(path)
+
+
+def check_folder(path: str) -> None:
+    """UserError if the folder of a path does not exist."""
+    folder = os.path.dirname(path)
+    if not os.path.isdir(folder):
+        raise UserError("The folder '{folder}' does not exist: create it first", folder=folder)
+
+
+def unwritable(path: str, reason: str | Exception) -> UserError:
+    reason = getattr(reason, "strerror", None) or str(reason)
+    return UserError(
+        "'{file}' cannot be written: {reason}", file=os.path.basename(path), reason=reason
+    )
+
+
+def _module() -> Any:
+    native.load()
+    return importlib.import_module("mmdskin.new_file")
