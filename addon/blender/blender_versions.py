@@ -201,27 +201,6 @@ def stored_group(owner: Any, name: str) -> Any:
 # Nodes
 
 
-def add_geometry_sockets(group: bpy.types.NodeTree) -> None:
-    """Give a new node group a geometry input and output, as a modifier needs."""
-    if hasattr(group, "interface"):  # 4.0
-        for direction in ("INPUT", "OUTPUT"):
-            group.interface.new_socket(
-                "Geometry",
-                in_out=direction,
-                socket_type="NodeSocketGeometry",  # type: ignore[arg-type]
-            )
-        mark_as_modifier(group)
-    else:
-        group.inputs.new("NodeSocketGeometry", "Geometry")
-        group.outputs.new("NodeSocketGeometry", "Geometry")
-
-
-def mark_as_modifier(group: bpy.types.NodeTree) -> None:
-    """Let a modifier use a group of geometry nodes."""
-    if hasattr(group, "is_modifier"):  # 4.0
-        group.is_modifier = True
-
-
 def modifier_input(modifier: Any, name: str) -> Any:
     """The value of an input of a modifier's node group."""
     key = _input_key(modifier, name)
@@ -242,11 +221,6 @@ def _input_key(modifier: Any, name: str) -> str:
     group = modifier.node_group
     sockets = group.interface.items_tree if hasattr(group, "interface") else group.inputs  # 4.0
     return next(socket.identifier for socket in sockets if socket.name == name)
-
-
-def vector_output(node: bpy.types.Node) -> bpy.types.NodeSocket:
-    # 3.4 has a hidden output for each other type.
-    return next(out for out in node.outputs if out.enabled and out.type == "VECTOR")
 
 
 # Drivers

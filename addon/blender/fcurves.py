@@ -9,7 +9,7 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from . import keyframe_memory
+from . import memory
 
 _ITEMS = {  # enum values of keyframe members
     member: {item.identifier: item.value for item in property.enum_items}
@@ -130,7 +130,7 @@ def _straight(frames: np.ndarray, values: np.ndarray) -> dict[str, np.ndarray]:
     count, places = len(frames), _places(frames, values)
     # Blender computes such handles fastest, but for many keyframes not as fast as they are set.
     types = () if _SET_ONE_BY_ONE else _HANDLE_TYPES
-    computed = types and count >= keyframe_memory.LEAST
+    computed = types and count >= memory.LEAST
     return {
         **{name: _numbers(count, name, "VECTOR") for name in types},
         "interpolation": _numbers(count, "interpolation", "LINEAR"),
@@ -228,8 +228,8 @@ def _member(curve: bpy.types.FCurve, name: str) -> np.ndarray:
     if name in _GET_ONE_BY_ONE:
         numbers = [_ITEMS[name][getattr(point, name)] for point in curve.keyframe_points]
         return np.array(numbers, _ENUM_DTYPE).reshape(-1, 1)
-    if name in keyframe_memory.MEMBERS:
-        found = keyframe_memory.read(curve.keyframe_points, name)
+    if name in memory.MEMBERS:
+        found = memory.read_keyframes(curve.keyframe_points, name)
         if found is not None:
             return found
     dtype = _ENUM_DTYPE if name in _ENUMS else np.float32
@@ -240,8 +240,8 @@ def _member(curve: bpy.types.FCurve, name: str) -> np.ndarray:
 
 def _set_members(curve: bpy.types.FCurve, columns: dict[str, np.ndarray]) -> None:
     """Set members in their order, except that places and handles may come first."""
-    vectors = {name: columns[name] for name in keyframe_memory.MEMBERS if name in columns}
-    done = vectors if keyframe_memory.write(curve.keyframe_points, vectors) else {}
+    vectors = {name: columns[name] for name in memory.MEMBERS if name in columns}
+    done = vectors if memory.write_keyframes(curve.keyframe_points, vectors) else {}
     for name, column in columns.items():
         if name not in done:
             _set_member(curve, name, column)

@@ -24,6 +24,8 @@ class NodeBuilder:
     def __init__(self, name: str, kind: str) -> None:
         """Start a new group of a kind, "ShaderNodeTree" or "GeometryNodeTree"."""
         self.group: Any = bpy.data.node_groups.new(name, kind)  # type: ignore[arg-type]
+        if hasattr(self.group, "is_modifier"):  # 4.0
+            self.group.is_modifier = True
         self._start, self._end = self.node("NodeGroupInput"), self.node("NodeGroupOutput")
 
     def arranged(self) -> Any:

@@ -14,14 +14,13 @@ import numpy as np
 from ..blender import fcurves, native
 from ..blender.user_error import UserError
 from ..scene import light
-from . import originals
+from . import line_fit, originals
 from .timing import Timing
 
 # Tolerances
 _LIGHT = 0.002  # of colors and directions: half a step of the 255 in MMD's panel
 _DISTANCE = 1.0  # of the self-shadow: one step in MMD's panel
 _STRAIGHT = 1e-5  # of a value: how far a handle may be from the line
-_WINDOW = 64  # frames to look ahead at first
 
 
 class Channel(NamedTuple):
@@ -96,7 +95,7 @@ class LightExport:
     def _fitted_light(self) -> Keys:
         values = np.array(self._rows, np.float64)[:, :6]
         lengths = light.LENGTHS if self._is_mmd else 1.0
-        rows = rows_of_keys(values, _LIGHT * np.array([*[lengths] * 3, 1, 1, 1]))
+        rows = line_fit.rows_of_keys(values, _LIGHT * np.array([*[lengths] * 3, 1, 1, 1]))
         return Keys(self._timing.numbers[rows], values[rows], True)
 
     def _fitted_shadow(self) -> Keys:
@@ -105,7 +104,7 @@ class LightExport:
         rows = set(starts)
         for start, end in zip(starts, [*starts[1:], len(values) - 1], strict=True):
             part = values[start : end + 1, 1:]
-            rows.update((start + rows_of_keys(part, np.array([_DISTANCE]))).tolist())
+            rows.update((start + line_fit.rows_of_keys(part, np.array([_DISTANCE]))).tolist())
         chosen = np.array(sorted(rows))
         return Keys(self._timing.numbers[chosen], values[chosen], len(chosen) > 1)
 
@@ -240,39 +239,3 @@ def _within(numbers: np.ndarray, timing: Timing) -> np.ndarray:
     if (numbers > last).any() and (numbers <= last).any():
         ends.append(last)
     return np.unique([*inside.tolist(), *ends]).astype(np.int64)
-
-
-def rows_of_keys(values: np.ndarray, tolerances: np.ndarray) -> np.ndarray:
-    """(K,) ascending rows of values (F, C) between which lines stay within the tolerances (C,), as the
-    native module finds them for morphs.
-
-    Each line is the longest that passes all samples: docs/fitting.md. What stays as it is has one key.
-    """
-    found = [0]
-    while found[-1] < len(values) - 1:
-        found.append(found[-1] + _reach(values[found[-1] :], tolerances))
-    while len(found) > 1:
-        at = found[-2]
-        if (np.abs(values[at:] - values[at]) > tolerances).any():
-            break
-        found.pop()
-    return np.array(found)
-
-
-def _reach(values: np.ndarray, tolerances: np.ndarray) -> int:
-    """The row at which the longest line from the first row ends."""
-    window = _WINDOW
-    while True:
-        moved = values[1 : window + 1] - values[0]
-        spans = np.arange(1, len(moved) + 1)[:, None]
-        # The cone of slopes that pass all samples up to each one.
-        least = np.maximum.accumulate((moved - tolerances) / spans)
-        most = np.minimum.accumulate((moved + tolerances) / spans)
-        slopes = moved / spans
-        within = np.append(
-            True, ((slopes[1:] >= least[:-1]) & (slopes[1:] <= most[:-1])).all(axis=1)
-        )
-        is_closed = (least > most).any()
-        if is_closed or window >= len(values) - 1:
-            return int(np.flatnonzero(within)[-1]) + 1
-        window *= 4

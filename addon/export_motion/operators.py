@@ -12,7 +12,7 @@ from bpy_extras.io_utils import ExportHelper
 from ..blender import native, registration
 from ..blender.translations import tr
 from ..blender.user_error import UserError
-from ..import_motion import animated_model, import_state
+from ..import_motion import import_state
 from ..operator_base import modal_job, properties
 from ..operator_base.importing import scale_property
 from ..operator_base.model_operator import PosingOperator
@@ -62,7 +62,7 @@ class Exporter(_Model, PosingOperator, OptionsDialog, ExportHelper):
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
         if not self.filepath:
             try:
-                name = animated_model.active_model(context).name
+                name = scene_model.active_model(context).name
             except UserError:
                 name = "untitled"
             folder = os.path.dirname(bpy.data.filepath)
@@ -259,7 +259,7 @@ class MMDSKIN_OT_export_motion(Exporter, modal_job.ModalJob, bpy.types.Operator)
 
     def _models(self, context: bpy.types.Context) -> list[scene_model.SceneModel]:
         if self.content == "MODEL":
-            return [animated_model.active_model(context)]
+            return [scene_model.active_model(context)]
         found: dict[bpy.types.Object, scene_model.SceneModel] = {}
         for obj in context.selected_objects:
             try:

@@ -13,9 +13,9 @@ from bpy.props import BoolProperty, EnumProperty, StringProperty
 from ..blender import native, playhead, registration
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import cancels
-from ..import_motion import animated_model
 from ..operator_base import modal_job
 from ..pose import motion_source, pose_source
+from ..scene import scene_model
 from . import files, fit, samples
 from .model_export import form_of
 from .operators import FORMS, Exporter
@@ -66,7 +66,7 @@ class MMDSKIN_OT_export_pose(Exporter, bpy.types.Operator):
 
     def _pose(self, context: bpy.types.Context) -> "tuple[mmdskin.Motion, mmdskin.Model]":
         """A motion of one frame, and the model file."""
-        model, scene = animated_model.active_model(context), context.scene
+        model, scene = scene_model.active_model(context), context.scene
         options = SimpleNamespace(
             bones=self.bones,
             morphs=self.morphs,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The armature with mmd_tools' conventions: rest matrices, names, locks, hidden bones.
+"""The armature with mmd_tools' conventions: rest matrices, names, locks, hidden bones, and bone shapes.
 
 Append, fixed axes and IK are stored; `constraints` applies them.
 """
@@ -26,6 +26,9 @@ _ARMS = {
     for part in ("肩", "腕", "ひじ", "手首", "腕捩", "手捩", "肩P", "ダミー")
 }
 _FINGERS = ("親指", "人指", "中指", "薬指", "小指")
+# Custom shapes, with sizes relative to the bone's length: boxes for IK bones, crosses for hidden ones.
+_IK, _HIDDEN = "mmd_shape_ik", "mmd_shape_hidden"
+_SHAPES: dict[str, Any] = {_IK: ("CUBE", 0.4), _HIDDEN: ("PLAIN_AXES", 0.2)}
 
 
 def add_bones(
@@ -200,3 +203,22 @@ def _describe(bone: bpy.types.PoseBone, record: "mmdskin.Bone", number: int) -> 
 
 def _link(link: "mmdskin.IKLink") -> dict:
     return {name: value for name, value in link._asdict().items() if value is not None}
+
+
+def add_shapes(
+    armature: bpy.types.Object, records: "tuple[mmdskin.Bone, ...]", bone_names: list[str]
+) -> None:
+    for name, record in zip(bone_names, records, strict=True):
+        if not record.flags & VISIBLE:
+            armature.pose.bones[name].custom_shape = _shape(_HIDDEN)
+        elif record.ik:
+            armature.pose.bones[name].custom_shape = _shape(_IK)
+
+
+def _shape(name: str) -> bpy.types.Object:
+    """An empty outside any scene, shared by all models of the file."""
+    known: bpy.types.Object | None = bpy.data.objects.get((name, None))
+    if known is None:
+        known = bpy.data.objects.new(name, None)
+        known.empty_display_type, known.empty_display_size = _SHAPES[name]
+    return known

@@ -14,7 +14,7 @@ from ..mmd_look import switch as look
 from ..operator_base import importing
 from ..operator_base.editing import editing
 from ..scene import light, mmd_tools, model_file, names, scene_model, setting_paths, textures
-from . import armature, bone_shapes, constraints, keys, materials, mesh, morphs, root_data, weights
+from . import armature, constraints, keys, materials, mesh, morphs, root_data, weights
 from .options import Options, Report
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _build(
         armature.add_bones(
             context, rig, pmx.bones, bone_names, options.scale, constrained, options.english
         )
-        bone_shapes.add(rig, pmx.bones, bone_names)
+        armature.add_shapes(rig, pmx.bones, bone_names)
         if constrained:
             _constrain(rig, pmx, bone_names, report)
     if "DISPLAY" in options.parts:

@@ -11,7 +11,7 @@ from ..blender.user_error import cancels
 from ..operator_base.editing import editing
 from ..operator_base.model_operator import ModelOperator
 from ..scene import saved_state, scene_model
-from . import animated_model, camera, import_state, light
+from . import camera, import_state, light
 
 
 class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
@@ -32,12 +32,12 @@ class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
             return super().models(context)
         if _camera_of(context) or _is_light(context):
             return []
-        return [animated_model.active_model(context)]
+        return [scene_model.active_model(context)]
 
     @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:
         scene = context.scene
-        with editing(self.models(context), animated_model.check_clearing) as edit:
+        with editing(self.models(context), import_state.check_clearing) as edit:
             models = [model for model, _ in edit.checked]
             cameras = self._cameras(context, models)
             sun = self._light(context, models)

@@ -17,6 +17,7 @@ import bpy
 
 from ..blender import actions, fcurves
 from ..blender.actions import Block
+from ..blender.user_error import UserError
 from ..operator_base.editing import Edit
 from ..pose import motion_source
 from ..scene import saved_state, scene_model, setting_paths, sliders
@@ -353,6 +354,22 @@ def _records(model: scene_model.SceneModel) -> list[Record]:
 def blocks(model: scene_model.SceneModel) -> list[Block]:
     """The datablocks of a model that motions animate: its armature and its meshes' shape keys."""
     return [model.armature, *shape_keys(model)]
+
+
+def check_not_tweaked(model: scene_model.SceneModel) -> None:
+    for block in blocks(model):
+        if block.animation_data and block.animation_data.use_tweak_mode:
+            raise UserError(
+                "The animation of '{name}' is in NLA Tweak Mode: leave it first", name=block.name
+            )
+
+
+def check_clearing(model: scene_model.SceneModel) -> None:
+    """UserError if the motion of a model cannot be cleared."""
+    scene_model.check_editable(model.armature)
+    check_not_tweaked(model)
+    for block in blocks(model):
+        Record(block)
 
 
 def shape_keys(model: scene_model.SceneModel) -> list[bpy.types.Key]:

@@ -13,9 +13,10 @@ import numpy as np
 from mathutils import Matrix, Quaternion
 
 from ..blender import actions, fcurves
+from ..blender.translations import tr
 from ..scene import mmd_tools, rig_constraints, sliders
 from ..scene.names import PHYSICS
-from . import bezier, physics_switches, tracks
+from . import bezier, tracks
 from .channels import Channels
 from .import_state import SOLVED, Record
 from .tracks import Switch, Track
@@ -151,7 +152,16 @@ def write_physics(record: Record, switches: list[Switch]) -> None:
     for switch in put_physics(holder, record.armature, switches):
         bone = record.armature.pose.bones[switch.name]
         record.note_physics(bone)
-        physics_switches.add(bone)
+        add_physics_switch(bone)
+
+
+def add_physics_switch(bone: bpy.types.PoseBone) -> None:
+    """Add the switch of a bone, if missing."""
+    if PHYSICS not in bone:
+        bone[PHYSICS] = True
+        text = tr("Rigid bodies move this bone in simulations; if off, they follow it")
+        bone.id_properties_ui(PHYSICS).update(description=text, default=True)
+        bone.property_overridable_library_set(sliders.path(PHYSICS), True)
 
 
 def put_physics(holder: Any, armature: bpy.types.Object, switches: list[Switch]) -> list[Switch]:

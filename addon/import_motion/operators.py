@@ -21,7 +21,6 @@ from ..preview import switch
 from ..scene import light as scene_light
 from ..scene import model_file, scene_model
 from . import (
-    animated_model,
     camera,
     import_state,
     kept_files,
@@ -155,7 +154,7 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
         models = []
         moving = [file.path for file in files if file.moves_model]
         if moving:
-            models.append(animated_model.active_model(context))
+            models.append(scene_model.active_model(context))
         scene = context.scene
         with editing(models, lambda model: self._open(model.armature, scene, moving)) as edit:
             edit.on_failure(scene_light.disconnect_lost, scene)

@@ -10,7 +10,7 @@ from ..blender import actions, fcurves
 from ..blender.translations import tr, tr_count
 from ..pose import merge, motion_source
 from ..scene import scene_model
-from . import animated_model, import_state, kept_files, keyframes, tracks
+from . import import_state, kept_files, keyframes, tracks
 from .motion_import import MotionImport
 
 Curves = dict[tuple[str, int], fcurves.Points]  # by path and index
@@ -19,7 +19,7 @@ Curves = dict[tuple[str, int], fcurves.Points]  # by path and index
 def write(job: MotionImport, newest: motion_source.Motion) -> None:
     """Key the model."""
     model, replace = job.model, job.replace
-    animated_model.check_not_tweaked(model)
+    import_state.check_not_tweaked(model)
     earlier, rekeys_all = job.earlier(newest)
     played = [*earlier, newest] if rekeys_all else [newest]
     bones = [tracks.bone_tracks(model.armature, one) for one in played]

@@ -16,7 +16,7 @@ from ..physics import simulation
 from ..pose import ik_source, merge
 from ..pose.motion_source import Motion
 from ..scene import rig_constraints, scene_model
-from . import animated_model, channels, import_state, keyframes, tracks
+from . import channels, import_state, keyframes, tracks
 from .motion_import import MotionImport
 
 
@@ -34,7 +34,7 @@ def write(job: MotionImport, source: Motion) -> None:
     armature = model.armature
     keyed = [block for block in import_state.blocks(model) if keyframes.is_keyed(block)]
     if keyed:
-        animated_model.check_not_tweaked(model)
+        import_state.check_not_tweaked(model)
     options.mode = _form(job, armature in keyed)
     at = keyframes.At(playhead.time(job.scene), options.mode == import_state.SOLVED)
     source = source.with_motion(source.motion, source.path, at.frame, source.speed)

@@ -11,7 +11,7 @@ import numpy as np
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
 from ..pose import merge, motion_source
-from . import animated_model, channels, import_state, keyframes
+from . import channels, import_state, keyframes
 from .motion_import import MotionImport
 
 _SAME_TIME = 1e-6  # scene frames
@@ -22,7 +22,7 @@ _MOST = 100_000  # frames, almost an hour; a single far-out key would use up all
 def write(job: MotionImport, newest: motion_source.Motion) -> None:
     """Key the model."""
     model, options = job.model, job.options
-    animated_model.check_not_tweaked(model)
+    import_state.check_not_tweaked(model)
     earlier, rekeys_all = job.earlier(newest)
     source = merge.merged([*earlier, newest])
     frames = _frames(

@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ..scene import english_names, scene_model, sides, sliders
+from ..scene import english_names, names, scene_model, sliders
 
 _MIRROR = np.diag((-1.0, 1.0, 1.0))  # about the plane x = 0 of the armature
 _SAME = 1e-7
@@ -17,7 +17,7 @@ def of_sliders(model: scene_model.SceneModel) -> list[tuple[sliders.Slider, floa
     """The sliders of one side that change, with the value of the other side."""
     found = sliders.of_model(model)
     by_name = {slider.name: slider for slider in reversed(found)}
-    pairs = sides.pairs(by_name, english_names.MORPHS)
+    pairs = names.side_pairs(by_name, english_names.MORPHS)
     wanted = [(one, by_name[pairs[one.name]].value) for one in found if one.name in pairs]
     return [(slider, value) for slider, value in wanted if slider.value != value]
 
@@ -32,13 +32,13 @@ def of_bones(
     mirrored in the armature, whichever way their axes point.
     """
     bones = armature.pose.bones
-    pairs = sides.pairs(bones.keys())
-    names = dict.fromkeys(one for name in chosen for one in (name, pairs.get(name, name)))
-    before = {name: np.array(bones[name].matrix_basis) for name in names}
+    pairs = names.side_pairs(bones.keys())
+    chosen_names = dict.fromkeys(one for name in chosen for one in (name, pairs.get(name, name)))
+    before = {name: np.array(bones[name].matrix_basis) for name in chosen_names}
     changed = []
-    for name in names:
+    for name in chosen_names:
         other = pairs.get(name, name)
-        if other == name and sides.is_one_side(name):
+        if other == name and names.is_one_side(name):
             continue  # there is nothing that it could be the mirror image of
         turn = _rest(bones[name]).T @ _MIRROR @ _rest(bones[other])
         basis = np.eye(4)

@@ -125,7 +125,6 @@ def _groups() -> list:
 
 
 def _build(builder: NodeBuilder, variant: Variant) -> None:
-    blender_versions.mark_as_modifier(builder.group)
     builder.input("Geometry", GEOMETRY)
     source = builder.input(followers.SOURCE, OBJECT)
     info = builder.node("GeometryNodeObjectInfo", transform_space="RELATIVE")

@@ -10,7 +10,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ..blender import blender_versions, drivers
+from ..blender import drivers
 from ..blender.node_builder import GEOMETRY, OBJECT, NodeBuilder, Value
 from ..scene import light, material_values
 from . import edges, followers, shading
@@ -86,7 +86,6 @@ def _light_of(group: Any) -> bpy.types.Object | None:
 
 
 def _build(builder: NodeBuilder, sun: bpy.types.Object | None) -> None:
-    blender_versions.mark_as_modifier(builder.group)
     builder.input("Geometry", GEOMETRY)
     source = builder.input(followers.SOURCE, OBJECT)
     info = builder.node("GeometryNodeObjectInfo", transform_space="RELATIVE")

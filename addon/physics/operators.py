@@ -16,7 +16,7 @@ from ..operator_base.editing import Edit, editing
 from ..operator_base.model_operator import ModelOperator
 from ..pose import physics_settings, pose_source
 from ..pose.ik_source import Solver
-from ..scene import path_notes, scene_model, setting_paths
+from ..scene import scene_model, setting_paths
 from . import cache, fingerprint, group, key_inputs, keyed, live, runs
 
 
@@ -186,7 +186,8 @@ class _File:
         path = cache.write(self._path, own, result)
         if path != own:
             edit.on_failure(cache_files.remove_placed, self._path, path)
-        edit.on_failure(path_notes.write, self._armature, path_notes.of(self._armature))
+        notes = setting_paths.notes_of(self._armature)
+        edit.on_failure(setting_paths.write_notes, self._armature, notes)
         edit.on_failure(setattr, settings, "physics_cache", settings.physics_cache)
         # Set it even if the path is the same: the preview then reads the file again.
         setting_paths.keep(self._armature, "physics_cache", path)

@@ -14,6 +14,7 @@ from typing import Any
 import bpy
 
 from ..blender import blender_versions
+from ..blender.node_builder import GEOMETRY, NodeBuilder, Value
 from ..pose import skinner
 from ..scene import names, scene_model
 
@@ -151,96 +152,61 @@ def _group_of(kind: str | bool) -> bpy.types.NodeTree:
 
 
 def _node_group(kind: str | bool) -> bpy.types.NodeTree:
-    name = _NAME if kind == PLAIN else f"{_NAME} Normals"
-    group = bpy.data.node_groups.new(name, "GeometryNodeTree")
-    group[_MARK] = kind
-    blender_versions.add_geometry_sockets(group)
-    start, end = _add(group, "NodeGroupInput", "NodeGroupOutput")
+    builder = NodeBuilder(_NAME if kind == PLAIN else f"{_NAME} Normals", "GeometryNodeTree")
+    builder.group[_MARK] = kind
     build = _reading if kind == READING else _moving
-    group.links.new(build(group, start.outputs[0], kind), end.inputs[0])
-    for column, node in enumerate(group.nodes):
-        node.location = (200 * (column % 4), -250 * (column // 4))
-    return group
+    geometry = build(builder, builder.input("Geometry", GEOMETRY), kind)
+    builder.output("Geometry", GEOMETRY, geometry)
+    return builder.arranged()
 
 
-def _moving(
-    group: bpy.types.NodeTree, geometry: bpy.types.NodeSocket, kind: str | bool
-) -> bpy.types.NodeSocket:
+def _moving(builder: NodeBuilder, geometry: Value, kind: str | bool) -> bpy.types.NodeSocket:
     """The geometry with positions from its attribute, and normals if there are any."""
-    (move,) = _add(group, "GeometryNodeSetPosition")
-    vector = _named(group, ATTRIBUTE)
-    link = group.links.new
-    link(geometry, move.inputs["Geometry"])
-    link(vector, move.inputs["Selection"])
-    link(vector, move.inputs["Position"])
-    geometry = _removed(group, move.outputs[0], ATTRIBUTE)
+    move = builder.node("GeometryNodeSetPosition")
+    vector = builder.attribute(ATTRIBUTE, "FLOAT_VECTOR")
+    for name, value in (("Geometry", geometry), ("Selection", vector), ("Position", vector)):
+        builder.put(move.inputs[name], value)
+    geometry = _removed(builder, move.outputs[0], ATTRIBUTE)
     if kind != PLAIN:
-        geometry = _removed(group, _with_normals(group, geometry, kind), NORMALS)
+        geometry = _removed(builder, _with_normals(builder, geometry, kind), NORMALS)
     return geometry
 
 
-def _with_normals(
-    group: bpy.types.NodeTree, geometry: bpy.types.NodeSocket, kind: str | bool
-) -> bpy.types.NodeSocket:
+def _with_normals(builder: NodeBuilder, geometry: Value, kind: str | bool) -> bpy.types.NodeSocket:
     """The geometry with the normals in its attribute, unless the first is zero.
 
     A Blender without the node for normals ignores it, and reads zeros.
     """
-    give, first, choose = _add(
-        group, "GeometryNodeSetMeshNormal", "GeometryNodeSampleIndex", "GeometryNodeSwitch"
-    )
     # On corners, even if each vertex has only one: Alembic exports no others.
-    give.mode, give.domain = kind, "CORNER"
-    first.data_type = "FLOAT_VECTOR"
-    choose.input_type = "GEOMETRY"
-    vector = _named(group, NORMALS)
-    link = group.links.new
-    link(geometry, give.inputs["Mesh"])
-    link(vector, give.inputs["Custom Normal"])
-    link(give.outputs[0], first.inputs["Geometry"])
-    link(vector, first.inputs["Value"])
-    link(first.outputs[0], choose.inputs["Switch"])
-    link(geometry, choose.inputs["False"])
-    link(give.outputs[0], choose.inputs["True"])
+    give = builder.node("GeometryNodeSetMeshNormal", mode=kind, domain="CORNER")
+    first = builder.node("GeometryNodeSampleIndex", data_type="FLOAT_VECTOR")
+    choose = builder.node("GeometryNodeSwitch", input_type="GEOMETRY")
+    vector = builder.attribute(NORMALS, "FLOAT_VECTOR")
+    builder.put(give.inputs["Mesh"], geometry)
+    builder.put(give.inputs["Custom Normal"], vector)
+    builder.put(first.inputs["Geometry"], give.outputs[0])
+    builder.put(first.inputs["Value"], vector)
+    builder.put(choose.inputs["Switch"], first.outputs[0])
+    builder.put(choose.inputs["False"], geometry)
+    builder.put(choose.inputs["True"], give.outputs[0])
     return choose.outputs[0]
 
 
-def _reading(
-    group: bpy.types.NodeTree, geometry: bpy.types.NodeSocket, kind: str | bool
-) -> bpy.types.NodeSocket:
+def _reading(builder: NodeBuilder, geometry: Value, kind: str | bool) -> bpy.types.NodeSocket:
     """The geometry with its positions, as unit vectors, in the attribute for normals."""
-    position, unit, store = _add(
-        group,
-        "GeometryNodeInputPosition",
-        "ShaderNodeVectorMath",
-        "GeometryNodeStoreNamedAttribute",
+    position = builder.node("GeometryNodeInputPosition").outputs[0]
+    store = builder.node(
+        "GeometryNodeStoreNamedAttribute", data_type="FLOAT_VECTOR", domain="POINT"
     )
-    unit.operation = "NORMALIZE"
-    store.data_type, store.domain = "FLOAT_VECTOR", "POINT"
     store.inputs["Name"].default_value = NORMALS
-    link = group.links.new
-    link(geometry, store.inputs["Geometry"])
-    link(position.outputs[0], unit.inputs[0])
-    link(unit.outputs[0], store.inputs["Value"])
+    builder.put(store.inputs["Geometry"], geometry)
+    builder.put(store.inputs["Value"], builder.vector("NORMALIZE", position))
     return store.outputs[0]
 
 
-def _named(group: bpy.types.NodeTree, name: str) -> bpy.types.NodeSocket:
-    """The vectors of an attribute."""
-    (node,) = _add(group, "GeometryNodeInputNamedAttribute")
-    node.data_type, node.inputs["Name"].default_value = "FLOAT_VECTOR", name
-    return blender_versions.vector_output(node)
-
-
-def _removed(
-    group: bpy.types.NodeTree, geometry: bpy.types.NodeSocket, name: str
-) -> bpy.types.NodeSocket:
+def _removed(builder: NodeBuilder, geometry: Value, name: str) -> bpy.types.NodeSocket:
     """The geometry without an attribute."""
-    (node,) = _add(group, "GeometryNodeRemoveAttribute")
+    node = builder.node("GeometryNodeRemoveAttribute")
     node.inputs["Name"].default_value = name
-    group.links.new(geometry, node.inputs["Geometry"])
+    builder.put(node.inputs["Geometry"], geometry)
     return node.outputs[0]
-
-
-def _add(group: bpy.types.NodeTree, *kinds: str) -> list:
-    return [group.nodes.new(kind) for kind in kinds]

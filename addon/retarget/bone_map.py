@@ -9,7 +9,7 @@ import bpy
 
 from ..blender import native, reader_texts, registration
 from ..blender.user_error import UserError, cancelled
-from ..scene import sides, skeletons
+from ..scene import names, skeletons
 
 if TYPE_CHECKING:
     import mmdskin
@@ -59,7 +59,7 @@ class MMDSKIN_OT_mirror_bone_map(_MapOperator, bpy.types.Operator):
         items = armature.mmdskin.bone_map
         if not len(items):
             raise UserError("The armature has no map yet: use Automatic first")
-        others = sides.pairs(armature.data.bones.keys())
+        others = names.side_pairs(armature.data.bones.keys())
         for item in items:
             if item.name.startswith("left"):
                 other = items.get("right" + item.name.removeprefix("left"))

@@ -9,11 +9,11 @@ from bpy.props import EnumProperty, StringProperty
 
 from ..blender import input_files, reader_texts, registration
 from ..blender.user_error import UserError, cancelled
-from ..import_motion import animated_model, import_state
+from ..import_motion import import_state
 from ..operator_base import properties
 from ..operator_base.importing import Importer
 from ..operator_base.model_operator import PosingOperator
-from ..scene import model_file, setting_paths
+from ..scene import model_file, scene_model, setting_paths
 from . import imported
 from .operators import HANDS, SCALE
 
@@ -60,7 +60,7 @@ class MMDSKIN_OT_fit_motion(_Declared, PosingOperator, Importer, bpy.types.Opera
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         try:
-            model = animated_model.active_model(context)
+            model = scene_model.active_model(context)
             (path,) = self._paths()[:1] or [""]
             target = model_file.rig(model.armature).pmx
             motion = model_file.load_motion(path)

@@ -10,7 +10,6 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty
 from ..blender import playhead, reader_texts, registration
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError, cancelled
-from ..import_motion import animated_model
 from ..operator_base import modal_job
 from ..operator_base.model_operator import PosingOperator
 from ..operator_base.options_dialog import OptionsDialog
@@ -163,7 +162,7 @@ class MMDSKIN_OT_motion_from_armature(_Retargeting, bpy.types.Operator):
     )
 
     def _start(self, context: bpy.types.Context) -> from_armature.Job:
-        model = animated_model.active_model(context)
+        model = scene_model.active_model(context)
         others = (obj for obj in context.selected_objects if obj.type == "ARMATURE")
         armature = next((obj for obj in others if obj != model.armature), None)
         if armature is None:

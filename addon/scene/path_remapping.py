@@ -12,9 +12,8 @@ import bpy
 from bpy.app.handlers import persistent
 
 from ..blender import input_files, registration
-from . import path_notes
-from .path_notes import Note
-from .setting_paths import NAMES, direct_in, file_in, is_of_library, prefers_relative
+from . import setting_paths
+from .setting_paths import NAMES, Note, direct_in, file_in, is_of_library, prefers_relative
 
 # The folder that paths of this file are relative to, while it is saved; "" if it never was.
 _folder = ""
@@ -24,26 +23,26 @@ def remember(armature: bpy.types.Object, name: str) -> None:
     """Note the file of a path that was just chosen, for undo after "Save As" into another folder."""
     if armature.library:
         return
-    folder, path = path_notes.folder_here(), getattr(armature.mmdskin, name)
-    notes = path_notes.of(armature)
+    folder, path = setting_paths.folder_here(), getattr(armature.mmdskin, name)
+    notes = setting_paths.notes_of(armature)
     # It may be the same path as before, but that was of a .blend in another folder.
     notes.pop(name, None)
     if folder and path.startswith("//") and not is_of_library(armature, name, path):
         notes[name] = Note(path, folder, direct_in(armature, name, folder))
-    path_notes.write(armature, notes)
+    setting_paths.write_notes(armature, notes)
 
 
 def follow_move() -> str:
     """After a .blend was opened: the folder that it was moved from, "" if it was not moved."""
-    here, before = path_notes.folder_here(), path_notes.noted_folder()
+    here, before = setting_paths.folder_here(), setting_paths.noted_folder()
     if not here or before in ("", here):
         return ""
     for armature in _own_armatures():
-        noted = path_notes.of(armature).items()
+        noted = setting_paths.notes_of(armature).items()
         # Not those of a model that was appended since.
         followed = {n: note._replace(folder=here) for n, note in noted if note.folder == before}
-        path_notes.write(armature, {**dict(noted), **followed})
-    path_notes.note_folder(here)
+        setting_paths.write_notes(armature, {**dict(noted), **followed})
+    setting_paths.note_folder(here)
     return before
 
 
@@ -55,7 +54,7 @@ def moved(path: str, before: str) -> str:
         beside = os.path.relpath(path, before)
     except ValueError:  # another drive
         return path
-    found = os.path.normpath(os.path.join(path_notes.folder_here(), beside))
+    found = os.path.normpath(os.path.join(setting_paths.folder_here(), beside))
     return found if input_files.exists(found) else path
 
 
@@ -66,8 +65,8 @@ def _move(folder: str) -> None:
     armatures = _own_armatures()
     for armature in armatures:
         _remap_all(armature, before, folder)
-    is_needed = any(path_notes.of(armature) for armature in armatures)
-    path_notes.note_folder(folder if is_needed else "")
+    is_needed = any(setting_paths.notes_of(armature) for armature in armatures)
+    setting_paths.note_folder(folder if is_needed else "")
 
 
 def _own_armatures() -> list[bpy.types.Object]:
@@ -82,7 +81,7 @@ def _remap_all(armature: bpy.types.Object, before: str, folder: str) -> None:
         for name, file in files.items()
         if file
     }
-    path_notes.write(armature, notes)
+    setting_paths.write_notes(armature, notes)
 
 
 def _remap(armature: bpy.types.Object, name: str, before: str, folder: str) -> str:
@@ -91,7 +90,7 @@ def _remap(armature: bpy.types.Object, name: str, before: str, folder: str) -> s
     if not path or is_of_library(armature, name, path):
         return ""
     if path.startswith("//"):
-        note = path_notes.find(armature, name)
+        note = setting_paths.note_of(armature, name)
         if not (before or note):
             return ""  # relative to no folder
         file = file_in(armature, name, before)
@@ -129,14 +128,14 @@ def _store(armature: bpy.types.Object, name: str, path: str) -> None:
 def _before_saving(path: str | None, *_: object) -> None:
     """Blender 3.4 does not pass the path: then paths are remapped in memory, for the next save."""
     global _folder
-    _folder = path_notes.folder_here()
+    _folder = setting_paths.folder_here()
     _move(os.path.dirname(os.path.abspath(path)) if path else _folder)
 
 
 @persistent
 def _after_saving(*_: object) -> None:
     """After saving a copy or a failed save, the file is still at its previous path."""
-    _move(path_notes.folder_here())
+    _move(setting_paths.folder_here())
 
 
 _HANDLERS = (

@@ -44,6 +44,17 @@ def model_of(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer) -> S
     return model
 
 
+def active_model(context: bpy.types.Context) -> SceneModel:
+    """The model of the active object, for what moves bones: an armature need not have a mesh."""
+    obj = context.active_object
+    try:
+        return model_of(obj, context.view_layer)
+    except UserError:
+        if obj is None or obj.type != "ARMATURE":
+            raise
+        return SceneModel(obj.name, obj, ())
+
+
 def _is_instance(obj: bpy.types.Object, model: SceneModel) -> UserError:
     """The error for an object that shows a model as an instance of a collection."""
     if model.armature is not None and model.armature.library:

@@ -272,7 +272,7 @@ class MirrorPose(Mirrored):
 
 class Sides(imported.Case):
     def pairs(self, *names, kind="morphs"):
-        return sys.modules["addon_package"].scene.sides.pairs(names, kind)
+        return sys.modules["addon_package"].scene.names.side_pairs(names, kind)
 
     def test_are_found(self):
         for left, right in (

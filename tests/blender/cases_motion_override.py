@@ -119,13 +119,13 @@ class Newer(Overridden):
 
     def test_a_motion_of_a_newer_version_stops_no_handler(self):
         """They run at each update of the scene and when a file is opened."""
-        handlers = addon().import_motion.physics_switches
+        handlers = addon().import_motion.handlers
         self.armature.mmdskin_motion_of_override = json.dumps({"version": 99})
         with mock.patch.object(handlers, "_recover", wraps=handlers._recover) as recovered:
             self.armature.location.x = 1
             bpy.context.view_layer.update()
         self.assertTrue(recovered.called)
-        handlers.recover()
+        handlers.recover_switches()
 
 
 class Clears(Overridden):

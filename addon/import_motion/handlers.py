@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Handlers that keep imported motions as they are where Blender or a move of the files would not.
+
+When a file is opened or a library reloaded, bones of a library override lose custom properties that
+the library lacks, such as physics switches, but their keyframes stay. The switches are then added again.
+
+A .blend may be moved together with its files, whose paths are noted: Clear Motion compares them with
+the settings, and imports merge these files.
+"""
+
+import contextlib
+from collections.abc import Iterable
+from typing import Any
+
+import bpy
+from bpy.app.handlers import persistent
+
+from ..blender import registration
+from ..blender.user_error import UserError
+from ..scene import path_remapping, saved_state
+from ..scene.names import PHYSICS
+from . import keyframes
+from .camera import CameraState
+from .import_state import MotionState
+
+
+def recover_switches() -> None:
+    _recover(bpy.data.objects)
+
+
+@persistent
+def _follow_libraries(_: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """After a library was reloaded, for which Blender has no handler, its overrides are updated."""
+    if not bpy.data.libraries:  # finding the updates takes long in large scenes
+        return
+    updated = (update.id for update in depsgraph.updates)
+    _recover(block.original for block in updated if isinstance(block, bpy.types.Object))
+
+
+def _recover(objects: Iterable[bpy.types.Object]) -> None:
+    for obj in objects:
+        if obj.override_library and obj.pose and saved_state.is_own(obj, saved_state.MOTION):
+            try:
+                physics = MotionState.read(obj).physics
+            except UserError:  # saved by a newer version
+                continue
+            lost = [name for name in physics if _lacks(obj, name)]
+            for name in lost:
+                keyframes.add_physics_switch(obj.pose.bones[name])
+            if lost:
+                obj.update_tag(refresh={"OBJECT", "DATA", "TIME"})
+
+
+def _lacks(armature: bpy.types.Object, name: str) -> bool:
+    bone: bpy.types.PoseBone | None = armature.pose.bones.get(name)
+    return bone is not None and PHYSICS not in bone
+
+
+def follow_move() -> None:
+    folder = path_remapping.follow_move()
+    if not folder:
+        return
+    for block in (*bpy.data.objects, *bpy.data.lights):
+        if saved_state.is_own(block, saved_state.MOTION):
+            with contextlib.suppress(UserError):  # saved by a newer version
+                _move(block, folder)
+
+
+def _move(block: Any, folder: str) -> None:
+    if isinstance(block, bpy.types.Object) and block.type == "EMPTY":
+        camera = CameraState.read(block)
+        camera.path = path_remapping.moved(camera.path, folder)
+        camera.write(block)
+        return
+    state = MotionState.read(block)
+    state.files = [[path_remapping.moved(path, folder), *rest] for path, *rest in state.files]
+    for name, values in state.settings.items():
+        # Absolute paths in settings do not follow.
+        is_relative = str(getattr(block.mmdskin, name, "")).startswith("//")
+        if is_relative or name in state.relative:
+            values[0] = path_remapping.moved(values[0], folder)
+        if is_relative:
+            values[1] = path_remapping.moved(values[1], folder)
+    state.write(block)
+
+
+@persistent
+def follow(*_: object) -> None:
+    """After a file was opened."""
+    recover_switches()
+    follow_move()
+
+
+_HANDLERS = (("load_post", follow), ("depsgraph_update_post", _follow_libraries))
+register, unregister = registration.handlers(_HANDLERS, once_enabled=follow)
