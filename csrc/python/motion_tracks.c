@@ -4,59 +4,6 @@
 #include "python/record.h"
 #include "python/types.h"
 
-static void *member(const mmd_py_record_field *field, const mmd_py_record_parser *parser)
-{
-    return (char *)parser->data + field->offset;
-}
-
-/* The first array of a track sets its number of keys. */
-bool mmd_py_field_set_keys(const mmd_py_record_field *field, PyObject *value,
-                           mmd_py_record_parser *parser)
-{
-    mmd_py_array array = {0};
-    size_t columns = field->as.keys.columns, depth = field->as.keys.depth;
-    size_t *count = (size_t *)(void *)((char *)parser->data + field->as.keys.count_offset);
-    if (value == Py_None && parser->has_key_count)
-        return true;
-    if (!mmd_py_array_from(value, parser->path, field->as.keys.dtype, true, &array))
-        return false;
-    const size_t shape[] = {parser->has_key_count ? *count : MMD_PY_ANY, columns, depth};
-    int rank = 1 + (columns > 0) + (depth > 0);
-    bool ok = mmd_py_array_check_shape(&array, parser->path, rank, shape, "n") &&
-              mmd_py_record_parser_keep(parser, array.object);
-    if (ok) {
-        *count = array.shape[0];
-        parser->has_key_count = true;
-        *(void **)member(field, parser) = array.data;
-    }
-    mmd_py_array_clear(&array);
-    return ok;
-}
-
-bool mmd_py_field_set_ik_names(const mmd_py_record_field *field, PyObject *value,
-                               mmd_py_record_parser *parser)
-{
-    (void)field;
-    mmd_property_track *track = parser->data;
-    return mmd_py_record_parse_texts(parser, value, &track->ik_names, &track->ik_count);
-}
-
-bool mmd_py_field_set_ik_enabled(const mmd_py_record_field *field, PyObject *value,
-                                 mmd_py_record_parser *parser)
-{
-    (void)field;
-    mmd_property_track *track = parser->data;
-    mmd_py_array array = {0};
-    const size_t shape[] = {track->key_count, track->ik_count};
-    bool ok = mmd_py_array_from(value, parser->path, MMD_PY_BOOL, true, &array) &&
-              mmd_py_array_check_shape(&array, parser->path, 2, shape, "") &&
-              mmd_py_record_parser_keep(parser, array.object);
-    if (ok)
-        track->ik_enabled = array.data;
-    mmd_py_array_clear(&array);
-    return ok;
-}
-
 static bool parse_tracks(mmd_py_record_kind kind, PyObject *tracks, const char *name,
                          mmd_py_record_parser *parser, void **out, size_t *count)
 {

@@ -59,7 +59,6 @@ OTHER_FILES = {
     "load": {"model", "motion"},  # by the format of a file
     "camera": {"light", "shadow"},  # the part of a motion that files of cameras have
     "module": {"object", "state"},  # of all types, by what only the module knows
-    "motion_tracks": {"field"},  # the setters of fields, which parse tracks
 }
 EXCEPTIONS = [*OTHER_NAMES.items(), *OTHER_FILES.items()]
 
