@@ -1,78 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The camera of a motion: Motion.camera_at() and Motion.from_camera(). */
+/* Motion.from_camera(). */
 #include "core/fit/fit.h"
 #include "python/argument.h"
-#include "python/batch.h"
 #include "python/exceptions.h"
 #include "python/fit_type.h"
 #include "python/render_scene.h"
 #include "python/types.h"
-
-enum { POSITION, TARGET, UP, FOV, MEMBERS };
-
-typedef struct camera_samples {
-    const mmd_camera_track *track;
-    const double *frames;
-    float *members[MEMBERS];
-} camera_samples;
-
-static bool sample(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
-{
-    const camera_samples *call = arg;
-    float *const *members = call->members;
-    (void)worker, (void)err;
-    for (size_t f = first; f < first + count; f++) {
-        mmd_camera camera;
-        mmd_camera_at(call->track, call->frames[f], &camera);
-        for (size_t i = 0; i < 3; i++) {
-            members[POSITION][3 * f + i] = (float)camera.position[i];
-            members[TARGET][3 * f + i] = (float)camera.target[i];
-            members[UP][3 * f + i] = (float)camera.up[i];
-        }
-        members[FOV][f] = (float)camera.fov;
-    }
-    return true;
-}
-
-PyObject *mmd_py_motion_camera_at(PyObject *self, PyObject *frames_arg)
-{
-    mmd_py_array frames = {0}, members[MEMBERS] = {{0}};
-    camera_samples call = {.track = &mmd_py_motion_data(self)->camera};
-    bool ok = mmd_py_argument_finite_frames(frames_arg, "frames", &frames);
-    bool batched = frames.rank == 1;
-    size_t count = batched ? frames.shape[0] : 1;
-    const size_t shape[] = {count, 3};
-    for (int i = 0; ok && i < MEMBERS; i++) {
-        ok = mmd_py_array_new_floats(i == FOV ? batched : 1 + batched, shape + !batched,
-                                     &members[i]);
-        call.members[i] = members[i].data;
-    }
-    PyObject *camera = NULL;
-    call.frames = frames.data;
-    if (ok && mmd_py_batch_run_samples(mmd_py_state_of(self), count, sample, &call))
-        camera = PyObject_CallFunctionObjArgs(mmd_py_state_of(self)->records[MMD_PY_RECORD_CAMERA],
-                                              members[POSITION].object, members[TARGET].object,
-                                              members[UP].object, members[FOV].object, NULL);
-    mmd_py_array_clear(&frames);
-    for (int i = 0; i < MEMBERS; i++)
-        mmd_py_array_clear(&members[i]);
-    return camera;
-}
-
-const char mmd_py_motion_camera_at_doc[] =
-    "camera_at($self, frames, /)\n--\n\n"
-    "The camera of the motion at these frames, interpolated as in MMD. Returns a Camera for\n"
-    "render().\n\n"
-    "frames: a number (30 frames per second, fractions allowed) for position, target and up\n"
-    "    (3,) float32 and fov (), or (F,) numbers in any order for (F,3) and (F,).\n"
-    "Before the first key the first values apply, after the last key the last. Keys on\n"
-    "consecutive frames are a cut, with nothing in between. A camera at or beyond its target\n"
-    "looks away from it; its target is then one unit ahead. A target is moved away from the\n"
-    "camera to at least 1/4096 of the camera's largest coordinate, so that float32 can resolve\n"
-    "the direction.\n"
-    "Without keys it is MMD's default: (0, 10, -45) towards (0, 10, 0), 30 degrees. Keys\n"
-    "without perspective are treated as if they had it; Motion.camera.perspective has the flag.\n\n"
-    "Raises ValueError for a frame that is not finite.";
 
 /* (F,): true at the frame numbers of a sequence, each of which must be among the frames. */
 static bool *parse_cuts(PyObject *cuts, uint32_t first, size_t frame_count)
