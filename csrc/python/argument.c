@@ -2,7 +2,7 @@
 /* Conversion of strings, numbers and frames from Python arguments. */
 #include "python/argument.h"
 
-#include "core/base/numbers.h"
+#include "core/base/error.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Bone matrices from the forms in which callers have them. */
 #include "python/pose_io.h"
 
-#include "core/base/numbers.h"
+#include "core/base/error.h"
 #include "core/math/mat3.h"
 
 #include <math.h>

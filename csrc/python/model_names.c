@@ -2,7 +2,7 @@
 /* Bones and morphs by name: Model.bone(), Model.morph(), Model.sliders(), and dicts of values. */
 #include "python/types.h"
 
-#include "core/base/numbers.h"
+#include "core/base/error.h"
 #include "python/argument.h"
 #include "python/exceptions.h"
 #include "python/record.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/base/numbers.h"
+#include "core/base/error.h"
 #include "test.h"
 
 #include <math.h>

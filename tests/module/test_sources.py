@@ -30,7 +30,7 @@ MODULES["python"] = CORE | {"gl"}
 
 # Names that do not begin with the first word of their file.
 OTHER_NAMES = {
-    "error": {"fail"},  # a verb: return mmd_fail(err, ...)
+    "error": {"fail", "numbers"},  # a verb: return mmd_fail(err, ...); what checks lead to it
     "threads": {"mutex", "condition"},  # as C11's threads.h
     "scalar": {"clamp", "unwrap", "portable"},
     "vec3": {"double2", "simd", "float4"},  # vectors in registers
@@ -56,6 +56,7 @@ OTHER_NAMES = {
 }
 # Functions that are defined apart from the others of their type or format.
 OTHER_FILES = {
+    "error": {"version"},  # of the library
     "load": {"model", "motion"},  # by the format of a file
     "camera": {"light", "shadow"},  # the part of a motion that files of cameras have
     "module": {"object", "state"},  # of all types, by what only the module knows

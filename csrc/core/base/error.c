@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Fills an mmd_error. */
+/* Errors, the checks of numbers that lead to them, and the version that a program may compare with
+   its header's. */
 #include "core/base/error.h"
 
+#include "core/base/bytes.h"
+
+#include <math.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,4 +27,98 @@ bool mmd_fail(mmd_error *err, mmd_error_code code, const char *format, ...)
 bool mmd_fail_memory(mmd_error *err)
 {
     return mmd_fail(err, MMD_E_MEMORY, "out of memory");
+}
+
+const char *mmd_version(void)
+{
+    return MMDSKIN_VERSION;
+}
+
+uint32_t mmd_version_number(void)
+{
+    return MMDSKIN_VERSION_NUMBER;
+}
+
+/* Numbers */
+
+/* The top bit is set for exponents from `exponent` on: of NaN and infinity 255. Summing x * 0 would
+   detect these too, but each addition would wait for the one before. */
+static inline uint32_t overflowing_exponent(float number, uint32_t exponent)
+{
+    uint32_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return (bits & 0x7F800000u) + 0x80000000u - (exponent << 23);
+}
+
+/* A multiple of 64 numbers from the start that have lower exponents. */
+static inline size_t skip_small(const float *numbers, size_t count, uint32_t exponent)
+{
+    enum { CHUNK = 64 };
+    size_t i = 0;
+    for (; i + CHUNK <= count; i += CHUNK) {
+        uint32_t found = 0;
+        for (size_t k = 0; k < CHUNK; k++)
+            found |= overflowing_exponent(numbers[i + k], exponent);
+        if (found & 0x80000000u)
+            break;
+    }
+    return i;
+}
+
+size_t mmd_numbers_first_not_finite(const float *numbers, size_t count)
+{
+    size_t i = skip_small(numbers, count, 255);
+    while (i < count && isfinite(numbers[i]))
+        i++;
+    return i;
+}
+
+size_t mmd_numbers_first_beyond_limit(const float *numbers, size_t count)
+{
+    enum { EXPONENT = 127 + 33 }; /* of the limit */
+    size_t i = 0, last;
+    do {
+        i += skip_small(numbers + i, count - i, EXPONENT);
+        last = count - i < 64 ? count : i + 64;
+        while (i < last && fabsf(numbers[i]) <= MMD_BYTES_LIMIT)
+            i++;
+    } while (i == last && i < count);
+    return i;
+}
+
+void mmd_numbers_limit(float *numbers, size_t count)
+{
+    for (size_t i = 0; (i += mmd_numbers_first_beyond_limit(numbers + i, count - i)) < count;)
+        numbers[i] = isfinite(numbers[i]) ? copysignf(MMD_BYTES_LIMIT, numbers[i]) : 0;
+}
+
+double mmd_numbers_clamp(double number)
+{
+    if (fabs(number) <= MMD_NUMBERS_MAX)
+        return number;
+    return number > 0 ? MMD_NUMBERS_MAX : number < 0 ? -MMD_NUMBERS_MAX : 0;
+}
+
+const char *mmd_numbers_fault(double number)
+{
+    return isnan(number) ? "NaN" : isinf(number) ? "infinite" : "beyond 1e10";
+}
+
+bool mmd_numbers_check_frame_count(const char *name, size_t frames, size_t expected, mmd_error *err)
+{
+    return frames == 1 || frames == expected ||
+           mmd_fail(err, MMD_E_ARGUMENT, "%s: %zu frames, expected 1 or %zu", name, frames,
+                    expected);
+}
+
+bool mmd_numbers_check_frames(const char *name, const double *frames, size_t count, mmd_error *err)
+{
+    size_t f = 0;
+    while (f < count && isfinite(frames[f]))
+        f++;
+    if (f == count)
+        return true;
+    const char *fault = mmd_numbers_fault(frames[f]);
+    return count == 1 ? mmd_fail(err, MMD_E_ARGUMENT, "%s is %s", name, fault)
+                      : mmd_fail(err, MMD_E_ARGUMENT, "%s[%zu] is %s", name, f, fault);
 }

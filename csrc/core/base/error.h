@@ -23,4 +23,32 @@ static inline bool mmd_error_require(const void *argument, const char *name, mmd
     return argument || mmd_fail(err, MMD_E_ARGUMENT, "%s: missing", name);
 }
 
+/* Checks and clamps for numbers that files or callers provide. */
+
+/* Index of the first NaN or infinity, or `count`. */
+size_t mmd_numbers_first_not_finite(const float *numbers, size_t count);
+
+/* What models and motions hold is at most this large (MMD_BYTES_LIMIT), and what poses and morphs
+   make of it at most MMD_NUMBERS_MAX: so all results fit into a float, and no loop checks that. */
+#define MMD_NUMBERS_MAX 1e15
+
+/* Index of the first NaN or number beyond MMD_BYTES_LIMIT, or `count`. */
+size_t mmd_numbers_first_beyond_limit(const float *numbers, size_t count);
+
+/* Replaces NaN and infinity by 0, and other numbers beyond MMD_BYTES_LIMIT by it. */
+void mmd_numbers_limit(float *numbers, size_t count);
+
+/* The nearest number within MMD_NUMBERS_MAX; 0 for NaN. */
+double mmd_numbers_clamp(double number);
+
+/* "NaN", "infinite" or "beyond 1e10", for error texts. */
+const char *mmd_numbers_fault(double number);
+
+/* Fails unless the array `name` has one frame, which all frames of the job share, or `expected`. */
+bool mmd_numbers_check_frame_count(const char *name, size_t frames, size_t expected,
+                                   mmd_error *err);
+
+/* Fails unless all frames, the array or number `name`, are finite. */
+bool mmd_numbers_check_frames(const char *name, const double *frames, size_t count, mmd_error *err);
+
 #endif

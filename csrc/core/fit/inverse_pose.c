@@ -9,7 +9,7 @@
    as docs/mmd-behavior.md#bone-poses composes them. */
 #include "core/fit/fit.h"
 
-#include "core/base/numbers.h"
+#include "core/base/error.h"
 #include "core/math/mat3.h"
 #include "core/model/morph.h"
 

@@ -4,7 +4,7 @@
 #include "core/formats/track.h"
 #include "core/model/motion.h"
 
-#include "core/base/numbers.h"
+#include "core/base/error.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Reads PMD, in the order of docs/mmd-behavior.md#pmd-layout. */
 #include "core/formats/formats.h"
 
-#include "core/base/numbers.h"
+#include "core/base/error.h"
 #include "core/formats/pmd_convert.h"
 #include "core/model/model.h"
 

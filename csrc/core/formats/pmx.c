@@ -3,7 +3,7 @@
    in docs/mmd-behavior.md#robust-reader. */
 #include "core/formats/formats.h"
 
-#include "core/base/numbers.h"
+#include "core/base/error.h"
 #include "core/formats/reader.h"
 #include "core/model/model.h"
 #include "core/model/morph.h"

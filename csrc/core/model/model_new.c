@@ -2,7 +2,6 @@
 /* mmd_model_new(): copies a model from arrays, completes it and has it checked. */
 #include "core/base/arena.h"
 #include "core/base/error.h"
-#include "core/base/numbers.h"
 #include "core/base/text.h"
 #include "core/math/vec3.h"
 #include "core/model/model.h"

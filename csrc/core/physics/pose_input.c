@@ -3,7 +3,7 @@
    bodies move smoothly in the steps between them. */
 #include "core/physics/simulation_parts.h"
 
-#include "core/base/numbers.h"
+#include "core/base/error.h"
 #include "core/math/quat.h"
 
 /* Sets the arrays of one pose to its memory. */

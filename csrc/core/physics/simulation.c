@@ -7,7 +7,6 @@
 
 #include "core/base/arena.h"
 #include "core/base/error.h"
-#include "core/base/numbers.h"
 #include "core/base/text.h"
 #include "core/physics/joint_constraint.h"
 #include "core/physics/simulation_parts.h"

@@ -4,7 +4,6 @@
 #include "core/physics/world.h"
 
 #include "core/base/error.h"
-#include "core/base/numbers.h"
 
 #include <math.h>
 

@@ -5,7 +5,6 @@
 
 #include "core/base/arena.h"
 #include "core/base/error.h"
-#include "core/base/numbers.h"
 #include "core/model/morph.h"
 #include "core/pose/pose_state.h"
 #include "core/pose/sampling.h"

@@ -2,7 +2,7 @@
 /* World transforms of bones from their local values, morphs and appends. */
 #include "core/pose/pose_state.h"
 
-#include "core/base/numbers.h"
+#include "core/base/error.h"
 #include "core/math/mat3.h"
 #include "core/math/scalar.h"
 

@@ -4,7 +4,6 @@
 #include "core/render/render.h"
 
 #include "core/base/error.h"
-#include "core/base/numbers.h"
 #include "core/math/scalar.h"
 #include "core/math/vec3.h"
 

@@ -4,7 +4,6 @@
 #include "core/skin/mesh.h"
 
 #include "core/base/error.h"
-#include "core/base/numbers.h"
 #include "core/model/model.h"
 #include "core/model/morph.h"
 

@@ -20,7 +20,6 @@
    The segment of a bone goes from its head to its tail. Two bones are in one chain if one is an
    ancestor of the other. */
 #include "core/base/error.h"
-#include "core/base/numbers.h"
 #include "core/math/vec3.h"
 #include "core/skin/mesh.h"
 

@@ -5,7 +5,6 @@
 
 #include "core/base/cpu.h"
 #include "core/base/error.h"
-#include "core/base/numbers.h"
 #include "core/math/mat3.h"
 #include "core/model/morph.h"
 
