@@ -124,11 +124,10 @@ fit = mmdskin.Fit(mmdskin.Motion.from_locals, *values(), threads=2)
 next(fit)
 child = os.fork()
 keys = fit.result()[1].keys
-print(keys, flush=True)
 if child:
     assert os.waitpid(child, 0)[1] == 0
-else:
-    os._exit(0)
+print(keys, flush=True)
+os._exit(0)
 """
     first, second = run(script).split()
     assert first == second == str(mmdskin.Motion.from_locals(*values())[1].keys)
