@@ -37,6 +37,7 @@ _LATE = {
     **dict.fromkeys(("Sample", "sample"), "sample_files"),
     "Fit": "fit_steps",
     "framing": "camera_framing",
+    **dict.fromkeys(("merged", "scaled"), "model_edit"),
     "save_glb": "gltf_file",
 }
 

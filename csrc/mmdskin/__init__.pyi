@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from typing_extensions import TypeVar
 
 from mmdskin.fit_steps import Fit as Fit
+from mmdskin.model_edit import merged as merged
+from mmdskin.model_edit import scaled as scaled
 from mmdskin.records import (
     IK as IK,
 )
