@@ -37,6 +37,7 @@ class Body:
         middle = (self.at("leftUpperLeg") + self.at("rightUpperLeg")) / 2
         self.ankle = float(np.mean([self.at(side + "Foot")[1] for side in SIDES]))
         self.origin = np.array([middle[0], self.ankle, middle[2]])
+        self.reach = {side: self._reach(side) for side in SIDES}
 
     def at(self, slot: str) -> Array:
         found: Array = self.joints[self.human[slot]]
@@ -53,7 +54,7 @@ class Body:
         along = self.at(NEXT[slot]) - self.at(slot)
         return unit(along) if np.linalg.norm(along) > _ZERO * self.leg else None
 
-    def reach(self, side: str) -> float:
+    def _reach(self, side: str) -> float:
         """The longest distance from the hip to the ankle, of MMD's legs with the knee at its limit."""
         if self.skeleton.is_mmd:
             hip, knee, ankle = (self.at(side + part) for part in LEG)

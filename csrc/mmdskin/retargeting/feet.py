@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mmdskin.retargeting.rotations import Array, across, apply, between, unit
+from mmdskin.retargeting.rotations import Array, across, apply, between, length, unit
 from mmdskin.retargeting.slots import SIDES
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def two_bone(
     """The middle and the end of two bones that begin at `root` and bend toward `pole`. The end is at
     the goal, or on the line to it if that is nearer or farther than the bones, or `reach`, allow."""
     toward = goal - root
-    distance = np.linalg.norm(toward, axis=-1, keepdims=True)
+    distance = length(toward)[..., None]
     line = toward / np.maximum(distance, 1e-9)
     reach = (upper + lower) * (1 - 1e-7) if reach is None else reach
     distance = np.clip(distance, min(abs(upper - lower) + 1e-6, reach), reach)
@@ -52,12 +52,11 @@ def put_feet(
     places: joints of the source by slot."""
     goals = {side: _goal(source, target, places, posing, k, side) for side in SIDES}
     there = {
-        side: np.linalg.norm(goals[side] - posing.at(side + "Foot"), axis=-1) < _THERE * target.leg
+        side: length(goals[side] - posing.at(side + "Foot")) < _THERE * target.leg
         for side in SIDES
     }
     drop = _drop(target, posing, goals, there, fps)
-    posing.shift[:, 1] -= drop
-    posing.place()
+    posing.move(drop[:, None] * (0.0, -1.0, 0.0))
     for side in SIDES:
         _bend_leg(target, posing, goals[side], there[side] & (drop == 0), side)
     if not drop.any():
@@ -93,8 +92,8 @@ def _drop(
     its maximum over some frames, smoothed by a window of the same width, so never less than needed."""
     drop = np.zeros(len(posing.places))
     for side in SIDES:
-        hip, reach = posing.at(side + "UpperLeg") - goals[side], target.reach(side)
-        flat = np.linalg.norm(hip[:, [0, 2]], axis=-1)
+        hip, reach = posing.at(side + "UpperLeg") - goals[side], target.reach[side]
+        flat = np.hypot(hip[:, 0], hip[:, 2])
         need = (
             np.where(flat < reach, hip[:, 1] - np.sqrt(np.maximum(reach**2 - flat**2, 0)), 0)
             * ~there[side]
@@ -117,10 +116,10 @@ def _bend_leg(target: Body, posing: Posing, goal: Array, there: Array, side: str
     line = unit(ankle - hip)
     bend = across(knee - hip, line)
     front = unit(across(posing.delta(upper) @ _FRONT, line))
-    bent = smooth(np.linalg.norm(bend, axis=-1, keepdims=True) / target.leg, _STRAIGHT, _BENT)
+    bent = smooth(length(bend)[..., None] / target.leg, _STRAIGHT, _BENT)
     pole = bent * unit(bend) + (1 - bent) * front
     lengths = target.length(upper), target.length(lower)
-    new_knee, new_ankle = two_bone(hip, goal, *lengths, pole, target.reach(side))
+    new_knee, new_ankle = two_bone(hip, goal, *lengths, pole, target.reach[side])
     bend_limb(posing, upper, lower, (hip, knee, ankle), (new_knee, new_ankle), ~there)
 
 

@@ -28,6 +28,8 @@ class Layout:
             self.driver[bone] = self.row.get(doubles.get(bone, bone), above)
         offsets = body.joints - np.where(parents[:, None] >= 0, body.joints[parents], 0)
         mapped = {above for bone in bones for above in tree.chain(bone)}
+        below = [bone for bone in tree.order if tree.is_above(self.carrier, bone)]
+        self.carried = np.array([self.carrier, *below])
         self.mapped, self.everything = (
             [
                 (np.array(level), parents[level], offsets[level], self.carrier in level)
@@ -63,6 +65,11 @@ class Posing:
         for bone in (self.body.human[slot], self.body.twists.get(slot, -1)):
             if bone in self.row:
                 self.turns[:, self.row[bone]] = rotations @ self.turns[:, self.row[bone]]
+
+    def move(self, offset: Array) -> None:
+        """Moves the body by (F,3)."""
+        self.shift += offset
+        self.places[:, self.layout.carried] += offset[:, None]
 
     def place(self, everything: bool = False) -> None:
         """Finds the joints: of the bones with a row and those above, or of all."""

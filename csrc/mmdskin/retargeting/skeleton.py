@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _SPINE_SLOTS = ("spine", "chest", "upperChest")  # of VRM: the spine is found by structure
 _LEGS = ("leftUpperLeg", "rightUpperLeg")
 _LARGEST = 1e9
+_NEXT, _LAST = [1, 2, 0], [2, 0, 1]  # of axes
 _RIGID = 1e-5  # how far from a rotation a matrix may be before it is made one
 
 
@@ -251,9 +252,10 @@ def matrices(values: ArrayLike, name: str, names: Sequence[str]) -> NDArray[np.f
         raise ValueError(f'{name}: {frame}bone {at} "{names[at]}" is not finite, or above 1e9')
     x, y, z = (m[:3, i] for i in range(3))
     misses = [np.sum(x * x, 0) - 1, np.sum(y * y, 0) - 1, np.sum(x * y, 0)]
-    off = np.abs([*misses, *(np.cross(x, y, axis=0) - z)]).max(0) > _RIGID
-    off = off.reshape(array.shape[:-2])
-    array[off, :3, :3] = nearest(array[off, :3, :3])
+    off = np.abs([*misses, *(x[_NEXT] * y[_LAST] - x[_LAST] * y[_NEXT] - z)]).max(0) > _RIGID
+    if off.any():
+        off = off.reshape(array.shape[:-2])
+        array[off, :3, :3] = nearest(array[off, :3, :3])
     array[..., 3, :] = 0, 0, 0, 1
     array.flags.writeable = False
     return array

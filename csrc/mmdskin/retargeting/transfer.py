@@ -99,8 +99,7 @@ def retarget(
     posing = Posing(plan.layout, plan.turns(world[..., :3, :3]))
     posing.place()
     legs = (posing.at("leftUpperLeg") + posing.at("rightUpperLeg")) / 2
-    posing.shift += body.origin + k * (motion.middle() - read.origin) - legs
-    posing.place()
+    posing.move(body.origin + k * (motion.middle() - read.origin) - legs)
     told = [*plan.notes, f"scale: {k:.4g}"]
     if feet and len(world):
         told += put_feet(read, body, motion.places, posing, k, fps)
@@ -194,6 +193,7 @@ class _Motion:
         return found
 
 
+@lru_cache(maxsize=8)
 def _legs_agree(source: Skeleton, target: Skeleton) -> bool:
     """Whether the joints of legs are at the same heights at rest, but for the scale."""
     heights, lengths = [], []
