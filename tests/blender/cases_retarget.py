@@ -5,6 +5,7 @@ import copy
 import itertools
 import os
 import sys
+import time
 import zlib
 from unittest import mock
 
@@ -445,6 +446,20 @@ class AnotherArmature(Retargeting):
         # D bones append from the legs of the rig, although MMD's IK of legs is off.
         np.testing.assert_allclose(expected["左ひざD"], expected["左ひざ"], atol=1e-4)
         np.testing.assert_allclose(expected["左足ＩＫ"], expected["左足首"], atol=1e-4)
+
+    def test_following_takes_less_than_two_milliseconds(self):
+        addon = sys.modules["addon_package"]
+        depsgraph = bpy.context.evaluated_depsgraph_get()
+        armature = self.armature.evaluated_get(depsgraph)
+        pmx = addon.scene.model_file.rig(self.armature).pmx
+        rig = addon.pose.driving_rig.DrivingRig(armature, pmx)
+        local = np.zeros((len(pmx.bones), 3)), np.zeros((len(pmx.bones), 4))
+        times = []
+        for _ in range(30):
+            started = time.process_time()
+            rig.apply(rig.pose(armature), *local)
+            times.append(time.process_time() - started)
+        self.assertLess(min(times), 2e-3)
 
     def test_its_export_has_the_solved_pose(self):
         path = os.path.join(self.folder, "out.vmd")
