@@ -4,6 +4,7 @@
 import functools
 
 import bpy
+import humanoids
 import numpy as np
 import scene
 from sample.character import dance, model
@@ -20,6 +21,36 @@ def dancer(folder):
     (mesh,) = (obj for obj in root.children_recursive if obj.type == "MESH" and obj.vertex_groups)
     mesh.data.shape_keys.key_blocks["ウィンク２"].value = 0.5
     bpy.context.scene.frame_end = LAST
+
+
+def dancer_and_rig(folder):
+    """Her keys, and an armature beside her, which is active; both are selected."""
+    armature = _dancer_with_rig(folder)
+    bpy.ops.mmdskin.import_motion(filepath=str(dance.write_dance(folder)), mode="ORIGINAL")
+    armature.mmdskin.source = "IK"
+    rig = bpy.data.objects["humanoid"]
+    scene.select(rig)
+    armature.select_set(True)
+
+
+def rig_and_dancer(folder):
+    """The armature waves, she rests; she is active, and both are selected."""
+    armature = _dancer_with_rig(folder)
+    rig = bpy.data.objects["humanoid"]
+    for frame in (1, LAST):
+        humanoids.pose(rig, frame)
+    scene.select(armature)
+    rig.select_set(True)
+
+
+def _dancer_with_rig(folder):
+    armature = _armature(_dancer(folder))
+    rig = humanoids.fk_rig()
+    rig.location.x = 1.5
+    bpy.context.view_layer.update()
+    bpy.context.scene.frame_end = LAST
+    scene.select(armature)
+    return armature
 
 
 def english_dancer(folder):

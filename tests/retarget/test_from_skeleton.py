@@ -60,7 +60,7 @@ def test_the_keys_keep_the_poses(name):
     assert report.worst <= 0.1 and motion.frame_range == (0, len(asked) - 1)
     assert report.keys < 8 * len(asked)
     found = bodies.posed(model, motion, np.arange(len(asked)))
-    assert np.percentile(legs_off(model, asked, found), 99) < (1 if bodies.leg(model) > 9 else 1.25)
+    assert np.percentile(legs_off(model, asked, found), 99) < 1
     for joint in ("左足首", "右足首", "左手首", "右手首"):
         off = bodies.places(model, asked, joint) - bodies.places(model, found, joint)
         assert np.percentile(np.linalg.norm(off, axis=-1), 99) * bodies.MM < 5

@@ -14,6 +14,7 @@ from mmdskin.retargeting.slots import ARM, FINGERS, LEG, NEXT, PHALANGES, SIDES
 if TYPE_CHECKING:
     from mmdskin.retargeting.skeleton import Skeleton
 
+STANDARD_LEG = 9.419  # units, of MMD's own models, for which or for whose kin most dances are made
 MMD_KNEE = np.radians(-0.5)  # the least bend that MMD's IK leaves
 _ZERO = 1e-4  # of a leg: shorter bones have no direction
 

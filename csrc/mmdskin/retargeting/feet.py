@@ -52,8 +52,7 @@ def put_feet(
     places: joints of the source by slot."""
     goals = {side: _goal(source, target, places, posing, k, side) for side in SIDES}
     there = {
-        side: length(goals[side] - posing.at(side + "Foot")) < _THERE * target.leg
-        for side in SIDES
+        side: length(goals[side] - posing.at(side + "Foot")) < _THERE * target.leg for side in SIDES
     }
     drop = _drop(target, posing, goals, there, fps)
     posing.move(drop[:, None] * (0.0, -1.0, 0.0))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import mmdskin
-from mmdskin.retargeting.align import Body, alignment
+from mmdskin.retargeting.align import STANDARD_LEG, Body, alignment
 from mmdskin.retargeting.body_check import require
 from mmdskin.retargeting.feet import two_bone
 from mmdskin.retargeting.hands import nearness
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     _Array = NDArray[Any]
     _Notes = list[tuple[str, str]]
 
-_STANDARD_LEG = 9.419  # units, of MMD's own models, for which or for whose kin most dances are made
 _TOLERANCE = 0.02  # units, of tracks that get new keys
 _STILL, _STILL_TURN = 1e-4, 1e-6  # less is no movement: of keys, in units; of rests, as quaternions
 _NO_TURN, _INVERSE = np.array([0.0, 0.0, 0.0, 1.0]), np.array([-1.0, -1.0, -1.0, 1.0])
@@ -90,7 +89,7 @@ def for_model(
     worst = 0.0
     if made_for is None:
         if scale is None:
-            scale = _body(target, "target").leg / _STANDARD_LEG
+            scale = _body(target, "target").leg / STANDARD_LEG
         notes.append(
             ("", f"without the model it was made for, only places are scaled, by {scale:.3f}")
         )

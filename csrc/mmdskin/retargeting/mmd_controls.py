@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import mmdskin
-from mmdskin.retargeting.align import MMD_KNEE, Body
+from mmdskin.retargeting.align import MMD_KNEE, STANDARD_LEG, Body
 from mmdskin.retargeting.rotations import (
     about,
     across,
@@ -77,6 +77,8 @@ def fit_skeleton(
     if fps != _RATE:
         notes.append(("", f"{fps:g} frames per second became {_RATE}"))
     values, more = controls(model, out.transforms, legs)
+    # Where a leg is short, the same distance bends its knee further.
+    tolerance *= min(1.0, Body(target, target.rest).leg / STANDARD_LEG)
     yield 0.0
     fit = mmdskin.Fit(mmdskin.Motion.from_locals, model, values, tolerance=tolerance)
     yield from fit
