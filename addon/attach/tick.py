@@ -72,7 +72,7 @@ def tick(root: bpy.types.PoseBone, depsgraph: bpy.types.Depsgraph, frame: float)
 
     Returns whether it did: if not, the bones copy those of the armature.
     """
-    if playhead.is_unseen(depsgraph):
+    if playhead.skips_live_update(depsgraph):
         return getattr(root, display_armature.DRIVEN)
     display: Any = root.id_data
     posed = False

@@ -10,7 +10,7 @@ import bpy
 
 from . import actions
 
-_unseen = False  # while `go_to` evaluates a frame only for its poses
+_skip_live_update = False  # while `go_to` evaluates a frame only for its poses
 
 
 def stretch(scene: bpy.types.Scene) -> float:
@@ -18,9 +18,9 @@ def stretch(scene: bpy.types.Scene) -> float:
     return scene.render.frame_map_old / scene.render.frame_map_new
 
 
-def is_unseen(depsgraph: bpy.types.Depsgraph) -> bool:
+def skips_live_update(depsgraph: bpy.types.Depsgraph) -> bool:
     """Whether the current evaluation will not be shown. Never true for renders, which run in parallel."""
-    return _unseen and depsgraph.mode == "VIEWPORT"
+    return _skip_live_update and depsgraph.mode == "VIEWPORT"
 
 
 def frame(scene: bpy.types.Scene) -> float:
@@ -64,15 +64,15 @@ class Playhead:
             if self._values.restore():
                 self._context.view_layer.update()
 
-    def go_to(self, frame: float, unseen: bool = False) -> None:
-        """`unseen`: viewports are not redrawn until `restore`, so live meshes need no update."""
-        global _unseen
+    def go_to(self, frame: float, skip_live_update: bool = False) -> None:
+        """`skip_live_update`: viewports are not redrawn until `restore`, so live meshes need no update."""
+        global _skip_live_update
         whole = math.floor(frame)
-        _unseen = unseen
+        _skip_live_update = skip_live_update
         try:
             self._scene.frame_set(whole, subframe=frame - whole)
         finally:
-            _unseen = False
+            _skip_live_update = False
 
 
 def keep_values(scene: bpy.types.Scene) -> None:

@@ -122,14 +122,14 @@ class PoseFrames:
 
     def go_to(self, frame: float) -> None:
         self._evaluation.turn_off()
-        unseen = not self._evaluation.needs_drivers
+        skip_live_update = not self._evaluation.needs_drivers
         # Rigid bodies are simulated frame by frame.
         world = self._scene.rigidbody_world
         if world and world.enabled and self._last is not None:
             for between in range(math.floor(self._last) + 1, math.ceil(frame)):
-                self._playhead.go_to(between, unseen)
+                self._playhead.go_to(between, skip_live_update)
         self._last = frame
-        self._playhead.go_to(frame, unseen)
+        self._playhead.go_to(frame, skip_live_update)
 
     def show(self) -> None:
         """Evaluate the last frame as a whole, before the window is drawn."""

@@ -12,7 +12,7 @@ from ..blender.user_error import UserError
 from ..operator_base import properties
 from ..operator_base.editing import Edit
 from ..physics import simulation
-from ..pose import earlier_motions, gravity_keys, ik_source, merge, motion_source, physics_settings
+from ..pose import earlier_motions, ik_source, merge, motion_source, physics_settings
 from ..scene import model_file, renamed, scene_model
 from . import import_state
 
@@ -47,7 +47,7 @@ class MotionImport:
             return source
         merge.check_rate(source, newest)
         own = self.model.armature.mmdskin
-        timing = gravity_keys.Timing(source.start, 1 / source.speed, playhead.end(self.scene))
+        timing = physics_settings.Timing(source.start, 1 / source.speed, playhead.end(self.scene))
         settings = physics_settings.of_import(own, self.options, start, timing)
         return simulation.with_physics(source, settings)
 

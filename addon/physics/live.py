@@ -16,7 +16,7 @@ from bpy.app.handlers import persistent
 
 from ..blender import native, playhead, registration
 from ..blender.user_error import UserError
-from ..pose import gravity_keys, physics_settings
+from ..pose import physics_settings
 from ..pose.evaluation import Evaluation
 from ..pose.ik_source import Local, Solver
 
@@ -173,7 +173,7 @@ class Live:
         settings, model = solver.settings.physics, solver.rig.pmx
         assert settings is not None
         settings = settings._replace(group=())
-        if isinstance(settings.gravity, gravity_keys.Rows):  # each step is told
+        if isinstance(settings.gravity, physics_settings.GravityRows):  # each step is told
             settings = settings._replace(gravity=physics_settings.Settings().gravity)
         known = self._opened
         if known is None or known[0] is not model or known[1] != settings:

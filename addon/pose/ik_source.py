@@ -15,7 +15,7 @@ import numpy as np
 
 from ..blender import evaluated_bones, playhead
 from ..scene import mmd_tools, model_file, names, rig_constraints, setting_paths, sliders
-from . import driving_rig, file_pose, gravity_keys, physics_settings, quaternions
+from . import driving_rig, physics_settings, quaternions
 from .evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _settings_of(armature: bpy.types.Object, scene: bpy.types.Scene, overrides: 
     # The simulation always starts with the range that the scene plays.
     fps = scene.render.fps / scene.render.fps_base
     first = playhead.frame_range(scene)[0] * playhead.stretch(scene)
-    timing = gravity_keys.Timing(first, fps / 30, playhead.end(scene))
+    timing = physics_settings.Timing(first, fps / 30, playhead.end(scene))
     physics = physics_settings.settings_of(own, overrides, timing)
     if physics is None:
         return Settings(path)
@@ -143,7 +143,7 @@ class Solver:
             self._driving = driving_rig.DrivingRig(armature, rig.pmx)
         self._finish: PosePostProcess | None = None
         self._last: dict[str, tuple[tuple, np.ndarray]] = {}  # by mode: input and result of `shown`
-        self.placement = file_pose.Placement(rig, armature)
+        self.placement = model_file.Placement(rig, armature)
         self._names = [bone.name for bone in armature.pose.bones if bone.name in rig.bones]
         self._numbers = np.array([rig.bones[name] for name in self._names], np.intp)
         numbers = {bone.name: number for number, bone in enumerate(armature.pose.bones)}
@@ -172,7 +172,7 @@ class Solver:
         moved = physics_settings.moved_bones(rig.pmx)
         self._moved = [name for name in self._names if rig.bones[name] in moved]
         keyed = settings.physics and settings.physics.gravity
-        self._has_gravity = isinstance(keyed, gravity_keys.Rows)
+        self._has_gravity = isinstance(keyed, physics_settings.GravityRows)
         # Sliders: custom properties of the armature, shape keys.
         self._properties = sliders.names(armature.original)
         self._keys = model_file.morph_keys(armature)

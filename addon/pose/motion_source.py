@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from ..blender import playhead
 from ..blender.user_error import UserError
 from ..scene import model_file, setting_paths
-from . import earlier_motions, file_pose, gravity_keys, merge, physics_settings
+from . import earlier_motions, merge, physics_settings
 from .earlier_motions import Earlier
 from .evaluation import Evaluation
 
@@ -68,7 +68,7 @@ def settings_of(
     )
     has_rate = settings.real_time and settings.fps > 0
     rate = settings.fps / _FRAMES_PER_SECOND if has_rate else 1.0
-    timing = gravity_keys.Timing(settings.first, rate, playhead.end(scene))
+    timing = physics_settings.Timing(settings.first, rate, playhead.end(scene))
     return settings._replace(physics=physics_settings.settings_of(own, overrides, timing))
 
 
@@ -132,7 +132,7 @@ class Motion:
     ) -> None:
         self.rig = rig
         self._set(motion, path, start, speed)
-        self.placement = file_pose.Placement(rig, armature)
+        self.placement = model_file.Placement(rig, armature)
         self._keys = morphs_of_keys(rig.pmx, armature)
         self._flips, self._groups, self._ratios = _mixing(rig.pmx)
 

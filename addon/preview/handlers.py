@@ -53,7 +53,7 @@ def _extend_drivers(*_: object) -> None:
 def _evaluate_blank_meshes(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     """Some operators, such as Texture Paint Mode, let Blender copy a mesh without its drivers."""
     # Finding the updates takes long in large scenes.
-    if not depsgraph.id_type_updated("MESH") or playhead.is_unseen(depsgraph):
+    if not depsgraph.id_type_updated("MESH") or playhead.skips_live_update(depsgraph):
         return
     for update in depsgraph.updates:
         mesh = update.id

@@ -161,7 +161,7 @@ def _tick(
     mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph, frame: float, overrides: dict[str, Any]
 ) -> float:
     obj: bpy.types.Object | None = None
-    if playhead.is_unseen(depsgraph):
+    if playhead.skips_live_update(depsgraph):
         return getattr(mesh, PROPERTY)
     try:
         if not mesh.is_evaluated:

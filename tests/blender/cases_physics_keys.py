@@ -201,8 +201,8 @@ class Scene(Keyed):
             self.simulate()
         self.assertLess(show.call_count, 5)  # of 16 frames
         with self.assertRaises(ValueError), playhead.Playhead(bpy.context) as head:
-            head.go_to(1e20, unseen=True)
-        self.assertFalse(playhead._unseen)
+            head.go_to(1e20, skip_live_update=True)
+        self.assertFalse(playhead._skip_live_update)
         self.assert_shows((3, 11))
 
     def test_escape(self):
