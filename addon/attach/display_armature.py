@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 from mathutils import Matrix
 
-from ..blender import blender_versions
+from ..blender import blender_versions, data_users
 from ..scene import scene_model
 
 MARK = scene_model.DISPLAY  # ID property of the object and of its armature
@@ -29,10 +29,7 @@ def find(armature: bpy.types.Object) -> bpy.types.Object | None:
 
 def all_displays() -> list[bpy.types.Object]:
     """The display armatures of all models."""
-    marked = {data for data in bpy.data.armatures if MARK in data}
-    if not marked:
-        return []
-    return [obj for obj in bpy.data.objects if obj.type == "ARMATURE" and obj.data in marked]
+    return data_users.objects_of(data for data in bpy.data.armatures if MARK in data)
 
 
 def is_shown(display: bpy.types.Object | None) -> bool:

@@ -10,11 +10,9 @@ from . import edge_nodes, edges, followers, ground
 
 @persistent
 def _follow(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = None) -> None:
-    # In large scenes, looking at every object in every update would take long.
     if depsgraph is None or blender_versions.regrouped(depsgraph):
         edge_nodes.follow_camera(scene)
-        if bpy.data.volumes:
-            _stay_together()
+        _stay_together()
 
 
 def _stay_together() -> None:

@@ -7,6 +7,7 @@ import io
 import os
 import sys
 import tempfile
+import timeit
 import unittest
 
 import bpy
@@ -178,3 +179,16 @@ def _bytes(collection):
     flat = np.empty(3 * len(collection), np.float32)
     collection.foreach_get("co", flat)
     return flat.tobytes()
+
+
+def add_others(test, count=10_000):
+    """Other objects of a large scene, until the end of a test."""
+    for number in range(count):
+        bpy.data.objects.new(f"other {number}", bpy.data.meshes.new(f"other {number}"))
+    others = [one for one in bpy.data.meshes if one.name.startswith("other ")]
+    test.addCleanup(bpy.data.batch_remove, others)
+
+
+def least_time(work, number=5):
+    """Seconds of one call, on a quiet machine."""
+    return min(timeit.repeat(work, number=number, repeat=20)) / number
