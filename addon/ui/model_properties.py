@@ -147,11 +147,6 @@ class MMDSKIN_PG_model(
         update=_group_changed,
         **{**_SETTING, "options": {"HIDDEN"}},
     )
-    physics_more: BoolProperty(
-        name="More Physics Settings",
-        description="Show gravity and other settings that few models need",
-        **_SETTING,
-    )
     physics_live: BoolProperty(
         name="Live Physics",
         description="Move hair and clothes while you pose and play, as in MMD. Renders use the"

@@ -37,8 +37,6 @@ from ..scene import mesh_source, saved_state, scene_model, sliders
 from . import shown_model, status, wrapping
 
 _BACKENDS = {"gl": "OpenGL", "cpu": "CPU"}
-_WIDE = 300  # pixels of a sidebar in which all values fit beside their names
-_PATHS = {"FILE_PATH", "DIR_PATH"}  # subtypes of properties that need the whole width
 _last: "_Shown | None" = None  # of the last redraw
 _summaries: dict[int, tuple[tuple, "_Summary"]] = {}  # identity of a mesh object: (sizes, _Summary)
 
@@ -111,14 +109,15 @@ class MMDSKIN_PT_skin(Panel, bpy.types.Panel):
             wrapped(layout, trouble, context.region.width, alert=True)
             if single_user.shared(model):
                 layout.operator(single_user.MMDSKIN_OT_own_meshes.bl_idname, icon="DUPLICATE")
-        _deformation(layout, model.armature.mmdskin, context.region.width)
-        _pose_source(layout, model, context.scene, context.region.width)
 
 
 def _without_model(
     layout: bpy.types.UILayout, context: bpy.types.Context, error: UserError
 ) -> None:
     """Offer Import; an override of an instance; Clear or off for a mesh whose armature was removed."""
+    row = layout.row()
+    row.scale_y = 1.3
+    row.operator("mmdskin.import_model", icon="IMPORT")
     instanced = scene_model.instanced(context.active_object)
     for model in instanced:
         wrapped(layout, f"{model.name}: {status.of_model(model)}", context.region.width)
@@ -129,14 +128,10 @@ def _without_model(
         layout.operator(MMDSKIN_OT_make_override.bl_idname, icon="LIBRARY_DATA_OVERRIDE")
     if instanced:
         return
-    without_armature = scene_model.models_without_armature([context.active_object])
-    if not without_armature:
-        row = layout.row()
-        row.scale_y = 1.3
-        row.operator("mmdskin.import_model", icon="IMPORT")
     wrapped(layout, str(error), context.region.width)
     if context.active_object is not None and display_armature.constraints_of(context.active_object):
         layout.operator(MMDSKIN_OT_detach.bl_idname, icon="X")
+    without_armature = scene_model.models_without_armature([context.active_object])
     for obj in (obj for model in without_armature for obj in model.meshes):
         if saved_state.PREVIEW in obj:
             operator = layout.operator(MMDSKIN_OT_preview.bl_idname, icon="HIDE_OFF", depress=True)
@@ -155,9 +150,211 @@ class _Below(Panel):
         return _shown(context).model is not None
 
 
+class MMDSKIN_PT_model(_Below, bpy.types.Panel):
+    bl_idname = "MMDSKIN_PT_model"
+    bl_label = "Model"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, model = self.layout, _shown(context).model
+        settings = model.armature.mmdskin
+        layout.operator("mmdskin.import_model", icon="IMPORT")
+        normals = properties.shown_of_normals()
+        _settings(layout, settings, properties.shown_of_deformation(settings) + normals)
+        if settings.use_mmd_normals and not normals:  # in a file from a newer Blender
+            text = tr("MMD Normals require Blender 4.5 or later")
+            wrapped(layout, text, context.region.width)
+        column = layout.column(align=True)
+        column.operator(MMDSKIN_OT_attach.bl_idname, icon="CONSTRAINT_BONE")
+        _button(column, MMDSKIN_OT_switch_names, model, "SORTALPHA")
+
+
+class MMDSKIN_PT_attach(_Below, bpy.types.Panel):
+    bl_idname = "MMDSKIN_PT_attach"
+    bl_label = "Bones"
+    bl_parent_id = MMDSKIN_PT_model.bl_idname
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, model = self.layout, _shown(context).model
+        display = display_armature.find(model.armature)
+        on = display_armature.is_shown(display)
+        _button(layout, MMDSKIN_OT_show_pose, model, "OUTLINER_OB_ARMATURE", depress=on)
+        column = layout.column(align=True)
+        for obj, constraint in display_armature.attachments(display) if display is not None else ():
+            row = column.row()
+            row.label(
+                text=f"{obj.name}: {constraint.subtarget}", icon="OBJECT_DATA", translate=False
+            )
+            row.operator(MMDSKIN_OT_detach.bl_idname, text="", icon="X").object = obj.name
+
+
+class MMDSKIN_PT_details(_Below, bpy.types.Panel):
+    bl_idname = "MMDSKIN_PT_details"
+    bl_label = "Details"
+    bl_parent_id = MMDSKIN_PT_model.bl_idname
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, model = self.layout, _shown(context).model
+        summaries = [_summary(obj, model.armature) for obj in model.meshes]
+        total: Any = sum(summary.deform for summary in summaries)
+        grid = layout.grid_flow(columns=2, even_columns=True)
+        for name, count in zip(mesh_source.DEFORM_NAMES, total, strict=True):
+            grid.label(text=f"{name}: {count}", translate=False)
+        limited = sum(summary.limited for summary in summaries)
+        if limited:
+            text = tr_count(
+                "1 vertex has more than four bones: only the four strongest are used",
+                "{count} vertices have more than four bones: only the four strongest are used",
+                count=limited,
+            )
+            wrapped(layout, text, context.region.width)
+        cost = tick.cost_of(model)
+        if cost is not None:
+            text = label("Last evaluation: {ms:.2f} ms", ms=cost)
+            layout.label(text=text, icon="TIME", translate=False)
+        if native.loaded():
+            for backend in native.backends():
+                text = backend.device if backend.available else label("not available")
+                name = _BACKENDS.get(backend.name, backend.name)
+                layout.label(text=f"{name}: {text}", translate=False)
+        layout.operator("mmdskin.restore_deform_data", icon="FILE_REFRESH")
+
+
+class MMDSKIN_PT_motion(Panel, bpy.types.Panel):
+    """Also for armatures that are no model, which motions and retargeting move, too."""
+
+    bl_idname = "MMDSKIN_PT_motion"
+    bl_label = "Motion"
+    bl_parent_id = MMDSKIN_PT_skin.bl_idname
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        active = context.active_object
+        is_armature = active is not None and active.type == "ARMATURE"
+        return is_armature or _shown(context).model is not None
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, model = self.layout, _shown(context).model
+        column = layout.column(align=True)
+        column.operator("mmdskin.import_motion", icon="IMPORT")
+        if model is None:
+            return
+        _button(column, MMDSKIN_OT_clear_motion, model, "LOOP_BACK")
+        armature, settings = model.armature, model.armature.mmdskin
+        shown = properties.shown_of_pose(settings, context.scene)
+        _settings(layout, settings, [name for name in shown if not name.startswith("physics")])
+        if settings.source == ik_source.SOURCE and ik_source.has_muted_ik(armature):
+            text = tr(
+                "IK is muted because this motion has Solved Keys: to move the feet, import it as"
+                " Original Keys"
+            )
+            wrapped(layout, text, context.region.width)
+
+
+class MMDSKIN_PT_physics(_Below, bpy.types.Panel):
+    bl_idname = "MMDSKIN_PT_physics"
+    bl_label = "Physics"
+    bl_parent_id = MMDSKIN_PT_motion.bl_idname
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        model = _shown(context).model
+        return model is not None and "physics" in properties.shown_of_pose(
+            model.armature.mmdskin, context.scene
+        )
+
+    def draw_header(self, context: bpy.types.Context) -> None:
+        self.layout.prop(_shown(context).model.armature.mmdskin, "physics", text="")
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, model, width = self.layout, _shown(context).model, context.region.width
+        armature, settings = model.armature, model.armature.mmdskin
+        layout.enabled = settings.physics
+        _live_physics(layout, model)
+        usual, _ = _of_physics(settings, context.scene)
+        _settings(layout, settings, usual)
+        others = ", ".join(_simulated_with(armature, context.scene))
+        if others:
+            wrapped(layout, tr("Simulated together with {names}", names=others), width)
+            layout.operator(MMDSKIN_OT_simulate_alone.bl_idname, icon="UNLINKED")
+        if settings.source not in _WITHOUT_FILE or others:
+            _button(layout, MMDSKIN_OT_simulate, model, "PHYSICS")
+            if any(moving.played for moving in live.of_armature(armature)):
+                layout.operator(MMDSKIN_OT_keep_physics.bl_idname, icon="FILE_TICK")
+        trouble = _physics_trouble(model, bool(others)) if settings.physics else ""
+        if trouble:
+            wrapped(layout, trouble, width)
+
+
+class MMDSKIN_PT_more_physics(_Below, bpy.types.Panel):
+    bl_idname = "MMDSKIN_PT_more_physics"
+    bl_label = "More Physics Settings"
+    bl_parent_id = MMDSKIN_PT_physics.bl_idname
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        settings = _shown(context).model.armature.mmdskin
+        self.layout.enabled = settings.physics
+        _, rare = _of_physics(settings, context.scene)
+        _settings(self.layout, settings, [*rare, *physics_settings.MORE])
+        self.layout.operator(MMDSKIN_OT_simulate_together.bl_idname, icon="LINKED")
+
+
+def _of_physics(
+    settings: bpy.types.PropertyGroup, scene: bpy.types.Scene
+) -> tuple[list[str], list[str]]:
+    """The settings of the physics that have an effect, and those of them that few users change."""
+    shown = properties.shown_of_pose(settings, scene)
+    found = [name for name in shown if name.startswith("physics_")]
+    rare = [name for name in found if name in physics_settings.RARE]
+    return [name for name in found if name not in rare], rare
+
+
+_WITHOUT_FILE = {"ARMATURE", "MOTION"}  # pose sources that need no simulation, or have none
+
+
+def _live_physics(layout: bpy.types.UILayout, model: scene_model.SceneModel) -> None:
+    settings = model.armature.mmdskin
+    if settings.source == "MOTION":  # which shows the physics of each frame
+        return
+    row = layout.row(align=True)
+    row.active = cache.state_of(model.armature).moves
+    row.prop(settings, physics_settings.LIVE)
+    if settings.physics_live:
+        row.operator(MMDSKIN_OT_settle.bl_idname, text="", icon="FILE_REFRESH")
+
+
+def _physics_trouble(model: scene_model.SceneModel, grouped: bool) -> str:
+    """What is worth telling about a model's physics, "" for nothing."""
+    armature, settings = model.armature, model.armature.mmdskin
+    if not any(switch.is_live(obj) for obj in model.meshes):
+        needs_file = settings.source not in _WITHOUT_FILE
+        return MMDSKIN_OT_simulate.unavailable(model) if needs_file else ""
+    state = cache.state_of(armature)
+    problem = state.problem_text
+    if not settings.physics_live or settings.source == "MOTION" or not state.moves:
+        return problem
+    for moving in live.of_armature(armature):
+        if moving.problem:
+            return str(moving.problem)
+    if grouped:
+        return tr("Models of a group do not touch each other live")
+    if settings.source not in _WITHOUT_FILE and problem and not settings.physics_cache:
+        return tr("Renders show no live physics: Simulate, or play from the first frame and Keep")
+    return problem
+
+
+def _simulated_with(armature: bpy.types.Object, scene: bpy.types.Scene) -> list[str]:
+    """Names of the other models of its group."""
+    name = armature.mmdskin.physics_group
+    members = pose_source.members_of(name, armature, scene) if name else []
+    return sorted((scene_model.root_of(obj) or obj).name for obj in members if obj != armature)
+
+
 class MMDSKIN_PT_look(_Below, bpy.types.Panel):
     bl_idname = "MMDSKIN_PT_look"
-    bl_label = "MMD Look"
+    bl_label = "Look"
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, model = self.layout, _shown(context).model
@@ -166,12 +363,7 @@ class MMDSKIN_PT_look(_Below, bpy.types.Panel):
         if not on:
             return
         settings = model.armature.mmdskin
-        _settings(
-            layout,
-            settings,
-            ["ground_shadow", "self_shadow", "edges_in_renders_only"],
-            context.region.width,
-        )
+        _settings(layout, settings, ["ground_shadow", "self_shadow", "edges_in_renders_only"])
         if settings.self_shadow and context.scene.render.engine == "CYCLES":
             wrapped(layout, tr("Cycles shows no self-shadow: use EEVEE"), context.region.width)
         if color_management.changes_colors(context.scene):
@@ -182,23 +374,26 @@ class MMDSKIN_PT_look(_Below, bpy.types.Panel):
 
 class MMDSKIN_PT_bake(_Below, bpy.types.Panel):
     bl_idname = "MMDSKIN_PT_bake"
-    bl_label = "Bake"
+    bl_label = "Bake & Export"
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
         model = _shown(context).model
         settings = model.armature.mmdskin
         shown = properties.shown_of_target(settings) + properties.shown_of_range(settings)
-        _settings(layout, settings, shown, context.region.width)
+        _settings(layout, settings, shown)
         _warn_of_size(layout, model, context)
         column = layout.column(align=True)
         _button(column, operators.MMDSKIN_OT_bake, model, "SHAPEKEY_DATA")
         _button(column, operators.MMDSKIN_OT_clear_bake, model, "LOOP_BACK")
-        row = layout.row()
-        row.enabled = not MMDSKIN_OT_export.unavailable(model)
-        row.operator_menu_enum(MMDSKIN_OT_export.bl_idname, "format", icon="EXPORT")
         if any(record.is_baked(obj) for obj in model.meshes):
             layout.label(text=label("Baked"), icon="CHECKMARK", translate=False)
+        column = layout.column(align=True)
+        row = column.row(align=True)
+        row.enabled = not MMDSKIN_OT_export.unavailable(model)
+        row.operator_menu_enum(MMDSKIN_OT_export.bl_idname, "format", icon="EXPORT")
+        column.operator("mmdskin.export_motion", icon="ANIM")
+        column.operator("mmdskin.export_pose", icon="ARMATURE_DATA")
 
 
 def _warn_of_size(
@@ -225,26 +420,6 @@ def _offer_mesh_cache(
 ) -> None:
     wrapped(layout, reason, context.region.width, alert)
     layout.operator(operators.MMDSKIN_OT_use_mesh_cache.bl_idname)
-
-
-class MMDSKIN_PT_attach(_Below, bpy.types.Panel):
-    bl_idname = "MMDSKIN_PT_attach"
-    bl_label = "Bones"
-    bl_options = {"DEFAULT_CLOSED"}
-
-    def draw(self, context: bpy.types.Context) -> None:
-        layout, model = self.layout, _shown(context).model
-        display = display_armature.find(model.armature)
-        on = display_armature.is_shown(display)
-        _button(layout, MMDSKIN_OT_show_pose, model, "OUTLINER_OB_ARMATURE", depress=on)
-        layout.operator(MMDSKIN_OT_attach.bl_idname, icon="CONSTRAINT_BONE")
-        column = layout.column(align=True)
-        for obj, constraint in display_armature.attachments(display) if display is not None else ():
-            row = column.row()
-            row.label(
-                text=f"{obj.name}: {constraint.subtarget}", icon="OBJECT_DATA", translate=False
-            )
-            row.operator(MMDSKIN_OT_detach.bl_idname, text="", icon="X").object = obj.name
 
 
 class MMDSKIN_PT_morphs(_Below, bpy.types.Panel):
@@ -294,72 +469,15 @@ class MMDSKIN_PT_others(_Sliders, bpy.types.Panel):
     bl_idname, bl_label, panel = "MMDSKIN_PT_others", "Other", "OTHER"
 
 
-class MMDSKIN_PT_files(Panel, bpy.types.Panel):
-    bl_idname = "MMDSKIN_PT_files"
-    bl_label = "Files"
-    bl_parent_id = MMDSKIN_PT_skin.bl_idname
-    bl_options = {"DEFAULT_CLOSED"}
-
-    def draw(self, context: bpy.types.Context) -> None:
-        column = self.layout.column(align=True)
-        column.operator("mmdskin.import_model", icon="IMPORT")
-        model = _shown(context).model
-        if model is not None:
-            column.operator("mmdskin.import_motion", icon="ANIM")
-            _button(column, MMDSKIN_OT_clear_motion, model, "LOOP_BACK")
-            column.operator("mmdskin.export_motion", icon="EXPORT")
-            column.operator("mmdskin.export_pose", icon="ARMATURE_DATA")
-            column.operator("mmdskin.restore_deform_data", icon="FILE_REFRESH")
-            _button(column, MMDSKIN_OT_switch_names, model, "SORTALPHA")
-
-
-class MMDSKIN_PT_details(_Below, bpy.types.Panel):
-    bl_idname = "MMDSKIN_PT_details"
-    bl_label = "Details"
-    bl_options = {"DEFAULT_CLOSED"}
-
-    def draw(self, context: bpy.types.Context) -> None:
-        layout, model = self.layout, _shown(context).model
-        summaries = [_summary(obj, model.armature) for obj in model.meshes]
-        total: Any = sum(summary.deform for summary in summaries)
-        grid = layout.grid_flow(columns=2, even_columns=True)
-        for name, count in zip(mesh_source.DEFORM_NAMES, total, strict=True):
-            grid.label(text=f"{name}: {count}", translate=False)
-        limited = sum(summary.limited for summary in summaries)
-        if limited:
-            text = tr_count(
-                "1 vertex has more than four bones: only the four strongest are used",
-                "{count} vertices have more than four bones: only the four strongest are used",
-                count=limited,
-            )
-            wrapped(layout, text, context.region.width)
-        cost = tick.cost_of(model)
-        if cost is not None:
-            text = label("Last evaluation: {ms:.2f} ms", ms=cost)
-            layout.label(text=text, icon="TIME", translate=False)
-        if native.loaded():
-            for backend in native.backends():
-                text = backend.device if backend.available else label("not available")
-                name = _BACKENDS.get(backend.name, backend.name)
-                layout.label(text=f"{name}: {text}", translate=False)
-
-
 def _settings(
-    layout: bpy.types.UILayout, settings: bpy.types.PropertyGroup, names: list[str], width: int
+    layout: bpy.types.UILayout, settings: bpy.types.PropertyGroup, names: list[str]
 ) -> None:
-    """Draw properties, with names beside values or, if these would be cut, above them."""
     column = layout.column()
     column.use_property_decorate = False
-    column.use_property_split = wide = width >= _WIDE * bpy.context.preferences.system.ui_scale
     for name in names:
-        kind, text = settings.bl_rna.properties[name], name_of(settings, name)
-        if kind.subtype in _PATHS or (kind.type in {"ENUM", "STRING"} and not wide):
-            above = column.column(align=True)
-            above.use_property_split = False
-            above.label(text=text, translate=False)
-            above.prop(settings, name, text="")
-        else:
-            column.prop(settings, name, text=text, translate=False)
+        # A check box beside an empty half leaves no room for its name.
+        column.use_property_split = settings.bl_rna.properties[name].type != "BOOLEAN"
+        column.prop(settings, name, text=name_of(settings, name), translate=False)
 
 
 def _button(
@@ -373,103 +491,6 @@ def _button(
     row = layout.row(align=True)
     row.enabled = not operator.unavailable(model)
     row.operator(operator.bl_idname, icon=icon, **options)
-
-
-def _deformation(layout: bpy.types.UILayout, settings: bpy.types.PropertyGroup, width: int) -> None:
-    normals = properties.shown_of_normals()
-    _settings(layout, settings, properties.shown_of_deformation(settings) + normals, width)
-    if settings.use_mmd_normals and not normals:  # in a file from a newer Blender
-        wrapped(layout, tr("MMD Normals require Blender 4.5 or later"), width)
-
-
-def _pose_source(
-    layout: bpy.types.UILayout, model: scene_model.SceneModel, scene: bpy.types.Scene, width: int
-) -> None:
-    armature, settings = model.armature, model.armature.mmdskin
-    shown = properties.shown_of_pose(settings, scene)
-    of_physics = [name for name in shown if name.startswith("physics_")]
-    _settings(layout, settings, [name for name in shown if name not in of_physics], width)
-    if "physics" in shown and settings.physics:
-        _live_physics(layout, model, width)
-        more = [name for name in of_physics if name in physics_settings.RARE]
-        _settings(layout, settings, [name for name in of_physics if name not in more], width)
-        _more_physics(layout, settings, more, width)
-        others = ", ".join(_simulated_with(armature, scene))
-        if others:
-            wrapped(layout, tr("Simulated together with {names}", names=others), width)
-            layout.operator(MMDSKIN_OT_simulate_alone.bl_idname, icon="UNLINKED")
-        if settings.source not in _WITHOUT_FILE or others:
-            _button(layout, MMDSKIN_OT_simulate, model, "PHYSICS")
-            if any(moving.played for moving in live.of_armature(armature)):
-                layout.operator(MMDSKIN_OT_keep_physics.bl_idname, icon="FILE_TICK")
-        trouble = _physics_trouble(model, bool(others))
-        if trouble:
-            wrapped(layout, trouble, width)
-    if settings.source == ik_source.SOURCE and ik_source.has_muted_ik(armature):
-        text = tr(
-            "IK is muted because this motion has Solved Keys: to move the feet, import it as"
-            " Original Keys"
-        )
-        wrapped(layout, text, width)
-
-
-_WITHOUT_FILE = {"ARMATURE", "MOTION"}  # pose sources that need no simulation, or have none
-
-
-def _live_physics(layout: bpy.types.UILayout, model: scene_model.SceneModel, width: int) -> None:
-    settings = model.armature.mmdskin
-    if settings.source == "MOTION":  # which shows the physics of each frame
-        return
-    row = layout.row(align=True)
-    row.active = cache.state_of(model.armature).moves
-    row.prop(settings, physics_settings.LIVE)
-    if settings.physics_live:
-        row.operator(MMDSKIN_OT_settle.bl_idname, text="", icon="FILE_REFRESH")
-
-
-def _physics_trouble(model: scene_model.SceneModel, grouped: bool) -> str:
-    """What is worth telling about a model's physics, "" for nothing."""
-    armature, settings = model.armature, model.armature.mmdskin
-    if not any(switch.is_live(obj) for obj in model.meshes):
-        needs_file = settings.source not in _WITHOUT_FILE
-        return MMDSKIN_OT_simulate.unavailable(model) if needs_file else ""
-    state = cache.state_of(armature)
-    problem = state.problem_text
-    if not settings.physics_live or settings.source == "MOTION" or not state.moves:
-        return problem
-    for moving in live.of_armature(armature):
-        if moving.problem:
-            return str(moving.problem)
-    if grouped:
-        return tr("Models of a group do not touch each other live")
-    if settings.source not in _WITHOUT_FILE and problem and not settings.physics_cache:
-        return tr("Renders show no live physics: Simulate, or play from the first frame and Keep")
-    return problem
-
-
-def _simulated_with(armature: bpy.types.Object, scene: bpy.types.Scene) -> list[str]:
-    """Names of the other models of its group."""
-    name = armature.mmdskin.physics_group
-    members = pose_source.members_of(name, armature, scene) if name else []
-    return sorted((scene_model.root_of(obj) or obj).name for obj in members if obj != armature)
-
-
-def _more_physics(
-    layout: bpy.types.UILayout, settings: bpy.types.PropertyGroup, more: list[str], width: int
-) -> None:
-    row = layout.row()
-    row.alignment = "LEFT"
-    row.prop(
-        settings,
-        "physics_more",
-        text=name_of(settings, "physics_more"),
-        translate=False,
-        icon="DOWNARROW_HLT" if settings.physics_more else "RIGHTARROW",
-        emboss=False,
-    )
-    if settings.physics_more:
-        _settings(layout, settings, [*more, *physics_settings.MORE], width)
-        layout.operator(MMDSKIN_OT_simulate_together.bl_idname, icon="LINKED")
 
 
 def _summary(obj: bpy.types.Object, armature: bpy.types.Object) -> _Summary:
@@ -506,16 +527,19 @@ def wrapped(layout: bpy.types.UILayout, text: str, width: float, alert: bool = F
 
 _classes = (
     MMDSKIN_PT_skin,
-    MMDSKIN_PT_bake,
+    MMDSKIN_PT_model,
+    MMDSKIN_PT_attach,
+    MMDSKIN_PT_details,
+    MMDSKIN_PT_motion,
+    MMDSKIN_PT_physics,
+    MMDSKIN_PT_more_physics,
     MMDSKIN_PT_look,
+    MMDSKIN_PT_bake,
     MMDSKIN_PT_morphs,
     MMDSKIN_PT_eyes,
     MMDSKIN_PT_mouth,
     MMDSKIN_PT_brows,
     MMDSKIN_PT_others,
-    MMDSKIN_PT_attach,
-    MMDSKIN_PT_files,
-    MMDSKIN_PT_details,
 )
 register, _unregister = registration.functions(*_classes)
 

@@ -31,11 +31,8 @@ class MMDSKIN_UL_bone_map(bpy.types.UIList):
 class MMDSKIN_PT_retarget(panels.Panel, bpy.types.Panel):
     bl_idname = "MMDSKIN_PT_retarget"
     bl_label = "Retargeting"
+    bl_parent_id = panels.MMDSKIN_PT_motion.bl_idname
     bl_options = {"DEFAULT_CLOSED"}
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return context.active_object is not None
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, obj = self.layout, context.active_object

@@ -11,11 +11,15 @@ import numpy as np
 import scene
 
 CHILDREN = (
-    "MMDSKIN_PT_morphs",
+    "MMDSKIN_PT_model",
+    "MMDSKIN_PT_attach",
+    "MMDSKIN_PT_details",
+    "MMDSKIN_PT_motion",
+    "MMDSKIN_PT_physics",
+    "MMDSKIN_PT_more_physics",
     "MMDSKIN_PT_look",
     "MMDSKIN_PT_bake",
-    "MMDSKIN_PT_files",
-    "MMDSKIN_PT_details",
+    "MMDSKIN_PT_morphs",
 )
 
 

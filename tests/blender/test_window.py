@@ -23,7 +23,7 @@ VIEW = (400, 400)  # a place in the 3D view of the factory settings
 AS_DROPPED = (318, 504)  # a menu of the dialog that a motion brings there
 AS_IMPORTED = (1083, 214)  # the same menu in the file browser
 SKIRT = [name for name, *_ in model.MATERIALS].index("スカート")
-MORPHS = 33  # from Use Standard Colors down to the panel, which is closed
+MORPHS = 33  # from Export MMD Pose down to the panel, which is closed
 
 
 @pytest.mark.parametrize("version", VERSIONS or [None])
@@ -186,7 +186,7 @@ def on_square(state):
 
 def move_sliders(blender):
     blender.scroll(30)
-    x, y = blender.find("mmdskin.standard_colors")
+    x, y = blender.find("mmdskin.export_pose")
     blender.click_at(x - 60, y + MORPHS)
     blender.scroll(6)
     blender.slide('["い"].value', 0.2)

@@ -3,7 +3,17 @@
 
 import numpy as np
 from test_blender import addon_zip  # noqa: F401
-from window_session import ARMATURE, BONES, FILES, MESH, MORPHS, session, show_panel, undo
+from window_session import (
+    ARMATURE,
+    BONES,
+    MESH,
+    MORE_PHYSICS,
+    MORPHS,
+    open_panels,
+    session,
+    show_panel,
+    undo,
+)
 
 DANCERS = "[o for o in bpy.data.objects if o.type == 'ARMATURE' and o.name.startswith('dancer')]"
 
@@ -47,7 +57,7 @@ def test_attach_to_bone(blender, folder):
 
 @session("dancer")
 def test_switch_names(blender, folder):
-    show_panel(blender, FILES)
+    show_panel(blender)
     names = f"sorted({ARMATURE}.data.bones.keys())"
     before = blender.ask(names)
     english = f"('head' in {ARMATURE}.data.bones and '頭' not in {ARMATURE}.data.bones)"
@@ -111,8 +121,7 @@ def test_simulate_together(blender, folder):
         if number == 1:
             blender.click_at(*blender.ask("on_display((-0.5, 0, 1.2))"))
             blender.fresh(20)
-    blender.click(".mmdskin.physics_more", columns=[0.25])
-    blender.fresh(30)
+    open_panels(blender, MORE_PHYSICS)
     blender.key("a")
     blender.click("mmdskin.simulate_together")
     groups = f"{{s.physics_group for s in {settings}}}"

@@ -5,7 +5,7 @@ import mmdskin
 import window_display
 from sample.character import dance, model
 from test_blender import addon_zip  # noqa: F401
-from window_session import ARMATURE, FILES, MESH, session, show_panel
+from window_session import ARMATURE, MESH, session, show_panel
 
 VIEW = (400, 400)
 
@@ -43,7 +43,7 @@ def test_first_minute(blender, folder):
 
 @session("dancer")
 def test_export_and_import_a_pose(blender, folder):
-    show_panel(blender, FILES)
+    show_panel(blender)
     path = folder / "pose.vpd"
     blender.click("mmdskin.export_pose")
     blender.choose_file(path, "export")
@@ -65,7 +65,7 @@ def test_export_a_motion(blender, folder):
     """The keys are those that were imported."""
     read = mmdskin.load_motion(folder / "dancer.vmd")
     blender.ask(f"setattr(bpy.context.scene, 'frame_end', {read.frame_range[1] + 1})")
-    show_panel(blender, FILES)
+    show_panel(blender)
     path = folder / "written.vmd"
     blender.click("mmdskin.export_motion")
     blender.choose_file(path, "export")

@@ -7,7 +7,6 @@ from test_blender import addon_zip  # noqa: F401
 from window_session import (
     BONES,
     DETAILS,
-    FILES,
     MESH,
     MORPHS,
     SETTINGS,
@@ -29,7 +28,6 @@ MANY_OPTIONS = {
     "deformation": "BULGE_COMPENSATED",
     "source": "MOTION",
     "physics": True,
-    "physics_more": True,
     "physics_group": "pair",
     "target": "CORRECTIVE",
     "range": "CUSTOM",
@@ -125,7 +123,7 @@ def test_panel_in_chinese(blender, folder):
 def show_in(blender, language):
     """Pictures to look at: of the panel with few and with many options, and of an import's options."""
     blender.ask(f"setattr(bpy.context.preferences.view, 'language', {language!r})")
-    show_panel(blender, BONES, FILES, DETAILS)
+    show_panel(blender, BONES, DETAILS)
     blender.click("mmdskin.import_motion")
     blender.wait(lambda: blender.has("FILES"), "the file browser opens")
     x, y, width, height = blender.region("FILES", "WINDOW")

@@ -7,7 +7,7 @@ import subprocess
 
 import addon_profile
 
-SIZE = (1280, 800)
+SIZE = (1280, 1300)  # so tall that the whole panel is visible
 SYSTEM_PYTHON = "/usr/bin/python3"  # which has Debian's GTK
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the tests test_window_*.py share: a window for each Blender, and the ways around the MMD tab.
 
-build/blender/window-VERSION-TEST keeps the pictures. The window is so tall that the whole panel is
-visible; the headers of its closed panels are at fixed distances from the button above them.
+build/blender/window-VERSION-TEST keeps the pictures. The headers of closed panels are at fixed distances
+from the button above them.
 """
 
 import functools
@@ -17,16 +17,19 @@ from test_blender import BUILD
 VERSIONS = os.environ.get("MMDSKIN_WINDOWS", "").split()
 if not VERSIONS:
     pytest.skip("they take minutes: make check-window has them", allow_module_level=True)
-SIZE = (1280, 1200)
 HEADER = 26  # from one closed panel to the next
-FIRST = 33  # from Use Standard Colors down to the first of them
-MORPHS, BONES, FILES, DETAILS = range(4)
+FIRST = 33  # from the last button of a panel down to the closed one below it
+# The button above, and how far down.
+BONES = ("mmdskin.switch_names", FIRST)
+DETAILS = ("mmdskin.switch_names", FIRST + HEADER)
+MORE_PHYSICS = (".mmdskin.physics_hz", FIRST)
+MORPHS = ("mmdskin.export_pose", FIRST)
 ARMATURE = "[o for o in bpy.data.objects if o.type == 'ARMATURE'][0]"
 MESH = "[o for o in bpy.data.objects if o.type == 'MESH' and o.vertex_groups][0]"
 SETTINGS = f"{ARMATURE}.mmdskin"
 
 
-def session(start, size=SIZE):
+def session(start, size=window_display.SIZE):
     """Runs a test in a window of each version, which shows at first a scene of window_scenes.py."""
 
     def decorated(test):
@@ -49,7 +52,7 @@ def session(start, size=SIZE):
 
 
 def show_panel(blender, *closed):
-    """Open the MMD tab, and of its closed panels those with these places, counted from the first."""
+    """Open the MMD tab, and these of its closed panels, from above."""
     blender.key("KP_1", "Home", "n")
     blender.open_tab()
     open_panels(blender, *closed)
@@ -57,12 +60,11 @@ def show_panel(blender, *closed):
 
 
 def open_panels(blender, *closed):
-    if closed:
-        x, y = blender.find("mmdskin.standard_colors")
-        for place in sorted(closed, reverse=True):  # from below: what is above stays
-            blender.click_at(x - 60, y + FIRST + place * HEADER)
+    for button, distance in reversed(closed):  # from below: what is above stays
+        x, y = blender.find(button)
+        blender.click_at(x, y + distance)
         blender.places.clear()
-        blender.fresh(30)  # they unfold
+        blender.fresh(30)  # it unfolds
 
 
 def undo(blender, expression):
