@@ -152,13 +152,16 @@ class MMDSKIN_OT_show_pose(SwitchOperator, bpy.types.Operator):
 
     action: switch_action("Show or hide the pose on bones")
 
+    @staticmethod
+    def is_on(model: scene_model.SceneModel) -> bool:
+        return display_armature.is_shown(display_armature.find(model.armature))
+
     @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:
         with editing(self.models(context), lambda model: None) as edit:
             for model, _ in edit.checked:
-                was = display_armature.is_shown(display_armature.find(model.armature))
-                on = self.turns_on(was)
-                if on != was:
+                on = self.action == "ENABLE"
+                if on != self.is_on(model):
                     edit.on_failure(_hide if on else _show, context, model)
                     (_show if on else _hide)(context, model)
         return {"FINISHED"}

@@ -32,7 +32,7 @@ class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
             return super().models(context)
         if _camera_of(context) or _is_light(context):
             return []
-        return [scene_model.active_model(context)]
+        return scene_model.selected_models(context, scene_model.active_model(context))
 
     @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:

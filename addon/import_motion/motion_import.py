@@ -178,6 +178,8 @@ class MotionImport:
             )
 
     def extend(self, noted: import_state.Record, source: motion_source.Motion) -> None:
+        if self.model.armature.mmdskin.range == "CURRENT":
+            noted.set_settings(range="SCENE")  # what a bake of a motion is for
         if self.options.extend_range:
             noted.extend(self.scene, last_frame(self.scene, source.scene_range[1]))
 

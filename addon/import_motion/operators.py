@@ -60,7 +60,7 @@ _Motion = properties.declaring(
 
 
 class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Operator):
-    """Animate the active MMD model with a motion or pose file as in MMD, or import a camera motion"""
+    """Animate the selected MMD models with a motion or pose file as in MMD, or import a camera motion"""
 
     bl_idname = "mmdskin.import_motion"
     bl_label = "Import MMD Motion"
@@ -79,7 +79,7 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
         description="Parts of the file to import",
         options={"ENUM_FLAG"},
         items=[
-            ("MODEL", "Model Motion", "Bones and morphs of the active model"),
+            ("MODEL", "Model Motion", "Bones and morphs of the selected models"),
             ("CAMERA", "Camera", "Camera with MMD's keyframes, set as the scene's active camera"),
             ("LIGHT", "Light", "Keyframes of MMD's light and self-shadow, for the MMD Look"),
         ],
@@ -154,9 +154,14 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
         models = []
         moving = [file.path for file in files if file.moves_model]
         if moving:
-            models.append(scene_model.active_model(context))
+            models = scene_model.selected_models(context, scene_model.active_model(context))
         scene = context.scene
-        with editing(models, lambda model: self._open(model.armature, scene, moving)) as edit:
+
+        def opened(model: scene_model.SceneModel) -> list[motion_source.Motion]:
+            path = self.model_path if model == models[0] else ""  # which is the active one's
+            return self._open(model.armature, scene, moving, path)
+
+        with editing(models, opened) as edit:
             edit.on_failure(scene_light.disconnect_lost, scene)
             sun = scene_light.of_scene(scene)
             lights = [sun] if sun is not None and any(file.lights for file in files) else []
@@ -300,10 +305,11 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
         )
 
     def _open(
-        self, armature: bpy.types.Object, scene: bpy.types.Scene, paths: list[str]
+        self, armature: bpy.types.Object, scene: bpy.types.Scene, paths: list[str], model_path: str
     ) -> list[motion_source.Motion]:
         scene_model.check_editable(armature)
-        found = [motion_source.load(armature, self._settings(scene, path)) for path in paths]
+        settings = [self._settings(scene, path)._replace(model_path=model_path) for path in paths]
+        found = [motion_source.load(armature, one) for one in settings]
         for encoding in sorted({source.motion.encoding for source in found} - {"cp932"}):
             text = tr("Names of the motion are read as {encoding}", encoding=encoding)
             self.report({"INFO"}, text)

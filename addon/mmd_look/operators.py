@@ -10,6 +10,7 @@ from ..blender.translations import tr, tr_count
 from ..blender.user_error import cancels
 from ..operator_base.editing import editing
 from ..operator_base.model_operator import SwitchOperator, switch_action
+from ..scene import scene_model
 from . import color_management, switch
 
 
@@ -21,14 +22,17 @@ class MMDSKIN_OT_look(SwitchOperator, bpy.types.Operator):
 
     action: switch_action("Turn the MMD Look on or off")
 
+    @staticmethod
+    def is_on(model: scene_model.SceneModel) -> bool:
+        return switch.is_on(model)
+
     @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:
         missing: dict[str, None] = {}
         with editing(self.models(context), switch.prepare) as edit:
-            on = [self.turns_on(switch.is_on(model)) for model, _ in edit.checked]
-            for (model, _), turns_on in zip(edit.checked, on, strict=True):
+            for model, _ in edit.checked:
                 folder = switch.folder_of(model)
-                if turns_on:
+                if self.action == "ENABLE":
                     if not switch.is_on(model):
                         edit.on_failure(switch.disable, model)
                     switch.enable(context.scene, model, folder)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Base classes of the operators that act on models, and of those that need Object or Pose Mode."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty
@@ -29,7 +29,7 @@ class ModelOperator:
 
     all_models: BoolProperty(
         name="All Models",
-        description="Apply to every model in the scene, not only the active one",
+        description="Apply to every model in the scene, not only the selected ones",
         default=False,
     )
 
@@ -60,7 +60,7 @@ class ModelOperator:
     def models(self, context: bpy.types.Context) -> list[scene_model.SceneModel]:
         if self.all_models:
             return scene_model.all_models(context.view_layer)
-        return [scene_model.model_of(context.active_object, context.view_layer)]
+        return scene_model.selected_models(context)
 
     def models_to_clean(self, context: bpy.types.Context) -> list[scene_model.SceneModel]:
         """As `models`, and the meshes whose armature was removed."""
@@ -92,6 +92,16 @@ def switch_action(description: str) -> Any:
 class SwitchOperator(ModelOperator):
     """Turns something of models on or off; a subclass declares what, with `switch_action`."""
 
-    def turns_on(self, is_on: bool) -> bool:
-        """Whether it is to be on, where it is on or off now."""
-        return not is_on if self.action == "TOGGLE" else self.action == "ENABLE"
+    if TYPE_CHECKING:
+        action: str
+
+    @staticmethod
+    def is_on(model: scene_model.SceneModel) -> bool:
+        raise NotImplementedError
+
+    def models(self, context: bpy.types.Context) -> list[scene_model.SceneModel]:
+        """Also decides what toggling means: the opposite of the first model's state, for all."""
+        models = super().models(context)
+        if self.action == "TOGGLE":
+            self.action = "DISABLE" if self.is_on(models[0]) else "ENABLE"
+        return models

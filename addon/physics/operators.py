@@ -39,9 +39,7 @@ class MMDSKIN_OT_simulate(modal_job.ModalJob, ModelOperator, bpy.types.Operator)
 
     def _start(self, context: bpy.types.Context) -> "Job":
         models = self.models(context)
-        if self.all_models:
-            models = list(filter(_needs_file, models)) or models
-        return Job(models, context)
+        return Job(list(filter(_needs_file, models)) or models, context)
 
     def _stopped(self) -> None:
         self.report({"WARNING"}, tr("Simulation cancelled: nothing was changed"))

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The operators Simulate Together and Simulate Alone: which models touch each other."""
 
-import contextlib
 from typing import Any
 
 import bpy
@@ -33,7 +32,7 @@ simulates all of them"""
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         try:
-            models = _selected(context)
+            models = scene_model.selected_models(context)
             if len(models) < 2:
                 raise UserError("Select two or more models to simulate them together")
             with editing(models, _check) as edit:
@@ -69,16 +68,6 @@ class MMDSKIN_OT_simulate_alone(_Grouping, bpy.types.Operator):
         except UserError as error:
             return cancelled(self, error)
         return {"FINISHED"}
-
-
-def _selected(context: bpy.types.Context) -> list[SceneModel]:
-    """The models of the selected objects, that of the active one first."""
-    found: dict[bpy.types.Object | None, SceneModel] = {}
-    for obj in (context.active_object, *context.selected_objects):
-        with contextlib.suppress(UserError):
-            model = scene_model.model_of(obj, context.view_layer)
-            found.setdefault(model.armature, model)
-    return list(found.values())
 
 
 def _check(model: SceneModel) -> None:

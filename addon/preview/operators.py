@@ -23,6 +23,10 @@ class MMDSKIN_OT_preview(SwitchOperator, bpy.types.Operator):
 
     action: switch_action("Turn MMD Skinning on or off")
 
+    @staticmethod
+    def is_on(model: scene_model.SceneModel) -> bool:
+        return switch.is_on(model.armature)
+
     @classmethod
     def unavailable(cls, model: scene_model.SceneModel) -> str:
         if override.is_linked(model):
@@ -50,7 +54,7 @@ class MMDSKIN_OT_preview(SwitchOperator, bpy.types.Operator):
         if override.is_linked(model):
             raise scene_model.needs_override(model.name)
         try:
-            if self.turns_on(switch.is_on(model.armature)):
+            if self.action == "ENABLE":
                 return switch.prepare(model)
             switch.check_disabling(switch.objects_of(model.armature))
         except UserError as error:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The objects of the scene that form an MMD model."""
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -83,6 +84,29 @@ def models_without_armature(objects: Iterable[bpy.types.Object | None]) -> list[
         and (saved_state.PREVIEW in obj or saved_state.exists(obj, saved_state.BAKE))
         and not armature_modifiers(obj)
     ]
+
+
+def selected_models(
+    context: bpy.types.Context, first: SceneModel | None = None
+) -> list[SceneModel]:
+    """The active object's model, or `first`, then those of other selected objects, each once.
+
+    Objects in another mode than the active one, such as models beside one in Pose Mode, do not count.
+    """
+    active = context.active_object
+    first = first or model_of(active, context.view_layer)
+    found = {first.armature: first}
+    root = root_of(first.armature)
+    known = {root}
+    for obj in context.selected_objects:
+        above = root_of(obj)
+        if obj.mode != active.mode or (root and above in (None, *known)):
+            continue
+        known.add(above)
+        with contextlib.suppress(UserError):
+            model = model_of(obj, context.view_layer)
+            found.setdefault(model.armature, model)
+    return list(found.values())
 
 
 def all_models(view_layer: bpy.types.ViewLayer) -> list[SceneModel]:

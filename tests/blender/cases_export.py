@@ -264,10 +264,11 @@ class Scenes(Exported):
         self.note([1])
 
     def test_only_the_model_is_exported(self):
-        other = scene.Scene(case.small_model(), "second")
-        other.mesh.select_set(True)
+        scene.Scene(case.small_model(), "second")
+        cup = bpy.data.objects.new("cup", bpy.data.meshes.new("cup"))
+        bpy.context.scene.collection.objects.link(cup)
         scene.select(self.scene.root)
-        other.mesh.select_set(True)
+        cup.select_set(True)
         self.assert_survives("FBX")
 
     def test_all_models(self):

@@ -15,7 +15,7 @@ class Browser(Exported):
         found = []
 
         def invoke(operator, context):
-            names = ("scene", "view_layer", "active_object")
+            names = ("scene", "view_layer", "active_object", "selected_objects")
             own = {name: getattr(context, name) for name in names}
             operator.invoke(SimpleNamespace(window_manager=window_manager, **own), None)
             for name, value in steps:

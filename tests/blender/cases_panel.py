@@ -62,9 +62,15 @@ def redraw(obj):
 
 
 def redraw_as_it_is(obj):
+    assert bpy.context.view_layer.objects.active == obj
+    return drawn_by([getattr(bpy.types, name) for name in ("MMDSKIN_PT_skin", *CHILDREN)])
+
+
+def drawn_by(kinds):
+    """What these panels draw."""
     drawn = []
     context = SimpleNamespace(
-        active_object=obj,
+        active_object=bpy.context.view_layer.objects.active,
         view_layer=bpy.context.view_layer,
         scene=bpy.context.scene,
         region=SimpleNamespace(width=0),
@@ -73,8 +79,7 @@ def redraw_as_it_is(obj):
     # Without a window letters have no breadth.
     whole = mock.patch.object(panels, "wrapped", lambda layout, text, *_, **__: layout.label(text))
     with whole:
-        for name in ("MMDSKIN_PT_skin", *CHILDREN):
-            kind = getattr(bpy.types, name)
+        for kind in kinds:
             if not hasattr(kind, "poll") or kind.poll(context):
                 kind.draw(SimpleNamespace(layout=Layout(drawn)), context)
     return drawn

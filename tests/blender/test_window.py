@@ -188,7 +188,7 @@ def move_sliders(blender):
     blender.scroll(30)
     x, y = blender.find("mmdskin.export_pose")
     blender.click_at(x - 60, y + MORPHS)
-    blender.scroll(6)
+    blender.scroll(12)
     blender.slide('["い"].value', 0.2)
     blender.scroll(30)
     blender.slide('["首かしげ"]', 0.2)
@@ -210,6 +210,9 @@ def move_sliders(blender):
 def bake(blender):
     keys, frame = blender.state()["keys"], blender.state()["frame"]
     foot = blender.state()["foot"]
+    blender.choose(".mmdskin.range", "c")  # the motion has made it the scene's
+    blender.wait_state(range="CURRENT")
+    blender.fresh(30)
     blender.click("mmdskin.bake")
     blender.wait_state(keys=[*keys, f"MMD {frame:04d}"])
     assert np.allclose(blender.fresh(10)["foot"], foot, atol=1e-4)
