@@ -437,15 +437,74 @@ bool mmd_py_array_from_frames(PyObject *argument, const char *name, mmd_py_array
     return true;
 }
 
+/* Whether a tensor is in memory of the CPU, as DLPack numbers devices; false with an exception. */
+static bool check_device(PyObject *argument, const char *name)
+{
+    enum { CPU = 1, CUDA_HOST = 3, ROCM_HOST = 11 };
+    int kind = CPU;
+    PyObject *device = PyObject_CallMethod(argument, "__dlpack_device__", NULL);
+    if (!device && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+        return true;
+    }
+    PyObject *number = device ? PySequence_GetItem(device, 0) : NULL;
+    if (number)
+        kind = (int)PyLong_AsLong(number);
+    Py_XDECREF(number);
+    Py_XDECREF(device);
+    if (PyErr_Occurred())
+        return false;
+    if (kind == CPU || kind == CUDA_HOST || kind == ROCM_HOST)
+        return true;
+    PyErr_Format(PyExc_ValueError,
+                 "%s: on device %d, expected memory of the CPU; skin into an array of it and copy",
+                 name, kind);
+    return false;
+}
+
+static bool is_buffer(PyObject *argument)
+{
+    PyObject *view = PyMemoryView_FromObject(argument);
+    if (!view)
+        PyErr_Clear();
+    Py_XDECREF(view);
+    return view != NULL;
+}
+
+/* An argument's own memory as an array: NumPy's, or what NumPy reads without a copy, such as
+   PyTorch's tensors. Copies of what is not are in two places. */
+static PyArrayObject *shared_array(PyObject *argument, const char *name)
+{
+    if (PyArray_Check(argument))
+        return (PyArrayObject *)Py_NewRef(argument);
+    if (!check_device(argument, name))
+        return NULL;
+    PyObject *array = NULL, *again = NULL;
+    if (is_buffer(argument) || PyObject_HasAttrString(argument, "__array__") ||
+        PyObject_HasAttrString(argument, "__array_interface__"))
+        array = PyArray_FromAny(argument, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL);
+    if (array)
+        again = PyArray_FromAny(argument, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL);
+    bool shared =
+        again && PyArray_DATA((PyArrayObject *)array) == PyArray_DATA((PyArrayObject *)again);
+    Py_XDECREF(again);
+    if (shared)
+        return (PyArrayObject *)array;
+    Py_XDECREF(array);
+    if (!PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "%s: expected an array whose memory NumPy shares, not %R",
+                     name, (PyObject *)Py_TYPE(argument));
+    return NULL;
+}
+
 bool mmd_py_array_for_output(PyObject *argument, const char *name, int rank, const size_t *shape,
                              mmd_py_array *out)
 {
-    if (!PyArray_Check(argument)) {
-        PyErr_Format(PyExc_TypeError, "%s: expected a numpy array, not %R", name,
-                     (PyObject *)Py_TYPE(argument));
+    PyArrayObject *array = shared_array(argument, name);
+    if (!array)
         return false;
-    }
-    PyArrayObject *array = (PyArrayObject *)argument;
+    set_bounds(array, out);
+    out->object = (PyObject *)array;
     if (!check_rank(array, name))
         return false;
     if (PyArray_TYPE(array) != NPY_FLOAT32 || PyArray_ISBYTESWAPPED(array)) {
@@ -453,8 +512,6 @@ bool mmd_py_array_for_output(PyObject *argument, const char *name, int rank, con
                      (PyObject *)PyArray_DESCR(array));
         return false;
     }
-    Py_INCREF(argument);
-    set_bounds(array, out);
     set_array(array, out);
     if (!mmd_py_array_check_shape(out, name, rank, shape, ""))
         return false;

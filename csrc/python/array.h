@@ -68,7 +68,8 @@ bool mmd_py_array_from_frames(PyObject *argument, const char *name, mmd_py_array
                               int rank, const size_t *shape, const char *letters, mmd_py_array *out,
                               size_t *frames, bool *batched);
 
-/* Accepts an array to write to: float32, C-contiguous, writable, of exactly this shape. */
+/* Accepts an array to write to: float32, C-contiguous, writable, of exactly this shape; of NumPy,
+   or memory that NumPy can share: a tensor of the CPU, a buffer. */
 bool mmd_py_array_for_output(PyObject *argument, const char *name, int rank, const size_t *shape,
                              mmd_py_array *out);
 

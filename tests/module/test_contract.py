@@ -326,6 +326,66 @@ def test_an_invalid_out_is_refused_and_not_written(backend, case):
         assert array is old is None or np.array_equal(array, old)
 
 
+class Tensor:
+    """As of PyTorch: it shares its memory by `__array__`, and says where that is."""
+
+    def __init__(self, array, device=1, shares=True):
+        self.array, self._device, self._shares = array, device, shares
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array if self._shares else self.array.copy()
+
+    def __dlpack_device__(self):
+        return self._device, 0
+
+
+class Interface:
+    def __init__(self, array):
+        self._array, self.__array_interface__ = array, array.__array_interface__
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [Tensor, Interface, memoryview, lambda array: Tensor(array, device=3)],
+    ids=["tensor", "interface", "buffer", "pinned"],
+)
+def test_tensors_are_filled_as_arrays_are(wrap):
+    arrays = np.zeros((2, 2, 3), np.float32)
+    model = model_with(*XYZ)
+    out = mmdskin.Skinned(wrap(arrays[0]), wrap(arrays[1]), None)
+    wanted = mmdskin.skin(model, shift(1, 2, 3))
+    assert mmdskin.skin(model, shift(1, 2, 3), out=out) is out
+    assert (arrays[0] == wanted.positions).all()
+    assert (arrays[1] == wanted.normals).all()
+
+
+def test_pytorch_is_filled():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    model = model_with(*XYZ)
+    out = mmdskin.Skinned(torch.zeros(2, 3), torch.zeros(2, 3), None)
+    mmdskin.skin(model, shift(1, 2, 3), out=out)
+    assert (out.positions.numpy() == mmdskin.skin(model, shift(1, 2, 3)).positions).all()
+
+
+@pytest.mark.parametrize(
+    ("member", "error", "message"),
+    [
+        (Tensor(np.zeros((2, 3), np.float32), 2), ValueError, "positions: on device 2, expected"),
+        (Tensor(np.zeros((2, 3), np.float32), 1, False), TypeError, "memory NumPy shares, not"),
+        (Tensor(np.zeros((2, 3))), ValueError, "positions: dtype float64, expected float32"),
+        (Tensor(np.zeros((2, 2), np.float32)), ValueError, r"positions: shape \(2, 2\), expected"),
+        ([[0.0] * 3] * 2, TypeError, "memory NumPy shares, not <class 'list'>"),
+        (memoryview(bytes(24)).cast("f", (2, 3)), ValueError, "positions: read-only"),
+    ],
+    ids=["gpu", "copies", "dtype", "shape", "list", "read-only"],
+)
+def test_memory_that_cannot_be_filled_is_refused(member, error, message):
+    normals = np.zeros((2, 3), np.float32)
+    with pytest.raises(error, match=message):
+        mmdskin.skin(model_with(*XYZ), REST, out=mmdskin.Skinned(member, normals, None))
+    assert (normals == 0).all()
+
+
 def test_members_of_out_that_overlap_are_refused():
     memory = np.zeros((3, 3), np.float32)
     with pytest.raises(ValueError, match="overlap"):
