@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 bool mmd_py_argument_str(PyObject *value, const char *name, const char **out)
@@ -23,18 +24,27 @@ bool mmd_py_argument_str(PyObject *value, const char *name, const char **out)
     return *out != NULL;
 }
 
-bool mmd_py_argument_word(PyObject *value, const char *name, const char *const *words, int count,
+bool mmd_py_argument_word(PyObject *value, const char *name, const char *const *words, size_t count,
                           int *out)
 {
     const char *word;
+    if (!value)
+        return true;
     if (!mmd_py_argument_str(value, name, &word))
         return false;
-    for (*out = 0; *out < count; (*out)++)
-        if (strcmp(word, words[*out]) == 0)
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(word, words[i]) == 0) {
+            *out = (int)i;
             return true;
-    PyErr_Format(PyExc_ValueError, "%s: unknown \"%s\", expected \"%s\" or \"%s\"%s%s%s", name,
-                 word, words[0], words[1], count > 2 ? " or \"" : "", count > 2 ? words[2] : "",
-                 count > 2 ? "\"" : "");
+        }
+    char known[256] = "";
+    for (size_t i = 0, at = 0; i < count && at < sizeof known; i++)
+        at += (size_t)snprintf(known + at, sizeof known - at, "%s\"%s\"",
+                               i == 0          ? ""
+                               : i + 1 < count ? ", "
+                                               : " or ",
+                               words[i]);
+    PyErr_Format(PyExc_ValueError, "%s: \"%s\" is unknown, expected %s", name, word, known);
     return false;
 }
 

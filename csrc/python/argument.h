@@ -9,8 +9,8 @@
 /* A str without null characters, borrowed from `value`. */
 bool mmd_py_argument_str(PyObject *value, const char *name, const char **out);
 
-/* One of two or three words, by its index. */
-bool mmd_py_argument_word(PyObject *value, const char *name, const char *const *words, int count,
+/* One of some words, by its index; NULL: leaves `out` as it is. */
+bool mmd_py_argument_word(PyObject *value, const char *name, const char *const *words, size_t count,
                           int *out);
 
 /* An integer, or an object with __index__, from `min` to `max`. */

@@ -115,7 +115,7 @@ static bool parse_space(PyObject *args, PyObject *kwargs, const char *format, Py
     PyObject *word = NULL;
     *space = MMD_BONE_WORLD;
     return PyArg_ParseTupleAndKeywords(args, kwargs, format, names, argument, &word) &&
-           (!word || mmd_py_argument_word(word, "space", words, 2, space));
+           mmd_py_argument_word(word, "space", words, 2, space);
 }
 
 PyObject *mmd_py_model_joint_positions(PyObject *model, PyObject *pose)

@@ -36,23 +36,6 @@ typedef struct skin_call {
     mmd_skin_workspace *workspaces; /* per thread */
 } skin_call;
 
-static bool parse_choice(const char *argument, PyObject *value, const char *const *names, int *out)
-{
-    const char *name = names[0];
-    if (value && !mmd_py_argument_str(value, argument, &name))
-        return false;
-    for (int i = 0; names[i]; i++)
-        if (strcmp(names[i], name) == 0) {
-            *out = i;
-            return true;
-        }
-    char known[160] = "";
-    for (size_t i = 0, at = 0; names[i] && at < sizeof known; i++)
-        at += (size_t)snprintf(known + at, sizeof known - at, "%s\"%s\"", i ? ", " : "", names[i]);
-    PyErr_Format(PyExc_ValueError, "%s: \"%s\" is unknown, expected %s", argument, name, known);
-    return false;
-}
-
 static bool parse_backend(skin_call *call, PyObject *value)
 {
     const char *name = "auto";
@@ -80,13 +63,13 @@ static bool parse_options(skin_call *call, PyObject *method, PyObject *blend,
                                           [MMD_METHOD_DUAL_QUATERNION] = "dual_quaternion",
                                           [MMD_METHOD_BULGE_FREE] = "bulge_free",
                                           [MMD_METHOD_BULGE_COMPENSATED] = "bulge_compensated",
-                                          [MMD_METHOD_CENTERS_OF_ROTATION] = "centers_of_rotation",
-                                          NULL};
-    static const char *const blends[] = {"nlerp", "slerp", NULL};
-    int chosen_method, chosen_blend;
+                                          [MMD_METHOD_CENTERS_OF_ROTATION] = "centers_of_rotation"};
+    static const char *const blends[] = {"nlerp", "slerp"};
+    int chosen_method = MMD_METHOD_MMD, chosen_blend = MMD_SDEF_NLERP;
     double correction = 1;
-    if (!parse_choice("method", method, methods, &chosen_method) ||
-        !parse_choice("sdef_blend", blend, blends, &chosen_blend) ||
+    if (!mmd_py_argument_word(method, "method", methods, sizeof methods / sizeof *methods,
+                              &chosen_method) ||
+        !mmd_py_argument_word(blend, "sdef_blend", blends, 2, &chosen_blend) ||
         (correction_arg && !mmd_py_argument_double(correction_arg, "correction", &correction)))
         return false;
     call->job.method = (mmd_method)chosen_method;

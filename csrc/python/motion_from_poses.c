@@ -47,8 +47,8 @@ static bool parse_options(fit_call *call, fit_source source)
     static const char *const physics[] = {"leave", "keys"};
     fit_options *options = &call->options;
     int form = source == SOURCE_POSES ? IK_OFF : IK_AS_KEYED, keys = 0;
-    if ((options->ik && !mmd_py_argument_word(options->ik, "ik", forms, 3, &form)) ||
-        (options->physics && !mmd_py_argument_word(options->physics, "physics", physics, 2, &keys)))
+    if (!mmd_py_argument_word(options->ik, "ik", forms, 3, &form) ||
+        !mmd_py_argument_word(options->physics, "physics", physics, 2, &keys))
         return false;
     options->form = (ik_form)form;
     options->key_physics = keys;

@@ -140,7 +140,7 @@ static bool parse(save_call *call, PyObject *args, PyObject *kwargs)
     int treatment = 0;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOOO:save", names, &call->path, &call->part,
                                      &call->names, &call->frame, &call->model) ||
-        (call->names && !mmd_py_argument_word(call->names, "names", treatments, 3, &treatment)))
+        !mmd_py_argument_word(call->names, "names", treatments, 3, &treatment))
         return false;
     PyObject *ending = mmd_py_object_call(MMD_PY_FILE_IO, "check_name", "(Osss)", call->path,
                                           "motion", ".vmd", ".vpd");

@@ -9,7 +9,6 @@
 #include <float.h>
 #include <math.h>
 #include <stddef.h>
-#include <stdio.h>
 
 typedef mmd_py_record_field record_field;
 typedef mmd_py_record_source record_source;
@@ -264,26 +263,10 @@ static bool set_vector(const record_field *field, PyObject *value, record_parser
     return parse_vector(value, parser, field->size / sizeof(float), member(field, parser));
 }
 
-static bool parse_enum(PyObject *value, const record_parser *parser, const char *const *names,
-                       size_t count, size_t *out)
-{
-    for (size_t i = 0; PyUnicode_Check(value) && i < count; i++)
-        if (PyUnicode_CompareWithASCIIString(value, names[i]) == 0) {
-            *out = i;
-            return true;
-        }
-    char expected[160] = "";
-    for (size_t i = 0, at = 0; i < count && at < sizeof expected; i++)
-        at += (size_t)snprintf(expected + at, sizeof expected - at, "%s'%s'", i ? ", " : "",
-                               names[i]);
-    PyErr_Format(PyExc_ValueError, "%s: %R is unknown, expected %s", parser->path, value, expected);
-    return false;
-}
-
 static bool set_enum(const record_field *field, PyObject *value, record_parser *parser)
 {
-    size_t index;
-    if (!parse_enum(value, parser, field->as.names, field->size, &index))
+    int index;
+    if (!mmd_py_argument_word(value, parser->path, field->as.names, field->size, &index))
         return false;
     *(uint8_t *)member(field, parser) = (uint8_t)index;
     return true;
@@ -414,8 +397,9 @@ static bool set_ik_limit(const record_field *field, PyObject *value, record_pars
 static bool set_morph_kind(const record_field *field, PyObject *value, record_parser *parser)
 {
     mmd_morph *morph = parser->data;
-    size_t index = 0;
-    bool ok = parse_enum(value, parser, field->as.names, MMD_MORPH_KIND_COUNT, &index);
+    int index = 0;
+    bool ok =
+        mmd_py_argument_word(value, parser->path, field->as.names, MMD_MORPH_KIND_COUNT, &index);
     morph->kind = (mmd_morph_kind)index;
     return ok;
 }
@@ -460,9 +444,9 @@ static bool parse_element(PyObject *value, const record_parser *parser, mmd_fram
     bool ok = pair && PyTuple_Size(pair) == 2;
     if (pair && !ok)
         PyErr_Format(PyExc_ValueError, "%s: expected ('bone' or 'morph', index)", parser->path);
-    size_t kind = 0;
+    int kind = 0;
     long index = 0;
-    ok = ok && parse_enum(PyTuple_GetItem(pair, 0), parser, kinds, 2, &kind) &&
+    ok = ok && mmd_py_argument_word(PyTuple_GetItem(pair, 0), parser->path, kinds, 2, &kind) &&
          mmd_py_argument_int(PyTuple_GetItem(pair, 1), parser->path, 0, INT32_MAX, &index);
     *element = (mmd_frame_element){(uint8_t)kind, (int32_t)index};
     Py_XDECREF(pair);

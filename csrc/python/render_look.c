@@ -11,15 +11,11 @@ enum { MAX_TOON_ROWS = 4096 };
 
 static bool parse_name(PyObject *argument, mmd_look *out)
 {
-    const char *name = "lambert";
-    if (argument && !mmd_py_argument_str(argument, "look", &name))
-        return false;
-    *out = strcmp(name, "mmd") == 0 ? MMD_LOOK_MMD : MMD_LOOK_LAMBERT;
-    if (*out == MMD_LOOK_MMD || strcmp(name, "lambert") == 0)
-        return true;
-    PyErr_Format(PyExc_ValueError, "look: \"%s\" is unknown, expected \"lambert\" or \"mmd\"",
-                 name);
-    return false;
+    static const char *const names[] = {[MMD_LOOK_LAMBERT] = "lambert", [MMD_LOOK_MMD] = "mmd"};
+    int look = MMD_LOOK_LAMBERT;
+    bool known = mmd_py_argument_word(argument, "look", names, 2, &look);
+    *out = (mmd_look)look;
+    return known;
 }
 
 /* (3,) or (F,3); a default if it is not given. */

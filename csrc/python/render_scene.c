@@ -96,17 +96,12 @@ static bool parse_sphere_mode(PyObject *record, size_t index, mmd_sphere_mode *o
 {
     static const char *const names[MMD_SPHERE_MODE_COUNT] = {"none", "multiply", "add",
                                                              "sub_texture"};
+    char name[48];
+    int mode = MMD_SPHERE_NONE;
+    PyOS_snprintf(name, sizeof name, "materials[%zu].sphere_mode", index);
     PyObject *member = PyObject_GetAttrString(record, "sphere_mode");
-    bool known = false;
-    for (int i = 0; member && !known && i < MMD_SPHERE_MODE_COUNT; i++) {
-        known = PyUnicode_Check(member) && PyUnicode_CompareWithASCIIString(member, names[i]) == 0;
-        *out = (mmd_sphere_mode)i;
-    }
-    if (member && !known)
-        PyErr_Format(PyExc_ValueError,
-                     "materials[%zu].sphere_mode: %R, expected \"none\", \"multiply\", \"add\" or "
-                     "\"sub_texture\"",
-                     index, member);
+    bool known = member && mmd_py_argument_word(member, name, names, MMD_SPHERE_MODE_COUNT, &mode);
+    *out = (mmd_sphere_mode)mode;
     Py_XDECREF(member);
     return known;
 }

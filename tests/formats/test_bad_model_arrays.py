@@ -98,7 +98,7 @@ BAD_VALUES = [
     ({"textures": ["a\0"]}, "texture 0: path is not UTF-8, contains a NUL or is too long"),
     (
         {"morphs": [Morph("m", kind="wave")]},
-        "morphs[0].kind: 'wave' is unknown, expected 'group', 'vertex'",
+        'morphs[0].kind: "wave" is unknown, expected "group", "vertex"',
     ),
     (
         {"morphs": [("m", "", 4, "vertex", [4], [[0, 0, 0]])], "positions": SQUARE},
@@ -142,7 +142,7 @@ BAD_VALUES = [
     ({"materials": [Material("m", edge_size=NAN)]}, "material 0: edge_size is NaN"),
     (
         {"materials": [Material("m", sphere_mode="spin")]},
-        "materials[0].sphere_mode: 'spin' is unknown",
+        'materials[0].sphere_mode: "spin" is unknown',
     ),
     (
         {"display_frames": [("f", "", False, [("bone", 3)])], "bones": BONES},
@@ -150,7 +150,7 @@ BAD_VALUES = [
     ),
     (
         {"display_frames": [("f", "", False, [("hand", 0)])]},
-        "display_frames[0].elements[0]: 'hand' is unknown, expected 'bone', 'morph'",
+        'display_frames[0].elements[0]: "hand" is unknown, expected "bone" or "morph"',
     ),
     ({"rigid_bodies": [mmdskin.RigidBody("r", bone=1)]}, "rigid body 0: bone 1 of 0"),
     ({"rigid_bodies": [mmdskin.RigidBody("r", mass=INF)]}, "rigid body 0: mass is infinite"),

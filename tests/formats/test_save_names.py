@@ -213,8 +213,8 @@ def test_the_name_of_a_camera_file_begins_as_mmd_expects(name, expected):
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"part": "bones"}, 'part: unknown "bones", expected "all" or "model" or "camera"'),
-        ({"names": "truncate"}, 'names: unknown "truncate", expected "error" or "cut"'),
+        ({"part": "bones"}, 'part: "bones" is unknown, expected "all", "model" or "camera"'),
+        ({"names": "truncate"}, 'names: "truncate" is unknown, expected "error", "cut" or "omit"'),
     ],
 )
 def test_a_bad_option_of_save_is_named(options, text):

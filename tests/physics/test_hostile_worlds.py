@@ -26,7 +26,7 @@ PAIR = [body(), body(position=(0, 2, 0))]
         (
             [body(shape="cone")],
             [],
-            "bodies[0].shape: 'cone' is unknown, expected 'sphere', 'box', 'capsule'",
+            'bodies[0].shape: "cone" is unknown, expected "sphere", "box" or "capsule"',
         ),
         ([body(position=(1, 2))], [], "bodies[0].position: 2 numbers, expected 3"),
         (PAIR, [joint(0, 2)], "joint 0: body 2 of 2"),

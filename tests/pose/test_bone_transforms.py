@@ -101,7 +101,7 @@ def test_wrong_transforms_are_errors(arm):
     matrices = np.tile(np.eye(4), (3, 1, 1))
     with pytest.raises(ValueError, match=r"transforms: shape \(2, 4, 4\), expected \(3, 4, 4\)"):
         arm.skinning_matrices(matrices[:2])
-    with pytest.raises(ValueError, match='space: unknown "bone", expected "world" or "local"'):
+    with pytest.raises(ValueError, match='space: "bone" is unknown, expected "world" or "local"'):
         arm.transforms(matrices, space="bone")
     matrices[1, 0, 3] = np.nan
     for function in (arm.skinning_matrices, arm.transforms, arm.joint_positions):
