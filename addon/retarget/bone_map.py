@@ -41,11 +41,13 @@ class MMDSKIN_OT_map_bones(_MapOperator, bpy.types.Operator):
     def _change(self, armature: bpy.types.Object) -> None:
         armature.mmdskin.bone_map.clear()
         found = _skeleton(armature)
+        bones = dict(found.human)
+        if found.spine:
+            bones |= {"spine": found.spine[0], "upperChest": found.spine[-1]}
         for slot in slots():
             item = armature.mmdskin.bone_map.add()
             item.name = slot
-            number = found.human.get(slot, -1)
-            item["bone"] = found.names[number] if number >= 0 else ""
+            item["bone"] = found.names[bones[slot]] if slot in bones else ""
         check(armature)
 
 
@@ -88,7 +90,9 @@ def doubts(armature: bpy.types.Object) -> list[tuple[str, str]]:
 
 def slots() -> tuple[str, ...]:
     native.load()
-    return importlib.import_module("mmdskin.retargeting.slots").SLOTS
+    module = importlib.import_module("mmdskin.retargeting.slots")
+    (lowest, _, highest), (hips, *others) = module.SPINE, module.SLOTS
+    return (hips, lowest, highest, *others)
 
 
 def title(slot: str) -> str:

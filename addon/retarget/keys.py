@@ -49,19 +49,22 @@ class NewAction:
         fcurves.write(curve, self._frames[:1], np.array([value]))
 
     def assign(self, as_strip: bool) -> str:
-        """Show the action, alone or as a strip; returns the name of the one that is kept instead."""
+        """Show the action, alone or as a strip over the one that was there, which is pushed down;
+        returns the name of the latter. It is muted: it may key bones that this one leaves at rest."""
         data = self._armature.animation_data or self._armature.animation_data_create()
-        old, action = data.action, self._action
+        old = data.action
         if old is not None:
             old.use_fake_user = True
-        data.action = None if as_strip else action
-        owner: Any = data
         if as_strip:
-            track = data.nla_tracks.new()
-            track.name = action.name
-            owner = track.strips.new(action.name, round(float(self._frames[0])), action)
-        if self._slot is not None:
-            owner.action_slot = self._slot
+            if old is not None:
+                slot = getattr(data, "action_slot", None)
+                data.action = None
+                _strip(data, old, old.frame_range[0], slot).mute = True
+            _strip(data, self._action, float(self._frames[0]), self._slot)
+        else:
+            data.action = self._action
+            if self._slot is not None:
+                data.action_slot = self._slot
         return old.name if old is not None else ""
 
     def _key(self, path: str, values: np.ndarray, group: str, tolerance: float) -> None:
@@ -74,3 +77,15 @@ class NewAction:
             used = slice(0, 1) if still else rows
             fcurves.write(curve, self._frames[used], column[used])
         self.keyframes += len(self._frames[rows])
+
+
+def _strip(
+    data: bpy.types.AnimData, action: bpy.types.Action, start: float, slot: Any
+) -> bpy.types.NlaTrack:
+    """On a track of its own, above the others."""
+    track = data.nla_tracks.new()
+    track.name = action.name
+    strip = track.strips.new(action.name, round(start), action)
+    if slot is not None:
+        strip.action_slot = slot
+    return track

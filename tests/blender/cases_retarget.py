@@ -142,8 +142,10 @@ class ToArmature(Retargeting):
         self.assertTrue(before.use_fake_user)
         data = rig.animation_data
         self.assertIsNone(data.action)
-        (strip,) = data.nla_tracks[0].strips
-        self.assertEqual((strip.name, strip.frame_start), ("dancer", 1))
+        strips = [strip for track in data.nla_tracks for strip in track.strips]
+        shown = [(strip.action.name, strip.frame_start) for strip in strips]
+        self.assertEqual(shown, [(before.name, 1), ("dancer", 1)])
+        self.assertEqual([track.mute for track in data.nla_tracks], [True, False])
         self.assert_directions(rig, LIMBS, bar=1.5)
 
     def test_constraints_that_fight_are_named(self):

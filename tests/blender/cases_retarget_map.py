@@ -2,6 +2,7 @@
 """The map of an armature's bones: found, shown, changed, kept."""
 
 import os
+import sys
 
 import bpy
 import case
@@ -26,6 +27,8 @@ class BoneMap(case.unittest.TestCase):
         self.assertEqual(bpy.ops.mmdskin.map_bones(), {"FINISHED"})
         expected = {
             "hips": "Hips",
+            "spine": "Spine",
+            "upperChest": "Spine2",
             "neck": "Neck",
             "head": "Head",
             **{
@@ -58,6 +61,17 @@ class BoneMap(case.unittest.TestCase):
         self.assertEqual(self.doubts(), set())
         hand.bone = ""
         self.assertEqual(self.doubts(), {"leftHand"})
+
+    def test_the_spine_is_bounded_by_two_rows(self):
+        bpy.ops.mmdskin.map_bones()
+        self.rig.mmdskin.bone_map["spine"].bone = "mixamorig:Spine1"
+        skeletons = sys.modules["addon_package"].scene.skeletons
+        found = skeletons.skeleton(self.rig, skeletons.world(self.rig))
+        names = [found.names[bone] for bone in found.spine]
+        self.assertEqual(names, ["mixamorig:Spine1", "mixamorig:Spine2"])
+        self.assertEqual(self.doubts(), set())
+        self.rig.mmdskin.bone_map["spine"].bone = "mixamorig:LeftArm"
+        self.assertEqual(self.doubts(), {"spine"})
 
     def test_mirror_maps_the_right_as_the_left(self):
         bpy.ops.mmdskin.map_bones()

@@ -10,7 +10,7 @@ import pytest
 from conftest import published_file
 from files import locations
 from mmdskin.retargeting.slots import REQUIRED
-from retarget.rigs import CONVENTIONS, FINGER_NAMES, convention
+from retarget.rigs import CONVENTIONS, FINGER_NAMES, convention, humanoid
 
 
 @pytest.mark.parametrize("name", CONVENTIONS)
@@ -116,6 +116,21 @@ def test_thumbs_of_vrm_start_at_the_metacarpal():
     )
     joints = [skeleton.human[f"leftThumb{p}"] for p in ("Proximal", "Intermediate", "Distal")]
     assert joints == [2, 3, 4]
+
+
+def test_a_user_bounds_the_spine():
+    """A rig whose lowest bone of the spine belongs to the pelvis."""
+    rig = humanoid(spine=4)
+    names = [rig.names[bone] for bone in rig.spine]
+    assert len(names) == 4
+    shorter = rig.replace(human={"spine": names[1], "chest": names[2]})
+    assert shorter.spine == rig.spine[1:] and not shorter.doubts
+    assert shorter.replace(human={"upperChest": names[2]}).spine == rig.spine[1:3]
+    assert pickle.loads(pickle.dumps(shorter)).spine == shorter.spine
+    assert dict(shorter.human) == dict(rig.human)
+    wrong = rig.replace(human={"upperChest": rig.names[rig.human["leftHand"]]})
+    assert wrong.spine == rig.spine
+    assert wrong.doubts == {"upperChest": "is not between hips and neck"}
 
 
 def test_an_animal_is_no_human():

@@ -21,6 +21,7 @@ def doubts_of(skeleton: Skeleton) -> dict[str, str]:
     """{slot: reason}."""
     human, places = skeleton.human, skeleton.rest[:, :3, 3]
     doubts = {slot: "no bone" for slot in REQUIRED if slot not in human}
+    doubts |= dict.fromkeys(skeleton.misplaced, "is not between hips and neck")
 
     slots_of: dict[int, str] = {}
     for slot, bone in human.items():

@@ -13,7 +13,7 @@ from mmdskin.retargeting.body_check import doubts_of
 from mmdskin.retargeting.name_map import by_names
 from mmdskin.retargeting.rotations import nearest
 from mmdskin.retargeting.shape_map import by_shape
-from mmdskin.retargeting.slots import PHALANGES, REQUIRED, SIDES, SLOTS
+from mmdskin.retargeting.slots import PHALANGES, REQUIRED, SIDES, SLOTS, SPINE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     import mmdskin
 
-_SPINE_SLOTS = ("spine", "chest", "upperChest")  # of VRM: the spine is found by structure
 _LEGS = ("leftUpperLeg", "rightUpperLeg")
 _LARGEST = 1e9
 _NEXT, _LAST = [1, 2, 0], [2, 0, 1]  # of axes
@@ -90,7 +89,8 @@ class Skeleton:
         names, then by the shape of the tree. Slots are those of VRM 1.0: hips, neck, head, jaw;
         with left or right before them Shoulder, UpperArm, LowerArm, Hand, UpperLeg, LowerLeg, Foot,
         Toes and Eye; and Thumb, Index, Middle, Ring and Little, each with Proximal, Intermediate and
-        Distal. The humanoid of a VRM file is such a map.
+        Distal. The humanoid of a VRM file is such a map. spine and upperChest bound the spine, which
+        otherwise reaches from the hips to the neck.
     reference: (B,4,4) matrices of the pose that counts as rest, if that is not `rest`:
         standing, limbs straight. None: retarget() takes the rest pose if it is upright, else the best
         frame of a motion.
@@ -152,6 +152,12 @@ class Skeleton:
             reference=self.reference if reference is None else reference,
         )
 
+    @property
+    def misplaced(self) -> list[str]:
+        """Given ends of the spine that are not in it."""
+        given = ((slot, self._given.get(slot)) for slot in (SPINE[0], SPINE[-1]))
+        return [slot for slot, bone in given if bone is not None and bone not in self.spine]
+
     def __reduce__(self) -> tuple[Any, ...]:
         rebuild = partial(Skeleton, human=self._given, reference=self.reference)
         return rebuild, (self.names, self.parents, self.rest)
@@ -166,7 +172,7 @@ class Skeleton:
 
     def _bones_of(self, human: Mapping[str, str | int | None]) -> dict[str, int | None]:
         """Checks slots that a user gave; VRM 1.0's thumbs are MMD's, one joint on."""
-        human = {slot: bone for slot, bone in human.items() if slot not in _SPINE_SLOTS}
+        human = dict(human)
         for side in SIDES:
             if side + "ThumbMetacarpal" in human:
                 joints = [human.pop(f"{side}Thumb{p}", None) for p in ("Metacarpal", *PHALANGES)]
@@ -174,7 +180,7 @@ class Skeleton:
                 human |= dict(zip((f"{side}Thumb{p}" for p in PHALANGES), joints, strict=False))
         found: dict[str, int | None] = {}
         for slot, bone in human.items():
-            if slot not in SLOTS:
+            if slot not in SLOTS + SPINE:
                 raise ValueError(f'human: no slot is named "{slot}"')
             if isinstance(bone, str):
                 if self.names.count(bone) != 1:
@@ -198,6 +204,7 @@ class Skeleton:
                 slot: bone
                 for slot, bone in slots.items()
                 if bone is not None and slot not in human and bone not in human.values()
+                if slot not in SPINE
                 if slots is self._given or slot not in self._given
             }
             human.update(new)
@@ -224,7 +231,11 @@ class Skeleton:
         if top is None or len(legs) < 2:
             return ()
         body = set(self.tree.common(*legs))
-        return tuple(bone for bone in self.tree.chain(top)[:0:-1] if bone not in body)
+        found = [bone for bone in self.tree.chain(top)[:0:-1] if bone not in body]
+        lowest, _, highest = (self._given.get(slot) for slot in SPINE)
+        start = found.index(lowest) if lowest in found else 0
+        stop = found.index(highest) + 1 if highest in found else len(found)
+        return tuple(found[start:stop])
 
 
 def of_model(model: mmdskin.Model) -> Skeleton:

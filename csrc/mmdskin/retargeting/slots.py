@@ -16,6 +16,7 @@ SLOTS = (
     *(side + finger + phalanx for side in SIDES for finger in FINGERS for phalanx in PHALANGES),
     *(side + "Eye" for side in SIDES),
 )
+SPINE = ("spine", "chest", "upperChest")  # of which the first and the last bound the spine
 # Of the bones that end where another slot begins.
 NEXT = {
     side + a: side + b
