@@ -4,7 +4,9 @@ says from which members of C structs."""
 
 from __future__ import annotations
 
+import inspect
 import os
+import warnings
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, final, overload
 
 import numpy as np
@@ -367,8 +369,8 @@ class Physics(NamedTuple):
     hz: steps per second, 1 to 100000. More steps make joints stiffer
     iterations: solver iterations per step, 1 to 1000
     ground: whether the plane y = 0 is solid, or the height of that plane
-    damping_extra: Bullet's additional damping, which brings slow bodies to rest
-    joined_collide: whether bodies connected by a joint collide
+    additional_damping: Bullet's additional damping, which brings slow bodies to rest
+    collide_connected: whether bodies connected by a joint collide
     start: first frame of the run; None: the first frame of the motion
     settle: number of steps to simulate in the start pose before the run; it begins earlier if
         all bodies are at rest
@@ -381,13 +383,30 @@ class Physics(NamedTuple):
     hz: float = 60.0
     iterations: int = 10
     ground: bool | float = True
-    damping_extra: bool = True
-    joined_collide: bool = True
+    additional_damping: bool = True
+    collide_connected: bool = True
     start: float | None = None
     settle: int = 300
     teleport: float = 0.0
     gravity_noise: float = 0.0
     gravity_seed: int = 0
+
+
+if not TYPE_CHECKING:  # the names before 0.3, which are deprecated
+    _physics_new = Physics.__new__
+
+    def _physics_of(cls, *arguments, **settings):
+        renamed = {"damping_extra": "additional_damping", "joined_collide": "collide_connected"}
+        for old, new in renamed.items():
+            if old in settings:
+                warnings.warn(f"{old} is called {new}", DeprecationWarning, stacklevel=2)
+                settings[new] = settings.pop(old)
+        return _physics_new(cls, *arguments, **settings)
+
+    _physics_of.__signature__ = inspect.signature(Physics)
+    Physics.__new__ = _physics_of
+    Physics.damping_extra = property(lambda self: self.additional_damping)
+    Physics.joined_collide = property(lambda self: self.collide_connected)
 
 
 class BoneTrack(NamedTuple):

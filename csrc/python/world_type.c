@@ -85,20 +85,49 @@ static bool build(world_object *self, PyObject *bodies, PyObject *joints, PyObje
     return self->world != NULL;
 }
 
-static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+/* The keyword arguments by their names; those before 0.3 are deprecated. NULL: an exception. */
+static PyObject *rename_arguments(PyObject *kwargs)
 {
-    static char *names[] = {"bodies",         "joints",      "gravity",  "hz",
-                            "iterations",     "ground",      "contacts", "damping_extra",
-                            "joined_collide", "joint_order", NULL};
+    static const char *const names[][2] = {{"damping_extra", "additional_damping"},
+                                           {"joined_collide", "collide_connected"}};
+    PyObject *renamed = kwargs ? PyDict_Copy(kwargs) : PyDict_New();
+    for (size_t i = 0; renamed && i < sizeof names / sizeof *names; i++) {
+        PyObject *value = PyDict_GetItemString(renamed, names[i][0]);
+        if (value && (PyErr_WarnFormat(PyExc_DeprecationWarning, 1, "%s is called %s", names[i][0],
+                                       names[i][1]) < 0 ||
+                      PyDict_SetItemString(renamed, names[i][1], value) < 0 ||
+                      PyDict_DelItemString(renamed, names[i][0]) < 0))
+            Py_CLEAR(renamed);
+    }
+    return renamed;
+}
+
+static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *given)
+{
+    static char *names[] = {"bodies",
+                            "joints",
+                            "gravity",
+                            "hz",
+                            "iterations",
+                            "ground",
+                            "contacts",
+                            "additional_damping",
+                            "collide_connected",
+                            "joint_order",
+                            NULL};
     mmd_world_desc desc = {.settings = mmd_simulation_default_settings().world};
     mmd_world_settings *settings = &desc.settings;
     PyObject *bodies, *joints, *gravity = NULL, *hz = NULL, *iterations = NULL, *order = NULL;
     PyObject *ground = NULL;
-    int contacts = 1, damping_extra = settings->additional_damping;
-    int joined_collide = settings->collide_connected;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OOOOpppO:World", names, &bodies, &joints,
-                                     &gravity, &hz, &iterations, &ground, &contacts, &damping_extra,
-                                     &joined_collide, &order))
+    int contacts = 1, additional_damping = settings->additional_damping;
+    int collide_connected = settings->collide_connected;
+    PyObject *kwargs = rename_arguments(given);
+    bool parsed = kwargs && PyArg_ParseTupleAndKeywords(
+                                args, kwargs, "OO|$OOOOpppO:World", names, &bodies, &joints,
+                                &gravity, &hz, &iterations, &ground, &contacts, &additional_damping,
+                                &collide_connected, &order);
+    Py_XDECREF(kwargs); /* the caller keeps what is in it */
+    if (!parsed)
         return NULL;
     if ((gravity &&
          !mmd_py_argument_numbers(gravity, "gravity", MMD_PY_FLOAT64, 3, settings->gravity)) ||
@@ -107,8 +136,8 @@ static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         (iterations &&
          !mmd_py_physics_record_parse_iterations(iterations, "iterations", &settings->iterations)))
         return NULL;
-    settings->additional_damping = damping_extra;
-    settings->collide_connected = joined_collide;
+    settings->additional_damping = additional_damping;
+    settings->collide_connected = collide_connected;
     desc.contacts = contacts;
     world_object *self = (world_object *)mmd_py_object_new(type);
     if (!self)
@@ -243,15 +272,15 @@ static const char step_doc[] =
     "A body whose state would become infinite or NaN keeps its place, at rest. Raises\n"
     "ValueError, which names the row of `places`.";
 
-static PyObject *push(PyObject *object, PyObject *args, PyObject *kwargs)
+static PyObject *apply_impulse(PyObject *object, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"body", "impulse", "torque", NULL};
     world_object *self = (world_object *)object;
     long body;
     PyObject *body_arg, *impulse_arg, *torque_arg = NULL;
     double impulse[3], torque[3] = {0};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O:push", names, &body_arg, &impulse_arg,
-                                     &torque_arg) ||
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O:apply_impulse", names, &body_arg,
+                                     &impulse_arg, &torque_arg) ||
         !mmd_py_argument_int(body_arg, "body", 0, (long)mmd_world_body_count(self->world) - 1,
                              &body) ||
         !mmd_py_argument_numbers(impulse_arg, "impulse", MMD_PY_FLOAT64, 3, impulse) ||
@@ -264,13 +293,20 @@ static PyObject *push(PyObject *object, PyObject *args, PyObject *kwargs)
     return pushed ? Py_NewRef(Py_None) : mmd_py_exceptions_raise(mmd_py_state_of(object), &err);
 }
 
-static const char push_doc[] =
-    "push($self, /, body, impulse, torque=(0, 0, 0))\n--\n\n"
+static const char apply_impulse_doc[] =
+    "apply_impulse($self, /, body, impulse, torque=(0, 0, 0))\n--\n\n"
     "Changes the velocities of a body at once.\n\n"
     "body: index of the body; one of mode \"follow_bone\", or without mass, does not move.\n"
     "impulse: (3,) at its center, mass times units per second, along world axes.\n"
     "torque: (3,) angular impulse, mass times square units per second, about world axes.\n\n"
     "Raises ValueError, also for a velocity beyond 1e6; the world is unchanged then.";
+
+static PyObject *push(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+    return PyErr_WarnEx(PyExc_DeprecationWarning, "push() is called apply_impulse()", 1) < 0
+               ? NULL
+               : apply_impulse(object, args, kwargs);
+}
 
 /* Pickling: the arguments, then the state */
 
@@ -298,12 +334,13 @@ static PyObject *getnewargs_ex(PyObject *object, PyObject *unused)
     PyObject *order = joints ? order_argument(desc) : NULL;
     PyObject *ground = order ? mmd_py_physics_record_ground(settings) : NULL;
     if (ground)
-        return Py_BuildValue(
-            "((NN){s(ddd)sdsisNsOsOsOsN})", bodies, joints, "gravity", settings->gravity[0],
-            settings->gravity[1], settings->gravity[2], "hz", settings->hz, "iterations",
-            settings->iterations, "ground", ground, "contacts", desc->contacts ? Py_True : Py_False,
-            "damping_extra", settings->additional_damping ? Py_True : Py_False, "joined_collide",
-            settings->collide_connected ? Py_True : Py_False, "joint_order", order);
+        return Py_BuildValue("((NN){s(ddd)sdsisNsOsOsOsN})", bodies, joints, "gravity",
+                             settings->gravity[0], settings->gravity[1], settings->gravity[2], "hz",
+                             settings->hz, "iterations", settings->iterations, "ground", ground,
+                             "contacts", desc->contacts ? Py_True : Py_False, "additional_damping",
+                             settings->additional_damping ? Py_True : Py_False, "collide_connected",
+                             settings->collide_connected ? Py_True : Py_False, "joint_order",
+                             order);
     Py_XDECREF(bodies);
     Py_XDECREF(joints);
     Py_XDECREF(order);
@@ -344,7 +381,10 @@ static PyMethodDef world_methods[] = {
     {"__getstate__", saved_state, METH_NOARGS, "For pickling: bodies and contacts."},
     {"__setstate__", restore_state, METH_O, "For pickling."},
     {"__getnewargs_ex__", getnewargs_ex, METH_NOARGS, "For pickling: the arguments."},
-    {"push", (PyCFunction)(void (*)(void))push, METH_VARARGS | METH_KEYWORDS, push_doc},
+    {"apply_impulse", (PyCFunction)(void (*)(void))apply_impulse, METH_VARARGS | METH_KEYWORDS,
+     apply_impulse_doc},
+    {"push", (PyCFunction)(void (*)(void))push, METH_VARARGS | METH_KEYWORDS,
+     "push($self, /, body, impulse, torque=(0, 0, 0))\n--\n\nDeprecated: apply_impulse()."},
     {"step", (PyCFunction)(void (*)(void))step, METH_VARARGS | METH_KEYWORDS, step_doc},
     {0}};
 
@@ -368,7 +408,8 @@ static PyGetSetDef world_members[] = {
 
 static const char world_doc[] =
     "World(bodies, joints, *, gravity=(0, -98, 0), hz=60, iterations=10, ground=True,\n"
-    "      contacts=True, damping_extra=True, joined_collide=True, joint_order=None)\n--\n\n"
+    "      contacts=True, additional_damping=True, collide_connected=True, "
+    "joint_order=None)\n--\n\n"
     "Rigid bodies and joints, simulated by the equations of Bullet 2.75, the engine that MMD\n"
     "credits. The same input gives the same bits in every run and on every system. All bodies\n"
     "start at rest.\n\n"
@@ -380,8 +421,8 @@ static const char world_doc[] =
     "iterations: solver iterations per step, 1 to 1000.\n"
     "ground: whether the plane y = 0 is solid, or the height of that plane.\n"
     "contacts: whether bodies collide, if each one's mask has the group of the other.\n"
-    "damping_extra: Bullet's additional damping, which brings slow bodies to rest.\n"
-    "joined_collide: whether bodies connected by a joint collide.\n"
+    "additional_damping: Bullet's additional damping, which brings slow bodies to rest.\n"
+    "collide_connected: whether bodies connected by a joint collide.\n"
     "joint_order: (n,) int32, the joints to solve, in order; None: all, in Bullet's order.\n\n"
     "A pickled or copied World includes its contacts and continues in the same way. Raises\n"
     "TypeError and ValueError; the message names the body or joint.";

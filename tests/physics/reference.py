@@ -75,13 +75,13 @@ class Scene:
 
     def world(self, **settings):
         """A world at the start of the scene, with its settings."""
-        ground, contacts, damping_extra = map(bool, self["flags"])
+        ground, contacts, additional_damping = map(bool, self["flags"])
         world = mmdskin.World(
             self.bodies(),
             self.joints(),
             ground=ground,
             contacts=contacts,
-            damping_extra=damping_extra,
+            additional_damping=additional_damping,
             joint_order=self.get("joint_order"),
             **settings,
         )

@@ -136,8 +136,8 @@ def test_rigs_stay_in_one_piece(loaded, name):
         ("1_swung_chain", {"hz": 120}, 0.1),
         ("1_swung_chain", {"iterations": 4}, 0.1),
         ("1_swung_chain", {"gravity": (0, -122.5, 0)}, 0.1),
-        ("4_joined_bodies", {"joined_collide": False}, 0.5),
-        ("5_coming_to_rest", {"damping_extra": False}, 0.5),
+        ("4_joined_bodies", {"collide_connected": False}, 0.5),
+        ("5_coming_to_rest", {"additional_damping": False}, 0.5),
         ("6_ground", {"ground": False}, 5),
     ],
 )

@@ -165,8 +165,8 @@ def test_joined_bodies_collide_unless_switched_off():
     a, b, loose = body(**HIGH), body(**SIDE), dict.fromkeys(("translation_lower",), (1, 1, 1))
     joints = [joint(1, 0, **loose)]
     assert count_contacts(a, b, joints=joints) == 1
-    assert count_contacts(a, b, joints=joints, joined_collide=False) == 0
-    assert count_contacts(a, b, joints=[joint(1, 1)], joined_collide=False) == 1
+    assert count_contacts(a, b, joints=joints, collide_connected=False) == 0
+    assert count_contacts(a, b, joints=[joint(1, 1)], collide_connected=False) == 1
 
 
 def test_contacts_and_ground_can_be_switched_off():
@@ -194,7 +194,7 @@ def test_contacts_conserve_momentum():
         )
         for i in range(20)
     ]
-    world = mmdskin.World(bodies, [], gravity=(0, 0, 0), damping_extra=False)
+    world = mmdskin.World(bodies, [], gravity=(0, 0, 0), additional_damping=False)
     masses, contacts = np.array([record.mass for record in bodies]), 0
     for _ in range(60):
         world.step()
@@ -205,7 +205,7 @@ def test_contacts_conserve_momentum():
 
 def test_restitution_is_the_product_of_both_bodies():
     a, b = body(position=(0, 50, 0), restitution=0.5), body(position=(2.0, 50, 0), restitution=0.5)
-    world = mmdskin.World([a, b], [], gravity=(0, 0, 0), damping_extra=False)
+    world = mmdskin.World([a, b], [], gravity=(0, 0, 0), additional_damping=False)
     state = np.array(world.state)
     state[:, 7] = 3, -3
     world.state = state

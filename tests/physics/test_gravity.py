@@ -22,7 +22,7 @@ def ball():
 
 
 def physics(gravity=DOWN, **settings):
-    defaults = {"settle": 0, "damping_extra": False, "ground": False}
+    defaults = {"settle": 0, "additional_damping": False, "ground": False}
     return mmdskin.Physics(gravity, **(defaults | settings))
 
 

@@ -44,7 +44,7 @@ def test_joints_are_solved_in_the_order_of_bullet(name):
     if not scene.joints():
         return
     own = mmdskin.World(
-        scene.bodies(), scene.joints(), contacts=False, damping_extra=bool(scene["flags"][2])
+        scene.bodies(), scene.joints(), contacts=False, additional_damping=bool(scene["flags"][2])
     )
     for world in (recorded, own):
         world.state = scene["state"][1]

@@ -32,7 +32,7 @@ def fall(settle, gravity):
     file = chains.chain_file((PHYSICS,))
     file.joints = []
     file.rigid_bodies[1].linear_damping = 0.999
-    settings = mmdskin.Physics((0, -gravity, 0), settle=settle, damping_extra=False)
+    settings = mmdskin.Physics((0, -gravity, 0), settle=settle, additional_damping=False)
     model = chains.load(file)
     ball_position = bone_positions(model, model.pose(None, 0, physics=settings))[1]
     return 20 - ball_position[1]

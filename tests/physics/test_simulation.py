@@ -195,7 +195,7 @@ def test_bodies_fall_freely():
     file.joints = []
     file.rigid_bodies[1].linear_damping = 0
     model = chains.load(file)
-    physics = mmdskin.Physics(gravity=(0, -9, 0), settle=0, damping_extra=False)
+    physics = mmdskin.Physics(gravity=(0, -9, 0), settle=0, additional_damping=False)
     frames = np.arange(10)
     fallen = bone_positions(model, model.pose(None, frames, physics=physics))[:, 1, 1] - 20
     steps = 2 * frames
@@ -256,3 +256,16 @@ def test_a_checkpoint_restores_physics_switches(chain):
     simulation.pose(800)
     for frame in (320, 360, 305.25):
         assert same(simulation.pose(frame), chain.pose(motion, frame, physics=True))
+
+
+def test_names_before_0_3_are_deprecated():
+    settings = mmdskin.Physics(additional_damping=False, collide_connected=False)
+    with pytest.warns(DeprecationWarning, match="is called"):
+        assert mmdskin.Physics(damping_extra=False, joined_collide=False) == settings
+    assert not settings.damping_extra and not settings.joined_collide
+    with pytest.warns(DeprecationWarning, match="damping_extra is called additional_damping"):
+        world = mmdskin.World([], [], damping_extra=False)
+    with pytest.raises(ValueError, match="body"), pytest.warns(DeprecationWarning, match="push"):
+        world.push(0, (0, 0, 0))
+    with pytest.raises(TypeError, match="nonsense"):
+        mmdskin.World([], [], nonsense=1)

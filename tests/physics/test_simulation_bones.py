@@ -20,7 +20,7 @@ from physics.chains import (
 )
 
 RUN = np.arange(31)
-AT_ONCE = mmdskin.Physics(settle=0, damping_extra=False)
+AT_ONCE = mmdskin.Physics(settle=0, additional_damping=False)
 
 
 @pytest.fixture(scope="module")
@@ -240,7 +240,7 @@ def with_impulses(frames, weights, angle=0.0):
         file.morphs.append(pmx.Morph(name, kind=10, indices=np.int32([0]), values=values))
         tracks.append((name, list(range(len(keys))), keys))
     motion = mmdskin.Motion.from_tracks(morphs=tracks)
-    settings = mmdskin.Physics((0, 0, 0), settle=0, damping_extra=False, ground=False)
+    settings = mmdskin.Physics((0, 0, 0), settle=0, additional_damping=False, ground=False)
     return load(file).pose(motion, frames, physics=settings).bone_matrices[:, 0]
 
 

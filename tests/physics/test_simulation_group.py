@@ -12,7 +12,7 @@ from files import pmx_file as pmx
 from physics import chains
 from physics.chains import FOLLOW_BONE, PHYSICS, balls_file, bone_positions, same
 
-FREE = mmdskin.Physics(gravity=(0, 0, 0), ground=False, settle=0, damping_extra=False)
+FREE = mmdskin.Physics(gravity=(0, 0, 0), ground=False, settle=0, additional_damping=False)
 FRAMES = np.arange(0, 40.5, 0.5)
 
 

@@ -143,7 +143,7 @@ def act_on_world(rng, world):
     kind, count = rng.integers(5), len(world.state)
     if kind == 0:
         arguments = (int(rng.integers(count)), rng.normal(0, 5, 3), rng.normal(0, 5, 3))
-        return lambda one: one.push(*arguments)
+        return lambda one: one.apply_impulse(*arguments)
     if kind == 1:
         state = world.state + rng.normal(0, 0.1, world.state.shape)
         return lambda one: setattr(one, "state", state)

@@ -133,7 +133,7 @@ def test_steps_of_any_length_cover_their_time():
     file.joints = []
     file.rigid_bodies[1].linear_damping = 0
     model = chains.load(file)
-    settings = mmdskin.Physics(hz=20000, gravity=(0, -9, 0), settle=0, damping_extra=False)
+    settings = mmdskin.Physics(hz=20000, gravity=(0, -9, 0), settle=0, additional_damping=False)
     for rate in (24, 25, 30, 59.94, 144):
         simulation = mmdskin.Simulation(model, None, settings)
         simulation.step()

@@ -11,9 +11,9 @@ from physics.rigs import body, joint
 STEP = 1 / 60
 
 
-def free_world(bodies, joints, damping_extra=False):
+def free_world(bodies, joints, additional_damping=False):
     """A world without gravity and contacts."""
-    settings = {"gravity": (0, 0, 0), "contacts": False, "damping_extra": damping_extra}
+    settings = {"gravity": (0, 0, 0), "contacts": False, "additional_damping": additional_damping}
     return mmdskin.World(bodies, joints, **settings)
 
 
@@ -26,7 +26,7 @@ def rotation_matrix(q):
 def test_free_fall_with_damping_follows_the_closed_form():
     damping, start, speed = 0.3, np.array((1, 50, -2)), np.array((3, 7, 1))
     bodies = [body(position=start, linear_damping=damping, mass=2.5)]
-    world = mmdskin.World(bodies, [], contacts=False, damping_extra=False)
+    world = mmdskin.World(bodies, [], contacts=False, additional_damping=False)
     state = world.state.copy()
     state[0, 7:10] = speed
     world.state = state
@@ -120,7 +120,7 @@ def test_a_violated_limit_corrects_half_of_its_error():
 
 def test_only_additional_damping_brings_slow_bodies_to_rest():
     for extra in (True, False):
-        world = free_world([body()], [], damping_extra=extra)
+        world = free_world([body()], [], additional_damping=extra)
         state = world.state.copy()
         state[0, 7], state[0, 11] = 0.05, 0.02
         world.state = state
@@ -153,7 +153,7 @@ def test_a_push_changes_velocities_by_impulse_and_torque():
     ball = body(shape="sphere", size=(2, 0, 0), mass=5)
     world = free_world([ball, ball._replace(mode="follow_bone")], [])
     for index in range(2):
-        world.push(index, (10, 0, -5), torque=(0, 16, 0))
+        world.apply_impulse(index, (10, 0, -5), torque=(0, 16, 0))
     assert np.allclose(world.state[0, 7:], [2, 0, -1, 0, 2, 0], rtol=1e-12)
     assert not world.state[1, 7:].any()
 
@@ -172,7 +172,7 @@ def test_a_push_changes_velocities_by_impulse_and_torque():
 def test_a_push_that_cannot_be_changes_nothing(index, impulse, message):
     world = free_world([body(mass=1)], [])
     with pytest.raises(ValueError, match=message):
-        world.push(index, impulse)
+        world.apply_impulse(index, impulse)
     assert not world.state[0, 7:].any()
 
 

@@ -32,8 +32,14 @@ def same(a, b):
 
 SETTINGS = [
     {},
-    {"gravity": (1, -50, 0), "hz": 120, "iterations": 4, "ground": 0.5, "damping_extra": False},
-    {"ground": False, "contacts": False, "joined_collide": False, "joint_order": [1, 0]},
+    {
+        "gravity": (1, -50, 0),
+        "hz": 120,
+        "iterations": 4,
+        "ground": 0.5,
+        "additional_damping": False,
+    },
+    {"ground": False, "contacts": False, "collide_connected": False, "joint_order": [1, 0]},
 ]
 COPIES = [copy.copy, copy.deepcopy, lambda world: pickle.loads(pickle.dumps(world))]
 
