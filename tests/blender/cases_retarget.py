@@ -49,6 +49,25 @@ def degrees(one, other):
     return np.degrees(2 * np.arcsin(min(1, np.linalg.norm(one - other) / 2)))
 
 
+def assert_driven(case, rig, limbs):
+    """Her limbs, as MMD's pose has them, point where those of the rig point that drives her. Returns
+    {bone: place in Blender's axes}."""
+    pose_source = sys.modules["addon_package"].pose.pose_source
+    armature = case.armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    settings = pose_source.settings_of(case.armature, bpy.context.scene)
+    solver = pose_source.load(case.armature, settings)
+    matrices = solver.posed(solver.local(armature, {})).astype(float)
+    bones = solver.rig.pmx.bones
+    places = np.array([bone.position for bone in bones], float)
+    posed = (matrices[:, :3, :3] @ places[:, :, None])[..., 0] + matrices[:, :3, 3]
+    found = dict(zip([bone.name for bone in bones], posed[:, [0, 2, 1]], strict=True))
+    shown = humanoids.shown(rig)
+    for start, (end, upper, lower) in limbs.items():
+        along = shown[lower][:3, 3] - shown[upper][:3, 3]
+        case.assertLess(degrees(along, found[end] - found[start]), 0.05, start)
+    return found
+
+
 class Retargeting(imported.Case):
     def setUp(self):
         super().setUp()
@@ -171,6 +190,14 @@ class ToArmature(Retargeting):
         }
         self.assert_directions(rig, limbs, prefix="DEF-", bar=0.06, frames=(40, 41))
         self.assertEqual(rig.pose.bones["thigh_parent.L"]["IK_FK"], 1)
+        # And back: the Rigify rig, shown by its constraints, drives her.
+        self.armature.mmdskin.driving_rig, self.armature.mmdskin.source = rig, "RIG"
+        names = {
+            start: (end, *(f"ORG-{bone}" for bone in bones))
+            for start, (end, *bones) in limbs.items()
+            if "D" not in start
+        }
+        assert_driven(self, rig, names)
 
     def test_one_undo_restores_everything(self):
         self.play()
@@ -396,7 +423,7 @@ class AnotherArmature(Retargeting):
                 "co",
                 3,
             )
-            self.assert_follows(frame)
+            self.assert_follows()
         self.assertGreater(np.abs(shown[1] - shown[9]).max(), 0.1)
         self.assertEqual(case.live_errors(), [])
         bpy.ops.mmdskin.bake(target="SHAPE_KEYS", range="CUSTOM", frame_start=5, frame_end=5)
@@ -411,7 +438,7 @@ class AnotherArmature(Retargeting):
         bpy.context.view_layer.update()
         after = self.shown()
         self.assertGreater(np.abs(after - before).max(), 0.02)
-        self.assert_follows(1)
+        self.assert_follows()
         bpy.ops.mmdskin.preview(action="DISABLE")
         bpy.ops.mmdskin.preview(action="ENABLE")
         self.assert_close(self.shown(), after, 1e-5)
@@ -431,20 +458,12 @@ class AnotherArmature(Retargeting):
         obj = self.mesh.evaluated_get(bpy.context.evaluated_depsgraph_get())
         return imported.read(obj.data.vertices, "co", 3)
 
-    def assert_follows(self, frame):
-        addon = sys.modules["addon_package"]
-        armature = self.armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
-        settings = addon.pose.pose_source.settings_of(self.armature, bpy.context.scene)
-        solver = addon.pose.pose_source.load(self.armature, settings)
-        matrices = solver.posed(solver.local(armature, {})).astype(float)
-        bones = solver.rig.pmx.bones
-        places = np.array([bone.position for bone in bones], float)
-        posed = (matrices[:, :3, :3] @ places[:, :, None])[..., 0] + matrices[:, :3, 3]
-        expected = dict(zip([bone.name for bone in bones], posed[:, [0, 2, 1]], strict=True))
-        shown = humanoids.shown(self.rig)
-        for start, (end, upper, lower) in LIMBS.items():
-            along = shown[f"mixamorig:{lower}"][:3, 3] - shown[f"mixamorig:{upper}"][:3, 3]
-            self.assertLess(degrees(along, expected[end] - expected[start]), 0.05, (frame, start))
+    def assert_follows(self):
+        names = {
+            start: (end, *(f"mixamorig:{bone}" for bone in bones))
+            for start, (end, *bones) in LIMBS.items()
+        }
+        expected = assert_driven(self, self.rig, names)
         # D bones append from the legs of the rig, although MMD's IK of legs is off.
         np.testing.assert_allclose(expected["左ひざD"], expected["左ひざ"], atol=1e-4)
         np.testing.assert_allclose(expected["左足ＩＫ"], expected["左足首"], atol=1e-4)
