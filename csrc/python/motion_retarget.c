@@ -60,4 +60,4 @@ const char mmd_py_motion_from_skeleton_doc[] =
     "slides.\n\n"
     "Returns (Motion, FitReport); notes of \"\" concern the whole motion. Raises ValueError for\n"
     "skeletons and models that are no human, and for poses that do not fit. Formulas:\n"
-    "docs/retargeting.md.";
+    "docs/retarget-capture.md.";

@@ -183,6 +183,7 @@ def main():
     contact_sheet(*dancer)
     coordinates_page.draw(dancer[0]).save(DEMO / "coordinates.png")
     retargeting_page.draw(*dancer).save(DEMO / "retargeting.png")
+    retargeting_page.draw_walk(dancer[0]).save(DEMO / "capture.png")
     for complaint in (look(*dancer), blender(path)):
         if complaint:
             print(complaint)

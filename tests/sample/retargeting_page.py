@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""The dancer, and a plain humanoid that dances as she does: the picture of docs/retargeting.md."""
+"""The dancer and a plain humanoid, side by side: the pictures of docs/retarget-to-rig.md and
+docs/retarget-capture.md."""
 
 import mmdskin
 import numpy as np
 from PIL import Image
+from retarget import bvh_file
 from retarget.rigs import humanoid
 from sample import picture, shapes
 
 FRAMES = (30, 58, 76, 104)
+WALK_FRAMES = (8, 18, 28, 38)
 SIZE = (250, 330)
 COLOR = (238, 170, 104, 255)
 RADII = {  # of the parts of the humanoid, model units
@@ -57,22 +60,45 @@ def solid(rig, transforms):
 def draw(model_path, motion_path):
     """The page: the dancer above, the humanoid below, a column for each frame."""
     model, motion = mmdskin.load_model(model_path), mmdskin.load_motion(motion_path)
-    files = (model_path.parent / name for name in model.textures)
-    textures = {i: np.asarray(Image.open(file).convert("RGBA")) for i, file in enumerate(files)}
-    look = {"look": "mmd", "edges": True, "samples": picture.SAMPLES, "textures": textures}
-    frames = np.arange(motion.frame_range[1] + 1)
-    poses = model.pose(motion, frames)
+    pose = model.pose(motion, np.arange(motion.frame_range[1] + 1))
     rig = humanoid(leg=0.85, arm=1.05, hips=1.2)
-    retargeted = mmdskin.retarget(model.skeleton, poses, rig)
+    worlds = mmdskin.retarget(model.skeleton, pose, rig).transforms
     camera = picture.camera((0, 10, 0), 26, yaw=-20, pitch=4)
+    hers = [_picture_of(model, model.pose(motion, frame), camera) for frame in FRAMES]
+    return _page(hers, [_picture_of_rig(rig, worlds[frame], camera) for frame in FRAMES])
+
+
+def draw_walk(model_path):
+    """A captured walk on the humanoid above, on the dancer below, from the side."""
+    model, rig = mmdskin.load_model(model_path), humanoid()
+    skeleton, poses, fps = mmdskin.load_bvh(bvh_file.text(*bvh_file.walk()).encode())
+    worlds = mmdskin.retarget(skeleton, poses, rig, fps=fps).transforms
+    motion, _ = mmdskin.Motion.from_skeleton(model, skeleton, poses, fps=fps)
     rows = [[], []]
-    for frame in FRAMES:
+    for frame in WALK_FRAMES:
+        world = worlds[round(frame * fps / 30)]
+        x, _, z = world[rig.human["hips"], :3, 3]
+        rows[0].append(_picture_of_rig(rig, world, picture.camera((x, 10, z), 26, yaw=70, pitch=4)))
         pose = model.pose(motion, frame)
-        image = mmdskin.render(model, pose, size=SIZE, camera=camera, **look).image
-        rows[0].append(picture.on_background(image))
-        surface = solid(rig, retargeted.transforms[frame])
-        rows[1].append(picture.surface(*surface, np.full((2, 2, 4), COLOR, np.uint8), SIZE, camera))
-    page = Image.new("RGB", ((SIZE[0] + 8) * len(FRAMES) + 8, 2 * (SIZE[1] + 8) + 8), "white")
+        x, _, z = model.transforms(pose)[model.bone("下半身"), :3, 3]
+        rows[1].append(_picture_of(model, pose, picture.camera((x, 10, z), 26, yaw=70, pitch=4)))
+    return _page(*rows)
+
+
+def _picture_of(model, pose, camera):
+    look = {"look": "mmd", "edges": True, "samples": picture.SAMPLES}
+    textures = mmdskin.load_textures(model)
+    image = mmdskin.render(model, pose, size=SIZE, camera=camera, textures=textures, **look).image
+    return picture.on_background(image)
+
+
+def _picture_of_rig(rig, world, camera):
+    color = np.full((2, 2, 4), COLOR, np.uint8)
+    return picture.surface(*solid(rig, world), color, SIZE, camera)
+
+
+def _page(*rows):
+    page = Image.new("RGB", ((SIZE[0] + 8) * len(rows[0]) + 8, 2 * (SIZE[1] + 8) + 8), "white")
     for y, row in enumerate(rows):
         for x, image in enumerate(row):
             page.paste(image, (8 + x * (SIZE[0] + 8), 8 + y * (SIZE[1] + 8)))
