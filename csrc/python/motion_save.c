@@ -90,8 +90,8 @@ static bool sample_frame(save_call *call, const mmd_motion *motion, mmd_motion *
     }
     if (call->model != Py_None && !mmd_py_model_check(call->state, call->model))
         return false;
-    const mmd_model *model = call->model == Py_None ? NULL : mmd_py_model_data(call->model);
-    if (!mmd_sampling_frame(&call->arena, motion, model, frame, pose)) {
+    const mmd_rig *rig = call->model == Py_None ? NULL : mmd_py_model_rig(call->model);
+    if (!mmd_sampling_frame(&call->arena, motion, rig, frame, pose)) {
         PyErr_NoMemory();
         return false;
     }

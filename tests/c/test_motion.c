@@ -195,7 +195,8 @@ static void names_that_a_vmd_cannot_store_are_rejected(void)
 static void a_motion_without_tracks_can_be_saved_and_has_poses(void)
 {
     const mmd_motion empty = {.name = {"a", 1}};
-    const mmd_model no_bones = {.name = {"b", 1}};
+    const mmd_model model = {.name = {"b", 1}};
+    const mmd_rig no_bones = {.model = &model};
     mmd_arena arena = {0};
     mmd_motion pose;
     size_t size;

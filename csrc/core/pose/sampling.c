@@ -7,8 +7,6 @@
    where Y is the Bezier curve of key B. */
 #include "core/pose/sampling.h"
 
-#include "core/base/string_table.h"
-
 /* The cubic Bezier curve from (0, 0) to (1, 1) with the control points (x1, y1) and (x2, y2):
 
      X(t) = 3 (1 - t)^2 t x1 + 3 (1 - t) t^2 x2 + t^3, Y(t) alike
@@ -186,47 +184,22 @@ typedef struct selection {
     size_t *tracks;
 } selection;
 
-/* Names that are `stride` bytes apart. */
-typedef struct name_list {
-    const mmd_text *first;
-    size_t stride, count;
-} name_list;
-
-/* Of tracks, bones or morphs. */
-#define NAMES_OF(items, count)                                                                     \
-    {                                                                                              \
-        (items) ? &(items)->name : NULL, sizeof *(items), count                                    \
-    }
-
-static mmd_text name_at(const name_list *names, size_t index)
-{
-    return *(const mmd_text *)(const void *)((const char *)names->first + index * names->stride);
-}
-
-/* The tracks of the names that the model has, in its order; all tracks without a model. */
-static bool select_tracks(mmd_arena *arena, const name_list *tracks, const name_list *of_model,
+/* The tracks of some bones or morphs, -1: none, in their order and once; NULL: all tracks. */
+static bool select_tracks(mmd_arena *arena, size_t track_count, const int32_t *tracks, size_t count,
                           selection *out)
 {
-    mmd_string_table table = {0};
-    uint32_t index;
-    out->tracks = mmd_arena_alloc(arena, tracks->count, sizeof *out->tracks);
-    bool *taken = mmd_arena_alloc(arena, tracks->count, sizeof *taken);
-    bool done = out->tracks && taken;
-    for (size_t i = 0; done && i < tracks->count; i++) {
-        mmd_text name = name_at(tracks, i);
-        done = mmd_string_table_add(arena, &table, (const uint8_t *)name.data, name.size, &index);
-        if (!of_model)
-            out->tracks[out->count++] = i;
+    bool *taken;
+    if (!MMD_ARENA_ARRAY(arena, out->tracks, track_count) ||
+        !MMD_ARENA_ARRAY(arena, taken, track_count))
+        return false;
+    for (size_t i = 0; i < (tracks ? count : track_count); i++) {
+        int32_t track = tracks ? tracks[i] : (int32_t)i;
+        if (track < 0 || taken[track])
+            continue;
+        taken[track] = true;
+        out->tracks[out->count++] = (size_t)track;
     }
-    for (size_t i = 0; done && of_model && i < of_model->count; i++) {
-        mmd_text name = name_at(of_model, i);
-        if (mmd_string_table_find(&table, (const uint8_t *)name.data, name.size, &index) &&
-            !taken[index]) {
-            taken[index] = true;
-            out->tracks[out->count++] = index;
-        }
-    }
-    return done;
+    return true;
 }
 
 static bool sample_bones(mmd_arena *arena, const mmd_motion *motion, const selection *selected,
@@ -278,19 +251,23 @@ static bool sample_morphs(mmd_arena *arena, const mmd_motion *motion, const sele
     return true;
 }
 
-bool mmd_sampling_frame(mmd_arena *arena, const mmd_motion *motion, const mmd_model *model,
+bool mmd_sampling_frame(mmd_arena *arena, const mmd_motion *motion, const mmd_rig *rig,
                         double frame, mmd_motion *pose)
 {
-    const mmd_model none = {0};
-    const mmd_model *of = model ? model : &none;
-    const name_list bone_tracks = NAMES_OF(motion->bone_tracks, motion->bone_track_count),
-                    morph_tracks = NAMES_OF(motion->morph_tracks, motion->morph_track_count),
-                    bones = NAMES_OF(of->bones, of->bone_count),
-                    morphs = NAMES_OF(of->morphs, of->morph_count);
-    selection selected_bones = {0}, selected_morphs = {0};
-    *pose = (mmd_motion){.name = model ? model->name : motion->name};
-    return select_tracks(arena, &bone_tracks, model ? &bones : NULL, &selected_bones) &&
-           select_tracks(arena, &morph_tracks, model ? &morphs : NULL, &selected_morphs) &&
-           sample_bones(arena, motion, &selected_bones, frame, pose) &&
-           sample_morphs(arena, motion, &selected_morphs, frame, pose);
+    static const mmd_binding all = {0};
+    static const mmd_rig none = {0};
+    selection bones = {0}, morphs = {0};
+    mmd_binding *own = rig ? mmd_binding_new(rig, motion, NULL) : NULL;
+    const mmd_binding *of = own ? own : &all;
+    *pose = (mmd_motion){.name = rig ? rig->model->name : motion->name};
+    rig = rig ? rig : &none;
+    bool done =
+        (own || rig == &none) &&
+        select_tracks(arena, motion->bone_track_count, of->bone_track, rig->bone_count, &bones) &&
+        select_tracks(arena, motion->morph_track_count, of->morph_track, rig->morph_count,
+                      &morphs) &&
+        sample_bones(arena, motion, &bones, frame, pose) &&
+        sample_morphs(arena, motion, &morphs, frame, pose);
+    mmd_binding_free(own);
+    return done;
 }

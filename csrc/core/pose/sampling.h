@@ -63,10 +63,10 @@ double mmd_sampling_key_fraction(const uint32_t *frames, size_t count, size_t at
 /* The Bezier curve of an interpolation row (x1 y1 x2 y2, bytes 0 to 127) at x, 0 to 1. */
 double mmd_sampling_bezier(const uint8_t row[4], double x);
 
-/* One frame of a motion: its bones and morphs with one key each, at frame 0. With a model, only
-   those that it has, in its order, and its name. Everything is in `arena` or the motion's. False
-   when memory is short. */
-bool mmd_sampling_frame(mmd_arena *arena, const mmd_motion *motion, const mmd_model *model,
+/* One frame of a motion: its bones and morphs with one key each, at frame 0. With the rig of a
+   model, only those that it has, in its order, and its name. Everything is in `arena` or the
+   motion's. False when memory is short. */
+bool mmd_sampling_frame(mmd_arena *arena, const mmd_motion *motion, const mmd_rig *rig,
                         double frame, mmd_motion *pose);
 
 #endif
