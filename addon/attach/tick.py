@@ -187,7 +187,9 @@ def _prepared(
     above = [display.pose.bones[name].parent.name for name in followed]
     rests = bones.rests[followers].transpose(0, 2, 1).astype(np.float64)
     placement = opened.placement
-    sources = placement.numbers([*followed.values(), *(followed.get(name, "") for name in above)])
+    sources = placement.bone_indices(
+        [*followed.values(), *(followed.get(name, "") for name in above)]
+    )
     to_own = np.linalg.inv(rests) @ placement.to_armature
     ready = _ready[number] = _Ready(
         bones,

@@ -85,8 +85,8 @@ class LinearBlend:
         total = np.bincount(vertex, weight, count)
         weight = weight / np.where(total > 0, total, 1)[vertex]
         weight[total[vertex] <= _ENOUGH] = 0
-        if skinner.share is not None:
-            weight = weight * skinner.share[vertex]
+        if skinner.influence is not None:
+            weight = weight * skinner.influence[vertex]
         return cls(vertex, bone, weight, count)
 
     def subset(self, chosen: np.ndarray) -> "LinearBlend":

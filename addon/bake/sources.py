@@ -50,7 +50,7 @@ class ArmaturePoses:
 
     def __init__(self, armature: bpy.types.Object, bones: list[str]) -> None:
         self._armature = armature
-        self._numbers = pose_source.numbers(armature, bones)
+        self._numbers = pose_source.bone_indices(armature, bones)
 
     def prepare(self, parts: "list[Part]") -> None:
         pass

@@ -123,7 +123,7 @@ class _Poses:
         self._rig = rig
         scene_bones = {number: name for name, number in rig.bones.items()}
         names = [scene_bones[number] for number in sorted(scene_bones)]
-        self._numbers = pose_source.numbers(armature, names)
+        self._numbers = pose_source.bone_indices(armature, names)
         column = {number: i for i, number in enumerate(sorted(scene_bones))}
         # A bone that the scene lacks moves with its parent; the last column is at rest.
         self._columns = np.array(

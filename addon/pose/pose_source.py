@@ -153,7 +153,7 @@ def matrices(armature: bpy.types.Object, obj: bpy.types.Object, numbers: np.ndar
     return in_mesh_space(columns.transpose(0, 2, 1), armature, obj)
 
 
-def numbers(armature: bpy.types.Object, bones: Iterable[str]) -> np.ndarray:
+def bone_indices(armature: bpy.types.Object, bones: Iterable[str]) -> np.ndarray:
     """(B,) indices of the named pose bones."""
     known = {bone.name: number for number, bone in enumerate(armature.pose.bones)}
     return np.array([known[name] for name in bones], np.intp)

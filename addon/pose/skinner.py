@@ -55,7 +55,7 @@ class Skinner:
         self.normals = normals
         # The elements with normals: first the vertices, with their triangles and morphs.
         each = self._each = self.normals.vertices if self.normals else slice(None)
-        self.share = _share(obj, armature, source)
+        self.influence = _modifier_influence(obj, armature, source)
         self._skin, self._skinned = mmdskin.skin, mmdskin.Skinned
         indices, weights, deform = _with_still_bone(source)
         try:
@@ -87,7 +87,7 @@ class Skinner:
     @property
     def fills_buffers(self) -> bool:
         """Whether the positions are exactly what it writes to the first buffer."""
-        return self.normals is None and self.share is None
+        return self.normals is None and self.influence is None
 
     def buffers(self, *frames: int) -> list[np.ndarray]:
         """Output arrays for `positions_and_normals`: allocating memory for each frame is slow."""
@@ -123,16 +123,16 @@ class Skinner:
             **deformation._asdict(),
         }
         found = self._run(_from_turned(matrices), key_values, options, buffers)
-        if self.share is not None:
+        if self.influence is not None:
             still = np.tile(np.eye(4, dtype=np.float32), (len(self.bones), 1, 1))
             mixed = self._run(_from_turned(still), key_values, options)
-            share = self.share[self._each, None]
-            found = [a + share * (b - a) for a, b in zip(mixed, found, strict=True)]
+            influence = self.influence[self._each, None]
+            found = [a + influence * (b - a) for a, b in zip(mixed, found, strict=True)]
         positions = found[0][..., : self.vertex_count, :]
         if self.normals is None:
             return positions, None
         normals = found[1]
-        if self.share is not None:
+        if self.influence is not None:
             normals /= np.maximum(np.linalg.norm(normals, axis=-1, keepdims=True), 1e-30)
         return positions, normals
 
@@ -218,7 +218,7 @@ def key_values(
     if not names:
         return np.zeros(0, np.float32)
     blocks = evaluated_keys.key_blocks
-    order = places(tuple(names), tuple(blocks.keys()))
+    order = key_indices(tuple(names), tuple(blocks.keys()))
     values, mute = _values(blocks, (muted_in or evaluated_keys).key_blocks)
     values, mute = values[order], mute[order]
     if unmuted:
@@ -250,7 +250,7 @@ def _values(blocks: Any, muted_in: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 @functools.lru_cache(maxsize=64)
-def places(names: tuple[str, ...], all_names: tuple[str, ...]) -> np.ndarray:
+def key_indices(names: tuple[str, ...], all_names: tuple[str, ...]) -> np.ndarray:
     """(K,) the index of each name among all; shared, so do not write to it."""
     number = {name: i for i, name in enumerate(all_names)}
     return np.array([number[name] for name in names], np.intp)
@@ -339,7 +339,7 @@ def _segments(
     return (segments @ to_mesh[:3, :3].T + to_mesh[:3, 3]).astype(np.float32)
 
 
-def _share(
+def _modifier_influence(
     obj: bpy.types.Object, armature: bpy.types.Object, source: mesh_source.Source
 ) -> np.ndarray | None:
     """(V,) influence of the modifier's vertex group on the deformation, or None."""
@@ -354,5 +354,5 @@ def _share(
     group: bpy.types.VertexGroup | None = obj.vertex_groups.get(mmd_tools.users_group(modifier))
     if group is None:
         return None
-    share = mesh_source.group_weights(source.weights, group.index, len(source.deform))
-    return 1 - share if modifier.invert_vertex_group else share
+    influence = mesh_source.group_weights(source.weights, group.index, len(source.deform))
+    return 1 - influence if modifier.invert_vertex_group else influence

@@ -427,8 +427,8 @@ def _read(
         skinner=reader,
         bones=now.bones,
         key_names=key_names,
-        numbers=pose_source.numbers(now.armature, reader.bones),
-        order=skinner.places(reader.keys, key_names),
+        numbers=pose_source.bone_indices(now.armature, reader.bones),
+        order=skinner.key_indices(reader.keys, key_names),
         buffers=reader.buffers(),
         memory=evaluated.Memory(),
         rest=rest_bones.signature(now.armature, now.obj),
@@ -445,7 +445,7 @@ def _by_blender(opened: pose_source.Opened | None, bones: tuple[str, ...]) -> np
     """Indices of the bones that Blender poses where physics is added to its pose."""
     if isinstance(opened, ik_source.Solver) and opened.settings.evaluated:
         moved = key_inputs.moved_bones(opened.rig.pmx)
-        return np.flatnonzero(~np.isin(opened.placement.numbers(bones), moved))
+        return np.flatnonzero(~np.isin(opened.placement.bone_indices(bones), moved))
     return np.zeros(0, np.intp)
 
 

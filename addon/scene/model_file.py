@@ -338,7 +338,7 @@ class Placement:
         to_file = np.linalg.inv(to_armature)
         self._conjugate = np.kron(to_armature, to_file.T).T
 
-    def numbers(self, bones: Iterable[str]) -> np.ndarray:
+    def bone_indices(self, bones: Iterable[str]) -> np.ndarray:
         """(B,) indices of the file's bones that move the named scene bones, or -1."""
         return np.array([self._bones.get(name, -1) for name in bones], np.intp)
 
@@ -350,7 +350,7 @@ class Placement:
         """
         names, numbers = self._last
         if names != tuple(bones):  # a live mesh asks for the same bones in each frame
-            numbers = self.numbers(bones)
+            numbers = self.bone_indices(bones)
             self._last = tuple(bones), numbers
         chosen = of_file[:, numbers]
         chosen[:, numbers < 0] = np.eye(4)

@@ -580,9 +580,9 @@ class Anything(Live):
         acts = {
             "frame": lambda: bpy.context.scene.frame_set(int(random.integers(0, 16))),
             "pose": lambda: self.pose(float(random.uniform(-1, 1))),
-            "undo": lambda: bpy.ops.ed.undo() if bpy.ops.ed.undo.poll() else None,
-            "redo": lambda: bpy.ops.ed.redo() if bpy.ops.ed.redo.poll() else None,
-            "push": bpy.ops.ed.undo_push,
+            "undo": self.undo,
+            "redo": self.redo,
+            "push": self.push,
             "live": lambda: setattr(self.settings, "physics_live", random.random() < 0.7),
             "skin": lambda: setattr(self.settings, "preview", random.random() < 0.7),
             "source": lambda: setattr(self.settings, "source", random.choice(["IK", "ARMATURE"])),
@@ -594,7 +594,8 @@ class Anything(Live):
             "load": self.load_another,
             "delete": self.delete_another,
         }
-        bpy.ops.ed.undo_push()
+        self.steps = -1  # that can be undone; before them are those of other tests
+        self.push()
         done = []
         for name in random.choice(list(acts), count):
             done.append(str(name))
@@ -618,14 +619,28 @@ class Anything(Live):
 
     def load_another(self):
         self.load(self.path, live=True, live_physics=True)
+        self.push()
+
+    def push(self):
         bpy.ops.ed.undo_push()
+        self.steps += 1
+
+    def undo(self):
+        if self.steps:
+            bpy.ops.ed.undo()
+            self.steps -= 1
+
+    def redo(self):
+        if bpy.ops.ed.redo.poll():
+            bpy.ops.ed.redo()
+            self.steps += 1
 
     def delete_another(self):
         own = {self.armature.parent, self.armature, self.mesh}
         for obj in bpy.context.view_layer.objects:
             obj.select_set(obj not in own)
         bpy.ops.object.delete()
-        bpy.ops.ed.undo_push()
+        self.push()
 
     def duplicate(self):
         scene.select(self.armature)
