@@ -6,6 +6,24 @@
 
 #include <stdio.h>
 
+/* What happened to a body or joint: a format of the distance, if it has one, and the frame. */
+static const struct {
+    bool of_joint, has_distance;
+    const char *format;
+} texts[MMD_NOTES_DROPPED_PAIRS] = {
+    [MMD_NOTES_JOINT_KIND] = {true, false, "is simulated as a 6dof joint with its limits"},
+    [MMD_NOTES_NOT_CONNECTED] = {true, false, "does not connect two bodies and is ignored"},
+    [MMD_NOTES_NO_MASS] = {false, false, "has no mass and does not move"},
+    [MMD_NOTES_OUT_OF_RANGE] =
+        {false, false, "would follow its bone beyond 1e6 units at frame %g; it stays in place"},
+    [MMD_NOTES_DIVERGED] = {false, false, "became unstable at frame %g and was reset"},
+    [MMD_NOTES_STRETCH_LIMITED] = {true, true,
+                                   "was held at %g units beyond its limits at frame %g"},
+    [MMD_NOTES_STRETCHED] = {true, true, "was %.1f units beyond its limits at frame %g"},
+    [MMD_NOTES_TELEPORTED] = {false, false,
+                              "and all others were reset at frame %g, where the model jumped"},
+};
+
 static void add(mmd_notes *notes, mmd_notes_kind kind, size_t bit_index, mmd_notes_entry added)
 {
     mmd_notes_entry *note = &notes->notes[kind];
@@ -64,57 +82,16 @@ size_t mmd_notes_init(void *memory, const mmd_model *model, mmd_notes *notes)
     return entries + (noted + 7) / 8 * 8;
 }
 
-static bool is_of_joint(mmd_notes_kind kind)
-{
-    return kind == MMD_NOTES_JOINT_KIND || kind == MMD_NOTES_NOT_CONNECTED ||
-           kind == MMD_NOTES_STRETCH_LIMITED || kind == MMD_NOTES_STRETCHED;
-}
-
 bool mmd_notes_are_valid(const mmd_notes *notes)
 {
     const mmd_model *model = notes->model;
     for (mmd_notes_kind kind = 0; kind < MMD_NOTES_DROPPED_PAIRS; kind++) {
-        size_t parts = is_of_joint(kind) ? model->joint_count : model->rigid_body_count;
+        size_t parts = texts[kind].of_joint ? model->joint_count : model->rigid_body_count;
         const mmd_notes_entry *note = &notes->notes[kind];
         if (note->count > parts || (note->count > 0 && note->index >= parts))
             return false;
     }
     return true;
-}
-
-static void write_predicate(mmd_notes_kind kind, const mmd_notes_entry *note, char *text,
-                            size_t size)
-{
-    switch (kind) {
-    case MMD_NOTES_JOINT_KIND:
-        snprintf(text, size, "is simulated as a 6dof joint with its limits");
-        break;
-    case MMD_NOTES_NOT_CONNECTED:
-        snprintf(text, size, "does not connect two bodies and is ignored");
-        break;
-    case MMD_NOTES_NO_MASS:
-        snprintf(text, size, "has no mass and does not move");
-        break;
-    case MMD_NOTES_OUT_OF_RANGE:
-        snprintf(text, size,
-                 "would follow its bone beyond 1e6 units at frame %g; it stays in place",
-                 note->frame);
-        break;
-    case MMD_NOTES_DIVERGED:
-        snprintf(text, size, "became unstable at frame %g and was reset", note->frame);
-        break;
-    case MMD_NOTES_STRETCH_LIMITED:
-        snprintf(text, size, "was held at %g units beyond its limits at frame %g", note->distance,
-                 note->frame);
-        break;
-    case MMD_NOTES_STRETCHED:
-        snprintf(text, size, "was %.1f units beyond its limits at frame %g", note->distance,
-                 note->frame);
-        break;
-    default:
-        snprintf(text, size, "and all others were reset at frame %g, where the model jumped",
-                 note->frame);
-    }
 }
 
 size_t mmd_notes_count(const mmd_notes *notes)
@@ -138,11 +115,14 @@ void mmd_notes_text(const mmd_notes *notes, size_t index, const char *owner, cha
                  note->count, note->frame);
         return;
     }
-    bool joint = is_of_joint(kind);
+    bool joint = texts[kind].of_joint;
     const mmd_text *name =
         joint ? &model->joints[note->index].name : &model->rigid_bodies[note->index].name;
     char predicate[100], others[48] = "";
-    write_predicate(kind, note, predicate, sizeof predicate);
+    if (texts[kind].has_distance)
+        snprintf(predicate, sizeof predicate, texts[kind].format, note->distance, note->frame);
+    else
+        snprintf(predicate, sizeof predicate, texts[kind].format, note->frame);
     if (note->count > 1)
         snprintf(others, sizeof others, " (and %zu more)", note->count - 1);
     snprintf(text, size, "%s%s %zu \"%.*s\" %s%s", owner, joint ? "joint" : "body", note->index,
