@@ -131,22 +131,19 @@ class _Grouped:
             except UserError as error:
                 cache, problem = None, error
             if problem and self._strict:
-                raise self._refused(problem)
+                raise unbakeable(self._armature.name, problem)
             state.problem, self._known = problem, (state, changes, cache)
         found = self._known[2]
         if found is None:
             return self._motion.posed(frames)
         problem = state.problem = _ends_before(self._motion, found, frames)
         if problem and self._strict:
-            raise self._refused(problem)
+            raise unbakeable(self._armature.name, problem)
         return _posed(self._motion, found, frames)
 
-    def _refused(self, problem: object) -> UserError:
-        return UserError(
-            "The physics of '{name}' cannot be baked: {reason}",
-            name=self._armature.name,
-            reason=problem,
-        )
+
+def unbakeable(name: str, problem: object) -> UserError:
+    return UserError("The physics of '{name}' cannot be baked: {reason}", name=name, reason=problem)
 
 
 def state_of(armature: bpy.types.Object) -> PlaybackState:

@@ -73,11 +73,7 @@ class _Playing:
     def __call__(self, local: Local, frame: float, now: Evaluation | None) -> np.ndarray:
         problem = self.changed() or self._differs(local, frame)
         if problem and self._strict:
-            raise UserError(
-                "The physics of '{name}' cannot be baked: {reason}",
-                name=self._name,
-                reason=problem,
-            )
+            raise cache.unbakeable(self._name, problem)
         cache.state_of(self._armature).problem = problem
         moving = self._live(now)
         if problem and moving is not None:

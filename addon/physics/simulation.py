@@ -73,8 +73,9 @@ def with_physics(motion: Motion, settings: physics_settings.Settings | None) -> 
 
 def shown(motion: Motion, armature: bpy.types.Object, settings: motion_source.Settings) -> Motion:
     """The simulated motion for MMD Skinning, whose run lasts while nothing changes it."""
-    if settings.physics is None or not cache.has_physics(armature, settings, motion.rig.pmx):
+    if not cache.has_physics(armature, settings, motion.rig.pmx):
         return motion
+    assert settings.physics is not None
     if settings.physics.group:
         return cache.with_cached_physics(motion, armature, settings)
     state, name = cache.state_of(armature), armature.original.name_full

@@ -400,6 +400,10 @@ class Stiff(Live):
             model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
             text = "This model has no rigid bodies that move bones"
             self.assertEqual(panels._physics_trouble(model, False), text)
+            self.settings.physics = False
+            self.points()
+            self.assertEqual(case.physics_troubles(), [])
+            self.settings.physics = True
         scene.select(self.mesh)
         self.assertEqual(bpy.ops.mmdskin.bake(range="CURRENT"), {"FINISHED"})
 
