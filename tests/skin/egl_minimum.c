@@ -40,6 +40,8 @@ enum {
     GL_SHADER_STORAGE_BLOCK = 0x92E6,
     GL_TRANSFORM_FEEDBACK_VARYING = 0x92F4,
     GL_ACTIVE_RESOURCES = 0x92F5,
+    GL_REFERENCED_BY_VERTEX_SHADER = 0x9306,
+    GL_REFERENCED_BY_COMPUTE_SHADER = 0x930B,
     GL_TYPE = 0x92FA,
     ALIGNMENT = 256,
     MAX_TEXELS = 65536,
@@ -59,6 +61,7 @@ static const struct {
               {0x8C2B /* MAX_TEXTURE_BUFFER_SIZE */, MAX_TEXELS},
               {0x8C80 /* MAX_TRANSFORM_FEEDBACK_SEPARATE_COMPONENTS */, 4},
               {0x90D6 /* MAX_VERTEX_SHADER_STORAGE_BLOCKS */, 0},
+              {0x90DA /* MAX_FRAGMENT_SHADER_STORAGE_BLOCKS */, 8},
               {0x90DE /* MAX_SHADER_STORAGE_BLOCK_SIZE */, MAX_STORAGE_BLOCK},
               {0x90DF /* SHADER_STORAGE_BUFFER_OFFSET_ALIGNMENT */, ALIGNMENT},
               {0x90EB /* MAX_COMPUTE_WORK_GROUP_INVOCATIONS */, 1024},
@@ -157,22 +160,34 @@ static int count(unsigned program, unsigned interface)
     return found;
 }
 
-static unsigned type_of(unsigned program, unsigned interface, int index)
+static unsigned property_of(unsigned program, unsigned interface, int index, unsigned name)
 {
-    const unsigned name = GL_TYPE;
-    int type = 0;
-    gl.GetProgramResourceiv(program, interface, (unsigned)index, 1, &name, 1, NULL, &type);
-    return (unsigned)type;
+    int value = 0;
+    gl.GetProgramResourceiv(program, interface, (unsigned)index, 1, &name, 1, NULL, &value);
+    return (unsigned)value;
+}
+
+/* Compute and fragment shaders may have storage blocks, 8 in all; vertex shaders need not. */
+static int has_too_many_storage_blocks(unsigned program, int *computes)
+{
+    int blocks = count(program, GL_SHADER_STORAGE_BLOCK), refused = blocks > 8;
+    for (int i = 0; i < blocks; i++) {
+        refused |=
+            (int)property_of(program, GL_SHADER_STORAGE_BLOCK, i, GL_REFERENCED_BY_VERTEX_SHADER);
+        *computes |=
+            (int)property_of(program, GL_SHADER_STORAGE_BLOCK, i, GL_REFERENCED_BY_COMPUTE_SHADER);
+    }
+    return refused;
 }
 
 /* What the program has more of than is granted; NULL: nothing. */
 static const char *excess(unsigned program)
 {
-    int group[3] = {0}, samplers = 0;
-    if (count(program, GL_SHADER_STORAGE_BLOCK) > 0)
-        gl.GetProgramiv(program, GL_COMPUTE_WORK_GROUP_SIZE, group);
-    if (count(program, GL_SHADER_STORAGE_BLOCK) > (group[0] ? 8 : 0))
+    int group[3] = {0}, samplers = 0, computes = 0;
+    if (has_too_many_storage_blocks(program, &computes))
         return "storage blocks";
+    if (computes)
+        gl.GetProgramiv(program, GL_COMPUTE_WORK_GROUP_SIZE, group);
     if (group[0] * group[1] * group[2] > 1024)
         return "invocations";
     if (count(program, GL_UNIFORM_BLOCK) > 12)
@@ -180,14 +195,14 @@ static const char *excess(unsigned program)
     if (count(program, GL_PROGRAM_INPUT) > 16)
         return "attributes";
     for (int i = 0; i < count(program, GL_UNIFORM); i++) {
-        unsigned type = type_of(program, GL_UNIFORM, i);
+        unsigned type = property_of(program, GL_UNIFORM, i, GL_TYPE);
         samplers += (type >= GL_FIRST_SAMPLER && type <= GL_LAST_FLOAT_SAMPLER) ||
                     (type >= GL_FIRST_ARRAY_SAMPLER && type <= GL_LAST_SAMPLER);
     }
     if (samplers > 16)
         return "samplers";
     for (int i = 0; i < count(program, GL_TRANSFORM_FEEDBACK_VARYING); i++) {
-        unsigned type = type_of(program, GL_TRANSFORM_FEEDBACK_VARYING, i);
+        unsigned type = property_of(program, GL_TRANSFORM_FEEDBACK_VARYING, i, GL_TYPE);
         if (type != GL_FLOAT && (type < GL_FLOAT_VEC2 || type > GL_FLOAT_VEC4))
             return "components";
     }
