@@ -10,77 +10,40 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import TypeVar
 
+from mmdskin.camera_framing import framing as framing
 from mmdskin.fit_steps import Fit as Fit
-from mmdskin.model_edit import merged as merged
-from mmdskin.model_edit import scaled as scaled
+from mmdskin.gltf_file import save_glb as save_glb
+from mmdskin.model_edit import merged as merged, scaled as scaled
 from mmdskin.records import (
     IK as IK,
-)
-from mmdskin.records import (
     Append as Append,
-)
-from mmdskin.records import (
     Backend as Backend,
-)
-from mmdskin.records import (
     Bone as Bone,
-)
-from mmdskin.records import (
     BoneTrack as BoneTrack,
-)
-from mmdskin.records import (
     CameraTrack as CameraTrack,
-)
-from mmdskin.records import (
     DisplayFrame as DisplayFrame,
-)
-from mmdskin.records import (
     FitReport as FitReport,
-)
-from mmdskin.records import (
     IKLink as IKLink,
-)
-from mmdskin.records import (
     Joint as Joint,
-)
-from mmdskin.records import (
     Light as Light,
-)
-from mmdskin.records import (
     LightTrack as LightTrack,
-)
-from mmdskin.records import (
     Material as Material,
-)
-from mmdskin.records import (
     Morph as Morph,
-)
-from mmdskin.records import (
     MorphTrack as MorphTrack,
-)
-from mmdskin.records import (
     Named as Named,
-)
-from mmdskin.records import (
     Physics as Physics,
-)
-from mmdskin.records import (
     PropertyTrack as PropertyTrack,
-)
-from mmdskin.records import (
     RigidBody as RigidBody,
-)
-from mmdskin.records import (
     Shadow as Shadow,
-)
-from mmdskin.records import (
     ShadowTrack as ShadowTrack,
-)
-from mmdskin.records import (
     Unmatched as Unmatched,
 )
-from mmdskin.retargeting.transfer import Retargeted as Retargeted
-from mmdskin.sample_files import Sample as Sample
+from mmdskin.retargeting.bvh import load_bvh as load_bvh
+from mmdskin.retargeting.gltf import load_gltf as load_gltf
+from mmdskin.retargeting.skeleton import Skeleton as Skeleton
+from mmdskin.retargeting.transfer import Retargeted as Retargeted, retarget as retarget
+from mmdskin.sample_files import Sample as Sample, sample as sample
+from mmdskin.texture_files import load_textures as load_textures
 
 __version__: str
 
@@ -438,33 +401,6 @@ class Motion:
     def __hash__(self) -> int: ...
     def __reduce__(self) -> tuple[object, ...]: ...
 
-class Skeleton:
-    names: tuple[str, ...]
-    parents: NDArray[np.int64]
-    rest: NDArray[np.float64]
-    human: Mapping[str, int]
-    spine: tuple[int, ...]
-    doubts: Mapping[str, str]
-    notes: tuple[str, ...]
-    reference: NDArray[np.float64] | None
-    def __init__(
-        self,
-        names: Sequence[str],
-        parents: ArrayLike,
-        rest: ArrayLike,
-        *,
-        human: Mapping[str, str | int | None] | None = None,
-        reference: ArrayLike | None = None,
-    ) -> None: ...
-    @property
-    def is_mmd(self) -> bool: ...
-    def replace(
-        self,
-        *,
-        human: Mapping[str, str | int | None] | None = None,
-        reference: ArrayLike | None = None,
-    ) -> Skeleton: ...
-
 @final
 class Mesh:
     def __new__(
@@ -621,19 +557,9 @@ _Several = Simulation[
 ]
 
 def load_model(source: _Source, /) -> Model: ...
-def sample() -> Sample: ...
-def load_textures(
-    model: Model, folder: str | os.PathLike[str] | None = None
-) -> dict[int, NDArray[np.uint8]]: ...
 def load_motion(
     source: _Source, /, encoding: str | None = None, *, model: Model | None = None
 ) -> Motion: ...
-def load_bvh(
-    source: _Source, /, *, up: Literal["y", "z"] | None = None
-) -> tuple[Skeleton, NDArray[np.float64], float]: ...
-def load_gltf(
-    source: _Source, /, *, animation: int | str = 0
-) -> tuple[Skeleton, NDArray[np.float64], float]: ...
 @overload
 def skin(
     mesh: Model,
@@ -724,22 +650,6 @@ def skin(
     out: Skinned | None = None,
     threads: int | None = None,
 ) -> Skinned: ...
-def save_glb(
-    path: str | os.PathLike[str],
-    model: Model,
-    motion: Motion | None = None,
-    frames: ArrayLike | None = None,
-    *,
-    textures: Mapping[int, NDArray[np.uint8]] | None = None,
-    physics: Physics | bool | None = None,
-) -> None: ...
-def framing(
-    mesh: Model | Mesh,
-    shown: Motion | Pose[Any] | Skinned[Any, Any] | None = None,
-    frames: ArrayLike | None = None,
-    *,
-    size: tuple[int, int] = (512, 512),
-) -> Camera: ...
 @overload
 def frames(
     model: Model,
@@ -851,17 +761,6 @@ def convert(
     to: _Coordinates = "mmd",
     source: _Coordinates = "mmd",
 ) -> NDArray[Any]: ...
-def retarget(
-    source: Skeleton,
-    poses: Pose | ArrayLike,
-    target: Skeleton,
-    *,
-    feet: bool = True,
-    hands: bool = False,
-    scale: float | None = None,
-    root: Literal["scaled", "in_place"] = "scaled",
-    fps: float = 30.0,
-) -> Retargeted: ...
 def toons() -> NDArray[np.uint8]: ...
 def backends() -> tuple[Backend, ...]: ...
 def shutdown() -> None: ...

@@ -30,7 +30,7 @@ def scaled(model: mmdskin.Model, factor: float) -> mmdskin.Model:
     pixels, are not.
 
         half = mmdskin.scaled(model, 0.5)
-        motion, _ = motion.for_model(half, made_for=model)
+        motion, report = motion.for_model(half, made_for=model)
 
     Hair of a small model swings faster under MMD's gravity, as it does in nature; with
     Physics(gravity=(0, -98 * factor, 0)) it swings in about the same time.

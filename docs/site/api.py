@@ -9,7 +9,7 @@ from pathlib import Path
 import mmdskin
 
 PACKAGE = Path(__file__).resolve().parents[2] / "csrc/mmdskin"
-SOURCES = (PACKAGE / "__init__.pyi", PACKAGE / "records.py")  # what the first one has counts
+STUB = PACKAGE / "__init__.pyi"
 _LONGEST = 90  # of a private type that is shown by what it means
 _ARGUMENT = re.compile(r"^(\w+(?:, \w+)*): (.*)")
 
@@ -34,11 +34,16 @@ def pages():
 
 
 def definitions():
-    """{public name: its definitions}."""
-    found = {}
-    for source in reversed(SOURCES):
-        found |= by_name(Public().visit(ast.parse(source.read_text("utf-8"))).body)
-    return found
+    """{public name: its definitions}, of the stub and of the modules that it imports names from."""
+    stub = ast.parse(STUB.read_text("utf-8"))
+    public, found = Public(), {}
+    own = by_name(public.visit(stub).body)
+    for node in stub.body:
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("mmdskin."):
+            path = PACKAGE.parent / f"{node.module.replace('.', '/')}.py"
+            names = by_name(public.visit(ast.parse(path.read_text("utf-8"))).body)
+            found |= {alias.name: names[alias.name] for alias in node.names}
+    return own | {name: nodes for name, nodes in found.items() if name not in own}
 
 
 class Public(ast.NodeTransformer):
@@ -54,6 +59,11 @@ class Public(ast.NodeTransformer):
         if is_type and len(ast.unparse(value)) < _LONGEST:
             self.meanings[name.id] = value
         return node
+
+    def visit_Attribute(self, node):
+        self.generic_visit(node)
+        is_ours = isinstance(node.value, ast.Name) and node.value.id == "mmdskin"
+        return ast.Name(node.attr, node.ctx) if is_ours else node
 
     def visit_Name(self, node):
         if not node.id.startswith("_"):

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from mmdskin.retargeting.skeleton import Skeleton
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from mmdskin import _Source
 
 _MOST_JOINTS = 4096
 _MOST_TRANSFORMS = 1 << 24  # of all joints in all frames, 2 GiB
@@ -36,7 +38,7 @@ class _Joint(NamedTuple):
 
 
 def load_bvh(
-    source: Any, /, *, up: Literal["y", "z"] | None = None
+    source: _Source, /, *, up: Literal["y", "z"] | None = None
 ) -> tuple[Skeleton, NDArray[np.float64], float]:
     """Reads a BVH file: motion capture with its skeleton.
 

@@ -20,6 +20,8 @@ from mmdskin.retargeting.skeleton import Skeleton, Tree
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from mmdskin import _Source
+
     _Array = NDArray[np.float64]
     _Channels = dict[tuple[int, str], tuple[_Array, _Array, str]]
 
@@ -36,7 +38,7 @@ _DAMAGE = (LookupError, TypeError, ValueError, AttributeError, OverflowError, Re
 
 
 def load_gltf(
-    source: Any, /, *, animation: int | str = 0
+    source: _Source, /, *, animation: int | str = 0
 ) -> tuple[Skeleton, NDArray[np.float64], float]:
     """Reads the skeleton of a glTF, VRM or VRMA file, and an animation.
 

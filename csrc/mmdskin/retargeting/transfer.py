@@ -193,8 +193,7 @@ class _Motion:
         return found
 
 
-@lru_cache(maxsize=8)
-def _legs_agree(source: Skeleton, target: Skeleton) -> bool:
+def _compare_legs(source: Skeleton, target: Skeleton) -> bool:
     """Whether the joints of legs are at the same heights at rest, but for the scale."""
     heights, lengths = [], []
     for one in (source, target):
@@ -204,6 +203,9 @@ def _legs_agree(source: Skeleton, target: Skeleton) -> bool:
         lengths.append(np.linalg.norm(np.ptp(legs[:, :3, 3], axis=0)))
     unequal = heights[0] * lengths[1] - heights[1] * lengths[0]
     return bool((np.abs(unequal) <= _ALIKE * lengths[0] * lengths[1]).all())
+
+
+_legs_agree = lru_cache(maxsize=8)(_compare_legs)
 
 
 def world_of(skeleton: Skeleton, poses: Any) -> tuple[Array, bool]:
