@@ -13,7 +13,7 @@ from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
 from ..scene import mesh_source
 from . import joint_keys, linear_blend, record, sliders
-from .frames import Block, Options, name_of
+from .frames import Block, Options, Target, name_of
 from .joint_keys import Correction
 from .sources import Part
 
@@ -21,13 +21,11 @@ _SMALL = 1e-6  # relative to the model's size; anything smaller is float32 noise
 _LITTLE = 0.9  # share of the error that remains when driven keys are not worthwhile
 
 
-class Corrective:
+class Corrective(Target):
     """Corrective keys of one mesh."""
 
     def __init__(self, part: Part, bones: list[str], options: Options) -> None:
-        self.part, self.options = part, options
-        self.warnings: list[str] = []
-        self.notes: list[str] = []
+        super().__init__(part, options)
         self._found: list[Correction] = []
         obj, state = part.obj, part.state
         linear_blend.check(obj, part.armature, state.modifiers if state else {})
@@ -51,9 +49,6 @@ class Corrective:
         """Whether an earlier bake is kept: bakes of single poses add up."""
         alike = state.target == "CORRECTIVE" and state.single_poses is not None
         return self._gathers and alike and state.deformation == list(self.part.deformation)
-
-    def start(self) -> None:
-        pass
 
     def add(self, block: Block) -> None:
         mixed = self.part.positions(self._still, block.values)

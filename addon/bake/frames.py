@@ -2,7 +2,7 @@
 """Options of a bake, and the blocks of frames that its targets receive."""
 
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -68,22 +68,31 @@ class Block(NamedTuple):
     values: np.ndarray  # (F, K)
 
 
-class Target(Protocol):
+class Target:
     """What a bake writes to: the frames of one mesh."""
 
-    part: Part
-    options: Options
-    warnings: list[str]
-    notes: list[str]
+    def __init__(self, part: Part, options: Options) -> None:
+        self.part, self.options = part, options
+        self.warnings: list[str] = []
+        self.notes: list[str] = []
 
-    def adds_to(self, state: BakeState) -> bool: ...
+    def adds_to(self, state: BakeState) -> bool:
+        """Whether an earlier bake is kept."""
+        return False
 
-    def start(self) -> None: ...
+    def start(self) -> None:
+        """Called before the first block."""
 
-    def add(self, block: Block) -> None: ...
+    def add(self, block: Block) -> None:
+        raise NotImplementedError
 
-    def finish(self) -> Iterable[float]: ...
+    def finish(self) -> Iterable[float]:
+        """Called after the last block; yields how much of it is done."""
+        return ()
 
-    def write(self, state: BakeState) -> None: ...
+    def write(self, state: BakeState) -> None:
+        """Change the mesh."""
+        raise NotImplementedError
 
-    def close(self, done: bool) -> None: ...
+    def close(self, done: bool) -> None:
+        """Called at the end in any case; without `done`, the mesh is as before."""

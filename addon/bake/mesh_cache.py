@@ -19,7 +19,7 @@ from ..operator_base.properties import FRAMES
 from ..preview import nodes
 from ..scene import scene_model
 from . import record
-from .frames import Block, Options
+from .frames import Block, Options, Target
 from .sources import Part
 
 if TYPE_CHECKING:
@@ -30,13 +30,11 @@ NORMALS = ("MMD Normals Cache", "MMD Normals Reader", "MMD Normals")  # of those
 _HEADER = struct.Struct("<12siiffi")
 
 
-class MeshCache:
+class MeshCache(Target):
     """The cache of one mesh, and a second one for its normals if these are baked."""
 
     def __init__(self, part: Part, bones: list[str], options: Options) -> None:
-        self.part, self.options = part, options
-        self.warnings: list[str] = []
-        self.notes: list[str] = []
+        super().__init__(part, options)
         if abs(options.frames[0] / options.spacing) > FRAMES["max"]:
             raise UserError(
                 "A mesh cache with {samples} samples per frame cannot start at frame {frame}:"
@@ -65,9 +63,6 @@ class MeshCache:
                     name=self.part.obj.name,
                 )
             )
-
-    def adds_to(self, state: record.BakeState) -> bool:
-        return False
 
     def start(self) -> None:
         frames, count = self.options.frames, self.part.skinner.vertex_count

@@ -18,13 +18,17 @@ from . import cost, job, record
 from .frames import Options, in_range
 
 # A remembered value would override the model's setting.
-_Deformation = properties.declaring(
-    "_Deformation", properties.deformation_properties(options={"SKIP_SAVE"})
+_ONCE: dict[str, Any] = {"options": {"SKIP_SAVE"}}
+_Settings = properties.declaring(
+    "_Settings",
+    {
+        **properties.deformation_properties(**_ONCE),
+        **properties.normals_properties(**_ONCE),
+        **properties.motion_properties(**_ONCE),
+        **properties.physics_properties(**_ONCE),
+        **properties.bake_properties(**_ONCE),
+    },
 )
-_Normals = properties.declaring("_Normals", properties.normals_properties(options={"SKIP_SAVE"}))
-_Motion = properties.declaring("_Motion", properties.motion_properties(options={"SKIP_SAVE"}))
-_Physics = properties.declaring("_Physics", properties.physics_properties(options={"SKIP_SAVE"}))
-_Bake = properties.declaring("_Bake", properties.bake_properties(options={"SKIP_SAVE"}))
 _OF_EACH = (
     *motion_source.PROPERTIES,
     *physics_settings.PROPERTIES,
@@ -33,16 +37,7 @@ _OF_EACH = (
 )
 
 
-class MMDSKIN_OT_bake(
-    _Deformation,
-    _Normals,
-    _Motion,
-    _Physics,
-    _Bake,
-    modal_job.ModalJob,
-    ModelOperator,
-    bpy.types.Operator,
-):
+class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, bpy.types.Operator):
     """Bake MMD's deformation into shape keys, a mesh cache or corrective keys"""
 
     bl_idname = "mmdskin.bake"
@@ -67,7 +62,7 @@ class MMDSKIN_OT_bake(
             layout.separator()
         _option(layout, self, "all_models")
 
-    def _taken_up(
+    def _resolve_options(
         self, context: bpy.types.Context
     ) -> tuple[list[scene_model.SceneModel], dict[str, Any]]:
         """The models, and the chosen options; the others come from the models' settings.
@@ -91,7 +86,7 @@ class MMDSKIN_OT_bake(
         return models, chosen
 
     def _start(self, context: bpy.types.Context) -> job.Job:
-        models, chosen = self._taken_up(context)
+        models, chosen = self._resolve_options(context)
         poses = [pose_source.settings_of(model.armature, context.scene, chosen) for model in models]
         deformations = [deformation.method_of(model.armature, chosen) for model in models]
         options = self._options(context.scene, chosen.get(deformation.NORMALS))

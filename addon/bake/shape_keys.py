@@ -6,33 +6,25 @@ from collections.abc import Iterator
 import numpy as np
 
 from . import record, sliders
-from .frames import Block, Options, name_of
+from .frames import Block, Options, Target, name_of
 from .sources import Part
 
 
-class ShapeKeys:
+class ShapeKeys(Target):
     """Baked frames of one mesh. A frame range is keyed, so that each key shows at its own frame."""
 
     def __init__(self, part: Part, bones: list[str], options: Options) -> None:
-        self.part, self.options = part, options
+        super().__init__(part, options)
         self._poses: list[tuple[tuple, np.ndarray, np.ndarray]] = []  # arguments of `Part.skinned`
-        self.warnings: list[str] = []
-        self.notes: list[str] = []
 
     def adds_to(self, state: record.BakeState) -> bool:
         """Whether an earlier bake is kept: bakes of single frames add up."""
         return state.target == "SHAPE_KEYS" and not (self.options.moves or state.is_keyed)
 
-    def start(self) -> None:
-        pass
-
     def add(self, block: Block) -> None:
         # Skinned when the keys are there: the positions of all frames would need as much memory
         # once more, and it takes longer to get that memory than to skin.
         self._poses.append((block.frames, block.matrices, block.values))
-
-    def finish(self) -> tuple[()]:
-        return ()
 
     def write(self, state: record.BakeState) -> None:
         obj = self.part.obj

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 import bpy
 from bpy.app.handlers import persistent
 
-from . import output_files, registration
+from . import details, output_files, registration
 from .user_error import UserError
 
 if TYPE_CHECKING:
     from mmdskin.new_file import NewFile
 
+_logger = details.logger(__name__)
 _FORBIDDEN = dict.fromkeys(map(ord, '<>:"/\\|?*'), "_") | dict.fromkeys(range(32), "_")
 
 _made: dict[str, list[str]] = {}  # first path of an object's caches: those made in this session
@@ -55,6 +56,7 @@ def place(new: "NewFile") -> str:
             break
     _number[first] = number  # never used again: Undo may bring back a modifier that plays it
     _made.setdefault(first, []).append(path)
+    _logger.debug("wrote cache '%s'", path)
     return path
 
 
@@ -70,6 +72,7 @@ def remove_unneeded(first: str, before: set[str]) -> None:
     needed = played().union(before, *_saved)
     for path in [path for path in made if path not in needed]:
         made.remove(path)
+        _logger.debug("removed cache '%s'", path)
         with contextlib.suppress(OSError):
             os.remove(path)
 

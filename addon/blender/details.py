@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Unexpected errors in the log: each kind once, with its trace if the user wants details."""
+"""The log: what modules read, cache and skip, and unexpected errors, each kind once.
+
+import logging
+logging.basicConfig()
+logging.getLogger("mmdskin").setLevel("DEBUG")
+"""
 
 import logging
 import traceback
@@ -9,8 +14,15 @@ import bpy
 from . import ADDON
 from .user_error import UserError
 
-_logger = logging.getLogger("mmdskin")
 _told: set[tuple] = set()
+
+
+def logger(module: str) -> logging.Logger:
+    """The logger of a module, such as mmdskin.scene.model_file, by its `__name__`."""
+    return logging.getLogger(f"mmdskin{module.removeprefix(ADDON)}")
+
+
+_logger = logger(ADDON)
 
 
 def log(error: Exception, doing: str) -> None:

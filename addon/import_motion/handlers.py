@@ -15,13 +15,15 @@ from typing import Any
 import bpy
 from bpy.app.handlers import persistent
 
-from ..blender import registration
+from ..blender import details, registration
 from ..blender.user_error import UserError
 from ..scene import path_remapping, saved_state
 from ..scene.names import PHYSICS
 from . import keyframes
 from .camera import CameraState
 from .import_state import MotionState
+
+_logger = details.logger(__name__)
 
 
 def recover_switches() -> None:
@@ -48,6 +50,7 @@ def _recover(objects: Iterable[bpy.types.Object]) -> None:
             for name in lost:
                 keyframes.add_physics_switch(obj.pose.bones[name])
             if lost:
+                _logger.debug("added physics switches of '%s' again: %s", obj.name, lost)
                 obj.update_tag(refresh={"OBJECT", "DATA", "TIME"})
 
 
@@ -60,6 +63,7 @@ def follow_move() -> None:
     folder = path_remapping.follow_move()
     if not folder:
         return
+    _logger.debug("the .blend was moved from '%s'", folder)
     for block in (*bpy.data.objects, *bpy.data.lights):
         if saved_state.is_own(block, saved_state.MOTION):
             with contextlib.suppress(UserError):  # saved by a newer version

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bpy
 
-from ..blender import native
+from ..blender import details, native
 
 if TYPE_CHECKING:
     import mmdskin
 
+_logger = details.logger(__name__)
 _PROPERTY = "mmdskin_motion_files"  # a list of groups, oldest first
 _MOST = 1 << 28  # bytes of a file: more than a VMD of eight hours
 
@@ -34,7 +35,8 @@ def keep(action: bpy.types.Action, files: Iterable[Sequence[Any]]) -> None:
         try:
             with open(path, "rb") as file:
                 data = file.read(_MOST)
-        except OSError:
+        except OSError as error:
+            _logger.debug("skipped '%s': %s", path, error)
             continue
         found.append(
             {
@@ -55,6 +57,7 @@ def read(action: bpy.types.Action, pmx: "mmdskin.Model | None" = None) -> list[K
             data = zlib.decompressobj().decompress(bytes(entry["data"]), _MOST)
             motion = native.load().load_motion(data, model=pmx)
             found.append(Kept(data, motion, float(entry["start"]), float(entry["speed"])))
-    except (KeyError, TypeError, ValueError, MemoryError, zlib.error):  # edited by hand
+    except (KeyError, TypeError, ValueError, MemoryError, zlib.error) as error:
+        _logger.debug("skipped the damaged files of '%s': %r", action.name, error)  # edited by hand
         return []
     return found if all(kept.speed > 0 for kept in found) else []

@@ -7,9 +7,10 @@ from typing import Generic, Protocol, TypeVar
 
 import bpy
 
-from ..blender import snapshots
+from ..blender import details, snapshots
 from ..blender.animation_snapshots import ActionSnapshots
 
+_logger = details.logger(__name__)
 _Thing = TypeVar("_Thing")
 _Checked = TypeVar("_Checked")
 
@@ -60,6 +61,8 @@ class Edit(Generic[_Thing, _Checked]):
     def _end(self, done: bool) -> None:
         if done:
             self._undo.pop_all()
+        else:
+            _logger.debug("restoring %d snapshots", len(self._snapshots))
         try:
             self._undo.close()
             for call in self._on_success if done else ():

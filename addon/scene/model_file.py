@@ -15,7 +15,7 @@ import bpy
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..blender import input_files, native, reader_texts
+from ..blender import details, input_files, native, reader_texts
 from ..blender.translations import tr
 from ..blender.user_error import UserError
 from . import mmd_tools, renamed, scene_model, setting_paths, stored
@@ -24,6 +24,7 @@ from .names import unique
 if TYPE_CHECKING:
     import mmdskin
 
+_logger = details.logger(__name__)
 _AXES = np.eye(3)[[0, 2, 1]]  # the file's y is Blender's z
 _TOLERANCE = 2e-5  # of the armature's size
 _NUMBERED, _SIDE = re.compile(r"\.\d{3}$"), re.compile("[左右]")
@@ -59,7 +60,8 @@ def rig(armature: bpy.types.Object, path: str = "") -> Rig:
     for candidate in _candidates(armature.original):
         try:
             found = _rig(armature, candidate)
-        except UserError:
+        except UserError as error:
+            _logger.debug("skipped '%s': %s", candidate, error)
             continue
         if best is None or len(found.bones) > len(best.bones):
             best = found
@@ -136,6 +138,7 @@ def _load(kind: str, path: str, pmx: "mmdskin.Model | None" = None) -> Any:
 
 @functools.lru_cache(maxsize=16)
 def _loaded(kind: str, path: str, mtime: int, size: int, pmx: "mmdskin.Model | None" = None) -> Any:
+    _logger.debug("%s '%s': %d bytes", kind, path, size)
     options = {"model": pmx} if pmx is not None else {}
     return getattr(native.load(), kind)(path, **options)
 

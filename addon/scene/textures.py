@@ -9,7 +9,9 @@ from typing import Any
 import bpy
 from bpy_extras import image_utils
 
-from ..blender import input_files
+from ..blender import details, input_files
+
+_logger = details.logger(__name__)
 
 
 class TextureFolder:
@@ -47,7 +49,8 @@ class TextureFolder:
             if packed is not None:
                 return packed
             # Else a placeholder.
-        except OSError:
+        except OSError as error:
+            _logger.debug("skipped '%s': %s", place, error)
             self.unreadable.append(path)
             return None
         image: Any = image_utils.load_image(

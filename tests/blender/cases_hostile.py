@@ -98,6 +98,20 @@ class Log(case.Case):
             fail()
         self.assertIsNotNone(logged.records[0].exc_info)
 
+    def test_a_module_logs_what_it_reads_and_skips(self):
+        broken = case.write_model(self, self.scene.pmx)
+        folder = os.path.dirname(broken)
+        path = os.path.join(folder, "other.pmx")
+        os.rename(broken, path)
+        with open(broken, "wb") as file:
+            file.write(b"no model")
+        self.scene.root["import_folder"] = folder
+        with self.assertLogs("mmdskin.scene.model_file", "DEBUG") as logged:
+            self.assertEqual(addon().scene.model_file.rig(self.scene.armature).path, path)
+        told = [record.getMessage() for record in logged.records]
+        self.assertIn(f"load_model '{path}': {os.path.getsize(path)} bytes", told)
+        self.assertTrue(any(text.startswith(f"skipped '{broken}'") for text in told), told)
+
     def test_a_live_mesh_logs_what_it_shows_as_an_error(self):
         tick, told = addon().preview.tick, []
         self.scene.armature.mmdskin.preview = True
