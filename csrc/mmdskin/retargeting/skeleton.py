@@ -152,12 +152,6 @@ class Skeleton:
             reference=self.reference if reference is None else reference,
         )
 
-    @property
-    def misplaced(self) -> list[str]:
-        """Given ends of the spine that are not in it."""
-        given = ((slot, self._given.get(slot)) for slot in (SPINE[0], SPINE[-1]))
-        return [slot for slot, bone in given if bone is not None and bone not in self.spine]
-
     def __reduce__(self) -> tuple[Any, ...]:
         rebuild = partial(Skeleton, human=self._given, reference=self.reference)
         return rebuild, (self.names, self.parents, self.rest)
@@ -222,6 +216,11 @@ class Skeleton:
             add("by the shape of the tree", by_shape(self), tell=True)
         self.human = MappingProxyType({slot: human[slot] for slot in SLOTS if slot in human})
         self.spine = self._find_spine()
+        given = ((slot, self._given.get(slot)) for slot in (SPINE[0], SPINE[-1]))
+        # Ends of the spine that are not in it
+        self.misplaced = [
+            slot for slot, bone in given if bone is not None and bone not in self.spine
+        ]
         self.doubts = MappingProxyType(doubts_of(self))
         self.notes = (*how, *(f"{slot}: {reason}" for slot, reason in self.doubts.items()))
 
