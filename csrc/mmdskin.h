@@ -62,13 +62,13 @@ extern "C" {
 
 /* Structs and enums may change with the minor version, so that a program and the library that it
    loads must agree in it: mmd_version_number() / 1000 == MMDSKIN_VERSION_NUMBER / 1000. The name of
-   the shared library (libmmdskin.so.0.2) sees to that. */
+   the shared library (libmmdskin.so.0.3) sees to that. */
 #define MMDSKIN_VERSION_MAJOR 0
-#define MMDSKIN_VERSION_MINOR 2
+#define MMDSKIN_VERSION_MINOR 3
 #define MMDSKIN_VERSION_PATCH 0
 #define MMDSKIN_VERSION_NUMBER                                                                     \
     (MMDSKIN_VERSION_MAJOR * 1000000 + MMDSKIN_VERSION_MINOR * 1000 + MMDSKIN_VERSION_PATCH)
-#define MMDSKIN_VERSION "0.2.0"
+#define MMDSKIN_VERSION "0.3.0"
 
 /* Those of the library: MMDSKIN_VERSION and MMDSKIN_VERSION_NUMBER when it was built. */
 const char *mmd_version(void);
