@@ -149,11 +149,9 @@ static void check_rows_one_by_one(bool portable)
     mmd_constraint_solver_begin(&solver, rows, ROWS, bodies);
     for (int i = 0; i < ROWS; i++)
         mmd_constraint_solver_warm_start(&solver, &rows[i], bodies);
-    const mmd_constraint_blocks blocks = {&solver.schedule, solver.blocks, solver.links,
-                                          solver.deltas};
     for (int iteration = 0; iteration < ITERATIONS; iteration++) {
         if (portable)
-            mmd_constraint_iterate(&blocks);
+            mmd_constraint_iterate(&solver);
         else
             mmd_constraint_solver_iterate(&solver);
     }

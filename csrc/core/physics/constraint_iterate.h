@@ -71,13 +71,14 @@ INLINE void visit(mmd_constraint_block *block, const mmd_constraint_links *links
     }
 }
 
-TARGET void ITERATE(const mmd_constraint_blocks *all)
+TARGET void ITERATE(const mmd_constraint_solver *solver)
 {
-    const uint32_t *counts = all->schedule->block_counts;
-    const mmd_constraint_links *links = all->links;
-    mmd_constraint_block *block = all->blocks, *base = all->blocks;
-    mmd_delta_velocity *deltas = all->deltas;
-    for (size_t i = 0; i < all->schedule->level_count; i++, counts += MMD_CONSTRAINT_BLOCK_KINDS) {
+    const uint32_t *counts = solver->schedule.block_counts;
+    const mmd_constraint_links *links = solver->links;
+    mmd_constraint_block *block = solver->blocks, *base = solver->blocks;
+    mmd_delta_velocity *deltas = solver->deltas;
+    for (size_t i = 0; i < solver->schedule.level_count;
+         i++, counts += MMD_CONSTRAINT_BLOCK_KINDS) {
         for (uint32_t k = counts[MMD_CONSTRAINT_ONE_SIDED]; k-- > 0; block++, links++)
             visit(block, links, base, deltas, false, false);
         for (uint32_t k = counts[MMD_CONSTRAINT_ONE_SIDED_FRICTION]; k-- > 0; block++, links++)

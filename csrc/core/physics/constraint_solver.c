@@ -284,15 +284,13 @@ INLINE lanes lanes_blend(lanes a, lanes b)
 
 void mmd_constraint_solver_iterate(mmd_constraint_solver *solver)
 {
-    const mmd_constraint_blocks blocks = {&solver->schedule, solver->blocks, solver->links,
-                                          solver->deltas};
 #ifdef MMD_CPU_X86
     if (mmd_cpu_has_avx2()) {
-        mmd_constraint_iterate_avx2(&blocks);
+        mmd_constraint_iterate_avx2(solver);
         return;
     }
 #endif
-    mmd_constraint_iterate(&blocks);
+    mmd_constraint_iterate(solver);
 }
 
 void mmd_constraint_solver_end(const mmd_constraint_solver *solver, mmd_body *bodies)

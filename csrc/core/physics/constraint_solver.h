@@ -107,27 +107,15 @@ typedef struct mmd_constraint_links {
     uint32_t contacts[2]; /* of friction: the contact's number among all halves of blocks */
 } mmd_constraint_links;
 
-/* All blocks, in the order of the schedule. */
-typedef struct mmd_constraint_blocks {
-    const mmd_constraint_schedule *schedule;
-    mmd_constraint_block *blocks;
-    const mmd_constraint_links *links;
-    mmd_delta_velocity *deltas;
-} mmd_constraint_blocks;
-
-/* One iteration: a visit of all blocks. The second one is for CPUs with AVX2. */
-void mmd_constraint_iterate(const mmd_constraint_blocks *blocks);
-void mmd_constraint_iterate_avx2(const mmd_constraint_blocks *blocks);
-
 /* The ground is the body after the last one. */
 typedef struct mmd_constraint_solver {
     size_t body_count;
     mmd_delta_velocity *deltas; /* of all bodies, and of the ground after them */
     mmd_constraint_schedule schedule;
-    mmd_constraint_block *blocks;
-    mmd_constraint_links *links; /* of the blocks */
-    uint32_t *halves;            /* of each row: its first half, among those of all blocks */
-    const double **impulses;     /* of each row */
+    mmd_constraint_block *blocks; /* in the order of the schedule */
+    mmd_constraint_links *links;  /* of the blocks */
+    uint32_t *halves;             /* of each row: its first half, among those of all blocks */
+    const double **impulses;      /* of each row */
 } mmd_constraint_solver;
 
 /* For at most `row_count` rows; false if out of memory. */
@@ -145,6 +133,10 @@ void mmd_constraint_solver_warm_start(mmd_constraint_solver *solver, const mmd_c
 
 /* One iteration: a visit of all rows. */
 void mmd_constraint_solver_iterate(mmd_constraint_solver *solver);
+
+/* The same for every CPU, and for those with AVX2. */
+void mmd_constraint_iterate(const mmd_constraint_solver *solver);
+void mmd_constraint_iterate_avx2(const mmd_constraint_solver *solver);
 
 /* Adds the delta velocities to the velocities. */
 void mmd_constraint_solver_end(const mmd_constraint_solver *solver, mmd_body *bodies);

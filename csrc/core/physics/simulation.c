@@ -405,8 +405,7 @@ static void pose(mmd_simulation *simulation, mmd_simulation_member *member, floa
     double frame = simulation->state->frame;
     bool with_physics = simulation->state->uses_input || frame >= simulation->start;
     member->bones_valid = member->bones_valid && !simulation->state->uses_input;
-    double member_frame = mmd_simulation_run_member_frame(simulation, member, frame);
-    mmd_pose_job job = mmd_simulation_run_pose_job(simulation, member, &member_frame);
+    mmd_pose_job job = mmd_simulation_run_pose_job(simulation, member, frame);
     mmd_simulation_run_pose_bones(simulation, member, frame);
     member->bones_valid = false;
     if (with_physics) {

@@ -183,7 +183,7 @@ typedef struct mmd_simulation_member {
     mmd_pose_input input; /* without a motion: the pose of the caller */
     /* Whether the poser has the bones before physics at bones_frame. */
     bool bones_valid;
-    double bones_frame;
+    double bones_frame, motion_frame; /* of the run; of its motion, for the last pose job */
     float *morph_weights;
     mmd_pose_bone *saved_bones; /* scratch memory: bones before physics */
 } mmd_simulation_member;
@@ -279,16 +279,9 @@ double mmd_simulation_run_frame_of_step(const mmd_simulation *simulation, double
 /* Whether a model has no motion, so that the caller moves it. */
 bool mmd_simulation_run_takes_input(const mmd_simulation *simulation);
 
-/* The frame of the member's motion at one of the run: with poses of the caller, `frame` counts from
- * the start. */
-double mmd_simulation_run_member_frame(const mmd_simulation *simulation,
-                                       const mmd_simulation_member *member, double frame);
-
-/* The pose job for the bones of a member at a frame of its motion, or for its current pose input.
- */
+/* The pose job for the bones of a member at a frame of the run, or for its current pose input. */
 mmd_pose_job mmd_simulation_run_pose_job(const mmd_simulation *simulation,
-                                         const mmd_simulation_member *member,
-                                         const double *member_frame);
+                                         mmd_simulation_member *member, double frame);
 
 /* Evaluates the bones before physics, unless that is done. */
 void mmd_simulation_run_pose_bones(mmd_simulation *simulation, mmd_simulation_member *member,

@@ -58,8 +58,10 @@ bool mmd_simulation_run_takes_input(const mmd_simulation *simulation)
     return false;
 }
 
-double mmd_simulation_run_member_frame(const mmd_simulation *simulation,
-                                       const mmd_simulation_member *member, double frame)
+/* The frame of the member's motion at one of the run: with poses of the caller, `frame` counts from
+   the start. */
+static double motion_frame(const mmd_simulation *simulation, const mmd_simulation_member *member,
+                           double frame)
 {
     bool counts = simulation->state->uses_input && member->poser->binding;
     return (counts ? simulation->start + frame : frame) + member->offset;
@@ -72,12 +74,12 @@ void mmd_simulation_run_forget_bones(mmd_simulation *simulation)
 }
 
 mmd_pose_job mmd_simulation_run_pose_job(const mmd_simulation *simulation,
-                                         const mmd_simulation_member *member,
-                                         const double *member_frame)
+                                         mmd_simulation_member *member, double frame)
 {
+    member->motion_frame = motion_frame(simulation, member, frame);
     mmd_pose_job job = {.frame_count = 1,
                         .ik = simulation->ik,
-                        .frames = member_frame,
+                        .frames = &member->motion_frame,
                         .out_morph_weights = member->morph_weights};
     if (uses_input(simulation, member)) {
         const mmd_pose_input_values *values = &member->input.current;
@@ -96,8 +98,7 @@ void mmd_simulation_run_pose_bones(mmd_simulation *simulation, mmd_simulation_me
 {
     if (member->bones_valid && member->bones_frame == frame)
         return;
-    double member_frame = mmd_simulation_run_member_frame(simulation, member, frame);
-    mmd_pose_job job = mmd_simulation_run_pose_job(simulation, member, &member_frame);
+    mmd_pose_job job = mmd_simulation_run_pose_job(simulation, member, frame);
     mmd_pose_before_physics(member->poser, &job, 0);
     member->bones_valid = true;
     member->bones_frame = frame;
@@ -126,8 +127,7 @@ static void find_member_poses(mmd_simulation *simulation, mmd_simulation_member 
     size_t size = member->rig->bone_count * sizeof *member->saved_bones;
     bool after = member->bone_bodies.follows_after_physics;
     if (after) {
-        double member_frame = mmd_simulation_run_member_frame(simulation, member, frame);
-        mmd_pose_job job = mmd_simulation_run_pose_job(simulation, member, &member_frame);
+        mmd_pose_job job = mmd_simulation_run_pose_job(simulation, member, frame);
         memcpy(member->saved_bones, state->bones, size);
         mmd_pose_after_physics(member->poser, &job);
     }
@@ -182,7 +182,7 @@ void mmd_simulation_run_read_switches(mmd_simulation *simulation, double frame)
         mmd_simulation_member *member = &simulation->members[m];
         bool *off = simulation->physics_off + member->first_body;
         if (!uses_input(simulation, member)) {
-            double member_frame = mmd_simulation_run_member_frame(simulation, member, frame);
+            double member_frame = motion_frame(simulation, member, frame);
             mmd_bone_bodies_read_switches(&member->bone_bodies, member_frame, off);
             continue;
         }
