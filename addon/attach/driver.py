@@ -11,9 +11,11 @@ from ..blender.user_error import UserError
 from ..pose import ik_source, pose_source
 from ..preview import switch
 from ..scene import saved_state
-from . import display_armature, tick
+from . import display_armature, driver_function
 
-_BY_SOURCE = f"{tick.FUNCTION}(self, depsgraph, frame)"  # `frame` makes it depend on time
+_BY_SOURCE = (
+    f"{driver_function.FUNCTION}(self, depsgraph, frame)"  # `frame` makes it depend on time
+)
 _BY_ARMATURE = "0.0"
 _MESH = "mesh"  # how names of variables for mesh objects begin
 _PLAYED = {"SHAPE_KEYS", "MESH_CACHE"}  # targets of bakes that play the pose source
@@ -44,11 +46,11 @@ def build(display: bpy.types.Object, meshes: tuple | None = None) -> None:
                 drivers.add_transform(driver, f"other{number}", other)
         drivers.add_property(driver, "bones", display.data, "show_axes")
         if any(obj is not None and switch.is_live(obj) and not _is_played(obj) for obj in meshes):
-            drivers.add_property(driver, tick.REST, armature.data, "pose_position")
+            drivers.add_property(driver, driver_function.REST, armature.data, "pose_position")
             drivers.add_transform(driver, "edited", armature, armature.pose.bones[0].name)
         if isinstance(settings, ik_source.Settings):
             _wait_for_armature(driver, armature, settings, meshes)
-    tick.forget(display)
+    driver_function.forget(display)
     _known[display.name] = _state(display, settings), _quick_state(display)
     display.update_tag()
 
@@ -70,7 +72,7 @@ def forget() -> None:
 
 def curve_of(display: bpy.types.Object) -> bpy.types.FCurve | None:
     animation = display.animation_data
-    return animation.drivers.find(tick.PATH) if animation else None
+    return animation.drivers.find(driver_function.PATH) if animation else None
 
 
 def _shown(armature: bpy.types.Object, meshes: tuple) -> pose_source.Settings | None:
@@ -130,4 +132,4 @@ def _wait_for_armature(
         drivers.add_transform(driver, f"rig{number}", armature.mmdskin.driving_rig, name)
     for number, obj in enumerate(meshes):
         if obj.data.shape_keys:
-            drivers.add_keys(driver, f"{tick.KEYS}{number}", obj.data)
+            drivers.add_keys(driver, f"{driver_function.KEYS}{number}", obj.data)

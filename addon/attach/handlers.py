@@ -6,7 +6,7 @@ from bpy.app.handlers import persistent
 
 from ..blender import registration
 from ..preview.handlers import ONLY_WHERE_LIVE
-from . import display_armature, driver, tick
+from . import display_armature, driver, driver_function
 
 
 @persistent
@@ -14,9 +14,9 @@ def recompile_drivers(*_: object) -> None:
     """Make the drivers of a loaded file work: they look up their function when compiled."""
     found = display_armature.all_displays()
     if found or not ONLY_WHERE_LIVE:
-        tick.install()
+        driver_function.install()
     else:
-        tick.uninstall()
+        driver_function.uninstall()
     for display in found:
         curve = driver.curve_of(display)
         if curve is not None and not display.library:
@@ -27,8 +27,8 @@ def recompile_drivers(*_: object) -> None:
 @persistent
 def _install_if_needed(*_: object) -> None:
     """Before an evaluation: a display armature may come from another file."""
-    if not tick.is_installed() and display_armature.all_displays():
-        tick.install()
+    if not driver_function.is_installed() and display_armature.all_displays():
+        driver_function.install()
 
 
 @persistent
@@ -62,13 +62,13 @@ def _editable() -> list[bpy.types.Object]:
 
 
 def _build_driver(display: bpy.types.Object) -> None:
-    tick.install()
+    driver_function.install()
     driver.build(display)
 
 
 @persistent
 def _forget(*_: object) -> None:
-    tick.forget()
+    driver_function.forget()
     driver.forget()
 
 
@@ -92,12 +92,12 @@ _register, _unregister = registration.handlers(_HANDLERS, once_enabled=recompile
 def register() -> None:
     _register()
     if not ONLY_WHERE_LIVE:
-        tick.install()  # any file may contain display armatures
+        driver_function.install()  # any file may contain display armatures
 
 
 def unregister() -> None:
     _unregister()
-    if tick.uninstall():
+    if driver_function.uninstall():
         for display in display_armature.all_displays():
             display.update_tag()
     _forget()

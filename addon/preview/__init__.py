@@ -10,7 +10,7 @@ evaluates bones and keys before the call.
 
 A mesh is live if it has driver, attribute and modifier; there is no other state. Users call
 `operators` or set the property, `override` to pose a linked model, and `single_user` for linked
-duplicates. `switch` adds and removes the three parts, the driver calls `tick`, `handlers` keep
+duplicates. `switch` adds and removes the three parts, the driver calls `driver_function`, `handlers` keep
 the driver working, and `live_timer` calls it while live physics moves something.
 """
 

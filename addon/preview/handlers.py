@@ -8,7 +8,7 @@ from bpy.app.handlers import persistent
 
 from ..blender import playhead, registration
 from ..blender.blender_versions import identity
-from . import motion_sliders, nodes, switch, tick
+from . import driver_function, motion_sliders, nodes, switch
 
 # As a module (bpy), Blender 4.2 crashes and 4.5 hangs at exit if drivers ever had a function.
 ONLY_WHERE_LIVE = getattr(bpy.app, "module", False) and bpy.app.version < (5, 0)
@@ -20,9 +20,9 @@ def recompile_drivers(*_: object) -> None:
     nodes.rebuild_damaged()
     meshes, armatures = switch.live_meshes(), motion_sliders.driven()
     if meshes or armatures or not ONLY_WHERE_LIVE:
-        tick.install()
+        driver_function.install()
     else:
-        tick.uninstall()
+        driver_function.uninstall()
     for armature in armatures:
         motion_sliders.recompile(armature)
     for mesh in meshes:
@@ -34,14 +34,14 @@ def recompile_drivers(*_: object) -> None:
 @persistent
 def _install_if_needed(*_: object) -> None:
     """Before an evaluation: a live mesh may come from another file."""
-    if not tick.is_installed() and (switch.live_meshes() or motion_sliders.driven()):
-        tick.install()
+    if not driver_function.is_installed() and (switch.live_meshes() or motion_sliders.driven()):
+        driver_function.install()
 
 
 @persistent
 def _extend_drivers(*_: object) -> None:
     """New bones and keys of a live mesh: its driver must depend on them too."""
-    outdated = tick.take_outdated()
+    outdated = driver_function.take_outdated()
     for obj in bpy.data.objects if outdated else ():
         if obj.type != "MESH" or obj.data.library or identity(obj.data) not in outdated:
             continue
@@ -57,7 +57,11 @@ def _evaluate_blank_meshes(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgrap
         return
     for update in depsgraph.updates:
         mesh = update.id
-        if isinstance(mesh, bpy.types.Mesh) and switch.driver_of(mesh) and tick.is_blank(mesh):
+        if (
+            isinstance(mesh, bpy.types.Mesh)
+            and switch.driver_of(mesh)
+            and driver_function.is_blank(mesh)
+        ):
             mesh.original.update_tag()
 
 
@@ -73,7 +77,7 @@ def _attach_nodes(*_: object) -> None:
 
 @persistent
 def _forget(*_: object) -> None:
-    tick.forget()
+    driver_function.forget()
 
 
 _HANDLERS = (
@@ -100,13 +104,13 @@ _register, _unregister = registration.handlers(_HANDLERS, once_enabled=recompile
 def register() -> None:
     _register()
     if not ONLY_WHERE_LIVE:
-        tick.install()  # any file may contain live meshes
+        driver_function.install()  # any file may contain live meshes
 
 
 def unregister() -> None:
     _unregister()
-    if tick.uninstall():
+    if driver_function.uninstall():
         # Otherwise the last frame would stay on screen.
         for mesh in switch.live_meshes():
             mesh.update_tag()
-    tick.forget()
+    driver_function.forget()

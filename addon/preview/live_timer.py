@@ -12,7 +12,7 @@ from bpy.app.handlers import persistent
 
 from ..blender import registration
 from ..physics import live, simulation
-from . import switch, tick
+from . import driver_function, switch
 
 _LOOK = 0.25  # seconds
 _SLICE = 0.02  # seconds for which a far frame of a motion is computed at a time
@@ -65,7 +65,7 @@ def _advance() -> bool:
 def _tag(armatures: set[str]) -> None:
     """Evaluate the live meshes of armature objects, by name, again, and draw."""
     tagged = set()
-    for mesh in filter(switch.driver_of, tick.evaluated_meshes()):
+    for mesh in filter(switch.driver_of, driver_function.evaluated_meshes()):
         armature, obj = switch.followed(mesh)
         if armature is not None and obj is not None and armature.name_full in armatures:
             obj.update_tag(refresh={"OBJECT"})

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The sliders of UV and material morphs of a model that a motion file animates: drivers set them.
 
-A group acts through its children, as on the mesh, whose vertex morphs `tick` takes from the file. The
+A group acts through its children, as on the mesh, whose vertex morphs `driver_function` takes from the file. The
 sliders have their own values again once the file no longer animates the model.
 """
 

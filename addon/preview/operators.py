@@ -12,7 +12,7 @@ from ..blender.user_error import UserError, cancelled
 from ..operator_base.editing import editing
 from ..operator_base.model_operator import SwitchOperator, switch_action
 from ..scene import saved_state, scene_model
-from . import override, switch, tick
+from . import driver_function, override, switch
 
 
 class MMDSKIN_OT_preview(SwitchOperator, bpy.types.Operator):
@@ -58,7 +58,7 @@ class MMDSKIN_OT_preview(SwitchOperator, bpy.types.Operator):
                 return switch.prepare(model)
             switch.check_disabling(switch.objects_of(model.armature))
         except UserError as error:
-            tick.live_of(model.armature).error = error
+            driver_function.live_of(model.armature).error = error
             raise
         return None
 

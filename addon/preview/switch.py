@@ -18,11 +18,13 @@ from ..blender.translations import tr
 from ..blender.user_error import UserError
 from ..pose import deformation, ik_source, motion_source, pose_source, skinner
 from ..scene import mesh_source, mmd_tools, saved_state, scene_model
-from . import nodes, tick
+from . import driver_function, nodes
 
-_BY_POSE = f"{tick.FUNCTION}(self, depsgraph)"
-_BY_MOTION = f"{tick.FUNCTION}(self, depsgraph, frame)"  # `frame` makes it depend on time
-_IN_TIME = f"{tick.IN_TIME}(self, depsgraph, frame)"
+_BY_POSE = f"{driver_function.FUNCTION}(self, depsgraph)"
+_BY_MOTION = (
+    f"{driver_function.FUNCTION}(self, depsgraph, frame)"  # `frame` makes it depend on time
+)
+_IN_TIME = f"{driver_function.IN_TIME}(self, depsgraph, frame)"
 
 
 @dataclass
@@ -71,7 +73,7 @@ def set_on(armature: bpy.types.Object, on: bool) -> None:
         else:
             disable(armature)
     except UserError as error:
-        tick.live_of(armature).error = error
+        driver_function.live_of(armature).error = error
         print(f"MMD Skin: {error}", file=sys.stderr)
 
 
@@ -92,20 +94,20 @@ def switch_on_again(armature: bpy.types.Object) -> str | None:
     try:
         enable(scene_model.SceneModel(name, armature, unbaked))
     except UserError as error:
-        tick.live_of(armature).error = error
+        driver_function.live_of(armature).error = error
         return str(error)
     return None
 
 
 def forget_error(armature: bpy.types.Object) -> None:
     """What was refused may be possible now."""
-    tick.live_of(armature).error = ""
+    driver_function.live_of(armature).error = ""
 
 
-def trouble_of(model: scene_model.SceneModel) -> str | None:
+def problem_of(model: scene_model.SceneModel) -> str | None:
     """Why the model does not show MMD's deformation although it should, or None."""
     for block in (model.armature, *(obj.data for obj in model.meshes)):
-        if error := tick.live_of(block).error_text:
+        if error := driver_function.live_of(block).error_text:
             return error
     for obj in model.meshes:
         if _is_linked(obj) and not is_live(obj) and not _is_baked(obj):
@@ -181,7 +183,7 @@ def enable(model: scene_model.SceneModel, prepared: Prepared | None = None) -> N
     for obj in overrides:
         nodes.show(obj, True)
     if bones:
-        tick.install()
+        driver_function.install()
         playhead.keep_values(bpy.context.scene)
     with contextlib.ExitStack() as undo:
         for obj, names in bones.items():
@@ -189,7 +191,7 @@ def enable(model: scene_model.SceneModel, prepared: Prepared | None = None) -> N
                 undo.callback(_disable, obj)
             _enable(obj, model.armature, names, settings, opened)
         undo.pop_all()
-    tick.live_of(model.armature).error = ""
+    driver_function.live_of(model.armature).error = ""
 
 
 def _live_overrides(model: scene_model.SceneModel) -> list[bpy.types.Object]:
@@ -207,7 +209,7 @@ def _live_overrides(model: scene_model.SceneModel) -> list[bpy.types.Object]:
 def disable(armature: bpy.types.Object) -> None:
     """Turn the preview of a model off, in all scenes, and restore every datablock."""
     disable_meshes(objects_of(armature))
-    tick.live_of(armature).error = ""
+    driver_function.live_of(armature).error = ""
 
 
 def disable_meshes(objects: Iterable[bpy.types.Object]) -> None:
@@ -238,8 +240,8 @@ def wait_for(obj: bpy.types.Object) -> None:
     armature = _armature_of(obj)
     if armature is None:
         return
-    if tick.is_filled(obj.data):
-        tick.clear(obj.data)
+    if driver_function.is_filled(obj.data):
+        driver_function.clear(obj.data)
     _fit_normals(obj, armature)
     settings = pose_source.shown_settings_of(armature, bpy.context.scene)
     opened = pose_source.load(armature, settings) if settings else None
@@ -249,8 +251,10 @@ def wait_for(obj: bpy.types.Object) -> None:
 def driver_of(mesh: bpy.types.ID) -> bpy.types.FCurve | None:
     """The F-curve of the driver that makes a mesh live, or None."""
     animation = mesh.animation_data
-    curve = animation.drivers.find(tick.PROPERTY) if animation else None
-    return curve if curve is not None and tick.FUNCTION in curve.driver.expression else None
+    curve = animation.drivers.find(driver_function.PROPERTY) if animation else None
+    return (
+        curve if curve is not None and driver_function.FUNCTION in curve.driver.expression else None
+    )
 
 
 def live_meshes() -> list[bpy.types.Mesh]:
@@ -349,14 +353,14 @@ def _drive(
 ) -> None:
     """`opened` is the pose source of the settings from `pose_source.load`, or None."""
     mesh = obj.data
-    mesh.driver_remove(tick.PROPERTY)
-    driver = mesh.driver_add(tick.PROPERTY).driver
+    mesh.driver_remove(driver_function.PROPERTY)
+    driver = mesh.driver_add(driver_function.PROPERTY).driver
     driver.type, driver.use_self = "SCRIPTED", True
     drivers.add_transform(driver, "armature", armature)
     drivers.add_transform(driver, "object", obj)
     if isinstance(opened, motion_source.Motion):
-        drivers.add_property(driver, tick.REST, armature.data, "pose_position")
-        drivers.add_transform(driver, tick.EDITED, armature, bones[0])
+        drivers.add_property(driver, driver_function.REST, armature.data, "pose_position")
+        drivers.add_transform(driver, driver_function.EDITED, armature, bones[0])
     else:
         awaited = opened.waits_for if opened else ()
         for number, name in enumerate(dict.fromkeys((*bones, *awaited))):
@@ -370,9 +374,9 @@ def _drive(
     if mesh.shape_keys:
         # The only property that depends on the animation and the drivers of every key.
         drivers.add_property(driver, "key", mesh.shape_keys, "eval_time")
-    sliding = tick.sliding_meshes(armature, mesh, opened, bpy.context.view_layer)
+    sliding = driver_function.sliding_meshes(armature, mesh, opened, bpy.context.view_layer)
     for number, mesh_with_sliders in enumerate(sliding):
-        drivers.add_keys(driver, f"{tick.OTHERS}{number}", mesh_with_sliders)
+        drivers.add_keys(driver, f"{driver_function.OTHERS}{number}", mesh_with_sliders)
     # Plain names only: Blender allows such a call even if scripts of the file may not run.
     driver.expression = _expression(settings)
     mesh.update_tag()
@@ -412,13 +416,13 @@ def _fit_normals(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
 
 def _disable(obj: bpy.types.Object) -> None:
     mesh, state = obj.data, LiveState.read(obj)
-    mesh.driver_remove(tick.PROPERTY)
+    mesh.driver_remove(driver_function.PROPERTY)
     data = mesh.animation_data
     if not state.animated and data and not (data.action or data.drivers or data.nla_tracks):
         mesh.animation_data_clear()
-    mesh.property_unset(tick.PROPERTY)
+    mesh.property_unset(driver_function.PROPERTY)
     nodes.take_off(obj)
-    tick.clear(mesh)
+    driver_function.clear(mesh)
     for name in (nodes.ATTRIBUTE, nodes.NORMALS):
         if name in mesh.attributes:
             mesh.attributes.remove(mesh.attributes[name])
@@ -430,5 +434,5 @@ def _disable(obj: bpy.types.Object) -> None:
     mmd_tools.resume_sdef(obj, state.sdef)
     if LiveState.PROPERTY in obj:
         del obj[LiveState.PROPERTY]
-    tick.forget(mesh)
+    driver_function.forget(mesh)
     mesh.update_tag()

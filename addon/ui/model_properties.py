@@ -24,7 +24,7 @@ from ..operator_base.properties import (
     normals_properties,
     physics_properties,
 )
-from ..preview import motion_sliders, switch, tick
+from ..preview import driver_function, motion_sliders, switch
 from ..retarget import bone_map
 from ..scene import path_remapping, saved_state
 
@@ -220,12 +220,14 @@ def register() -> None:
     saved_state.declare()
     # The driver of the preview must be on a property of Mesh itself: only there Blender runs it
     # before the geometry in every version.
-    setattr(bpy.types.Mesh, tick.PROPERTY, FloatProperty(options={"HIDDEN", "ANIMATABLE"}))
+    setattr(
+        bpy.types.Mesh, driver_function.PROPERTY, FloatProperty(options={"HIDDEN", "ANIMATABLE"})
+    )
 
 
 def unregister() -> None:
     for owner, name in (
-        (bpy.types.Mesh, tick.PROPERTY),
+        (bpy.types.Mesh, driver_function.PROPERTY),
         (bpy.types.Object, "mmdskin"),
     ):
         if hasattr(owner, name):

@@ -29,7 +29,7 @@ from ..physics.operators import (
 )
 from ..physics.together import MMDSKIN_OT_simulate_alone, MMDSKIN_OT_simulate_together
 from ..pose import ik_source, physics_settings, pose_source
-from ..preview import single_user, switch, tick
+from ..preview import driver_function, single_user, switch
 from ..preview.operators import MMDSKIN_OT_preview
 from ..preview.override import MMDSKIN_OT_make_override, is_linked
 from ..rename.operators import MMDSKIN_OT_switch_names
@@ -104,7 +104,7 @@ class MMDSKIN_PT_skin(Panel, bpy.types.Panel):
         row.scale_y = 1.3
         live = any(switch.is_live(obj) for obj in model.meshes)
         _button(row, MMDSKIN_OT_preview, model, "HIDE_OFF", depress=live)
-        trouble = switch.trouble_of(model)
+        trouble = switch.problem_of(model)
         if trouble:
             wrapped(layout, trouble, context.region.width, alert=True)
             if single_user.shared(model):
@@ -121,7 +121,7 @@ def _without_model(
     instanced = scene_model.instanced(context.active_object)
     for model in instanced:
         wrapped(layout, f"{model.name}: {status.of_model(model)}", context.region.width)
-        trouble = switch.trouble_of(model)
+        trouble = switch.problem_of(model)
         if trouble:
             wrapped(layout, trouble, context.region.width, alert=True)
     if any(is_linked(model) for model in instanced):
@@ -209,7 +209,7 @@ class MMDSKIN_PT_details(_Below, bpy.types.Panel):
                 count=limited,
             )
             wrapped(layout, text, context.region.width)
-        cost = tick.cost_of(model)
+        cost = driver_function.cost_of(model)
         if cost is not None:
             text = label("Last evaluation: {ms:.2f} ms", ms=cost)
             layout.label(text=text, icon="TIME", translate=False)

@@ -10,7 +10,7 @@ import bpy
 from ..blender import native, registration
 from ..blender.translations import tr
 from ..blender.user_error import UserError
-from ..preview import switch, tick
+from ..preview import driver_function, switch
 from ..scene import mesh_source, scene_model
 
 
@@ -68,7 +68,7 @@ def _of_model(model: scene_model.SceneModel) -> list[str]:
         vertices = _count(obj.data.vertices, "vertex", "vertices")
         keys = _count(obj.data.shape_keys.key_blocks if obj.data.shape_keys else (), "shape key")
         lines.append(f"{vertices}, {keys}; {_types(obj, armature)}")
-    cost = tick.cost_of(model)
+    cost = driver_function.cost_of(model)
     if cost is not None:
         lines.append(f"last evaluation {cost:.2f} ms")
     return lines

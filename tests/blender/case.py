@@ -51,7 +51,7 @@ def reports():
 
 def live_errors():
     """The errors of live meshes, of objects in the file."""
-    live_of = sys.modules["addon_package"].preview.tick.live_of
+    live_of = sys.modules["addon_package"].preview.driver_function.live_of
     blocks = [*bpy.data.meshes, *(obj for obj in bpy.data.objects if obj.type == "ARMATURE")]
     return [live_of(block).error_text for block in blocks if live_of(block).error]
 

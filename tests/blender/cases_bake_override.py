@@ -125,7 +125,7 @@ class Bakes(Override):
 
     def test_a_baked_override_is_not_computed(self):
         self.bake()
-        cost = addon().preview.tick.live_of(self.mesh.data)
+        cost = addon().preview.driver_function.live_of(self.mesh.data)
         cost.cost = None
         self.frames()
         self.assertIsNone(cost.cost)

@@ -113,7 +113,7 @@ class Log(case.Case):
         self.assertTrue(any(text.startswith(f"skipped '{broken}'") for text in told), told)
 
     def test_a_live_mesh_logs_what_it_shows_as_an_error(self):
-        tick, told = addon().preview.tick, []
+        tick, told = addon().preview.driver_function, []
         self.scene.armature.mmdskin.preview = True
         with (
             mock.patch.object(tick, "_show", side_effect=KeyError("x")),

@@ -212,7 +212,7 @@ class Files(FilesCase):
         bpy.context.scene.frame_set(2)
         scene.evaluated_positions(self.mesh)
         model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
-        self.assertIn(DANCE, addon().preview.switch.trouble_of(model))
+        self.assertIn(DANCE, addon().preview.switch.problem_of(model))
 
     def test_damaged_settings_are_ignored(self):
         self.play(LIPS)

@@ -87,7 +87,7 @@ class Live(Keyed):
 
     def test_a_frame_change_evaluates_a_live_mesh_once(self):
         self.simulate()
-        tick = addon().preview.tick
+        tick = addon().preview.driver_function
         with mock.patch.object(tick, "_show", wraps=tick._show) as show:
             for frame in range(3, 8):
                 bpy.context.scene.frame_set(frame)
@@ -196,7 +196,7 @@ class Scene(Keyed):
         self.assert_as_before(before)
 
     def test_live_meshes_rest_meanwhile(self):
-        tick, playhead = addon().preview.tick, addon().blender.playhead
+        tick, playhead = addon().preview.driver_function, addon().blender.playhead
         with mock.patch.object(tick, "_show", wraps=tick._show) as show:
             self.simulate()
         self.assertLess(show.call_count, 5)  # of 16 frames

@@ -260,7 +260,7 @@ class Rests(Live):
         self.pose(0.6)
         evaluated = 0
         with mock.patch.object(
-            addon().preview.tick, "_show", wraps=addon().preview.tick._show
+            addon().preview.driver_function, "_show", wraps=addon().preview.driver_function._show
         ) as show:
             for _ in range(100):
                 self.now += 0.1
@@ -274,7 +274,7 @@ class Rests(Live):
 
     def test_a_mesh_is_not_read_again(self):
         self.pose(0.6)
-        prepared = addon().preview.tick.skinner
+        prepared = addon().preview.driver_function.skinner
         with mock.patch.object(prepared, "Skinner", None):
             for _ in range(3):
                 self.wait(0.1)

@@ -300,10 +300,10 @@ class Editing(Live):
         scene.evaluated_positions(self.mesh)
         addon = sys.modules["addon_package"]
         model = addon.scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
-        self.assertIn("NaN", addon.preview.switch.trouble_of(model))
+        self.assertIn("NaN", addon.preview.switch.problem_of(model))
         self.bones["腕.L"].location[0] = 0
         self.assert_live()
-        self.assertIsNone(addon.preview.switch.trouble_of(model))
+        self.assertIsNone(addon.preview.switch.problem_of(model))
 
     def test_an_armature_of_scale_zero_is_reported(self):
         self.mesh.parent = None
@@ -312,11 +312,11 @@ class Editing(Live):
         scene.evaluated_positions(self.mesh)
         addon = sys.modules["addon_package"]
         model = addon.scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
-        told = addon.preview.switch.trouble_of(model)
+        told = addon.preview.switch.problem_of(model)
         self.assertEqual(told, "'model_arm' has a scale of zero: set another scale")
         self.armature.scale = scale
         scene.evaluated_positions(self.mesh)
-        self.assertIsNone(addon.preview.switch.trouble_of(model))
+        self.assertIsNone(addon.preview.switch.problem_of(model))
 
     def test_pose_that_is_not_finite_leaves_no_older_frame(self):
         before = scene.evaluated_positions(self.mesh)
@@ -327,7 +327,7 @@ class Editing(Live):
         np.testing.assert_array_equal(after, scene.evaluated_positions(self.mesh))
 
     def test_after_an_error_nothing_is_read_again(self):
-        ready = sys.modules["addon_package"].preview.tick.live_of(self.mesh.data).copies
+        ready = sys.modules["addon_package"].preview.driver_function.live_of(self.mesh.data).copies
         self.bones["手首.L"].location[0] = float("nan")
         self.mesh.data.update_tag()
         scene.evaluated_positions(self.mesh)
@@ -342,7 +342,9 @@ class Editing(Live):
         self.mesh.modifiers.remove(self.mesh.modifiers["mmd_armature"])
         self.assert_plain()
         preview = sys.modules["addon_package"].preview
-        self.assertIn("has no Armature modifier", preview.tick.live_of(self.mesh.data).error_text)
+        self.assertIn(
+            "has no Armature modifier", preview.driver_function.live_of(self.mesh.data).error_text
+        )
         self.armature.mmdskin.preview = False
         self.assertFalse(preview.switch.is_live(self.mesh))
 

@@ -17,7 +17,7 @@ def addon():
 
 def trouble(obj):
     model = addon().scene.scene_model.model_of(obj, bpy.context.view_layer)
-    return addon().preview.switch.trouble_of(model)
+    return addon().preview.switch.problem_of(model)
 
 
 class Copies(Live):
@@ -109,7 +109,7 @@ class Copies(Live):
     def test_a_copied_mesh_stays_live_without_the_first_object(self):
         self.duplicate(self.scene.root, self.armature, self.mesh, linked=True)
         self.twin.data = self.twin.data.copy()
-        addon().preview.tick.forget(self.mesh.data)
+        addon().preview.driver_function.forget(self.mesh.data)
         bpy.data.objects.remove(self.mesh)  # its mesh stays: Blender 3.4 crashes without it
         for frame in (8, 9):
             bpy.context.scene.frame_set(frame)
@@ -179,8 +179,8 @@ class Painted(Live):
 
     def test_a_mesh_that_is_left_to_the_armature_is_not_evaluated_for_ever(self):
         self.mesh.modifiers.remove(self.mesh.modifiers["mmd_armature"])
-        bpy.app.driver_namespace.pop(addon().preview.tick.FUNCTION)
-        self.addCleanup(addon().preview.tick.install)
+        bpy.app.driver_namespace.pop(addon().preview.driver_function.FUNCTION)
+        self.addCleanup(addon().preview.driver_function.install)
         self.mesh.data.update_tag()
         updates = []
 

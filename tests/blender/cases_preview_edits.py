@@ -54,7 +54,7 @@ class Modifiers(Live):
                     expected = expected if place else expected.replace(below, "MMD Skin")
                     self.assertEqual(case.live_errors(), [expected])
                     model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
-                    self.assertEqual(addon().preview.switch.trouble_of(model), expected)
+                    self.assertEqual(addon().preview.switch.problem_of(model), expected)
             self.move(extra, 2)
             scene.evaluated_positions(self.mesh)
             self.assertEqual(case.live_errors(), [])

@@ -17,7 +17,7 @@ from live import Live
 def trouble(obj):
     addon = sys.modules["addon_package"]
     model = addon.scene.scene_model.model_of(obj, bpy.context.view_layer)
-    return addon.preview.switch.trouble_of(model)
+    return addon.preview.switch.problem_of(model)
 
 
 class Truth(Live):

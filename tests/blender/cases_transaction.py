@@ -42,7 +42,7 @@ class Failing:
             "snapshots.py",
             "animation_snapshots.py",
             "editing.py",
-            "tick.py",
+            "driver_function.py",
             "playhead.py",
         )
 

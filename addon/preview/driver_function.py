@@ -80,8 +80,8 @@ _live: dict[int, Live] = {}  # by `identity` of the mesh or armature object
 def install() -> None:
     """Add the function to the driver namespace."""
     global _installed
-    bpy.app.driver_namespace[FUNCTION] = tick
-    bpy.app.driver_namespace[IN_TIME] = tick_in_time
+    bpy.app.driver_namespace[FUNCTION] = evaluate
+    bpy.app.driver_namespace[IN_TIME] = evaluate_in_time
     bpy.app.driver_namespace[motion_sliders.FUNCTION] = motion_sliders.weight
     _installed = True
 
@@ -141,23 +141,25 @@ def take_outdated() -> set[int]:
     return found
 
 
-def tick(mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph, frame: float | None = None) -> float:
+def evaluate(
+    mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph, frame: float | None = None
+) -> float:
     """Write the positions of this evaluated mesh; never raises, since that would disable the driver.
 
     With a frame, use the motion file. Returns whether it wrote them: if not, the mesh is left to
     the Armature modifiers.
     """
     if frame is None:
-        return _tick(mesh, depsgraph, 0.0, {"physics": False})
-    return _tick(mesh, depsgraph, frame, {"source": motion_source.SOURCE})
+        return _evaluate(mesh, depsgraph, 0.0, {"physics": False})
+    return _evaluate(mesh, depsgraph, frame, {"source": motion_source.SOURCE})
 
 
-def tick_in_time(mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph, frame: float) -> float:
-    """As `tick`, for an armature whose pose also depends on time, because of physics."""
-    return _tick(mesh, depsgraph, frame, {})
+def evaluate_in_time(mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph, frame: float) -> float:
+    """As `evaluate`, for an armature whose pose also depends on time, because of physics."""
+    return _evaluate(mesh, depsgraph, frame, {})
 
 
-def _tick(
+def _evaluate(
     mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph, frame: float, overrides: dict[str, Any]
 ) -> float:
     obj: bpy.types.Object | None = None

@@ -42,7 +42,7 @@ _ready: dict[int, _Ready] = {}  # by `identity` of the display armature
 def install() -> None:
     """Add the function to the driver namespace."""
     global _installed
-    bpy.app.driver_namespace[FUNCTION] = tick
+    bpy.app.driver_namespace[FUNCTION] = evaluate
     _installed = True
 
 
@@ -67,7 +67,7 @@ def forget(display: bpy.types.Object | None = None) -> None:
         _ready.pop(blender_versions.identity(display), None)
 
 
-def tick(root: bpy.types.PoseBone, depsgraph: bpy.types.Depsgraph, frame: float) -> float:
+def evaluate(root: bpy.types.PoseBone, depsgraph: bpy.types.Depsgraph, frame: float) -> float:
     """Pose the evaluated display armature; never raises, since that would disable the driver.
 
     Returns whether it did: if not, the bones copy those of the armature.
