@@ -247,7 +247,8 @@ static const struct {
     const char *name;
     size_t width;
     float rest[4];
-} parts[PARTS] = {[TRANSLATION] = {"translation", 3, {0}}, [ROTATION] = {"rotation", 4, {[3] = 1}}};
+} local_parts[PARTS] = {
+    [TRANSLATION] = {"translation", 3, {0}}, [ROTATION] = {"rotation", 4, {[3] = 1}}};
 
 typedef struct bone_value {
     mmd_py_array of[PARTS];
@@ -267,7 +268,7 @@ static bool check_value(const char *name, const mmd_py_array *array, part which)
 {
     static const char *const components[] = {" in x", " in y", " in z", " in w"};
     const float *numbers = array->data;
-    size_t width = parts[which].width, frames = array->rank == 2 ? array->shape[0] : 1;
+    size_t width = local_parts[which].width, frames = array->rank == 2 ? array->shape[0] : 1;
     size_t bad = mmd_numbers_first_not_finite(numbers, frames * width);
     if (bad < frames * width) {
         const char *fault = isnan(numbers[bad]) ? "is NaN" : "is infinite";
@@ -301,7 +302,7 @@ static bool read_number(PyObject *object, float *out)
 static bool read_plain(PyObject *value, part which, float *out)
 {
     bool is_list = PyList_CheckExact(value);
-    size_t width = parts[which].width;
+    size_t width = local_parts[which].width;
     if ((!is_list && !PyTuple_CheckExact(value)) || PyObject_Size(value) != (Py_ssize_t)width)
         return false;
     bool is_zero = which == ROTATION;
@@ -326,12 +327,12 @@ static bool parse_part(const named_items *items, size_t i, PyObject *value, part
         array->rank = 1;
         return true;
     }
-    if (!label(items, i, parts[which].name, name) ||
+    if (!label(items, i, local_parts[which].name, name) ||
         !mmd_py_array_from(value, name, MMD_PY_FLOAT32, false, array))
         return false;
     bool has_frames = array->rank == 2;
     bool any = *frames == 1 || (has_frames && array->shape[0] == 1);
-    const size_t shape[] = {any ? MMD_PY_ANY : *frames, parts[which].width};
+    const size_t shape[] = {any ? MMD_PY_ANY : *frames, local_parts[which].width};
     if (!mmd_py_array_check_shape(array, name, has_frames ? 2 : 1, has_frames ? shape : shape + 1,
                                   "F"))
         return false;
@@ -359,9 +360,9 @@ static bool parse_bone(const named_items *items, size_t i, size_t *frames, bone_
 static void fill(const named_items *items, const bone_value *values, size_t bones, size_t frames,
                  part which, float *out)
 {
-    size_t width = parts[which].width;
+    size_t width = local_parts[which].width;
     for (size_t row = 0; row < frames * bones; row++)
-        memcpy(out + row * width, parts[which].rest, width * sizeof *out);
+        memcpy(out + row * width, local_parts[which].rest, width * sizeof *out);
     for (size_t i = 0; i < items->count; i++) {
         const mmd_py_array *array = &values[i].of[which];
         size_t step = array->rank == 2 && array->shape[0] != 1 ? width : 0;
