@@ -31,7 +31,7 @@ C_TESTS := $(filter-out $(SHARING),$(wildcard tests/c/*.c))
 FUZZERS := mesh model motion pair picture rig simulation state tracks world
 C_FILES := $(SOURCES) $(ELSEWHERE) $(HEADERS) $(wildcard tests/c/*.[ch] tests/fuzz/*.[ch] docs/examples/c/*.[ch])
 
-.PHONY: build demo test bench coverage docs wheel wheels addon addon-dev library install format check \
+.PHONY: build demo test bench coverage docs tour wheel wheels addon addon-dev library install format check \
 	check-windows check-arm check-musl check-window check-pythons check-same check-clone check-sdist sdist rehearsal fuzz fuzz-nightly \
 	fuzz-keep clean help
 .DELETE_ON_ERROR:
@@ -50,6 +50,12 @@ bench: build addon build/examples ## Measure speed: a table and build/bench.json
 
 addon: build/addon ## Build the Blender add-on: dist/mmdskin-<version>.zip and one zip per system
 	@ls dist/mmdskin-$(VERSION)*.zip
+
+tour: build build/blender-3.4 ## Click through the tutorial in Blender 3.4 and renew its pictures, tests/sample/pictures
+	MMDSKIN_BLENDERS=3.4 $(BIN)/python -m pytest -q tests/blender/test_blender.py -k tutorial
+	for name in install import live motion physics rendered bake export; do \
+		convert build/blender/tour/[0-9][0-9]-$$name.png -dither None -colors 64 \
+			PNG8:tests/sample/pictures/$$name.png || exit; done
 
 docs: build/installed build/site/ready ## Build the documentation as a site, build/site/html; WEBSITE=https://... links to the repository
 	WEBSITE=$(WEBSITE) $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -c docs/site docs build/site/html

@@ -291,13 +291,13 @@ def test_mouse_clicks_in_a_window(addon_zip, tmp_path):
         bake_a_range(blender, before)
 
 
-def test_the_five_steps_of_the_readme(addon_zip, tmp_path):
-    """By the mouse, from the zip to the bake; build/blender/tour keeps the README's screenshots."""
+def test_the_steps_of_the_tutorial(addon_zip, tmp_path):
+    """By the mouse, from the zip to glTF; build/blender/tour keeps the pictures: make tour."""
     if "3.4" not in VERSIONS:
         pytest.skip("MMDSKIN_BLENDERS lacks 3.4")
     if window_display.missing():
         pytest.skip(window_display.missing())
-    with window.Window(tmp_path, BUILD / "tour", start="empty") as blender:
+    with window.Window(tmp_path, BUILD / "tour", start="empty", size=tour.SIZE) as blender:
         tour.walk(blender, addon_zip, tmp_path)
 
 

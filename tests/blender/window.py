@@ -386,7 +386,7 @@ class Window:
             self.click("preferences.addon_enable", "PREFERENCES", "WINDOW", [0.08])
         self.wait(self.has_addon, "the add-on is on")
         self.fresh(20)  # it is drawn, too
-        self.picture("install-enabled", box)
+        self.picture("install", box)
         # Its border has no close button, as the display has no window manager.
         (self.folder / "close").touch()
         self.wait(lambda: not self.has("PREFERENCES"), "the preferences close")
