@@ -10,7 +10,7 @@ import numpy as np
 
 from mmdskin import FormatError, file_io
 from mmdskin.printable import printable
-from mmdskin.retargeting.skeleton import Skeleton
+from mmdskin.retargeting.skeleton import LARGEST, MOST_TRANSFORMS, RATES, Skeleton
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,13 +18,10 @@ if TYPE_CHECKING:
     from mmdskin import _Source
 
 _MOST_JOINTS = 4096
-_MOST_TRANSFORMS = 1 << 24  # of all joints in all frames, 2 GiB
 _Z_UP = np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])  # from where y is up
 _FRAMES_AT_ONCE = 2048  # stay in the cache
 _MOST_TEXT = 1 << 22  # bytes of the joints
 _HEAD, _LONGEST_NUMBER = 512, 64  # bytes, with the spaces around
-_LARGEST = 1e9  # as in skeletons
-_FPS = (0.01, 10_000.0)
 _CHANNELS = {
     f"{axis}{kind}": (kind, i) for i, axis in enumerate("xyz") for kind in ("position", "rotation")
 }
@@ -122,8 +119,8 @@ def _number(word: str, section: str) -> float:
         value = float(word)
     except ValueError:
         _fail(section, f"{word[:40]}: expected a number")
-    if not abs(value) <= _LARGEST:
-        _fail(section, f"{word[:40]}: expected a number of at most {_LARGEST:g}")
+    if not abs(value) <= LARGEST:
+        _fail(section, f"{word[:40]}: expected a number of at most {LARGEST:g}")
     return value
 
 
@@ -205,15 +202,17 @@ def _frames(data: bytes, joints: list[_Joint]) -> tuple[NDArray[np.float64], flo
         _fail("MOTION", f"Frames: {head[2][:40]}: expected their number")
     count = int(head[2])
     seconds = _number(head[5], "Frame Time")
-    if not 1 / _FPS[1] <= seconds <= 1 / _FPS[0]:
-        _fail("Frame Time", f"{head[5][:40]}: expected seconds, {1 / _FPS[1]:g} to {1 / _FPS[0]:g}")
+    if not 1 / RATES[1] <= seconds <= 1 / RATES[0]:
+        _fail(
+            "Frame Time", f"{head[5][:40]}: expected seconds, {1 / RATES[1]:g} to {1 / RATES[0]:g}"
+        )
     channels = sum(len(joint.channels) for joint in joints)
     if not count or not channels:
         _fail("MOTION", "no frames or no channels")
-    if count * len(joints) > _MOST_TRANSFORMS:
+    if count * len(joints) > MOST_TRANSFORMS:
         _fail(
             "MOTION",
-            f"{count:,} frames of {len(joints):,} joints, expected at most {_MOST_TRANSFORMS:,} in all",
+            f"{count:,} frames of {len(joints):,} joints, expected at most {MOST_TRANSFORMS:,} in all",
         )
     if not count * channels <= len(data) <= _LONGEST_NUMBER * count * channels + _HEAD:
         _fail("MOTION", f"{len(data):,} bytes for {count:,} frames of {channels} channels")
@@ -223,9 +222,9 @@ def _frames(data: bytes, joints: list[_Joint]) -> tuple[NDArray[np.float64], flo
             "MOTION",
             f"{values.size:,} numbers, expected {count:,} frames of {channels} channels: {count * channels:,}",
         )
-    if not np.all(np.abs(values) <= _LARGEST):
-        frame = int(np.argmin(np.abs(values) <= _LARGEST)) // channels
-        _fail(f"frame {frame}", f"expected finite numbers of at most {_LARGEST:g}")
+    if not np.all(np.abs(values) <= LARGEST):
+        frame = int(np.argmin(np.abs(values) <= LARGEST)) // channels
+        _fail(f"frame {frame}", f"expected finite numbers of at most {LARGEST:g}")
     fps = 1 / seconds
     if abs(fps - round(fps)) < 1e-3 * fps:  # 0.033333 are 30, not 30.0003
         fps = float(round(fps))
@@ -276,8 +275,8 @@ def _pose(joints: list[_Joint], values: NDArray[np.float64], poses: NDArray[np.f
         place[2] *= -1
         if joint.parent >= 0:
             place = places[joint.parent] + np.sum(turns[joint.parent] * place[:, None], 0)
-        if np.abs(place).max() > _LARGEST:
-            _fail(f"joint {joint.name}", f"it is over {_LARGEST:g} away")
+        if np.abs(place).max() > LARGEST:
+            _fail(f"joint {joint.name}", f"it is over {LARGEST:g} away")
         turns.append(turn)
         places.append(place)
         poses[:, i, :3, :3] = turn.transpose(2, 1, 0)

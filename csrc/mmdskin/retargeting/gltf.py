@@ -15,7 +15,7 @@ import numpy as np
 from mmdskin import FormatError, convert, file_io
 from mmdskin.printable import printable
 from mmdskin.retargeting.rotations import from_quaternions, slerp
-from mmdskin.retargeting.skeleton import Skeleton, Tree
+from mmdskin.retargeting.skeleton import LARGEST, Skeleton, Tree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,7 +32,6 @@ _SIZES = {"SCALAR": 1, "VEC3": 3, "VEC4": 4}
 _PATHS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3"}
 _MOST_NODES = 65_536
 _MOST_TRANSFORMS = 1 << 22  # of all nodes in all frames, 512 MiB: two keys may be far apart
-_LARGEST = 1e9  # as in skeletons
 # What a damaged file makes of Python's own operations: a text where a number is expected, ...
 _DAMAGE = (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 
@@ -239,8 +238,8 @@ def _posed(
     poses = np.empty((count, len(kept), 4, 4))
     for node, i in number.items():
         poses[:, i] = moved[node]
-    if not np.abs(poses).max() <= _LARGEST:
-        _fail("animation", f"a bone is over {_LARGEST:g} away, or not finite")
+    if not np.abs(poses).max() <= LARGEST:
+        _fail("animation", f"a bone is over {LARGEST:g} away, or not finite")
     skeleton = Skeleton(
         [names[node] for node in kept],
         [next((number[a] for a in tree.chain(node)[1:] if a in number), -1) for node in kept],

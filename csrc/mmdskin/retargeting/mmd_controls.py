@@ -23,7 +23,7 @@ from mmdskin.retargeting.rotations import (
     transpose,
     unit,
 )
-from mmdskin.retargeting.skeleton import Skeleton, of_model
+from mmdskin.retargeting.skeleton import MOST_TRANSFORMS, RATES, Skeleton, of_model
 from mmdskin.retargeting.slots import SIDES
 from mmdskin.retargeting.transfer import retarget, world_of
 
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     _Array = NDArray[np.float64]
 
 _RATE = 30  # MMD's frames per second
-_RATES = (0.01, 10_000.0)
-_MOST_TRANSFORMS = 1 << 24  # of bones in all frames, 2 GiB
 _LEGS = ("both", "ik")
 _KNEE = (-math.pi, MMD_KNEE)
 _STRAIGHT = 0.03  # sine of the knee below which the thigh says where it points
@@ -68,8 +66,8 @@ def fit_skeleton(
         raise TypeError(f"skeleton: {type(skeleton).__name__}, expected a Skeleton")
     if legs not in _LEGS:
         raise ValueError(f'legs: "{legs}", expected one of {", ".join(_LEGS)}')
-    if not _RATES[0] <= fps <= _RATES[1]:
-        raise ValueError(f"fps: {fps}, expected {_RATES[0]:g} to {_RATES[1]:g}")
+    if not RATES[0] <= fps <= RATES[1]:
+        raise ValueError(f"fps: {fps}, expected {RATES[0]:g} to {RATES[1]:g}")
     sampled = _resampled(poses, skeleton, fps)
     target = of_model(model)
     out = retarget(skeleton, sampled, target, feet=feet, hands=hands, scale=scale, fps=_RATE)
@@ -108,7 +106,7 @@ def _resampled(poses: mmdskin.Pose | ArrayLike, skeleton: Skeleton, fps: float) 
     if fps == _RATE:
         return found
     count = int((len(found) - 1) * _RATE / fps + 1e-6) + 1
-    most = _MOST_TRANSFORMS // len(skeleton.names)
+    most = MOST_TRANSFORMS // len(skeleton.names)
     if count > most:
         raise ValueError(f"fps: {fps:g} makes {count:,} frames, expected at most {most:,}")
     at = np.minimum(np.arange(count) * (fps / _RATE), len(found) - 1)

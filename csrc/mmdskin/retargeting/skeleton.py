@@ -11,7 +11,7 @@ import numpy as np
 
 from mmdskin.retargeting.body_check import doubts_of
 from mmdskin.retargeting.name_map import by_names
-from mmdskin.retargeting.rotations import nearest
+from mmdskin.retargeting.rotations import cross, nearest
 from mmdskin.retargeting.shape_map import by_shape
 from mmdskin.retargeting.slots import PHALANGES, REQUIRED, SIDES, SLOTS, SPINE
 
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     import mmdskin
 
 _LEGS = ("leftUpperLeg", "rightUpperLeg")
-_LARGEST = 1e9
-_NEXT, _LAST = [1, 2, 0], [2, 0, 1]  # of axes
+LARGEST = 1e9  # a coordinate
+MOST_TRANSFORMS = 1 << 24  # of all bones in all frames, 2 GiB
+RATES = (0.01, 10_000.0)  # frames per second
 _RIGID = 1e-5  # how far from a rotation a matrix may be before it is made one
 
 
@@ -254,7 +255,7 @@ def matrices(values: ArrayLike, name: str, names: Sequence[str]) -> NDArray[np.f
     if array.ndim not in (3, 4) or array.shape[-3:] != (len(names), 4, 4):
         raise ValueError(f"{name}: shape {array.shape}, expected (…,{len(names)},4,4)")
     m = np.ascontiguousarray(array.reshape(-1, 4, 4).transpose(1, 2, 0))  # long axes are fast
-    fits = np.abs(m[:3]).max((0, 1), initial=0) <= _LARGEST  # NaN does not
+    fits = np.abs(m[:3]).max((0, 1), initial=0) <= LARGEST  # NaN does not
     bad = np.argwhere(~fits.reshape(array.shape[:-2]))
     if len(bad):
         frame = f"frame {bad[0][0]}, " if array.ndim == 4 else ""
@@ -262,7 +263,7 @@ def matrices(values: ArrayLike, name: str, names: Sequence[str]) -> NDArray[np.f
         raise ValueError(f'{name}: {frame}bone {at} "{names[at]}" is not finite, or above 1e9')
     x, y, z = (m[:3, i] for i in range(3))
     misses = [np.sum(x * x, 0) - 1, np.sum(y * y, 0) - 1, np.sum(x * y, 0)]
-    off = np.abs([*misses, *(x[_NEXT] * y[_LAST] - x[_LAST] * y[_NEXT] - z)]).max(0) > _RIGID
+    off = np.abs([*misses, *(cross(x.T, y.T).T - z)]).max(0) > _RIGID
     if off.any():
         off = off.reshape(array.shape[:-2])
         array[off, :3, :3] = nearest(array[off, :3, :3])
