@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, Generic, Literal, NamedTuple, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from typing_extensions import TypeVar
+from typing_extensions import TypeVar, deprecated
 
 from mmdskin.camera_framing import framing as framing
 from mmdskin.fit_steps import Fit as Fit
@@ -447,6 +447,8 @@ class World:
     def points(self) -> NDArray[np.float64]: ...
     @property
     def strain(self) -> NDArray[np.float64]: ...
+    @deprecated("It is called apply_impulse()")
+    def push(self, body: int, impulse: ArrayLike, torque: ArrayLike = (0, 0, 0)) -> None: ...
     def apply_impulse(
         self, body: int, impulse: ArrayLike, torque: ArrayLike = (0, 0, 0)
     ) -> None: ...

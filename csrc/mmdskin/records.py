@@ -4,7 +4,7 @@ says from which members of C structs."""
 
 from __future__ import annotations
 
-import inspect
+import functools
 import os
 import warnings
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, final, overload
@@ -391,10 +391,21 @@ class Physics(NamedTuple):
     gravity_noise: float = 0.0
     gravity_seed: int = 0
 
+    @property
+    def damping_extra(self) -> bool:
+        """The name of additional_damping before 0.3, deprecated."""
+        return self.additional_damping
+
+    @property
+    def joined_collide(self) -> bool:
+        """The name of collide_connected before 0.3, deprecated."""
+        return self.collide_connected
+
 
 if not TYPE_CHECKING:  # the names before 0.3, which are deprecated
     _physics_new = Physics.__new__
 
+    @functools.wraps(_physics_new)
     def _physics_of(cls, *arguments, **settings):
         renamed = {"damping_extra": "additional_damping", "joined_collide": "collide_connected"}
         for old, new in renamed.items():
@@ -403,10 +414,7 @@ if not TYPE_CHECKING:  # the names before 0.3, which are deprecated
                 settings[new] = settings.pop(old)
         return _physics_new(cls, *arguments, **settings)
 
-    _physics_of.__signature__ = inspect.signature(Physics)
     Physics.__new__ = _physics_of
-    Physics.damping_extra = property(lambda self: self.additional_damping)
-    Physics.joined_collide = property(lambda self: self.collide_connected)
 
 
 class BoneTrack(NamedTuple):
