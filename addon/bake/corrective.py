@@ -12,7 +12,7 @@ import numpy as np
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
 from ..scene import mesh_source
-from . import joint_keys, linear_blend, record, sliders
+from . import bake_state, joint_keys, linear_blend, sliders
 from .frames import Block, Options, Target, name_of
 from .joint_keys import Correction
 from .sources import Part
@@ -45,7 +45,7 @@ class Corrective(Target):
         self._joints = joint_keys.Joints(part, bones, self._blend) if options.driven else None
         self._gathers = options.driven and not options.moves
 
-    def adds_to(self, state: record.BakeState) -> bool:
+    def adds_to(self, state: bake_state.BakeState) -> bool:
         """Whether an earlier bake is kept: bakes of single poses add up."""
         alike = state.target == "CORRECTIVE" and state.single_poses is not None
         return self._gathers and alike and state.deformation == list(self.part.deformation)
@@ -82,12 +82,12 @@ class Corrective(Target):
                 )
             )
 
-    def write(self, state: record.BakeState) -> None:
+    def write(self, state: bake_state.BakeState) -> None:
         obj = self.part.obj
         if obj.data.shape_keys:
             sliders.mute_sliders(obj, state.sliders, state.keys)
         if self._joints:
-            record.remove_keys(obj, state)  # of earlier poses, which the new keys include
+            bake_state.remove_keys(obj, state)  # of earlier poses, which the new keys include
             self._joints.write(state, self._add_key, self._gathers)
             return
         frames = [place for place, found in enumerate(self._found) if len(found.vertices)]
@@ -158,12 +158,12 @@ class Corrective(Target):
             )
 
     def _add_key(
-        self, state: record.BakeState, name: str, vertices: np.ndarray, offsets: np.ndarray
+        self, state: bake_state.BakeState, name: str, vertices: np.ndarray, offsets: np.ndarray
     ) -> str:
-        record.base_key(self.part.obj)
+        bake_state.base_key(self.part.obj)
         positions = self._rest.copy()
         positions[vertices] += offsets
-        return record.add_keys(self.part.obj, state, [(name, positions)])[0]
+        return bake_state.add_keys(self.part.obj, state, [(name, positions)])[0]
 
 
 def _longest(vectors: np.ndarray) -> float:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .record import BakeState
+from .bake_state import BakeState
 from .sources import Part
 
 

@@ -21,10 +21,10 @@ from ..pose import pose_source, skinner
 from ..pose.deformation import Deformation, gives_normals
 from ..preview import switch
 from ..scene import scene_model
-from . import corrective, mesh_cache, record, shape_keys, sliders, sources
+from . import bake_state, corrective, mesh_cache, shape_keys, sliders, sources
 from .frames import Block, Options, Target
 
-clear = record.clear
+clear = bake_state.clear
 
 _TARGETS: dict[str, Callable[[sources.Part, list[str], Options], Target]] = {
     "SHAPE_KEYS": shape_keys.ShapeKeys,
@@ -98,8 +98,8 @@ class Job(modal_job.Job):
             self._frames = None
             for target in targets:
                 _check_unchanged(target.part)
-                for share in target.finish():
-                    yield _finishing(target, share)
+                for fraction in target.finish():
+                    yield _finishing(target, fraction)
             self.result = _write(targets, options)
             done = True
         finally:
@@ -122,9 +122,9 @@ class Job(modal_job.Job):
         poses.play(run)
 
 
-def _finishing(target: Target, share: float) -> modal_job.Progress:
+def _finishing(target: Target, fraction: float) -> modal_job.Progress:
     text = tr("MMD Skin: choosing keys of '{name}'   Esc: cancel", name=target.part.obj.name)
-    return modal_job.Progress(share, text)
+    return modal_job.Progress(fraction, text)
 
 
 class _Group:
@@ -139,7 +139,7 @@ class _Group:
     ) -> None:
         normals = options.target == "MESH_CACHE" and gives_normals(model.armature, options.normals)
         parts = [
-            sources.Part(obj, model.armature, record.state_of(obj), deformation, normals)
+            sources.Part(obj, model.armature, bake_state.state_of(obj), deformation, normals)
             for obj in model.meshes
         ]
         parts = [part for part in parts if part.bones and part.skinner.vertex_count]
@@ -235,7 +235,7 @@ def _check(model: scene_model.SceneModel, depsgraph: bpy.types.Depsgraph, target
     _check_evaluated(model.armature, depsgraph)
     skinner.check_mode(model.armature)
     for obj in model.meshes:
-        record.check_writable(obj, target)
+        bake_state.check_writable(obj, target)
         _check_evaluated(obj, depsgraph)
         skinner.check_modifiers(obj, model.armature)
         pose_source.mesh_from_armature(  # raises an error if one has no inverse
@@ -274,15 +274,15 @@ def _write_mesh(target: Target, options: Options) -> None:
     obj, armature, state = target.part.obj, target.part.armature, target.part.state
     live = False
     if state is not None and not target.adds_to(state):
-        live, state = record.clear_mesh(obj, state), None
+        live, state = bake_state.clear_mesh(obj, state), None
     if state is None:
-        state = record.begin(obj, armature, live)
+        state = bake_state.begin(obj, armature, live)
     state.target, state.deformation = options.target, list(target.part.deformation)
     if options.moves:
         state.frames = [int(options.frames[0]), int(options.frames[-1])]
         state.samples = options.samples
     target.write(state)
-    record.store(obj, state)
+    bake_state.store(obj, state)
 
 
 def _write(targets: list, options: Options) -> Result:

@@ -13,7 +13,7 @@ import numpy as np
 from mathutils import Matrix, Quaternion
 
 from ..blender import blender_versions
-from . import joint_fit, joint_functions, joint_turns, record
+from . import bake_state, joint_fit, joint_functions, joint_turns
 from .joint_functions import Function
 from .linear_blend import LinearBlend, moved
 from .sources import Part
@@ -63,7 +63,7 @@ class Joints:
         self._rotations.append(_rotations(pose[self._places]))
         self._note_farthest(correction)
 
-    def remember(self, state: record.BakeState, rest: np.ndarray) -> None:
+    def remember(self, state: bake_state.BakeState, rest: np.ndarray) -> None:
         """Let new keys also reproduce the poses of earlier single-pose bakes.
 
         A new pose replaces an earlier one of the same frame.
@@ -128,7 +128,7 @@ class Joints:
         """Discard all keys."""
         self._keys.clear()
 
-    def write(self, state: record.BakeState, add_key: Callable, gathers: bool) -> None:
+    def write(self, state: bake_state.BakeState, add_key: Callable, gathers: bool) -> None:
         """Add the keys with their drivers; `gathers` lets a later bake `remember` their poses."""
         obj, armature = self._part.obj, self._part.armature
         kept: list[list] = []
@@ -155,7 +155,7 @@ class Joints:
                 [one.frame, _turns_of_bones(rotations, self._part.bones)]
                 for one, rotations in zip(self._found, self._rotations, strict=True)
             ]
-            state.single_poses = record.SinglePoses(poses, kept)
+            state.single_poses = bake_state.SinglePoses(poses, kept)
 
     def _note_farthest(self, found: Correction) -> None:
         lengths = np.linalg.norm(found.wanted, axis=1)
@@ -173,7 +173,7 @@ class Joints:
         return result
 
     def _shown(
-        self, state: record.BakeState, rotations: np.ndarray, rest: np.ndarray
+        self, state: bake_state.BakeState, rotations: np.ndarray, rest: np.ndarray
     ) -> np.ndarray:
         """(V, 3) float32 that the keys of an earlier bake add in a pose."""
         blocks, result = self._part.obj.data.shape_keys.key_blocks, np.zeros_like(rest)

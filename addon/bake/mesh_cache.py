@@ -18,7 +18,7 @@ from ..blender.user_error import UserError
 from ..operator_base.properties import FRAMES
 from ..preview import nodes
 from ..scene import scene_model
-from . import record
+from . import bake_state
 from .frames import Block, Options, Target
 from .sources import Part
 
@@ -89,9 +89,9 @@ class MeshCache(Target):
             file.finish()
         return ()
 
-    def write(self, state: record.BakeState) -> None:
+    def write(self, state: bake_state.BakeState) -> None:
         obj = self.part.obj
-        record.switch_armature_off(obj, self.part.armature, state)
+        bake_state.switch_armature_off(obj, self.part.armature, state)
         modifier = self._play(self._positions, NAME)
         state.added = modifier.name
         added = [modifier]
@@ -180,7 +180,7 @@ def recover(*_: object) -> None:
     declares its property, is disabled.
     """
     for obj in bpy.data.objects:
-        if obj.type == "MESH" and obj.override_library and not record.is_baked(obj):
+        if obj.type == "MESH" and obj.override_library and not bake_state.is_baked(obj):
             cache: Any = obj.modifiers.get(NAME)
             reference = obj.override_library.reference
             is_ours = cache is not None and not cache.is_override_data
@@ -191,11 +191,11 @@ def recover(*_: object) -> None:
 
 def _state(
     obj: bpy.types.Object, reference: bpy.types.Object, cache: bpy.types.Modifier
-) -> record.BakeState:
+) -> bake_state.BakeState:
     """The state of a bake that plays `cache`, with the library's settings of what it hides."""
     deforming: list = scene_model.armature_modifiers(reference)
     live = nodes.modifier_of(reference)
-    state = record.begin(obj, obj.find_armature())
+    state = bake_state.begin(obj, obj.find_armature())
     state.target, state.added = "MESH_CACHE", cache.name
     state.normals = [name for name in NORMALS if name in obj.modifiers]
     state.active_modifier = reference.modifiers.active.name if reference.modifiers.active else ""

@@ -14,7 +14,7 @@ from ..operator_base import modal_job, properties
 from ..operator_base.model_operator import ModelOperator
 from ..pose import deformation, motion_source, physics_settings, pose_source
 from ..scene import scene_model
-from . import cost, job, record
+from . import bake_state, cost, job
 from .frames import Options, in_range
 
 # A remembered value would override the model's setting.
@@ -180,7 +180,7 @@ class MMDSKIN_OT_clear_bake(ModelOperator, bpy.types.Operator):
 
     @classmethod
     def unavailable(cls, model: scene_model.SceneModel) -> str:
-        is_baked = any(record.is_baked(obj) for obj in model.meshes)
+        is_baked = any(bake_state.is_baked(obj) for obj in model.meshes)
         return "" if is_baked else tr("This model has no bake to clear")
 
     @cancels

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from . import record, sliders
+from . import bake_state, sliders
 from .frames import Block, Options, Target, name_of
 from .sources import Part
 
@@ -17,7 +17,7 @@ class ShapeKeys(Target):
         super().__init__(part, options)
         self._poses: list[tuple[tuple, np.ndarray, np.ndarray]] = []  # arguments of `Part.skinned`
 
-    def adds_to(self, state: record.BakeState) -> bool:
+    def adds_to(self, state: bake_state.BakeState) -> bool:
         """Whether an earlier bake is kept: bakes of single frames add up."""
         return state.target == "SHAPE_KEYS" and not (self.options.moves or state.is_keyed)
 
@@ -26,10 +26,10 @@ class ShapeKeys(Target):
         # once more, and it takes longer to get that memory than to skin.
         self._poses.append((block.frames, block.matrices, block.values))
 
-    def write(self, state: record.BakeState) -> None:
+    def write(self, state: bake_state.BakeState) -> None:
         obj = self.part.obj
-        record.base_key(obj)
-        names = record.add_keys(
+        bake_state.base_key(obj)
+        names = bake_state.add_keys(
             obj,
             state,
             ((f"MMD {name_of(frame)}", positions) for frame, positions in self._positions()),
@@ -49,7 +49,7 @@ class ShapeKeys(Target):
         else:
             keys.key_blocks[names[0]].value = 1.0
         obj.show_only_shape_key = False
-        record.switch_armature_off(obj, self.part.armature, state)
+        bake_state.switch_armature_off(obj, self.part.armature, state)
 
     def close(self, done: bool) -> None:
         self._poses.clear()

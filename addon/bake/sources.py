@@ -17,7 +17,7 @@ from ..pose import ik_source, motion_source, pose_source, skinner
 from ..pose.deformation import Deformation
 from ..pose.motion_source import Motion
 from ..scene import mesh_source, scene_model
-from .record import BakeState
+from .bake_state import BakeState
 
 
 def poses_of(

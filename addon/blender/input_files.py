@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The door for files that are read: regular files of a bounded size, on no computer that only a .blend
-names.
+"""Which files may be read: regular files of a bounded size, on no computer that only a .blend names.
 
 A .blend names files that are read when it is opened. A pipe or a device would never end, and Windows
 sends the user's credentials to a server that a path names. All errors are OSErrors.

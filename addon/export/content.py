@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import bpy
 
-from ..bake import record
+from ..bake import bake_state
 from ..blender import actions
 from ..blender.user_error import UserError
 from ..preview import switch
@@ -28,11 +28,11 @@ class Content(NamedTuple):
 
 def content_of(models: list[scene_model.SceneModel], scene: bpy.types.Scene) -> Content:
     """The Content of models; UserError if they do not show MMD's deformation in the same way."""
-    states = [record.state_of(obj) for model in models for obj in model.meshes]
+    states = [bake_state.state_of(obj) for model in models for obj in model.meshes]
     states = [state for state in states if state]
     kinds = {state.target for state in states}
     for model in models:
-        if not any(record.is_baked(obj) for obj in model.meshes):
+        if not any(bake_state.is_baked(obj) for obj in model.meshes):
             check_shown(model)
             kinds.add("LIVE")
     if len(kinds) > 1:
@@ -62,7 +62,7 @@ def content_of(models: list[scene_model.SceneModel], scene: bpy.types.Scene) -> 
 
 def check_shown(model: scene_model.SceneModel) -> None:
     """UserError if a model does not show MMD's deformation."""
-    if not any(record.is_baked(obj) or switch.is_live(obj) for obj in model.meshes):
+    if not any(bake_state.is_baked(obj) or switch.is_live(obj) for obj in model.meshes):
         raise UserError(
             "'{name}' is not baked and MMD Skinning is off: bake it first", name=model.name
         )

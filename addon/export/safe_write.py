@@ -135,5 +135,5 @@ def _check_room(path: str, size: int) -> None:
 def _last_line(error: Exception) -> str:
     """The last line of an exporter's error: exporters in Python report a traceback and a location."""
     lines = [line for line in str(error).splitlines() if line.strip()]
-    said = [line for line in lines if not line.startswith("Location:")]
-    return said[-1].removeprefix("Error: ").strip()
+    told = [line for line in lines if not line.startswith("Location:")]
+    return told[-1].removeprefix("Error: ").strip()

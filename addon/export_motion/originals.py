@@ -187,15 +187,20 @@ def _equal(one: fcurves.Points | None, other: fcurves.Points | None) -> bool:
 
 def switches_kept(originals: Originals, armature: bpy.types.Object) -> bool:
     """Whether the IK switches are still those of the files."""
-    led = rig_constraints.by_goal(armature)
+    constraints_by_ik_bone = rig_constraints.by_ik_bone(armature)
     channels = [
         (actions.influence_path(bone.name, constraint.name), 0)
-        for found in led.values()
+        for found in constraints_by_ik_bone.values()
         for bone, constraint in found
     ]
     expected = originals.expected.get(armature, {})
     toggled = any(path.endswith(mmd_tools.TOGGLE) for path, _ in originals.curves)
-    muted = any(one.mute for found in led.values() for _, one in found if one.type == "IK")
+    muted = any(
+        one.mute
+        for found in constraints_by_ik_bone.values()
+        for _, one in found
+        if one.type == "IK"
+    )
     driven = driven_paths(armature).intersection(path for path, _ in channels)
     return not (toggled or muted or driven) and all(
         _equal(actual, expected.get(channel))

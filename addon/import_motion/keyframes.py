@@ -127,9 +127,9 @@ def drop_bones(record: Record, names: Iterable[str]) -> None:
 
 def write_switches(record: Record, switches: list[Switch]) -> None:
     """Key the Influence of the constraints of IK bones."""
-    led = rig_constraints.by_goal(record.armature)
+    constraints_by_ik_bone = rig_constraints.by_ik_bone(record.armature)
     for switch in switches:
-        for bone, constraint in led.get(switch.name, ()):
+        for bone, constraint in constraints_by_ik_bone.get(switch.name, ()):
             record.note_influence(bone, constraint)
             record.own_action()
     if record.state.influences:
@@ -138,9 +138,9 @@ def write_switches(record: Record, switches: list[Switch]) -> None:
 
 def put_switches(holder: Any, armature: bpy.types.Object, switches: list[Switch]) -> None:
     """`write_switches` into a holder from `actions.channels`, and nothing else."""
-    led = rig_constraints.by_goal(armature)
+    constraints_by_ik_bone = rig_constraints.by_ik_bone(armature)
     for switch in switches:
-        for bone, constraint in led.get(switch.name, ()):
+        for bone, constraint in constraints_by_ik_bone.get(switch.name, ()):
             path = actions.influence_path(bone.name, constraint.name)
             _put_switch(holder, path, bone.name, switch)
 

@@ -161,7 +161,7 @@ class Solver:
         axes = {i: bone.fixed_axis for i, bone in enumerate(rig.pmx.bones) if bone.fixed_axis}
         self._fixed = np.array(list(axes), np.intp)
         self._axes = _unit(np.array(list(axes.values()), np.float64).reshape(-1, 3))
-        by_ik_bone = rig_constraints.by_goal(armature)
+        by_ik_bone = rig_constraints.by_ik_bone(armature)
         self._switches = {
             name: [
                 (bone.name, one.name) for bone, one in by_ik_bone.get(name, ()) if one.type == "IK"

@@ -31,7 +31,7 @@ def is_ik(constraint: bpy.types.Constraint, armature: bpy.types.Object) -> bool:
     return constraint.type == "IK" and constraint.target == armature and bool(constraint.subtarget)
 
 
-def by_goal(
+def by_ik_bone(
     armature: bpy.types.Object,
 ) -> dict[str, list[tuple[bpy.types.PoseBone, bpy.types.Constraint]]]:
     """{IK bone: the constraints of its chain, each with its bone}."""

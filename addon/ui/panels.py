@@ -9,7 +9,7 @@ import numpy as np
 
 from ..attach import display_armature
 from ..attach.operators import MMDSKIN_OT_attach, MMDSKIN_OT_detach, MMDSKIN_OT_show_pose
-from ..bake import cost, operators, record
+from ..bake import bake_state, cost, operators
 from ..blender import native, registration, translations
 from ..blender.blender_versions import identity
 from ..blender.translations import label, name_of, tr, tr_count
@@ -386,7 +386,7 @@ class MMDSKIN_PT_bake(_Below, bpy.types.Panel):
         column = layout.column(align=True)
         _button(column, operators.MMDSKIN_OT_bake, model, "SHAPEKEY_DATA")
         _button(column, operators.MMDSKIN_OT_clear_bake, model, "LOOP_BACK")
-        if any(record.is_baked(obj) for obj in model.meshes):
+        if any(bake_state.is_baked(obj) for obj in model.meshes):
             layout.label(text=label("Baked"), icon="CHECKMARK", translate=False)
         column = layout.column(align=True)
         row = column.row(align=True)
@@ -402,7 +402,7 @@ def _warn_of_size(
     """Before shape keys need more memory than there is, or much time, offer a mesh cache; also for an
     override."""
     settings = model.armature.mmdskin
-    trouble = record.needs_mesh_cache(model.meshes, settings.target)
+    trouble = bake_state.needs_mesh_cache(model.meshes, settings.target)
     if trouble and not is_linked(model):  # whose settings cannot be changed here
         _offer_mesh_cache(layout, str(trouble), context)
         return

@@ -5,7 +5,7 @@ import os
 
 import bpy
 
-from ..bake import record
+from ..bake import bake_state
 from ..blender import actions
 from ..blender.translations import tr
 from ..pose import driving_rig, earlier_motions, ik_source
@@ -14,7 +14,7 @@ from ..scene import scene_model
 
 
 def of_model(model: scene_model.SceneModel) -> str:
-    if any(record.is_baked(obj) for obj in model.meshes):
+    if any(bake_state.is_baked(obj) for obj in model.meshes):
         return tr("Shows the bake. Export it, or use Clear Bake to change the pose")
     if not any(switch.is_live(obj) for obj in model.meshes):
         return tr("Shows Blender's deformation. Turn MMD Skinning on to see MMD's")

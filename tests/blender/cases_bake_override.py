@@ -52,7 +52,7 @@ class Override(Linked):
     def lose_the_record(self):
         """As Blender does where the add-on, which declares the property, is disabled."""
         self.mesh.property_unset("mmdskin_bake_of_override")
-        self.assertFalse(addon().bake.record.is_baked(self.mesh))
+        self.assertFalse(addon().bake.bake_state.is_baked(self.mesh))
         self.open_again()
 
     def bake(self, target="MESH_CACHE", **options):
@@ -171,7 +171,7 @@ class Lasts(Override):
         self.assertFalse(self.armature.mmdskin.preview)
         self.assert_close(self.frames(), self.shown, BAR)
         self.assertEqual(self.mesh.modifiers[1].type, "MESH_CACHE")
-        self.assertTrue(addon().bake.record.is_baked(self.mesh))
+        self.assertTrue(addon().bake.bake_state.is_baked(self.mesh))
 
     def test_when_the_shot_is_opened_again(self):
         for _ in range(2):
@@ -186,7 +186,7 @@ class Lasts(Override):
         for _ in range(2):
             self.open_again()
             self.assert_close(self.at(times), shown, 0)
-            self.assertEqual(addon().bake.record.state_of(self.mesh).samples, 4)
+            self.assertEqual(addon().bake.bake_state.state_of(self.mesh).samples, 4)
         bpy.ops.mmdskin.clear_bake()
         exact = slice(None, None, 2)
         self.assert_close(self.at(times[exact]), shown[exact], BAR)
@@ -225,13 +225,13 @@ class Lasts(Override):
         self.assertIsNone(self.mesh.override_library)
         self.assert_close(self.frames(), self.shown, BAR)
         bpy.ops.mmdskin.clear_bake()
-        self.assertFalse(addon().bake.record.is_baked(self.mesh))
+        self.assertFalse(addon().bake.bake_state.is_baked(self.mesh))
         self.assertNotIn("MESH_CACHE", [one.type for one in self.mesh.modifiers])
 
     def test_when_it_was_saved_without_the_add_on(self):
-        known = vars(addon().bake.record.state_of(self.mesh))
+        known = vars(addon().bake.bake_state.state_of(self.mesh))
         self.lose_the_record()
-        self.assertEqual(vars(addon().bake.record.state_of(self.mesh)), known)
+        self.assertEqual(vars(addon().bake.bake_state.state_of(self.mesh)), known)
         self.assert_plays()
         bpy.ops.mmdskin.clear_bake()
         self.assertTrue(self.armature.mmdskin.preview)

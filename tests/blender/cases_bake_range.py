@@ -107,7 +107,7 @@ class Playback(Range):
         for target, more in TARGETS:
             with self.subTest(target):
                 self.bake(target, range="SCENE", **more)
-                self.assertEqual(addon.bake.record.state_of(self.mesh).frames, [9, 12])
+                self.assertEqual(addon.bake.bake_state.state_of(self.mesh).frames, [9, 12])
                 self.assert_plays(expected)
                 bpy.ops.mmdskin.clear_bake()
 

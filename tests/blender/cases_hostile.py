@@ -165,7 +165,7 @@ class Damaged(cases_names.Case):
 
     def test_saved_states(self):
         kinds = {
-            "mmdskin_bake": addon().bake.record.BakeState,
+            "mmdskin_bake": addon().bake.bake_state.BakeState,
             "mmdskin_motion": addon().import_motion.import_state.MotionState,
             "mmdskin_preview": addon().preview.switch.LiveState,
         }
@@ -178,7 +178,7 @@ class Damaged(cases_names.Case):
                     del self.mesh[name]
 
     def test_members_that_are_valid_are_kept(self):
-        kind = addon().bake.record.BakeState
+        kind = addon().bake.bake_state.BakeState
         self.mesh["mmdskin_bake"] = json.dumps({"keys": ["a"], "modifiers": 3, "added": "b"})
         state = kind.read(self.mesh)
         self.assertEqual((state.keys, state.modifiers, state.added), (["a"], {}, "b"))

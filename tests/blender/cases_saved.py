@@ -38,7 +38,7 @@ class SavedBy01(case.Case):
     def test_saved_data_is_written_under_the_same_keys(self):
         addon = sys.modules["addon_package"]
         for obj, kind in (
-            (self.mesh, addon.bake.record.BakeState),
+            (self.mesh, addon.bake.bake_state.BakeState),
             (self.second, addon.preview.switch.LiveState),
         ):
             before = json.loads(obj[kind.PROPERTY])
