@@ -133,20 +133,24 @@ def signature(name, node, kind):
 
 def text_of(value):
     """A docstring as reStructuredText: what is told of an argument becomes a list of definitions."""
-    lines = []
-    for line in (inspect.getdoc(value) or "").splitlines():
-        line = re.sub(r"([*`|]|(?<=\w)_(?!\w))", r"\\\1", line)
+    lines, is_code = [], False
+    for raw in (inspect.getdoc(value) or "").splitlines():
+        line = re.sub(r"([*`|]|(?<=\w)_(?!\w))", r"\\\1", raw)
         found = _ARGUMENT.match(line)
         if found:
             if lines and lines[-1] and not lines[-1].startswith(" "):
                 lines.append("")
             lines += [", ".join(f"``{one}``" for one in found[1].split(", ")), "   " + found[2]]
         elif line.startswith("    "):
-            lines.append("   " + line[4:])
+            if lines and not lines[-1]:
+                lines += [".. code-block:: python", ""]
+                is_code = True
+            lines.append("   " + (raw if is_code else line)[4:])
         else:
             if line and lines and lines[-1].startswith(" "):
                 lines.append("")
             lines.append(line)
+            is_code = is_code and not line
     return [*lines, ""] if lines else []
 
 
