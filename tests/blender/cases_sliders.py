@@ -9,7 +9,7 @@ import imported
 import numpy as np
 import scene
 from cases_motion import addon
-from cases_panel import redraw_as_it_is
+from cases_panel import redraw
 from files import pmx_file
 from mathutils import Color, Matrix
 
@@ -141,7 +141,7 @@ class Sliders(imported.Case):
         drawn = []
         layout = SimpleNamespace(prop=lambda owner, path, text, **_: drawn.append(text))
         layout.column = lambda **_: layout
-        redraw_as_it_is(self.mesh)
+        redraw(self.mesh)
         for name, label in (("brows", "組"), ("eyes", "骨"), ("others", "ふくらみ")):
             panel = getattr(bpy.types, f"MMDSKIN_PT_{name}")
             self.assertTrue(panel.poll(bpy.context))
