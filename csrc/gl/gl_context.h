@@ -60,7 +60,7 @@ typedef struct mmd_gl_context {
     void *display, *context, *surface; /* of EGL or WGL */
     /* Objects that live as long as the context, made at first use, from the arena. */
     mmd_arena arena;
-    struct mmd_gl_skin_programs *skin_programs;     /* gl_program.c */
+    struct mmd_gl_skin_programs *skin_programs;     /* gl_skin_pass.c */
     struct mmd_gl_render_programs *render_programs; /* gl_render_program.c */
     struct mmd_gl_skin_buffers *skin_buffers;       /* gl_skin_pass.c */
     struct mmd_gl_skin_ring *skin_ring;             /* gl_skin.c */
@@ -101,6 +101,12 @@ bool mmd_gl_is_interrupted(const mmd_gl_context *context, mmd_error *err);
 /* False if OpenGL has recorded errors since the last call, which it clears. `what` is named in the
    error. */
 bool mmd_gl_check(const char *what, mmd_error *err);
+
+/* In gl_program.c: compiles a shader from concatenated sources, and links a program. 0 or false if
+   the driver refuses; `err` has its log. */
+GLuint mmd_gl_program_compile(GLenum stage, const char *const *sources, GLsizei count,
+                              mmd_error *err);
+bool mmd_gl_program_link(GLuint program, mmd_error *err);
 
 /* Waits for the device, with a time limit: a device that hangs would otherwise block its callers
    forever. */

@@ -14,15 +14,6 @@
 /* What the files that skin use of each other, and those that render of them: programs, meshes on
    the device, passes and read-back. */
 
-/* Compiles shaders, and the skinning programs of a context: variants of skin.comp with
-   skinning.glsl. Those that render are in gl_renderer.h. */
-
-/* Compiles a shader from concatenated sources, and links a program. 0 or false if the driver
-   refuses; `err` has its log. */
-GLuint mmd_gl_program_compile(GLenum stage, const char *const *sources, GLsizei count,
-                              mmd_error *err);
-bool mmd_gl_program_link(GLuint program, mmd_error *err);
-
 /* The macros that skin.comp is compiled with. */
 typedef struct mmd_gl_skin_variant {
     mmd_skin_kind kind;
@@ -62,7 +53,8 @@ enum { MMD_GL_BONE_TEXELS = sizeof(mmd_skin_bone) / 16 };
    mmd_skin_scalar_directions computes them again. */
 #define MMD_GL_IMPRECISE 2.0f
 
-/* Compiles the variant at the first call. 0 if the driver refuses it; `err` has its log. */
+/* The program of a variant of skin.comp with skinning.glsl, which the first call compiles. 0 if the
+   driver refuses it; `err` has its log. */
 GLuint mmd_gl_skin_program_get(mmd_gl_context *context, const mmd_gl_skin_variant *variant,
                                mmd_error *err);
 

@@ -37,51 +37,6 @@ mmd_py_state *mmd_py_state_of(PyObject *object)
     return PyType_GetModuleState(Py_TYPE(object));
 }
 
-PyObject *mmd_py_object_new(PyTypeObject *type)
-{
-    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    return alloc(type, 0);
-}
-
-void mmd_py_object_free(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    release(self);
-    Py_DECREF(type);
-}
-
-/* Takes over the arguments, which may be NULL with an exception. */
-static PyObject *call(const char *module, const char *function, PyObject *arguments,
-                      PyObject *kwargs)
-{
-    PyObject *imported = arguments ? PyImport_ImportModule(module) : NULL;
-    PyObject *called = imported ? PyObject_GetAttrString(imported, function) : NULL;
-    PyObject *result = called ? PyObject_Call(called, arguments, kwargs) : NULL;
-    Py_XDECREF(called);
-    Py_XDECREF(imported);
-    Py_XDECREF(arguments);
-    return result;
-}
-
-PyObject *mmd_py_object_call(const char *module, const char *function, const char *format, ...)
-{
-    va_list items;
-    va_start(items, format);
-    PyObject *arguments = Py_VaBuildValue(format, items);
-    va_end(items);
-    return call(module, function, arguments, NULL);
-}
-
-PyObject *mmd_py_object_forward(const char *module, const char *function, PyObject *self,
-                                PyObject *args, PyObject *kwargs)
-{
-    PyObject *first = PyTuple_Pack(1, self);
-    PyObject *arguments = first ? PySequence_Concat(first, args) : NULL;
-    Py_XDECREF(first);
-    return call(module, function, arguments, kwargs);
-}
-
 static const char backends_doc[] =
     "backends($module, /)\n--\n\n"
     "The skinning backends: a tuple of Backend(name, available, device, reason) for \"gl\" and\n"

@@ -11,17 +11,19 @@ import numpy as np
 from mmdskin.retargeting.slots import ARM, LEG, REQUIRED, SIDES
 
 if TYPE_CHECKING:
-    from mmdskin.retargeting.skeleton import Skeleton
+    from collections.abc import Mapping, Sequence
+
+    from mmdskin.retargeting.bones import Bones
 
 _SHORTEST, _LONGEST = 0.4, 2.5  # an upper arm or thigh, of the part below it
 _UNEQUAL = 0.1  # left and right
 
 
-def doubts_of(skeleton: Skeleton) -> dict[str, str]:
-    """{slot: reason}."""
-    human, places = skeleton.human, skeleton.rest[:, :3, 3]
+def doubts_of(rig: Bones, human: Mapping[str, int], misplaced: Sequence[str]) -> dict[str, str]:
+    """{slot: reason}. misplaced: ends of the spine that are not in it."""
+    places = rig.rest[:, :3, 3]
     doubts = {slot: "no bone" for slot in REQUIRED if slot not in human}
-    doubts |= dict.fromkeys(skeleton.misplaced, "is not between hips and neck")
+    doubts |= dict.fromkeys(misplaced, "is not between hips and neck")
 
     slots_of: dict[int, str] = {}
     for slot, bone in human.items():
@@ -39,7 +41,7 @@ def doubts_of(skeleton: Skeleton) -> dict[str, str]:
             if any(slot not in human for slot in slots):
                 continue
             for upper, lower in itertools.pairwise(slots):
-                if not skeleton.tree.is_above(human[upper], human[lower]):
+                if not rig.tree.is_above(human[upper], human[lower]):
                     doubts.setdefault(lower, f"is not below {upper}")
                 lengths[upper] = float(np.linalg.norm(place(lower) - place(upper)))
             first, second = lengths[slots[0]], lengths[slots[1]]
@@ -49,13 +51,12 @@ def doubts_of(skeleton: Skeleton) -> dict[str, str]:
         other = lengths.get("right" + slot[4:]) if slot.startswith("left") else None
         if other is not None and abs(length - other) > _UNEQUAL * max(length, other):
             doubts[slot] = f"{length:.3g} long, on the right {other:.3g}"
-    if not any(slot in doubts for slot in REQUIRED) and _faces_back(skeleton):
+    if not any(slot in doubts for slot in REQUIRED) and _faces_back(places, human):
         doubts["leftFoot"] = "toes point back: left and right may be swapped"
     return doubts
 
 
-def _faces_back(skeleton: Skeleton) -> bool:
-    human, places = skeleton.human, skeleton.rest[:, :3, 3]
+def _faces_back(places: np.ndarray, human: Mapping[str, int]) -> bool:
     left = places[human["leftUpperLeg"]] - places[human["rightUpperLeg"]]
     up = places[human["head"]] - places[human["hips"]]
     forward = np.cross(up, left)  # left-handed axes
@@ -63,9 +64,9 @@ def _faces_back(skeleton: Skeleton) -> bool:
     return bool(toes) and all((places[toe] - places[foot]) @ forward < 0 for toe, foot in toes)
 
 
-def require(skeleton: Skeleton, name: str) -> None:
+def require(human: Mapping[str, int], name: str) -> None:
     """Raises ValueError if a slot that every humanoid needs has no bone."""
-    missing = [slot for slot in REQUIRED if slot not in skeleton.human]
+    missing = [slot for slot in REQUIRED if slot not in human]
     if missing:
         what = ", ".join(missing)
         raise ValueError(f"{name}: no bone is {what}; name them by replace(human=...)")

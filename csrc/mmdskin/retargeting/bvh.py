@@ -10,7 +10,8 @@ import numpy as np
 
 from mmdskin import FormatError, file_io
 from mmdskin.printable import printable
-from mmdskin.retargeting.skeleton import LARGEST, MOST_TRANSFORMS, RATES, Skeleton
+from mmdskin.retargeting.bones import LARGEST, MOST_TRANSFORMS, RATES
+from mmdskin.retargeting.skeleton import Skeleton
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -119,7 +119,7 @@ def for_model(
 
 def _body(model: mmdskin.Model, name: str) -> Body:
     skeleton = of_model(model)
-    require(skeleton, name)
+    require(skeleton.human, name)
     return Body(skeleton, skeleton.rest)
 
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from mmdskin import FormatError, convert, file_io
 from mmdskin.printable import printable
+from mmdskin.retargeting.bones import LARGEST, Tree
 from mmdskin.retargeting.rotations import from_quaternions, slerp
-from mmdskin.retargeting.skeleton import LARGEST, Skeleton, Tree
+from mmdskin.retargeting.skeleton import Skeleton
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

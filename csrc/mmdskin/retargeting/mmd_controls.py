@@ -10,6 +10,7 @@ import numpy as np
 
 import mmdskin
 from mmdskin.retargeting.align import MMD_KNEE, STANDARD_LEG, Body
+from mmdskin.retargeting.bones import MOST_TRANSFORMS, RATES
 from mmdskin.retargeting.rotations import (
     about,
     across,
@@ -23,7 +24,7 @@ from mmdskin.retargeting.rotations import (
     transpose,
     unit,
 )
-from mmdskin.retargeting.skeleton import MOST_TRANSFORMS, RATES, Skeleton, of_model
+from mmdskin.retargeting.skeleton import Skeleton, of_model
 from mmdskin.retargeting.slots import SIDES
 from mmdskin.retargeting.transfer import retarget, world_of
 

@@ -16,7 +16,7 @@ from mmdskin.retargeting.slots import FINGERS, LIMBS, PHALANGES, SIDES
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from mmdskin.retargeting.skeleton import Skeleton
+    from mmdskin.retargeting.bones import Bones
 
     _Find = Callable[[str, str, str, bool], list[int]]
     _First = Callable[[Iterable[int]], int | None]
@@ -127,10 +127,10 @@ def _read(words: list[str]) -> Name:
     return Name(side, {} if excluded and core not in _TABLE.keys else uses)
 
 
-def _limb(skeleton: Skeleton, find: _Find, first: _First, side: str, limb: str) -> dict[str, int]:
+def _limb(rig: Bones, find: _Find, first: _First, side: str, limb: str) -> dict[str, int]:
     parts = LIMBS[limb]
     taken = {part: first(find(side, limb, part.upper(), True)) for part in parts}
-    is_above = skeleton.tree.is_above
+    is_above = rig.tree.is_above
     # Ambiguous names: a free slot gets the first that lies between its neighbors.
     for n, part in enumerate(parts):
         if taken[part] is not None:
@@ -149,23 +149,23 @@ def _limb(skeleton: Skeleton, find: _Find, first: _First, side: str, limb: str) 
     return {side + part: bone for part, bone in taken.items() if bone is not None}
 
 
-def _phalanges(skeleton: Skeleton, bones: list[int], hand: int | None, finger: str) -> list[int]:
+def _phalanges(rig: Bones, bones: list[int], hand: int | None, finger: str) -> list[int]:
     """The three joints that bend, of those that are named like the finger, root to tip."""
-    bones = sorted(bones, key=lambda i: (skeleton.tree.depth[i], skeleton.names[i]))
+    bones = sorted(bones, key=lambda i: (rig.tree.depth[i], rig.names[i]))
     if len(bones) <= 3 or hand is None or finger == "Thumb":
         return bones[:3]
-    places = skeleton.rest[:, :3, 3]
+    places = rig.rest[:, :3, 3]
     near, far = np.linalg.norm(places[bones[:2]] - places[hand], axis=-1)
     starts_with_metacarpal = near < _METACARPAL * far
     return bones[1:4] if starts_with_metacarpal else bones[:3]
 
 
-def by_names(skeleton: Skeleton) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
+def by_names(rig: Bones) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
     """Slots by name; and the bones of [double], [twist] and [root], by slot."""
-    words = [words_of(name) for name in skeleton.names]
+    words = [words_of(name) for name in rig.names]
     common = _prefixes(words)
     names = [_read([word for word in one if word not in common]) for one in words]
-    tree = skeleton.tree
+    tree = rig.tree
 
     def find(side: str, section: str, key: str, alone: bool) -> list[int]:
         return [
@@ -174,20 +174,18 @@ def by_names(skeleton: Skeleton) -> tuple[dict[str, int], dict[str, dict[str, in
 
     def first(bones: Iterable[int]) -> int | None:
         """The nearest to the root, then the one with the most descendants."""
-        return min(
-            bones, key=lambda i: (tree.depth[i], -tree.size[i], skeleton.names[i]), default=None
-        )
+        return min(bones, key=lambda i: (tree.depth[i], -tree.size[i], rig.names[i]), default=None)
 
     human: dict[str, int] = {}
     for side in SIDES:
         for limb in LIMBS:
-            human |= _limb(skeleton, find, first, side, limb)
+            human |= _limb(rig, find, first, side, limb)
         for finger in FINGERS:
             bones = find(side, "finger", finger.upper(), True)
             hand = human.get(side + "Hand")
             if hand is not None:
                 bones = [i for i in bones if tree.is_above(hand, i)]
-            joints = _phalanges(skeleton, bones, hand, finger)
+            joints = _phalanges(rig, bones, hand, finger)
             human |= dict(zip((side + finger + p for p in PHALANGES), joints, strict=False))
         eye = first(find(side, "body", "EYE", True))
         if eye is not None:

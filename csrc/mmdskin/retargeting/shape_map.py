@@ -13,7 +13,7 @@ from mmdskin.retargeting.slots import FINGERS, PHALANGES
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from mmdskin.retargeting.skeleton import Skeleton
+    from mmdskin.retargeting.bones import Bones
 
 _FEWEST = 14  # bones of a body
 # Of the height:
@@ -25,9 +25,9 @@ _ANKLE = 0.2  # the ankle is below
 _SHOULDER = 0.09  # where upper arms begin, from the middle
 
 
-def by_shape(skeleton: Skeleton) -> dict[str, int]:
+def by_shape(rig: Bones) -> dict[str, int]:
     """Legs and arms are the mirrored chains that reach lowest and farthest. {} if there are none."""
-    places = skeleton.rest[:, :3, 3]
+    places = rig.rest[:, :3, 3]
     if len(places) < _FEWEST:
         return {}
     height = np.ptp(places[:, 1])
@@ -36,19 +36,19 @@ def by_shape(skeleton: Skeleton) -> dict[str, int]:
     floor = places[:, 1].min()
     human: dict[str, int] = {}
     for side, sign in (("left", 1), ("right", -1)):
-        limbs = _Side(skeleton, (places - [middle, floor, 0]) / max(height, 1e-9), sign)
+        limbs = _Side(rig, (places - [middle, floor, 0]) / max(height, 1e-9), sign)
         leg, arm = limbs.leg(), limbs.arm()
         if not leg or not arm:
             return {}
         human |= {side + part: bone for part, bone in {**leg, **arm}.items()}
-    return human | _center(skeleton, human, middle, height)
+    return human | _center(rig, human, middle, height)
 
 
 class _Side:
     """One side of a body of height 1 whose floor is y = 0; `out` is how far a bone is from the middle."""
 
-    def __init__(self, skeleton: Skeleton, places: NDArray[Any], sign: int) -> None:
-        self.tree, self.places, self.out = skeleton.tree, places, places[:, 0] * sign
+    def __init__(self, rig: Bones, places: NDArray[Any], sign: int) -> None:
+        self.tree, self.places, self.out = rig.tree, places, places[:, 0] * sign
         self.is_aside = self.out > _ASIDE
         self.tips = [
             b for b, below in enumerate(self.tree.children) if not below and self.is_aside[b]
@@ -147,11 +147,9 @@ class _Side:
         }
 
 
-def _center(
-    skeleton: Skeleton, human: dict[str, int], middle: float, height: float
-) -> dict[str, int]:
+def _center(rig: Bones, human: dict[str, int], middle: float, height: float) -> dict[str, int]:
     """Hips, neck and head."""
-    tree, places = skeleton.tree, skeleton.rest[:, :3, 3]
+    tree, places = rig.tree, rig.rest[:, :3, 3]
     found = {}
     hips = tree.common(human["leftUpperLeg"], human["rightUpperLeg"])
     chest = tree.common(human["leftUpperArm"], human["rightUpperArm"])

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mmdskin.retargeting.body_check import doubts_of
+from mmdskin.retargeting.bones import Bones, matrices
 from mmdskin.retargeting.name_map import by_names
-from mmdskin.retargeting.rotations import cross, nearest
 from mmdskin.retargeting.shape_map import by_shape
 from mmdskin.retargeting.slots import PHALANGES, REQUIRED, SIDES, SLOTS, SPINE
 
@@ -23,60 +23,9 @@ if TYPE_CHECKING:
     import mmdskin
 
 _LEGS = ("leftUpperLeg", "rightUpperLeg")
-LARGEST = 1e9  # a coordinate
-MOST_TRANSFORMS = 1 << 24  # of all bones in all frames, 2 GiB
-RATES = (0.01, 10_000.0)  # frames per second
-_RIGID = 1e-5  # how far from a rotation a matrix may be before it is made one
 
 
-class Tree:
-    """Parents of bones in any order: parents first, depths, descendants."""
-
-    def __init__(self, names: Sequence[str], parents: NDArray[np.int64]) -> None:
-        children: list[list[int]] = [[] for _ in names]
-        roots: list[int] = []
-        for bone, parent in enumerate(parents.tolist()):
-            (roots if parent < 0 else children[parent]).append(bone)
-        order = []  # depth first: descendants follow their ancestor without a gap
-        todo = roots[::-1]
-        while todo:
-            order.append(todo.pop())
-            todo += children[order[-1]][::-1]
-        if len(order) < len(names):
-            lost = min(set(range(len(names))) - set(order))
-            raise ValueError(f'parents: bone {lost} "{names[lost]}" is in or below a cycle')
-        self.children, self.order = children, order
-        self.depth, self.size = [0] * len(names), [1] * len(names)
-        self._parents = parents.tolist()
-        self._entered = [0] * len(names)
-        for place, bone in enumerate(order):
-            self._entered[bone] = place
-            if self._parents[bone] >= 0:
-                self.depth[bone] = self.depth[self._parents[bone]] + 1
-        for bone in reversed(order):
-            if self._parents[bone] >= 0:
-                self.size[self._parents[bone]] += self.size[bone]
-
-    def is_above(self, bone: int, other: int) -> bool:
-        """Whether a bone is another one's ancestor (not itself)."""
-        return 0 < self._entered[other] - self._entered[bone] < self.size[bone]
-
-    def chain(self, bone: int) -> list[int]:
-        """A bone and its ancestors, up to the root."""
-        found = []
-        while bone >= 0:
-            found.append(bone)
-            bone = self._parents[bone]
-        return found
-
-    def common(self, *bones: int) -> list[int]:
-        """The bones that are above all these or one of them, the lowest first."""
-        first, *others = bones
-        chains = [set(self.chain(bone)) for bone in others]
-        return [bone for bone in self.chain(first) if all(bone in chain for chain in chains)]
-
-
-class Skeleton:
+class Skeleton(Bones):
     """The bones of a rig, and which of them is which part of a human. Immutable and picklable.
 
         skeleton = mmdskin.Skeleton(names, parents, rest)
@@ -104,9 +53,6 @@ class Skeleton:
     that are not finite or above 1e9, and slots or bones that do not exist.
     """
 
-    names: tuple[str, ...]
-    parents: NDArray[np.int64]
-    rest: NDArray[np.float64]
     human: Mapping[str, int]
     spine: tuple[int, ...]
     doubts: Mapping[str, str]
@@ -122,11 +68,8 @@ class Skeleton:
         human: Mapping[str, str | int | None] | None = None,
         reference: ArrayLike | None = None,
     ) -> None:
-        self.names = _names(names)
-        self.parents = _parents(parents, self.names)
-        self.rest = matrices(rest, "rest", self.names)
+        super().__init__(names, parents, rest)
         self.reference = None if reference is None else matrices(reference, "reference", self.names)
-        self.tree = Tree(self.names, self.parents)
         self._given = self._bones_of(human or {})
         found, special = by_names(self)
         self.doubles, self.twists, self.roots = (special[k] for k in ("double", "twist", "root"))
@@ -219,10 +162,8 @@ class Skeleton:
         self.spine = self._find_spine()
         given = ((slot, self._given.get(slot)) for slot in (SPINE[0], SPINE[-1]))
         # Ends of the spine that are not in it
-        self.misplaced = [
-            slot for slot, bone in given if bone is not None and bone not in self.spine
-        ]
-        self.doubts = MappingProxyType(doubts_of(self))
+        misplaced = [slot for slot, bone in given if bone is not None and bone not in self.spine]
+        self.doubts = MappingProxyType(doubts_of(self, self.human, misplaced))
         self.notes = (*how, *(f"{slot}: {reason}" for slot, reason in self.doubts.items()))
 
     def _find_spine(self) -> tuple[int, ...]:
@@ -244,53 +185,3 @@ def of_model(model: mmdskin.Model) -> Skeleton:
     for matrix, bone in zip(rest, model.bones, strict=True):
         matrix[:3, 3] = bone.position
     return Skeleton([bone.name for bone in model.bones], [b.parent for b in model.bones], rest)
-
-
-def matrices(values: ArrayLike, name: str, names: Sequence[str]) -> NDArray[np.float64]:
-    """World matrices (B,4,4), or (F,B,4,4), checked, without scale; read-only copies."""
-    try:
-        array = np.array(values, float)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{name}: expected matrices (B,4,4), not {type(values)!r}") from None
-    if array.ndim not in (3, 4) or array.shape[-3:] != (len(names), 4, 4):
-        raise ValueError(f"{name}: shape {array.shape}, expected (…,{len(names)},4,4)")
-    m = np.ascontiguousarray(array.reshape(-1, 4, 4).transpose(1, 2, 0))  # long axes are fast
-    fits = np.abs(m[:3]).max((0, 1), initial=0) <= LARGEST  # NaN does not
-    bad = np.argwhere(~fits.reshape(array.shape[:-2]))
-    if len(bad):
-        frame = f"frame {bad[0][0]}, " if array.ndim == 4 else ""
-        at = bad[0][-1]
-        raise ValueError(f'{name}: {frame}bone {at} "{names[at]}" is not finite, or above 1e9')
-    x, y, z = (m[:3, i] for i in range(3))
-    misses = [np.sum(x * x, 0) - 1, np.sum(y * y, 0) - 1, np.sum(x * y, 0)]
-    off = np.abs([*misses, *(cross(x.T, y.T).T - z)]).max(0) > _RIGID
-    if off.any():
-        off = off.reshape(array.shape[:-2])
-        array[off, :3, :3] = nearest(array[off, :3, :3])
-    array[..., 3, :] = 0, 0, 0, 1
-    array.flags.writeable = False
-    return array
-
-
-def _names(names: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(names, str):
-        raise TypeError("names: expected a sequence of str, not one str")
-    found = tuple(names)
-    for i, name in enumerate(found):
-        if not isinstance(name, str):
-            raise TypeError(f"names[{i}]: expected a str, not {type(name)!r}")
-    return found
-
-
-def _parents(parents: ArrayLike, names: Sequence[str]) -> NDArray[np.int64]:
-    array: NDArray[Any] = np.array(parents)
-    if array.shape != (len(names),) or (array.size and array.dtype.kind not in "iu"):
-        raise ValueError(
-            f"parents: {array.dtype} of shape {array.shape}, expected integers ({len(names)},)"
-        )
-    array = array.astype(np.int64)
-    bad = np.flatnonzero((array < -1) | (array >= len(names)))
-    if len(bad):
-        raise ValueError(f"parents[{bad[0]}]: {array[bad[0]]} of {len(names)} bones")
-    array.flags.writeable = False
-    return array

@@ -11,12 +11,13 @@ import numpy as np
 import mmdskin
 from mmdskin.retargeting.align import Body, alignment
 from mmdskin.retargeting.body_check import require
+from mmdskin.retargeting.bones import matrices
 from mmdskin.retargeting.feet import put_feet
 from mmdskin.retargeting.hands import join_hands
 from mmdskin.retargeting.posing import Layout, Posing
 from mmdskin.retargeting.reference import prepare
 from mmdskin.retargeting.rotations import Array, slerp
-from mmdskin.retargeting.skeleton import Skeleton, matrices
+from mmdskin.retargeting.skeleton import Skeleton
 from mmdskin.retargeting.slots import LIMBS, SIDES
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def retarget(
     for name, one in (("source", source), ("target", target)):
         if not isinstance(one, Skeleton):
             raise TypeError(f"{name}: expected a Skeleton, not {type(one)!r}")
-        require(one, name)
+        require(one.human, name)
     for name, number in (("scale", scale), ("fps", fps)):
         if number is not None and not 0 < number < np.inf:
             raise ValueError(f"{name}: {number}, expected a positive number")
