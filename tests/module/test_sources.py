@@ -59,7 +59,7 @@ OTHER_FILES = {
     "error": {"version"},  # of the library
     "load": {"model", "motion"},  # by the format of a file
     "camera": {"light", "shadow"},  # the part of a motion that files of cameras have
-    "module": {"object", "state"},  # of all types, by what only the module knows
+    "module": {"state"},  # of all types, by what only the module knows
 }
 EXCEPTIONS = [*OTHER_NAMES.items(), *OTHER_FILES.items()]
 
