@@ -86,7 +86,7 @@ class Job(modal_job.Job):
             with sliders.temporarily_restored(
                 [(part.obj, part.state.sliders) for part in parts if part.state]
             ):
-                for group in groups if options.moves else ():
+                for group in groups:
                     yield from self._simulate(group)
                 with _Frames(self._context, options, groups) as frames:
                     self._frames = frames
@@ -109,9 +109,12 @@ class Job(modal_job.Job):
     def _simulate(self, group: "_Group") -> Generator[modal_job.Progress, None, None]:
         """The physics of own keys, where no file has it."""
         poses, done = group.poses, 0
-        run = None
-        if isinstance(poses, sources.IkPoses):
-            run = poses.simulation(self._context, group.model)
+        if not isinstance(poses, sources.IkPoses):
+            return
+        if not self.options.moves:
+            poses.show(self._context.scene)
+            return
+        run = poses.simulation(self._context, group.model)
         if run is None:
             return
         self._frames = run

@@ -74,6 +74,10 @@ class IkPoses(ArmaturePoses):
         self._solver = keyed.with_physics(solver, armature, strict=True)
         self._parts: list[Part] = []
 
+    def show(self, scene: bpy.types.Scene) -> None:
+        """Bake the current frame as the viewport shows it."""
+        self._solver = keyed.as_shown(self._plain, self._armature, scene)
+
     def simulation(
         self, context: bpy.types.Context, model: scene_model.SceneModel
     ) -> runs.SceneRun | None:

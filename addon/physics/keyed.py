@@ -33,6 +33,13 @@ def with_physics(solver: Solver, armature: bpy.types.Object, strict: bool = Fals
     return solver.with_finish(_Playing(solver, armature, strict))
 
 
+def as_shown(solver: Solver, armature: bpy.types.Object, scene: bpy.types.Scene) -> Solver:
+    """The solver for the pose of the current frame: where no simulation matches, physics are as live."""
+    if not cache.has_physics(armature, solver.settings, solver.rig.pmx):
+        return solver
+    return solver.with_finish(_Playing(solver, armature, True, scene=scene))
+
+
 def playing(solver: Solver, armature: bpy.types.Object, simulated: cache.Cache) -> Solver:
     """The solver with the physics of a simulation that is in no file; a UserError where it differs."""
     return solver.with_finish(_Playing(solver, armature, True, simulated))
@@ -53,9 +60,12 @@ class _Playing:
         armature: bpy.types.Object,
         strict: bool,
         simulated: cache.Cache | None = None,
+        scene: bpy.types.Scene | None = None,
     ) -> None:
+        """`scene`: of whose live physics a pose is taken, if it is not simulated."""
         self._solver, self._armature, self._strict = solver, armature.original, strict
         self._name, self._full_name = armature.name, armature.original.name_full
+        self._scene = scene.name_full if scene and solver.settings.physics.live else ""
         self._cache, self._missing = (
             cache.read_for(armature) if simulated is None else (simulated, "")
         )
@@ -72,6 +82,11 @@ class _Playing:
 
     def __call__(self, local: Local, frame: float, now: Evaluation | None) -> np.ndarray:
         problem = self.changed() or self._differs(local, frame)
+        if problem and self._scene:
+            try:
+                return live.of(self._full_name, self._scene).pose(self._solver, local, frame)
+            except (ValueError, UserError) as error:
+                problem = error
         if problem and self._strict:
             raise cache.unbakeable(self._name, problem)
         cache.state_of(self._armature).problem = problem

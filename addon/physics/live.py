@@ -139,6 +139,18 @@ class Live:
             self._from_file = False
             return self._shown
 
+    def pose(self, solver: Solver, local: Local, frame: float) -> np.ndarray:
+        """(B, 4, 4) of what is shown, or with hair at rest if that is of another input.
+
+        Raises ValueError, and UserError for too many bodies.
+        """
+        with self._lock:
+            if self._local is not None and frame == self._frame and _same(local, self._local):
+                return self._shown
+        settled = Live()
+        settled._open(solver)
+        return settled._settle(local, True).bone_matrices
+
     def _number(self, frame: float, scene: bpy.types.Scene) -> int | None:
         """Which of the scene's frames it is, if it is the next one after that which is shown."""
         stretch = playhead.stretch(scene)

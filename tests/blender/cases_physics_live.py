@@ -119,6 +119,25 @@ class Poses(Live):
                 off = (shown[hair] - shown[head]) @ root
                 self.assertLess(np.linalg.norm(off[:3]), 0.3, (rate, number))
 
+    def test_a_bake_of_the_pose_has_the_hair_that_is_shown(self):
+        self.pose(0.6)
+        shown = self.wait(0.25)
+        self.bake_pose()
+        self.assert_close(self.points(), shown, 1e-5)
+
+    def test_a_bake_of_a_pose_that_was_not_shown_has_hair_at_rest(self):
+        self.pose(0.6)
+        self.settle()
+        settled = self.points()
+        addon().physics.live._forget_all()
+        self.bake_pose()
+        self.assert_close(self.points(), settled, 1e-5)
+
+    def bake_pose(self):
+        scene.select(self.mesh)
+        self.assertEqual(bpy.ops.mmdskin.bake(range="CURRENT"), {"FINISHED"})
+        self.assertFalse(self.settings.preview)
+
     def test_settle_brings_hair_to_rest(self):
         posed = self.pose(0.6)
         self.settle()

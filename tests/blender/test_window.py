@@ -210,8 +210,6 @@ def move_sliders(blender):
 def bake(blender):
     keys, frame = blender.state()["keys"], blender.state()["frame"]
     foot = blender.state()["foot"]
-    # The import turned physics on, which MMD's IK has to simulate before a bake.
-    blender.ask("[setattr(o.mmdskin, 'physics', False) for o in bpy.data.objects]")
     blender.choose(".mmdskin.range", "c")  # the motion has made it the scene's
     blender.wait_state(range="CURRENT")
     blender.fresh(30)
