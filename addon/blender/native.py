@@ -18,7 +18,14 @@ except ImportError:  # left out of zips for one system, which are extensions onl
 REQUIRED = "0.0.0"  # package.py puts the version of the wheel here
 
 # What the module imports when it is used: at once, as an update of the add-on may remove the files.
-_LATER = ("new_file", "file_io", "motion_encoding", "retargeting.fit", "retargeting.mmd_controls")
+_LATER = (
+    "new_file",
+    "file_io",
+    "fit_steps",
+    "motion_encoding",
+    "retargeting.fit",
+    "retargeting.mmd_controls",
+)
 
 _module = None
 _backends = ()

@@ -147,6 +147,7 @@ class Operator(Stopped):
             scene=bpy.context.scene,
             view_layer=bpy.context.view_layer,
             active_object=self.mesh,
+            selected_objects=[self.mesh],
             evaluated_depsgraph_get=bpy.context.evaluated_depsgraph_get,
         )
         operators = addon().bake.operators
