@@ -323,6 +323,7 @@ class Written(Keyed):
             scene=bpy.context.scene,
             view_layer=bpy.context.view_layer,
             active_object=self.mesh,
+            selected_objects=[self.mesh],
             evaluated_depsgraph_get=bpy.context.evaluated_depsgraph_get,
         )
         kind = addon().physics.operators.MMDSKIN_OT_simulate
