@@ -132,6 +132,7 @@ def show_in(blender, language):
     blender.picture("import")
     blender.press("Escape")
     blender.wait(lambda: not blender.has("FILES"), "the file browser closes")
+    blender.scroll(30)
     open_panels(blender, MORPHS)
     blender.picture("morphs")
     for name, value in MANY_OPTIONS.items():
