@@ -535,21 +535,44 @@ class Beside(Live):
                 seen.append(normals)
         self.assertGreater(np.abs(seen[0] - seen[1]).max(), 1e-3)
 
-    def test_linked_and_overridden(self):
-        """In a shot: the model's file has it on; only the override can be posed."""
-        path, name = os.path.join(self.folder, "model.blend"), self.armature.name
-        bpy.ops.wm.save_as_mainfile(filepath=path, copy=True)
-        scene.clear()
-        with bpy.data.libraries.load(path, link=True) as (there, here):
-            here.collections, here.objects = there.collections, there.objects
-        for obj in here.objects:
-            bpy.context.scene.collection.objects.link(obj)
-        self.armature = next(obj for obj in here.objects if obj.name == name)
-        self.mesh = next(obj for obj in self.armature.children if obj.type == "MESH")
+    def test_linked(self):
+        self.link()
         self.points()
         bpy.context.scene.frame_set(5)
         first = self.points()
         self.assertGreater(np.abs(self.wait(0.1) - first).max(), 1e-5)
+
+    def test_overridden(self):
+        """In a shot, where the override is posed."""
+        self.pose(0.6)
+        self.settle()
+        settled = self.points()
+        self.pose(0.0)
+        self.link()
+        root = self.armature.parent or self.armature
+        root.override_hierarchy_create(bpy.context.scene, bpy.context.view_layer)
+        self.find(lambda obj: obj.override_library is not None, bpy.data.objects)
+        bpy.context.scene.frame_set(0)
+        self.points()
+        swinging = self.pose(0.6)
+        self.assertGreater(np.abs(self.wait(0.1) - swinging).max(), 1e-5)
+        self.settle()
+        self.assert_close(self.points(), settled, 1e-4)
+
+    def link(self):
+        """The model of a file that has it on, in an empty scene."""
+        path = os.path.join(self.folder, "model.blend")
+        bpy.ops.wm.save_as_mainfile(filepath=path, copy=True)
+        scene.clear()
+        with bpy.data.libraries.load(path, link=True) as (there, here):
+            here.objects = there.objects
+        for obj in here.objects:
+            bpy.context.scene.collection.objects.link(obj)
+        self.find(lambda obj: obj.library is not None, here.objects)
+
+    def find(self, is_wanted, objects):
+        self.armature = next(obj for obj in objects if obj.type == "ARMATURE" and is_wanted(obj))
+        self.mesh = next(obj for obj in self.armature.children if obj.type == "MESH")
 
     def test_in_two_view_layers_and_two_scenes_time_passes_once(self):
         layers = bpy.context.scene.view_layers
