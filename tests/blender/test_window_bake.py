@@ -69,6 +69,7 @@ def test_memory_warning(blender, folder):
     blender.wait_for(f"{SETTINGS}.frame_end == 1000000")
     blender.fresh(20)
     blender.picture("warning")
+    blender.scroll(30)
     blender.click("mmdskin.use_mesh_cache")
     blender.wait_state(target="MESH_CACHE")
     blender.fresh(20)
