@@ -88,6 +88,7 @@ def test_mirror_pose(blender, folder):
     arms = f"[round({ARMATURE}.pose.bones[name].rotation_quaternion.w, 4) for name in ('腕.L', '腕.R')]"
     before = blender.ask(arms)
     assert before[0] != before[1]
+    blender.scroll(30)
     blender.click("mmdskin.mirror_pose")
     blender.wait_for(f"{arms} == {before[::-1]!r}")
     blender.picture("mirrored")
