@@ -32,7 +32,7 @@ def test_hair_swings_while_a_bone_is_dragged(blender, folder):
             time.sleep(0.5)
             second = view(blender, f"{key}-{live}-later")
             changed = int((np.abs(first - second).max(axis=2) > 8).sum())
-            assert bool(changed > 50) is live, changed
+            assert bool(changed > 15) is live, changed  # few: the swing has almost ended
             assert not live or held["evaluated"] >= 8 / window.busy(), held
             blender.key("Escape")
             blender.wait(lambda before=before: blender.ask(POSE) == before, "the pose is restored")
