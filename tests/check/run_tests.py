@@ -22,7 +22,10 @@ from pathlib import Path
 BUILD = Path("build")
 MOST_SKIPPED = 199  # without the published models
 # Parts of the names of the Blender cases that use published models.
-MODEL_CASES = "real or dance or mmdtools or mmd_tools or offile or no_case_is_unknown"
+MODEL_CASES = (
+    "real or dance or mmdtools or mmd_tools or offile or no_case_is_unknown"
+    " or look_spheres or import_files or cases_names"
+)
 
 
 def run_c_tests():
