@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 import mmdskin
@@ -53,19 +54,21 @@ class Fit(Generic[_Result]):
         else:
             self._steps = _mmdskin._fit(function.__name__, args, kwargs)
         self._results: list[_Result] = []
+        self._lock = RLock()  # a generator refuses a second thread
 
     def __iter__(self) -> Fit[_Result]:
         return self
 
     def __next__(self) -> float:
-        try:
-            return next(self._steps)
-        except StopIteration as end:
-            if end.value is not None:
-                self._results.append(end.value)
-            if not self._results:
-                raise RuntimeError("fit: an earlier exception has ended it") from None
-            raise
+        with self._lock:
+            try:
+                return next(self._steps)
+            except StopIteration as end:
+                if end.value is not None:
+                    self._results.append(end.value)
+                if not self._results:
+                    raise RuntimeError("fit: an earlier exception has ended it") from None
+                raise
 
     def result(self) -> _Result:
         """What the function returns; runs the steps that are left."""

@@ -117,6 +117,18 @@ def test_threads_share_a_fit():
     assert fit.result() == mmdskin.Motion.from_locals(*values())
 
 
+def test_threads_share_the_step_that_retargets():
+    """It takes long enough that the others begin meanwhile."""
+    given = walk(600)
+    fit, found = mmdskin.Fit(mmdskin.Motion.from_skeleton, *given), []
+    threads = [threading.Thread(target=lambda: found.append(fit.result())) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [mmdskin.Motion.from_skeleton(*given)] * 3
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_both_processes_of_a_fork_finish_a_fit():
     script = """
