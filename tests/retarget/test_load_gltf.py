@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """load_gltf(): nodes are where the specification puts them; humanoids are those of VRM's extensions."""
 
+import json
 import random
+import time
 
 import mmdskin
 import numpy as np
@@ -252,6 +254,48 @@ def test_few_bytes_do_not_become_gigabytes():
     file = standing()
     file.animate(0, "translation", [0, np.nan], np.zeros((2, 3)))
     assert "accessors[0]: expected finite numbers" in refused(file.glb())
+    for stride in (1, 3):  # of 4 bytes each
+        file = standing()
+        file.animate(0, "translation", [0, 1], np.zeros((2, 3)))
+        file.json["bufferViews"][0]["byteStride"] = stride
+        file.json["accessors"][0]["count"] = 2
+        assert "accessors[0]: 2 values in 8 bytes" in refused(file.glb())
+
+
+def test_a_stride_of_zero_means_that_values_follow_each_other():
+    """As three.js reads it; the specification allows 4 to 252."""
+    file = standing()
+    file.animate(0, "translation", [0, 1], [[1, 0, 0], [2, 0, 0]])
+    for view in file.json["bufferViews"]:
+        view["byteStride"] = 0
+    assert (mmdskin.load_gltf(file.glb())[1][[0, 30], 0, 0, 3] / 12.5).tolist() == [1, 2]
+    file.json["accessors"][0]["count"] = 100_000_000
+    assert "accessors[0]: 100,000,000 values in 8 bytes" in refused(file.glb())
+
+
+def test_keys_that_channels_share_are_limited(monkeypatch):
+    monkeypatch.setattr("mmdskin.retargeting.gltf._MOST_VALUES", 16)
+    file = standing()
+    file.animate(0, "translation", [0, 1], np.zeros((2, 3)))  # 2 times and 6 numbers
+    (animation,) = file.json["animations"]
+    animation["channels"].append({"sampler": 0, "target": {"node": 1, "path": "translation"}})
+    assert mmdskin.load_gltf(file.glb())[0].names == ("a", "b")
+    animation["channels"].append({"sampler": 0, "target": {"node": 2, "path": "translation"}})
+    assert "over 16 numbers in the keys of all channels" in refused(file.glb())
+
+
+def test_a_chain_of_many_bones_is_read_in_time():
+    """In proportion to the nodes: all are above the last one."""
+    seconds = []
+    for count in (1000, 8000):
+        nodes = [{"children": [i + 1]} for i in range(count - 1)] + [{}]
+        skins = [{"joints": list(range(count))}]
+        data = json.dumps({"asset": {"version": "2.0"}, "nodes": nodes, "skins": skins}).encode()
+        began = time.process_time()
+        skeleton, _, _ = mmdskin.load_gltf(data)
+        seconds.append(time.process_time() - began)
+        assert skeleton.parents.tolist() == list(range(-1, count - 1))
+    assert seconds[1] < 16 * seconds[0]
 
 
 def test_damaged_files_are_read_or_refused():

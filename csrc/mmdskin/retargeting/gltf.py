@@ -33,6 +33,7 @@ _SIZES = {"SCALAR": 1, "VEC3": 3, "VEC4": 4}
 _PATHS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3"}
 _MOST_NODES = 65_536
 _MOST_TRANSFORMS = 1 << 22  # of all nodes in all frames, 512 MiB: two keys may be far apart
+_MOST_VALUES = 1 << 27  # of the keys of all channels, 1 GiB: channels may share accessors
 # What a damaged file makes of Python's own operations: a text where a number is expected, ...
 _DAMAGE = (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 
@@ -95,6 +96,7 @@ class _File:
         if len(self.nodes) > _MOST_NODES:
             _fail("nodes", f"{len(self.nodes):,}, expected at most {_MOST_NODES:,}")
         self._buffers: dict[int, bytes] = {}
+        self._values = 0
 
     def _chunks(self, data: bytes) -> bytes:
         start = 12
@@ -175,13 +177,16 @@ class _File:
             _fail(section, f"compressed by {', '.join(view['extensions'])}: decompress the file")
         dtype = np.dtype(_COMPONENTS[accessor["componentType"]])
         rows, size = accessor["count"], _SIZES[kind]
-        stride = view.get("byteStride", size * dtype.itemsize)
+        stride = view.get("byteStride") or size * dtype.itemsize
         start = accessor.get("byteOffset", 0)
         data = memoryview(self._buffer(view["buffer"]))
         data = data[view.get("byteOffset", 0) :][: view["byteLength"]]
         end = start + max(rows - 1, 0) * stride + size * dtype.itemsize
-        if min(rows, stride, start) < 0 or end > len(data):
+        if min(rows, start) < 0 or stride < size * dtype.itemsize or end > len(data):
             _fail(section, f"{rows:,} values in {len(data):,} bytes")
+        self._values += rows * size
+        if self._values > _MOST_VALUES:
+            _fail(section, f"over {_MOST_VALUES:,} numbers in the keys of all channels")
         array = np.ndarray((rows, size), dtype, data, start, (stride, dtype.itemsize)).astype(float)
         if dtype.kind != "f":
             array = np.maximum(array / np.iinfo(dtype).max, -1)
@@ -221,7 +226,10 @@ def _posed(
             parents[child] = i
     tree = Tree(names, parents)
     kept = [node for node in tree.order if node in chosen]
-    needed = {above for node in kept for above in tree.chain(node)}
+    needed = set(kept)  # and what is above them
+    for node in reversed(tree.order):
+        if node in needed and parents[node] >= 0:
+            needed.add(int(parents[node]))
     count = int(max([0.0, *(times[-1] for times, _, _ in channels.values())]) * _FPS + 1e-6) + 1
     if count * len(needed) > _MOST_TRANSFORMS:
         what = f"{count:,} frames of {len(needed):,} nodes"
@@ -236,6 +244,10 @@ def _posed(
         still[node] = still[above] @ _local(file.nodes[node], {})[0]
         moved[node] = moved[above] @ _local(file.nodes[node], sampled)
     number = {node: i for i, node in enumerate(kept)}
+    bone_above = {-1: -1}
+    for node in tree.order:
+        above = int(parents[node])
+        bone_above[node] = number.get(above, bone_above[above])
     poses = np.empty((count, len(kept), 4, 4))
     for node, i in number.items():
         poses[:, i] = moved[node]
@@ -243,7 +255,7 @@ def _posed(
         _fail("animation", f"a bone is over {LARGEST:g} away, or not finite")
     skeleton = Skeleton(
         [names[node] for node in kept],
-        [next((number[a] for a in tree.chain(node)[1:] if a in number), -1) for node in kept],
+        [bone_above[node] for node in kept],
         convert(np.array([still[node] for node in kept]), "matrices", source="gltf"),
         human={slot: number[node] for slot, node in human.items()},
     )
