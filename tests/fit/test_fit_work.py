@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Fits take time in proportion to their frames, whatever the values are, and Ctrl-C ends them."""
 
+import ctypes
 import signal
 import threading
 import time
@@ -146,3 +147,26 @@ def test_ctrl_c_ends_a_fit_of_one_track(work, on_ctrl_c):
     with pytest.raises(KeyboardInterrupt):
         work()
     assert time.process_time() - began < WAIT + 0.1
+
+
+@LONG
+def test_an_exception_for_another_thread_ends_its_fit(work):
+    """As programs with a window cancel it."""
+    found = []
+
+    def run():
+        try:
+            found.append(work())
+        except BaseException as error:
+            found.append(type(error))
+
+    began = time.process_time()
+    thread = threading.Thread(target=run)
+    thread.start()
+    time.sleep(WAIT)
+    raised = ctypes.pythonapi.PyThreadState_SetAsyncExc(
+        ctypes.c_ulong(thread.ident), ctypes.py_object(KeyboardInterrupt)
+    )
+    thread.join()
+    assert time.process_time() - began < WAIT + 0.1
+    assert (raised, found) == (1, [KeyboardInterrupt])
