@@ -320,7 +320,8 @@ bool mmd_broad_phase_parts(mmd_broad_phase *broad_phase, mmd_bytes_parts *parts)
     mmd_bytes_part(parts, &count, sizeof count);
     if (count > broad_phase->capacity)
         return false;
-    broad_phase->pair_count = broad_phase->cache.count = broad_phase->manifolds.count = count;
+    if (parts->from.data)
+        broad_phase->pair_count = broad_phase->cache.count = broad_phase->manifolds.count = count;
     mmd_bytes_part(parts, broad_phase->pairs, count * sizeof *broad_phase->pairs);
     mmd_bytes_part(parts, broad_phase->cache.pairs, count * sizeof *broad_phase->cache.pairs);
     mmd_bytes_part(parts, broad_phase->manifolds.pairs,
