@@ -211,13 +211,16 @@ def test_ctrl_c_stops_a_large_picture(gl, model, on_ctrl_c, want):
     work = partial(
         mmdskin.render, model, skinned, size=(2048, 2048), samples=samples, textures={}, want=want
     )
+    work()  # the first picture of a process takes longer
     began = time.perf_counter()
     work()
     whole = time.perf_counter() - began
 
     def stops():
         waited = seconds_after_ctrl_c(work, whole / 4)
-        return waited is None or waited < max(0.1, whole / 3)
+        if waited is None:
+            return whole < 0.1  # by a card
+        return waited < max(0.1, whole / 3)
 
     assert any(stops() for _ in range(8))
 
