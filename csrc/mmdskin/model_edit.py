@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_LARGEST = 1e10  # a coordinate of models, and a factor
+_LARGEST = 1e15  # factor, whose square float32 still holds
 _LENGTHS = {  # columns of a morph's values, and the power of the length that they have
     "vertex": ((slice(0, 3), 1),),
     "bone": ((slice(0, 3), 1),),
@@ -36,12 +36,12 @@ def scaled(model: mmdskin.Model, factor: float) -> mmdskin.Model:
     Hair of a small model swings faster under MMD's gravity, as it does in nature; with
     Physics(gravity=(0, -98 * factor, 0)) it swings in about the same time.
 
-    Raises ValueError for a factor that is not positive or beyond 1e10, and for coordinates beyond 1e10.
+    Raises ValueError for a factor that is not positive or beyond 1e15, and for coordinates beyond 1e10.
     """
     if not isinstance(model, mmdskin.Model):
         raise TypeError(f"model: expected a Model, not {type(model)!r}")
     if not 0 < factor <= _LARGEST:
-        raise ValueError(f"factor: {factor:.7g}, expected a positive number up to {_LARGEST:g}")
+        raise ValueError(f"factor: {factor}, expected a positive number up to {_LARGEST:g}")
 
     def lengths(vector: Iterable[float], power: int = 1) -> Any:
         return tuple(value * factor**power for value in vector)
