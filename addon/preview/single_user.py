@@ -24,9 +24,9 @@ class MMDSKIN_OT_own_meshes(ModelOperator, bpy.types.Operator):
     def execute(self, context: bpy.types.Context) -> set[Any]:
         try:
             with editing(self.models(context), _check) as edit:
-                for model, meshes in edit.checked:
+                for model, _ in edit.checked:
                     is_live = any(map(switch.is_live, model.meshes))
-                    for obj in meshes:
+                    for obj in shared(model):  # still, after models before it got copies
                         mesh = obj.data
                         obj.data = mesh.copy()
                         edit.on_failure(_give_back, obj, mesh)
@@ -45,11 +45,9 @@ def shared(model: scene_model.SceneModel) -> list[bpy.types.Object]:
     return [obj for obj in several if skinner.users_of(obj.data) > 1]
 
 
-def _check(model: scene_model.SceneModel) -> list[bpy.types.Object]:
-    meshes = shared(model)
-    for obj in meshes:
+def _check(model: scene_model.SceneModel) -> None:
+    for obj in shared(model):
         skinner.check_writable(obj)
-    return meshes
 
 
 def _leave(mesh: Any) -> None:

@@ -106,6 +106,16 @@ class Copies(Live):
         bpy.ops.mmdskin.own_meshes()
         self.assert_twin_is_live()
 
+    def test_one_click_gives_both_models_meshes_of_their_own(self):
+        """One of them keeps the mesh that they shared."""
+        self.duplicate(self.scene.root, self.armature, self.mesh, linked=True)
+        meshes = len(bpy.data.meshes)
+        self.mesh.select_set(True)
+        self.assertEqual(bpy.ops.mmdskin.own_meshes(), {"FINISHED"})
+        self.assertNotEqual(self.twin.data, self.mesh.data)
+        self.assertEqual(len(bpy.data.meshes), meshes + 1)
+        self.assert_twin_is_live()
+
     def test_a_copied_mesh_stays_live_without_the_first_object(self):
         self.duplicate(self.scene.root, self.armature, self.mesh, linked=True)
         self.twin.data = self.twin.data.copy()
