@@ -105,6 +105,7 @@ def _pose(
     armature = display.parent
     if armature is None or armature.pose is None:  # its library is missing
         return False
+    frame = playhead.exact(frame, depsgraph.scene)
     now = Evaluation(depsgraph, armature, evaluated_bones.of(armature), frame)
     settings = pose_source.shown_settings_at(now)
     if settings is None:

@@ -46,6 +46,12 @@ def time(scene: bpy.types.Scene) -> float:
     return frame(scene) * stretch(scene)
 
 
+def exact(time: float, scene: bpy.types.Scene) -> float:
+    """An animation time that a driver got, as `time` has it: Blender computes in single precision."""
+    whole = round(time / stretch(scene)) * stretch(scene)
+    return whole if math.isclose(time, whole, rel_tol=1e-6, abs_tol=1e-6) else time
+
+
 class Playhead:
     """In the block, the scene may `go_to` any frame; its frame is restored afterwards."""
 

@@ -5,6 +5,7 @@ It steps inside the evaluation that shows it, with that evaluation's pose, so ha
 head. A timer (`preview.live_timer`) only tells that time has passed. Renders never see it.
 """
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -145,7 +146,8 @@ class Live:
         Raises ValueError, and UserError for too many bodies.
         """
         with self._lock:
-            if self._local is not None and frame == self._frame and _same(local, self._local):
+            is_near = math.isclose(frame, self._frame, rel_tol=1e-6)  # between frames
+            if self._local is not None and is_near and _same(local, self._local):
                 return self._shown
         settled = Live()
         settled._open(solver)

@@ -173,6 +173,7 @@ def _evaluate(
         live.was_blank = False
         armature, obj = _targets(mesh)
         bones: Any = evaluated_bones.of(armature) if armature is not None else None
+        frame = playhead.exact(frame, depsgraph.scene)
         now = Evaluation(depsgraph, armature, bones, frame, mesh, obj)
         if _show(now, live, overrides):
             bypass.bypass(obj, armature)

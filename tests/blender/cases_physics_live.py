@@ -48,6 +48,21 @@ class Live(keyed_physics.Keyed):
         scene.select(self.armature)
         self.assertEqual(bpy.ops.mmdskin.settle(), {"FINISHED"})
 
+    def play(self, frames=range(16)):
+        """{frame: matrices} of frames that are shown one after the other."""
+        shown = {}
+        for frame in frames:
+            bpy.context.scene.frame_set(frame)
+            self.now += 0.3  # on a slow machine
+            self.points()
+            shown[frame] = self.bones().copy()
+        return shown
+
+    def bake_pose(self):
+        scene.select(self.mesh)
+        self.assertEqual(bpy.ops.mmdskin.bake(range="CURRENT"), {"FINISHED"})
+        self.assertFalse(self.settings.preview)
+
     def bone(self, name):
         return next(bone for bone in self.armature.pose.bones if bone["mmd_name_j"] == name)
 
@@ -133,11 +148,6 @@ class Poses(Live):
         self.bake_pose()
         self.assert_close(self.points(), settled, 1e-5)
 
-    def bake_pose(self):
-        scene.select(self.mesh)
-        self.assertEqual(bpy.ops.mmdskin.bake(range="CURRENT"), {"FINISHED"})
-        self.assertFalse(self.settings.preview)
-
     def test_settle_brings_hair_to_rest(self):
         posed = self.pose(0.6)
         self.settle()
@@ -158,16 +168,6 @@ class Poses(Live):
 
 
 class InOrder(Live):
-    def play(self, frames=range(16)):
-        """{frame: matrices} of frames that are shown one after the other."""
-        shown = {}
-        for frame in frames:
-            bpy.context.scene.frame_set(frame)
-            self.now += 0.3  # on a slow machine
-            self.points()
-            shown[frame] = self.bones().copy()
-        return shown
-
     def test_in_order_it_has_the_bytes_of_steps_whatever_the_first_frame_waited(self):
         self.pose(0.0)
         for _ in range(4):
@@ -237,6 +237,38 @@ class Plays(InOrder):
         bpy.context.scene.frame_set(0)
         self.points()
         self.assertTrue(live._settled)
+
+
+class Stretched(Live):
+    """Drivers get the time in single precision: 0.8 times a frame is not what Python computes."""
+
+    def setUp(self):
+        super().setUp()
+        render = bpy.context.scene.render
+        self.addCleanup(setattr, render, "frame_map_new", render.frame_map_new)
+        render.frame_map_new = 125
+        bpy.context.scene.frame_start = 1
+        self.play([1])
+
+    def test_the_first_frame_settles_fully(self):
+        (live,) = addon().physics.live.of_armature(self.armature)
+        with mock.patch.object(live, "_settle", wraps=live._settle) as settle:
+            self.play([3, 1])
+        settle.assert_called_once_with(mock.ANY, True)
+
+    def test_what_was_played_is_kept(self):
+        self.play(range(1, 16))
+        self.assertEqual(bpy.ops.mmdskin.keep_physics(), {"FINISHED"})
+
+    def test_a_bake_of_the_pose_has_the_hair_that_is_shown(self):
+        for subframe in (0.0, 0.3):
+            self.settings.preview = True
+            bpy.context.scene.frame_set(3, subframe=subframe)
+            self.pose(0.6)
+            shown = self.wait(0.25)
+            self.bake_pose()
+            self.assert_close(self.points(), shown, 1e-5)
+            bpy.ops.mmdskin.clear_bake()
 
 
 class Rendered(Live):
