@@ -10,7 +10,7 @@ import bpy
 
 from ..blender import cache_files, playhead, registration
 from ..blender.translations import tr, tr_count
-from ..blender.user_error import UserError, cancelled
+from ..blender.user_error import UserError, cancels
 from ..operator_base import modal_job
 from ..operator_base.editing import Edit, editing
 from ..operator_base.model_operator import ModelOperator
@@ -52,45 +52,38 @@ class MMDSKIN_OT_simulate(modal_job.ModalJob, ModelOperator, bpy.types.Operator)
         return {"FINISHED"}
 
 
-class _LiveOperator:
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return ModelOperator.poll.__func__(cls, context)
-
-
-class MMDSKIN_OT_settle(_LiveOperator, bpy.types.Operator):
+class MMDSKIN_OT_settle(ModelOperator, bpy.types.Operator):
     """Let hair and clothes that move live come to rest in the current pose"""
 
     bl_idname = "mmdskin.settle"
     bl_label = "Settle"
+    bl_options: Any = {"REGISTER"}  # nothing of the file changes
 
+    @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        try:
-            model = scene_model.model_of(context.active_object, context.view_layer)
-        except UserError as error:
-            return cancelled(self, error)
-        for moving in live.of_armature(model.armature):
-            moving.settle()
-        for obj in model.meshes:
-            obj.update_tag(refresh={"OBJECT"})
+        for model in self.models(context):
+            for moving in live.of_armature(model.armature):
+                moving.settle()
+            for obj in model.meshes:
+                obj.update_tag(refresh={"OBJECT"})
         return {"FINISHED"}
 
 
-class MMDSKIN_OT_keep_physics(_LiveOperator, bpy.types.Operator):
+class MMDSKIN_OT_keep_physics(ModelOperator, bpy.types.Operator):
     """Store hair and clothes as they were just played, as Simulate does. Renders and bakes then use them"""
 
     bl_idname = "mmdskin.keep_physics"
     bl_label = "Keep"
-    bl_options = {"REGISTER", "UNDO"}
 
+    @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        try:
-            model = scene_model.model_of(context.active_object, context.view_layer)
-            file = _File(model.armature, _played(model, context))
-            with editing([file], lambda one: one.result) as edit:
-                file.write(file.result, edit)
-        except UserError as error:
-            return cancelled(self, error)
+        models = self.models(context)
+        played = [
+            model
+            for model in models
+            if any(moving.played for moving in live.of_armature(model.armature))
+        ]
+        _write([_File(model.armature, _played(model, context)) for model in played or models])
         return {"FINISHED"}
 
 
@@ -125,10 +118,7 @@ class Job(modal_job.Job):
                 for frames in steps:
                     done += frames
                     yield modal_job.frames_done(done, self.frames)
-        files = [file for batch in self._batches for file in batch.files()]
-        with editing(files, lambda file: file.result) as edit:
-            for file, result in edit.checked:
-                file.write(result, edit)
+        _write([file for batch in self._batches for file in batch.files()])
 
 
 class _Batch:
@@ -198,6 +188,13 @@ class _File:
             if armature.type == "ARMATURE"
         )
         return own if others.count(own) == 1 else ""
+
+
+def _write(files: list[_File]) -> None:
+    """All of them or none."""
+    with editing(files, lambda file: file.result) as edit:
+        for file, result in edit.checked:
+            file.write(result, edit)
 
 
 register, unregister = registration.functions(

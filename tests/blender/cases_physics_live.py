@@ -212,6 +212,24 @@ class Plays(InOrder):
         for one, other in zip(kept, self.samples(), strict=True):
             np.testing.assert_array_equal(one, other)
 
+    def test_settle_and_keep_act_on_all_selected_models(self):
+        other = self.load(self.write(self.pmx, "other.pmx"), live=True, live_physics=True)
+        other.armature.mmdskin.source = "IK"
+        shown = [self.armature, other.armature]
+        self.play()
+        self.wait(0.1)
+        found = [live for one in shown for live in addon().physics.live.of_armature(one)]
+        self.assertEqual([live._settled for live in found], [False, False])
+        scene.select(other.mesh)
+        self.mesh.select_set(True)
+        self.assertEqual(bpy.ops.mmdskin.keep_physics(), {"FINISHED"})
+        for one in shown:
+            self.assertTrue(os.path.isfile(bpy.path.abspath(one.mmdskin.physics_cache)))
+            one.mmdskin.physics_cache = ""
+        self.assertEqual(bpy.ops.mmdskin.settle(), {"FINISHED"})
+        self.points()
+        self.assertEqual([live._settled for live in found], [True, True])
+
     def samples(self):
         with np.load(self.file) as file:
             return [file[name] for name in sorted(file.files) if name != "made_of"]
