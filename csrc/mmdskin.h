@@ -639,6 +639,7 @@ typedef struct mmd_world mmd_world;
 
 typedef struct mmd_world_settings {
     double gravity[3]; /* units per second squared */
+    double wind[3];    /* units per second: bodies are damped relative to the air */
     double hz;         /* steps per second */
     int iterations;    /* of the solver, per step */
     bool ground;       /* a static plane at y = ground_height */

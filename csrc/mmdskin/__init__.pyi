@@ -438,6 +438,7 @@ class World:
         additional_damping: bool = True,
         collide_connected: bool = True,
         joint_order: ArrayLike | None = None,
+        wind: ArrayLike = (0, 0, 0),
     ) -> World: ...
     @property
     def state(self) -> NDArray[np.float64]: ...

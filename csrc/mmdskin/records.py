@@ -377,6 +377,8 @@ class Physics(NamedTuple):
     teleport: bodies restart at their bones after a jump of more units per frame; 0: never
     gravity_noise: largest random number added to each axis of gravity in each frame
     gravity_seed: of these random numbers, 0 to 2147483647
+    wind: (3,), model units per second. The linear damping of a body is its drag: one without any
+        feels no wind
     """
 
     gravity: ArrayLike = (0.0, -98.0, 0.0)
@@ -390,6 +392,7 @@ class Physics(NamedTuple):
     teleport: float = 0.0
     gravity_noise: float = 0.0
     gravity_seed: int = 0
+    wind: ArrayLike = (0.0, 0.0, 0.0)
 
     @property
     def damping_extra(self) -> bool:

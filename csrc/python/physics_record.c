@@ -39,10 +39,11 @@ static PyObject *values_of(const mmd_simulation_settings *p)
         Py_XDECREF(start);
         return NULL;
     }
-    return Py_BuildValue("(NdiNOONiddk)", gravity, w->hz, w->iterations, ground,
+    return Py_BuildValue("(NdiNOONiddk(ddd))", gravity, w->hz, w->iterations, ground,
                          w->additional_damping ? Py_True : Py_False,
                          w->collide_connected ? Py_True : Py_False, start, p->settle, p->teleport,
-                         p->gravity.noise, (unsigned long)p->gravity.seed);
+                         p->gravity.noise, (unsigned long)p->gravity.seed, w->wind[0], w->wind[1],
+                         w->wind[2]);
 }
 
 PyObject *mmd_py_physics_record_new(mmd_py_state *state, const mmd_simulation_settings *physics)
@@ -117,10 +118,10 @@ bool mmd_py_physics_record_parse_iterations(PyObject *value, const char *name, i
 
 static bool parse_fields(PyObject *record, mmd_simulation_settings *physics, mmd_py_array *rows)
 {
-    PyObject *fields[11];
-    if (!PyArg_ParseTuple(record, "OOOOOOOOOOO:Physics", &fields[0], &fields[1], &fields[2],
+    PyObject *fields[12];
+    if (!PyArg_ParseTuple(record, "OOOOOOOOOOOO:Physics", &fields[0], &fields[1], &fields[2],
                           &fields[3], &fields[4], &fields[5], &fields[6], &fields[7], &fields[8],
-                          &fields[9], &fields[10]))
+                          &fields[9], &fields[10], &fields[11]))
         return false;
     mmd_world_settings *world = &physics->world;
     int seed;
@@ -137,7 +138,8 @@ static bool parse_fields(PyObject *record, mmd_simulation_settings *physics, mmd
            parse_count(fields[7], "Physics.settle", 0, MMD_SIMULATION_MAX_SETTLE,
                        &physics->settle) &&
            mmd_py_argument_double(fields[8], "Physics.teleport", &physics->teleport) &&
-           mmd_py_argument_double(fields[9], "Physics.gravity_noise", &physics->gravity.noise);
+           mmd_py_argument_double(fields[9], "Physics.gravity_noise", &physics->gravity.noise) &&
+           mmd_py_argument_numbers(fields[11], "Physics.wind", MMD_PY_FLOAT64, 3, world->wind);
 }
 
 int mmd_py_physics_record_parse(mmd_py_state *state, PyObject *argument,

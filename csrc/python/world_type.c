@@ -114,23 +114,25 @@ static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *given)
                             "additional_damping",
                             "collide_connected",
                             "joint_order",
+                            "wind",
                             NULL};
     mmd_world_desc desc = {.settings = mmd_simulation_default_settings().world};
     mmd_world_settings *settings = &desc.settings;
     PyObject *bodies, *joints, *gravity = NULL, *hz = NULL, *iterations = NULL, *order = NULL;
-    PyObject *ground = NULL;
+    PyObject *ground = NULL, *wind = NULL;
     int contacts = 1, additional_damping = settings->additional_damping;
     int collide_connected = settings->collide_connected;
     PyObject *kwargs = rename_arguments(given);
     bool parsed = kwargs && PyArg_ParseTupleAndKeywords(
-                                args, kwargs, "OO|$OOOOpppO:World", names, &bodies, &joints,
+                                args, kwargs, "OO|$OOOOpppOO:World", names, &bodies, &joints,
                                 &gravity, &hz, &iterations, &ground, &contacts, &additional_damping,
-                                &collide_connected, &order);
+                                &collide_connected, &order, &wind);
     Py_XDECREF(kwargs); /* the caller keeps what is in it */
     if (!parsed)
         return NULL;
     if ((gravity &&
          !mmd_py_argument_numbers(gravity, "gravity", MMD_PY_FLOAT64, 3, settings->gravity)) ||
+        (wind && !mmd_py_argument_numbers(wind, "wind", MMD_PY_FLOAT64, 3, settings->wind)) ||
         (hz && !mmd_py_argument_double(hz, "hz", &settings->hz)) ||
         (ground && !mmd_py_physics_record_parse_ground(ground, "ground", settings)) ||
         (iterations &&
@@ -334,13 +336,14 @@ static PyObject *getnewargs_ex(PyObject *object, PyObject *unused)
     PyObject *order = joints ? order_argument(desc) : NULL;
     PyObject *ground = order ? mmd_py_physics_record_ground(settings) : NULL;
     if (ground)
-        return Py_BuildValue("((NN){s(ddd)sdsisNsOsOsOsN})", bodies, joints, "gravity",
+        return Py_BuildValue("((NN){s(ddd)sdsisNsOsOsOsNs(ddd)})", bodies, joints, "gravity",
                              settings->gravity[0], settings->gravity[1], settings->gravity[2], "hz",
                              settings->hz, "iterations", settings->iterations, "ground", ground,
                              "contacts", desc->contacts ? Py_True : Py_False, "additional_damping",
                              settings->additional_damping ? Py_True : Py_False, "collide_connected",
                              settings->collide_connected ? Py_True : Py_False, "joint_order",
-                             order);
+                             order, "wind", settings->wind[0], settings->wind[1],
+                             settings->wind[2]);
     Py_XDECREF(bodies);
     Py_XDECREF(joints);
     Py_XDECREF(order);
@@ -409,7 +412,8 @@ static PyGetSetDef world_members[] = {
 static const char world_doc[] =
     "World(bodies, joints, *, gravity=(0, -98, 0), hz=60, iterations=10, ground=True,\n"
     "      contacts=True, additional_damping=True, collide_connected=True, "
-    "joint_order=None)\n--\n\n"
+    "joint_order=None,\n"
+    "      wind=(0, 0, 0))\n--\n\n"
     "Rigid bodies and joints, simulated by the equations of Bullet 2.75, the engine that MMD\n"
     "credits. The same input gives the same bits in every run and on every system. All bodies\n"
     "start at rest.\n\n"
@@ -423,7 +427,8 @@ static const char world_doc[] =
     "contacts: whether bodies collide, if each one's mask has the group of the other.\n"
     "additional_damping: Bullet's additional damping, which brings slow bodies to rest.\n"
     "collide_connected: whether bodies connected by a joint collide.\n"
-    "joint_order: (n,) int32, the joints to solve, in order; None: all, in Bullet's order.\n\n"
+    "joint_order: (n,) int32, the joints to solve, in order; None: all, in Bullet's order.\n"
+    "wind: model units per second; drags bodies along by their linear damping.\n\n"
     "A pickled or copied World includes its contacts and continues in the same way. Raises\n"
     "TypeError and ValueError; the message names the body or joint.";
 

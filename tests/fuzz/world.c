@@ -73,6 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     desc.contacts = settings & 2;
     desc.settings.additional_damping = settings & 4;
     desc.settings.collide_connected = settings & 8;
+    desc.settings.wind[0] = settings & 16 ? 1e6 : 0;
     for (size_t i = 0; i < desc.body_count; i++)
         bodies[i] = take_body(&s);
     for (size_t i = 0; i < desc.joint_count; i++)

@@ -33,6 +33,7 @@ def settings(rng):
         hz=float(rng.choice([60, 45, 120])),
         gravity=rng.normal(0, 60, (FRAMES, 3)) if rng.random() < 0.5 else (0, -98, 0),
         gravity_noise=2.0 * rng.integers(2),
+        wind=(20, 0, 5) if rng.random() < 0.5 else (0, 0, 0),
         settle=int(rng.choice([0, 3, 40])),
         teleport=float(rng.choice([0, 2])),
     )

@@ -38,6 +38,7 @@ SETTINGS = [
         "iterations": 4,
         "ground": 0.5,
         "additional_damping": False,
+        "wind": (9, 2, -30),
     },
     {"ground": False, "contacts": False, "collide_connected": False, "joint_order": [1, 0]},
 ]

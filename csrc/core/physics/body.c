@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Rigid body dynamics by semi-implicit Euler, as btRigidBody of Bullet 2.75 does it. One step of
-   length h (s), with velocity v (units/s), angular velocity w (rad/s) and gravity g (units/s^2):
+   length h (s), with velocity v (units/s), angular velocity w (rad/s), gravity g (units/s^2) and
+   wind u (units/s):
 
-       v' = (v + h g) (1 - d_linear)^h                  integrateVelocities, applyDamping
+       v' = u + (v + h g - u) (1 - d_linear)^h          integrateVelocities, applyDamping
        w' = w (1 - d_angular)^h
        x' = x + h v'                                    btTransformUtil::integrateTransform
        q' = normalize(quat(w' / |w'|, h |w'|) q)
 
-   h |w| is clamped to pi/2 before the damping and to pi/4 for the rotation; additional damping
-   slows slow bodies further. The solver changes v and w between the two halves. The inverse inertia
+   Bullet has no wind: its damping is the drag of still air. In air that moves, the same drag acts on
+   the velocity relative to the air. h |w| is clamped to pi/2 before the damping and to pi/4 for the
+   rotation; additional damping slows slow bodies further. The solver changes v and w between the two halves. The inverse inertia
    tensor about world axes is I^-1 = R diag(1/Ix, 1/Iy, 1/Iz) R^T, where R is the matrix of q and I
    is in mass units^2. */
 #include "core/physics/body.h"
@@ -127,16 +129,9 @@ static void damp_slow(double v[3], double threshold)
                        v);
 }
 
-void mmd_body_integrate_velocity(mmd_body *body, const double gravity[3], double time_step,
-                                 bool additional_damping)
+static void damp(mmd_body *body, bool additional_damping)
 {
     double *velocity = body->state.velocity, *angular_velocity = body->state.angular_velocity;
-    if (body->inverse_mass == 0)
-        return;
-    mmd_vec3_add_scaled(gravity, time_step, velocity);
-    double angle = mmd_vec3_length(angular_velocity) * time_step;
-    if (angle > MMD_PI / 2)
-        mmd_vec3_scale(angular_velocity, MMD_PI / 2 / angle, angular_velocity);
     mmd_vec3_scale(velocity, body->linear_factor, velocity);
     mmd_vec3_scale(angular_velocity, body->angular_factor, angular_velocity);
     if (!additional_damping)
@@ -148,6 +143,23 @@ void mmd_body_integrate_velocity(mmd_body *body, const double gravity[3], double
     }
     damp_slow(velocity, body->linear_damping);
     damp_slow(angular_velocity, body->angular_damping);
+}
+
+void mmd_body_integrate_velocity(mmd_body *body, const double gravity[3], const double *wind,
+                                 double time_step, bool additional_damping)
+{
+    double *velocity = body->state.velocity, *angular_velocity = body->state.angular_velocity;
+    if (body->inverse_mass == 0)
+        return;
+    mmd_vec3_add_scaled(gravity, time_step, velocity);
+    double angle = mmd_vec3_length(angular_velocity) * time_step;
+    if (angle > MMD_PI / 2)
+        mmd_vec3_scale(angular_velocity, MMD_PI / 2 / angle, angular_velocity);
+    if (wind)
+        mmd_vec3_add_scaled(wind, -1, velocity);
+    damp(body, additional_damping);
+    if (wind)
+        mmd_vec3_add_scaled(wind, 1, velocity);
 }
 
 static bool in_range(const double v[3])

@@ -58,9 +58,10 @@ void mmd_body_apply_impulse(mmd_body *body, const double impulse[3], const doubl
 void mmd_body_move_kinematic(mmd_body *body, const double position[3], const double rotation[4],
                              double time_step);
 
-/* Applies gravity and damping to the velocities. `additional_damping` stops slow bodies. */
-void mmd_body_integrate_velocity(mmd_body *body, const double gravity[3], double time_step,
-                                 bool additional_damping);
+/* Applies gravity and damping to the velocities, in air that moves by `wind` (units/s), NULL: still
+   air. `additional_damping` stops bodies that are slow in it. */
+void mmd_body_integrate_velocity(mmd_body *body, const double gravity[3], const double *wind,
+                                 double time_step, bool additional_damping);
 
 /* Moves it by its velocities. A body that would exceed MMD_BODY_LIMIT, or become NaN, keeps its
    pose, stops and is marked as diverged. */

@@ -3,7 +3,7 @@
    Bullet 2.75, with a step length h (s):
 
    1. Kinematic bodies move to their transforms; that gives them velocities.
-   2. Gravity and damping change the velocities of dynamic bodies (body.c).
+   2. Gravity and damping, in the wind, change the velocities of dynamic bodies (body.c).
    3. Collision detection updates the contacts (contact_set.c).
    4. The solver: rows are set up for joints, in the order of islands.c, for contacts and for
       friction. Each of n solver iterations visits all of them, in this order
@@ -29,7 +29,7 @@ struct mmd_world {
     mmd_islands_slot *joint_order; /* of this step, unless the desc has one */
     mmd_constraint_row *rows;      /* of joints, contacts, friction */
     mmd_constraint_solver solver;
-    double gravity[3], time_step;
+    double gravity[3], wind[3], time_step;
     size_t iterations;
     bool additional_damping, contacts, fixed_order;
     mmd_contact_set contact_set;
@@ -111,6 +111,7 @@ static bool init_world(const mmd_world_desc *desc, mmd_world *world, mmd_error *
     world->iterations = (size_t)settings->iterations;
     world->additional_damping = settings->additional_damping;
     mmd_vec3_copy(settings->gravity, world->gravity);
+    mmd_vec3_copy(settings->wind, world->wind);
     world->contacts = desc->contacts;
     world->bodies = mmd_arena_alloc(&world->arena, desc->body_count + 1, sizeof *world->bodies);
     if (!world->bodies)
@@ -467,9 +468,11 @@ static void solve(mmd_world *world)
 
 void mmd_world_advance(mmd_world *world)
 {
+    const double *wind = world->wind;
+    bool blows = wind[0] != 0 || wind[1] != 0 || wind[2] != 0;
     for (size_t i = 0; i < world->body_count; i++)
-        mmd_body_integrate_velocity(&world->bodies[i], world->gravity, world->time_step,
-                                    world->additional_damping);
+        mmd_body_integrate_velocity(&world->bodies[i], world->gravity, blows ? wind : NULL,
+                                    world->time_step, world->additional_damping);
     if (world->contacts)
         mmd_contact_set_detect(&world->contact_set, world->bodies);
     solve(world);

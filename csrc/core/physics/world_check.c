@@ -79,17 +79,23 @@ static bool check_joint(const mmd_joint *joint, size_t index, size_t body_count,
     return check_index("joint", index, "kind", joint->kind, MMD_JOINT_KIND_COUNT, err);
 }
 
-bool mmd_world_check_gravity(const double gravity[3], mmd_error *err)
+static bool check_vector(const char *name, const double vector[3], mmd_error *err)
 {
     for (int i = 0; i < 3; i++)
-        if (!(fabs(gravity[i]) <= MMD_BODY_LIMIT))
-            return mmd_fail(err, MMD_E_ARGUMENT, "gravity: %g, expected at most 1e6", gravity[i]);
+        if (!(fabs(vector[i]) <= MMD_BODY_LIMIT))
+            return mmd_fail(err, MMD_E_ARGUMENT, "%s: %g, expected at most 1e6", name, vector[i]);
     return true;
+}
+
+bool mmd_world_check_gravity(const double gravity[3], mmd_error *err)
+{
+    return check_vector("gravity", gravity, err);
 }
 
 static bool check_settings(const mmd_world_settings *settings, mmd_error *err)
 {
-    if (!mmd_world_check_gravity(settings->gravity, err))
+    if (!mmd_world_check_gravity(settings->gravity, err) ||
+        !check_vector("wind", settings->wind, err))
         return false;
     if (!(fabs(settings->ground_height) <= MMD_BODY_LIMIT))
         return mmd_fail(err, MMD_E_ARGUMENT, "ground: height %g, expected at most 1e6",
