@@ -413,6 +413,8 @@ if not TYPE_CHECKING:  # the names before 0.3, which are deprecated
         renamed = {"damping_extra": "additional_damping", "joined_collide": "collide_connected"}
         for old, new in renamed.items():
             if old in settings:
+                if new in settings:
+                    raise TypeError(f"{old} is the former name of {new}: give one of them")
                 warnings.warn(f"{old} is called {new}", DeprecationWarning, stacklevel=2)
                 settings[new] = settings.pop(old)
         return _physics_new(cls, *arguments, **settings)

@@ -85,20 +85,28 @@ static bool build(world_object *self, PyObject *bodies, PyObject *joints, PyObje
     return self->world != NULL;
 }
 
+static bool rename_argument(PyObject *kwargs, const char *former, const char *name)
+{
+    PyObject *value = PyDict_GetItemString(kwargs, former);
+    if (!value)
+        return true;
+    if (PyDict_GetItemString(kwargs, name)) {
+        PyErr_Format(PyExc_TypeError, "%s is the former name of %s: give one of them", former,
+                     name);
+        return false;
+    }
+    return PyErr_WarnFormat(PyExc_DeprecationWarning, 1, "%s is called %s", former, name) == 0 &&
+           PyDict_SetItemString(kwargs, name, value) == 0 &&
+           PyDict_DelItemString(kwargs, former) == 0;
+}
+
 /* The keyword arguments by their names; those before 0.3 are deprecated. NULL: an exception. */
 static PyObject *rename_arguments(PyObject *kwargs)
 {
-    static const char *const names[][2] = {{"damping_extra", "additional_damping"},
-                                           {"joined_collide", "collide_connected"}};
     PyObject *renamed = kwargs ? PyDict_Copy(kwargs) : PyDict_New();
-    for (size_t i = 0; renamed && i < sizeof names / sizeof *names; i++) {
-        PyObject *value = PyDict_GetItemString(renamed, names[i][0]);
-        if (value && (PyErr_WarnFormat(PyExc_DeprecationWarning, 1, "%s is called %s", names[i][0],
-                                       names[i][1]) < 0 ||
-                      PyDict_SetItemString(renamed, names[i][1], value) < 0 ||
-                      PyDict_DelItemString(renamed, names[i][0]) < 0))
-            Py_CLEAR(renamed);
-    }
+    if (renamed && !(rename_argument(renamed, "damping_extra", "additional_damping") &&
+                     rename_argument(renamed, "joined_collide", "collide_connected")))
+        Py_CLEAR(renamed);
     return renamed;
 }
 

@@ -269,3 +269,14 @@ def test_names_before_0_3_are_deprecated():
         world.push(0, (0, 0, 0))
     with pytest.raises(TypeError, match="nonsense"):
         mmdskin.World([], [], nonsense=1)
+
+
+@pytest.mark.parametrize("make", [mmdskin.Physics, lambda **names: mmdskin.World([], [], **names)])
+@pytest.mark.parametrize(
+    ("former", "name"),
+    [("damping_extra", "additional_damping"), ("joined_collide", "collide_connected")],
+)
+def test_a_former_name_beside_its_new_one_is_refused(make, former, name):
+    """Else one of the two would be ignored."""
+    with pytest.raises(TypeError, match=f"{former} is the former name of {name}: give one of them"):
+        make(**{former: True, name: False})
