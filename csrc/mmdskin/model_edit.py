@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import mmdskin
+from mmdskin.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _LARGEST = 1e15  # factor, whose square float32 still holds
+_MOST_OFFSETS = 1_000_000  # of material morphs whose index -1, all materials, is spelled out
 _LENGTHS = {  # columns of a morph's values, and the power of the length that they have
     "vertex": ((slice(0, 3), 1),),
     "bone": ((slice(0, 3), 1),),
@@ -87,7 +89,8 @@ def merged(models: Iterable[mmdskin.Model], *, join_bones: bool = False) -> mmds
         a name of their own, such as "頭 2", which motions do not move, as all morphs do whose name is
         taken. Bones and morphs of display frames with the same name are joined.
 
-    Raises ValueError without a model, and what Model.replace() raises.
+    Raises ValueError without a model, for material morphs of all materials that need more than
+    1,000,000 offsets, and what Model.replace() raises.
     """
     parts = list(models)
     for number, part in enumerate(parts):
@@ -142,7 +145,7 @@ class _Merged:
     """What models have in common, with indices and names of the merged one."""
 
     def __init__(self) -> None:
-        self.vertices = 0
+        self.vertices = self.spelled_out = 0
         self.triangles: list[NDArray[np.int32]] = []
         self.bone_indices: list[NDArray[np.int32]] = []
         self.bones: list[mmdskin.Bone] = []
@@ -167,7 +170,7 @@ class _Merged:
         taken = {one.name for one in self.morphs}
         for one in part.morphs:
             if one.kind == "material":
-                one = _of_all(one, len(part.materials))
+                one = self._of_all(one, len(part.materials))
             indices = of_kind.get(one.kind, vertex)[one.indices]
             self.morphs.append(
                 one._replace(name=_free(one.name, taken, part.morphs), indices=indices)
@@ -193,6 +196,22 @@ class _Merged:
         ]
         self.bodies += [one._replace(bone=int(bone[one.bone])) for one in part.rigid_bodies]
         self.vertices += len(part.positions)
+
+    def _of_all(self, morph: mmdskin.Morph, count: int) -> mmdskin.Morph:
+        """A material morph whose index -1, all materials, is spelled out."""
+        is_all = morph.indices < 0
+        self.spelled_out += int(is_all.sum()) * count
+        if self.spelled_out > _MOST_OFFSETS:
+            raise ValueError(
+                f'morph "{printable(morph.name)}": offsets of all materials become one of each, '
+                f"{self.spelled_out:,} so far, expected at most {_MOST_OFFSETS:,}"
+            )
+        every = np.arange(count, dtype=np.int32)
+        indices = [every if index < 0 else [index] for index in morph.indices]
+        return morph._replace(
+            indices=np.concatenate([np.zeros(0, np.int32), *indices]),
+            values=np.repeat(morph.values, np.where(is_all, count, 1), axis=0),
+        )
 
     def _add_bones(self, part: mmdskin.Model, join_bones: bool) -> NDArray[np.int32]:
         """Appends a model's bones. Returns the number of each, with -1 at the end, for index -1."""
@@ -226,16 +245,6 @@ class _Merged:
 def _shifted(count: int, first: int) -> NDArray[np.int32]:
     """The number of each item from `first` on, with -1 at the end, for index -1."""
     return np.append(np.arange(first, first + count, dtype=np.int32), np.int32(-1))
-
-
-def _of_all(morph: mmdskin.Morph, count: int) -> mmdskin.Morph:
-    """A material morph whose index -1, all materials, is spelled out."""
-    repeats = np.where(morph.indices < 0, count, 1)
-    indices = [range(count) if index < 0 else [index] for index in morph.indices]
-    return morph._replace(
-        indices=np.array([index for some in indices for index in some], np.int32),
-        values=np.repeat(morph.values, repeats, axis=0),
-    )
 
 
 def _free(name: str, taken: Container[str], own: mmdskin.Named[Any]) -> str:

@@ -223,6 +223,19 @@ def test_textures_of_merged_files_are_found_from_the_first(tmp_path):
     assert [name.replace("\\", "/") for name in found.textures] == ["skin.png", "../two/skin.png"]
 
 
+def test_a_morph_of_all_materials_that_would_fill_the_memory_is_refused():
+    """A file of a few MB can ask for a thousand offsets of each of a thousand materials, and more."""
+    offsets = np.full(1000, -1), np.ones((1000, 29))
+    morphs = [Morph("red", kind="material", indices=offsets[0], values=offsets[1])]
+    materials = [Material("skin", index_count=3), *[Material("none")] * 1000]
+    hostile = rigged(materials=materials, morphs=morphs, display_frames=())
+    words = 'morph "red": offsets of all materials become one of each, 1,001,000 so far, expected'
+    with pytest.raises(ValueError, match=words):
+        mmdskin.merged([rigged(), hostile])
+    few = rigged(materials=materials[:1000], morphs=morphs, display_frames=())
+    assert len(mmdskin.merged([few]).morphs[0].indices) == 1_000_000
+
+
 def test_merged_models_survive_a_file(tmp_path):
     found = mmdskin.merged([rigged(), mmdskin.sample().model])
     found.save(tmp_path / "both.pmx")
