@@ -147,12 +147,17 @@ bool mmd_gl_is_interrupted(const mmd_gl_context *context, mmd_error *err)
     return *context->interrupted && !mmd_fail(err, MMD_E_INTERRUPTED, "interrupted");
 }
 
-static bool fail_hung(mmd_gl_context *context, unsigned seconds, mmd_error *err)
+static bool fail_hung(mmd_gl_context *context, bool interrupted, mmd_error *err)
 {
-    mmd_fail(&context->hang, MMD_E_BACKEND,
-             "OpenGL: the device has not finished within %u s (MMDSKIN_GL_TIMEOUT, 1 to %d, sets "
-             "the limit)",
-             seconds, MAX_SECONDS);
+    if (interrupted)
+        mmd_fail(&context->hang, MMD_E_BACKEND,
+                 "OpenGL: the device has not finished within %d s of an interrupt",
+                 INTERRUPTED_SECONDS);
+    else
+        mmd_fail(&context->hang, MMD_E_BACKEND,
+                 "OpenGL: the device has not finished within %u s (MMDSKIN_GL_TIMEOUT, 1 to %d, "
+                 "sets the limit)",
+                 context->timeout_seconds, MAX_SECONDS);
     if (err)
         *err = context->hang;
     return false;
@@ -170,7 +175,7 @@ bool mmd_gl_fence_wait(mmd_gl_context *context, GLsync fence, mmd_error *err)
             limit = (unsigned)waited + INTERRUPTED_SECONDS;
     } while (state == GL_TIMEOUT_EXPIRED && mmd_thread_seconds() < begin + limit);
     if (state == GL_TIMEOUT_EXPIRED)
-        return fail_hung(context, limit, err);
+        return fail_hung(context, limit < context->timeout_seconds, err);
     if (state != GL_WAIT_FAILED)
         return true;
     mmd_gl_check("fence", NULL);
