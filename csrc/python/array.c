@@ -326,10 +326,10 @@ static PyArrayObject *convert(PyArrayObject *input, const char *name, mmd_py_arr
     return to;
 }
 
-/* numpy's error for rows of different lengths names neither the argument nor its type. */
+/* numpy's errors, such as that for rows of different lengths, do not name the argument. */
 static bool rename_error(PyObject *argument, const char *name)
 {
-    if (!PyErr_ExceptionMatches(PyExc_ValueError))
+    if (!PyErr_ExceptionMatches(PyExc_ValueError) && !PyErr_ExceptionMatches(PyExc_BufferError))
         return false;
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace); /* looking for an attribute would clear it */
@@ -341,6 +341,34 @@ static bool rename_error(PyObject *argument, const char *name)
     return false;
 }
 
+static bool is_buffer(PyObject *argument)
+{
+    PyObject *view = PyMemoryView_FromObject(argument);
+    if (!view)
+        PyErr_Clear();
+    Py_XDECREF(view);
+    return view != NULL;
+}
+
+/* Whether NumPy makes an array of numbers of it by itself, other than of a sequence. */
+static bool is_array_like(PyObject *argument)
+{
+    return PyArray_Check(argument) || is_buffer(argument) ||
+           PyObject_HasAttrString(argument, "__array__") ||
+           PyObject_HasAttrString(argument, "__array_interface__");
+}
+
+/* numpy.asarray(), or numpy.from_dlpack() for what has nothing but DLPack. */
+static PyObject *as_array(PyObject *argument)
+{
+    if (!PyObject_HasAttrString(argument, "__dlpack__") || is_array_like(argument))
+        return PyArray_FromAny(argument, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL);
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    PyObject *array = numpy ? PyObject_CallMethod(numpy, "from_dlpack", "O", argument) : NULL;
+    Py_XDECREF(numpy);
+    return array;
+}
+
 /* An argument as a base class array: a subclass is told of every copy and could modify ours. A
    rotation, such as scipy's, gives its quaternions x y z w. */
 static PyArrayObject *base_array(PyObject *argument)
@@ -349,7 +377,7 @@ static PyArrayObject *base_array(PyObject *argument)
     if (!PyArray_Check(argument) && PyObject_HasAttrString(argument, "as_quat") &&
         !(argument = quaternions = PyObject_CallMethod(argument, "as_quat", NULL)))
         return NULL;
-    PyObject *array = PyArray_FromAny(argument, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL);
+    PyObject *array = as_array(argument);
     Py_XDECREF(quaternions);
     return (PyArrayObject *)array;
 }
@@ -462,15 +490,6 @@ static bool check_device(PyObject *argument, const char *name)
     return false;
 }
 
-static bool is_buffer(PyObject *argument)
-{
-    PyObject *view = PyMemoryView_FromObject(argument);
-    if (!view)
-        PyErr_Clear();
-    Py_XDECREF(view);
-    return view != NULL;
-}
-
 /* An argument's own memory as an array: NumPy's, or what NumPy reads without a copy, such as
    PyTorch's tensors. Copies of what is not are in two places. */
 static PyArrayObject *shared_array(PyObject *argument, const char *name)
@@ -480,11 +499,10 @@ static PyArrayObject *shared_array(PyObject *argument, const char *name)
     if (!check_device(argument, name))
         return NULL;
     PyObject *array = NULL, *again = NULL;
-    if (is_buffer(argument) || PyObject_HasAttrString(argument, "__array__") ||
-        PyObject_HasAttrString(argument, "__array_interface__"))
-        array = PyArray_FromAny(argument, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL);
+    if (is_array_like(argument) || PyObject_HasAttrString(argument, "__dlpack__"))
+        array = as_array(argument);
     if (array)
-        again = PyArray_FromAny(argument, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL);
+        again = as_array(argument);
     bool shared =
         again && PyArray_DATA((PyArrayObject *)array) == PyArray_DATA((PyArrayObject *)again);
     Py_XDECREF(again);

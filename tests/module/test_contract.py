@@ -344,10 +344,35 @@ class Interface:
         self._array, self.__array_interface__ = array, array.__array_interface__
 
 
+class Exporter:
+    """What shares its memory by DLPack and by nothing else."""
+
+    def __init__(self, array, device=1):
+        self._array, self._device = array, device
+
+    def __dlpack__(self, **arguments):
+        return self._array.__dlpack__(**arguments)
+
+    def __dlpack_device__(self):
+        return self._device, 0
+
+
+writes_dlpack = pytest.mark.skipif(
+    np.lib.NumpyVersion(np.__version__) < "2.1.0",
+    reason="arrays of DLPack are read-only before NumPy 2.1",
+)
+
+
 @pytest.mark.parametrize(
     "wrap",
-    [Tensor, Interface, memoryview, lambda array: Tensor(array, device=3)],
-    ids=["tensor", "interface", "buffer", "pinned"],
+    [
+        Tensor,
+        Interface,
+        memoryview,
+        lambda array: Tensor(array, device=3),
+        pytest.param(Exporter, marks=writes_dlpack),
+    ],
+    ids=["tensor", "interface", "buffer", "pinned", "dlpack"],
 )
 def test_tensors_are_filled_as_arrays_are(wrap):
     arrays = np.zeros((2, 2, 3), np.float32)
@@ -357,6 +382,17 @@ def test_tensors_are_filled_as_arrays_are(wrap):
     assert mmdskin.skin(model, shift(1, 2, 3), out=out) is out
     assert (arrays[0] == wanted.positions).all()
     assert (arrays[1] == wanted.normals).all()
+
+
+def test_arguments_are_read_by_dlpack():
+    model, pose = model_with(*XYZ), shift(1, 2, 3)
+    found = mmdskin.skin(model, Exporter(pose), Exporter(np.zeros(len(model.morphs))))
+    assert found.positions.tobytes() == mmdskin.skin(model, pose).positions.tobytes()
+
+
+def test_an_argument_on_a_graphics_card_is_refused_by_name():
+    with pytest.raises((ValueError, RuntimeError), match="[Dd]evice"):
+        mmdskin.skin(model_with(*XYZ), Exporter(shift(1, 2, 3), device=2))
 
 
 def test_pytorch_is_filled():
