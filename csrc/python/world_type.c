@@ -349,9 +349,8 @@ static PyObject *getnewargs_ex(PyObject *object, PyObject *unused)
                              settings->hz, "iterations", settings->iterations, "ground", ground,
                              "contacts", desc->contacts ? Py_True : Py_False, "additional_damping",
                              settings->additional_damping ? Py_True : Py_False, "collide_connected",
-                             settings->collide_connected ? Py_True : Py_False, "joint_order",
-                             order, "wind", settings->wind[0], settings->wind[1],
-                             settings->wind[2]);
+                             settings->collide_connected ? Py_True : Py_False, "joint_order", order,
+                             "wind", settings->wind[0], settings->wind[1], settings->wind[2]);
     Py_XDECREF(bodies);
     Py_XDECREF(joints);
     Py_XDECREF(order);

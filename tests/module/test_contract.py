@@ -390,9 +390,15 @@ def test_arguments_are_read_by_dlpack():
     assert found.positions.tobytes() == mmdskin.skin(model, pose).positions.tobytes()
 
 
-def test_an_argument_on_a_graphics_card_is_refused_by_name():
-    with pytest.raises((ValueError, RuntimeError), match="[Dd]evice"):
-        mmdskin.skin(model_with(*XYZ), Exporter(shift(1, 2, 3), device=2))
+def test_an_argument_that_exports_nothing_is_refused_by_name():
+    """As on a graphics card."""
+
+    class OnCard(Exporter):
+        def __dlpack__(self, **arguments):
+            raise BufferError("on a card")
+
+    with pytest.raises(ValueError, match="bone_matrices: on a card"):
+        mmdskin.skin(model_with(*XYZ), OnCard(shift(1, 2, 3)))
 
 
 def test_pytorch_is_filled():

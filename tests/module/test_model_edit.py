@@ -229,7 +229,7 @@ def test_a_morph_of_all_materials_that_would_fill_the_memory_is_refused():
     morphs = [Morph("red", kind="material", indices=offsets[0], values=offsets[1])]
     materials = [Material("skin", index_count=3), *[Material("none")] * 1000]
     hostile = rigged(materials=materials, morphs=morphs, display_frames=())
-    words = 'morph "red": offsets of all materials become one of each, 1,001,000 so far, expected'
+    words = 'morph "red": offsets of all materials become one of each, 1,001,001 so far, expected'
     with pytest.raises(ValueError, match=words):
         mmdskin.merged([rigged(), hostile])
     few = rigged(materials=materials[:1000], morphs=morphs, display_frames=())

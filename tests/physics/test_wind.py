@@ -65,16 +65,6 @@ def test_additional_damping_brings_bodies_to_rest_in_the_air():
     assert np.allclose(blown(balls, 1, **breeze)[0, 7:], [0.05, 0, 0, 0, 0, 0], rtol=0, atol=1e-9)
 
 
-def test_no_wind_changes_no_bit():
-    """Damping 1 leaves -5 * 0, whose sign an added zero would lose."""
-    world = mmdskin.World([body(linear_damping=1)], [], wind=(0, 0, 0))
-    state = world.state.copy()
-    state[0, 7] = -5
-    world.state = state
-    world.step()
-    assert np.signbit(world.state[0, 7])
-
-
 @pytest.mark.parametrize("duplicate", [copy.copy, lambda one: pickle.loads(pickle.dumps(one))])
 def test_copies_keep_the_wind(duplicate):
     chain, swing = chains.load(chains.chain_file()), chains.swing()

@@ -8,11 +8,11 @@
        x' = x + h v'                                    btTransformUtil::integrateTransform
        q' = normalize(quat(w' / |w'|, h |w'|) q)
 
-   Bullet has no wind: its damping is the drag of still air. In air that moves, the same drag acts on
-   the velocity relative to the air. h |w| is clamped to pi/2 before the damping and to pi/4 for the
-   rotation; additional damping slows slow bodies further. The solver changes v and w between the two halves. The inverse inertia
-   tensor about world axes is I^-1 = R diag(1/Ix, 1/Iy, 1/Iz) R^T, where R is the matrix of q and I
-   is in mass units^2. */
+   Bullet has no wind: its damping is the drag of still air. In air that moves, the same drag acts
+   on the velocity relative to the air. h |w| is clamped to pi/2 before the damping and to pi/4 for
+   the rotation; additional damping slows slow bodies further. The solver changes v and w between
+   the two halves. The inverse inertia tensor about world axes is I^-1 = R diag(1/Ix, 1/Iy, 1/Iz)
+   R^T, where R is the matrix of q and I is in mass units^2. */
 #include "core/physics/body.h"
 
 #include "core/math/mat3.h"
