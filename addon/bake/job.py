@@ -43,7 +43,7 @@ class Result(NamedTuple):
 
 
 class Job(modal_job.Job):
-    """Closing it early leaves everything unchanged. Afterwards `result` holds what was done.
+    """Closing it early leaves everything unchanged. Its result is what was done.
 
     `poses` has each model's pose source settings or None, `deformations` each model's deformation.
     """
@@ -57,7 +57,6 @@ class Job(modal_job.Job):
         options: Options,
     ) -> None:
         self.options = options
-        self.result: Result | None = None
         self._context = context
         self._frames: _Frames | runs.SceneRun | None = None
         wanted = list(zip(models, poses, deformations, strict=True))
@@ -69,7 +68,7 @@ class Job(modal_job.Job):
 
     def _run(
         self, wanted: list[tuple[scene_model.SceneModel, pose_source.Settings | None, Deformation]]
-    ) -> Generator[modal_job.Progress, None, None]:
+    ) -> modal_job.Steps[Result]:
         options = self.options
         depsgraph = self._context.evaluated_depsgraph_get()
         for model, *_ in wanted:
@@ -100,8 +99,9 @@ class Job(modal_job.Job):
                 _check_unchanged(target.part)
                 for fraction in target.finish():
                     yield _finishing(target, fraction)
-            self.result = _write(targets, options)
+            result = _write(targets, options)
             done = True
+            return result
         finally:
             for target in targets:
                 target.close(done)

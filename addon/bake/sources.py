@@ -10,7 +10,7 @@ from typing import Protocol
 import bpy
 import numpy as np
 
-from ..blender import actions, playhead
+from ..blender import actions, evaluated_bones, playhead
 from ..blender.user_error import UserError
 from ..physics import group, keyed, runs, simulation
 from ..pose import ik_source, motion_source, pose_source, skinner
@@ -50,7 +50,7 @@ class ArmaturePoses:
 
     def __init__(self, armature: bpy.types.Object, bones: list[str]) -> None:
         self._armature = armature
-        self._numbers = pose_source.bone_indices(armature, bones)
+        self._numbers = evaluated_bones.of(armature).indices(bones)
 
     def prepare(self, parts: "list[Part]") -> None:
         pass

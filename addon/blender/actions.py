@@ -10,6 +10,7 @@ from typing import Any
 import bpy
 
 from . import fcurves
+from .user_error import UserError
 
 Block = (
     bpy.types.Object | bpy.types.Key | bpy.types.Mesh | bpy.types.Camera | bpy.types.Light
@@ -85,6 +86,14 @@ def assign(block: Block, action: bpy.types.Action | None, slots: Sequence[str]) 
         data.last_slot_identifier = slots[1]
     if not slots:
         clear_if_empty(block)
+
+
+def check_not_tweaked(block: Block) -> None:
+    """UserError if a strip of a datablock is in NLA Tweak Mode, which hides its own action."""
+    if block.animation_data and block.animation_data.use_tweak_mode:
+        raise UserError(
+            "The animation of '{name}' is in NLA Tweak Mode: leave it first", name=block.name
+        )
 
 
 def make_single_user(block: Block) -> bpy.types.Action:

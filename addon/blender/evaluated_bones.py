@@ -7,6 +7,7 @@ a lock of its first bone differs from the original's. Only tools that edit the o
 `foreach_set` sets it, which tags nothing for an update.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,11 @@ class Bones:
     deforming: np.ndarray  # (B,) whether they deform meshes
     # What was found out about the armature object, which stays as it is until it is copied again.
     cache: dict[Any, Any] = field(default_factory=dict)
+
+    def indices(self, names: Iterable[str]) -> np.ndarray:
+        """(N,) indices of the named bones."""
+        known = {name: number for number, name in enumerate(self.names)}
+        return np.array([known[name] for name in names], np.intp)
 
     def deform_as(self, other: "Bones") -> bool:
         """Whether bones of the same names deform meshes."""
@@ -59,10 +65,15 @@ def of(armature: bpy.types.Object) -> Bones:
     return known
 
 
+def columns(bones: Any, name: str) -> np.ndarray:
+    """(B, 4, 4) float32 matrices of bones, column by column as Blender stores them."""
+    flat = np.empty(16 * len(bones), np.float32)
+    bones.foreach_get(name, flat)
+    return flat.reshape(-1, 4, 4)
+
+
 def _bones(armature: bpy.types.Object) -> Bones:
     of_data: Any = armature.data.bones
-    flat = np.empty(16 * len(of_data), np.float32)
-    of_data.foreach_get("matrix_local", flat)
     deforming = np.empty(len(of_data), bool)
     of_data.foreach_get("use_deform", deforming)
-    return Bones(armature.pose.bones.keys(), flat.reshape(-1, 4, 4), deforming)
+    return Bones(armature.pose.bones.keys(), columns(of_data, "matrix_local"), deforming)

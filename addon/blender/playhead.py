@@ -18,6 +18,11 @@ def stretch(scene: bpy.types.Scene) -> float:
     return scene.render.frame_map_old / scene.render.frame_map_new
 
 
+def fps(scene: bpy.types.Scene) -> float:
+    """Frames of the scene per second of the animation."""
+    return scene.render.fps / scene.render.fps_base
+
+
 def skips_live_update(depsgraph: bpy.types.Depsgraph) -> bool:
     """Whether the current evaluation will not be shown. Never true for renders, which run in parallel."""
     return _skip_live_update and depsgraph.mode == "VIEWPORT"

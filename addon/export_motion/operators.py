@@ -2,7 +2,6 @@
 """File > Export > MMD Motion: bones, morphs, IK switches and visibility of models, or camera and light."""
 
 import os
-from types import SimpleNamespace
 from typing import Any
 
 import bpy
@@ -252,10 +251,6 @@ class MMDSKIN_OT_export_motion(Exporter, modal_job.ModalJob, bpy.types.Operator)
             for model, of_model in zip(models, paths, strict=True)
         ]
         return exports, timing
-
-    def _options(self) -> SimpleNamespace:
-        """The options as they are now: Blender may free the operator while the job runs."""
-        return SimpleNamespace(**{name: getattr(self, name) for name in self.shown})
 
     def _models(self, context: bpy.types.Context) -> list[scene_model.SceneModel]:
         if self.content == "MODEL":

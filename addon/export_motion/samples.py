@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import bpy
 import numpy as np
 
-from ..blender import actions, playhead
+from ..blender import actions, evaluated_bones, playhead
 from ..blender.user_error import UserError
 from ..physics import keyed, simulation
 from ..pose import ik_source, motion_source, pose_source
@@ -50,7 +50,7 @@ class Sampler:
         # With other sources, bones, morphs and IK switches are read in the same way.
         path = options.model_path or getattr(settings, "model_path", "")
         physics = settings.physics if isinstance(settings, ik_source.Settings) else None
-        fps = scene.render.fps / scene.render.fps_base
+        fps = playhead.fps(scene)
         rig = getattr(settings, "rig", None)
         self.solver = ik_source.Solver(armature, ik_source.Settings(path, physics, fps, rig=rig))
         self.rig = self.solver.rig
@@ -123,7 +123,7 @@ class _Poses:
         self._rig = rig
         scene_bones = {number: name for name, number in rig.bones.items()}
         names = [scene_bones[number] for number in sorted(scene_bones)]
-        self._numbers = pose_source.bone_indices(armature, names)
+        self._numbers = evaluated_bones.of(armature).indices(names)
         column = {number: i for i, number in enumerate(sorted(scene_bones))}
         # A bone that the scene lacks moves with its parent; the last column is at rest.
         self._columns = np.array(

@@ -69,7 +69,7 @@ def timing_of(scene: bpy.types.Scene, options: Any, blocks: Iterable[Any]) -> Ti
             first=round(first),
             last=round(last),
         )
-    fps = scene.render.fps / scene.render.fps_base
+    fps = playhead.fps(scene)
     rate = FRAMES_PER_SECOND / fps if options.real_time else 1.0
     # A motion may end between two frames of the scene.
     count = math.ceil((last - first) * rate - _ROUNDING) + 1

@@ -17,7 +17,6 @@ import bpy
 
 from ..blender import actions, fcurves
 from ..blender.actions import Block
-from ..blender.user_error import UserError
 from ..operator_base.editing import Edit
 from ..pose import motion_source
 from ..scene import saved_state, scene_model, setting_paths, sliders
@@ -358,10 +357,7 @@ def blocks(model: scene_model.SceneModel) -> list[Block]:
 
 def check_not_tweaked(model: scene_model.SceneModel) -> None:
     for block in blocks(model):
-        if block.animation_data and block.animation_data.use_tweak_mode:
-            raise UserError(
-                "The animation of '{name}' is in NLA Tweak Mode: leave it first", name=block.name
-            )
+        actions.check_not_tweaked(block)
 
 
 def check_clearing(model: scene_model.SceneModel) -> None:

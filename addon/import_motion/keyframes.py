@@ -12,7 +12,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix, Quaternion
 
-from ..blender import actions, fcurves
+from ..blender import actions, evaluated_bones, fcurves
 from ..blender.translations import tr
 from ..scene import mmd_tools, rig_constraints, sliders
 from ..scene.names import PHYSICS
@@ -243,9 +243,7 @@ def reset_to_rest(record: Record, names: Iterable[str], simulated: bool) -> int:
     """Set bones to the rest pose; returns the number of muted items."""
     muted = _release(record, names, simulated)
     bones = record.armature.pose.bones
-    bases = np.empty(16 * len(bones), np.float32)
-    bones.foreach_get("matrix_basis", bases)
-    at_rest = (bases.reshape(-1, 16) == np.eye(4).ravel()).all(axis=1)
+    at_rest = (evaluated_bones.columns(bones, "matrix_basis") == np.eye(4)).all(axis=(1, 2))
     posed = {name for name, is_at_rest in zip(bones.keys(), at_rest, strict=True) if not is_at_rest}
     for name in posed.intersection(names):
         record.note_bone(bones[name])

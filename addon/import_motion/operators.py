@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
-from ..blender import actions, input_files, registration
+from ..blender import actions, input_files, playhead, registration
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError, cancels
 from ..operator_base import properties
@@ -301,7 +301,7 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
             path,
             self.frame_start,
             self.real_time,
-            scene.render.fps / scene.render.fps_base,
+            playhead.fps(scene),
         )
 
     def _open(

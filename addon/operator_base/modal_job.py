@@ -35,10 +35,14 @@ Steps = Generator[Progress, None, _Result]  # of work that returns a result
 
 
 class Job:
-    """Iterate it: each step works for a moment and yields the Progress; `close` cancels it."""
+    """Iterate it: each step works for a moment and yields the Progress; `close` cancels it.
 
-    def __init__(self, steps: Generator[Progress, None, None], frames: int) -> None:
+    Afterwards, `result` is what the steps returned.
+    """
+
+    def __init__(self, steps: Steps[Any], frames: int) -> None:
         self._steps, self.frames = steps, frames
+        self.result: Any = None
 
     def __iter__(self) -> "Job":
         return self
@@ -46,6 +50,9 @@ class Job:
     def __next__(self) -> Progress:
         try:
             return next(self._steps)
+        except StopIteration as end:
+            self.result = end.value
+            raise
         except ReferenceError as error:
             raise UserError("The model was removed in the meantime") from error
         except MemoryError as error:

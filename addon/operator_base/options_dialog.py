@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Draw the options of an operator that reads or writes a file."""
+"""The options of an operator, in a dialog or beside files."""
+
+from types import SimpleNamespace
 
 import bpy
 
@@ -15,6 +17,10 @@ class OptionsDialog:
     def is_used(self, option: str) -> bool:
         """Whether an option has an effect with the current values of the others."""
         return True
+
+    def _options(self) -> SimpleNamespace:
+        """The options as they are now: Blender may free the operator while its job runs."""
+        return SimpleNamespace(**{name: getattr(self, name) for name in self.shown})
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout

@@ -18,7 +18,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from ..blender import blender_versions
+from ..blender import blender_versions, playhead
 from ..pose import deformation, driving_rig, ik_source, physics_settings
 
 FRAMES: dict[str, Any] = {"min": -1048574, "max": 1048574}  # Blender's frame limits
@@ -389,7 +389,7 @@ def shown_of_pose(owner: Any, scene: bpy.types.Scene) -> list[str]:
     shown = ["source"]
     if by_motion:
         shown += ["motion_path", "model_path", "motion_start"]
-        shown += ["motion_real_time"] * (scene.render.fps / scene.render.fps_base != 30)
+        shown += ["motion_real_time"] * (playhead.fps(scene) != 30)
     elif owner.source == ik_source.SOURCE:
         shown += ["model_path"]
     elif owner.source == driving_rig.SOURCE:

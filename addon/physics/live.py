@@ -175,7 +175,7 @@ class Live:
         passed, self._last = min(now - self._last, _MOST if _running else 1 / RATE), now
         if self._local is None:
             return None
-        moved = (frame - self._frame) / _fps(scene)
+        moved = (frame - self._frame) / playhead.fps(scene)
         if not moved:
             return 0.0 if self.playing else passed
         if abs(moved) > _FAR or frame == _first(scene):
@@ -276,10 +276,6 @@ def step(simulation: Any, local: Local, seconds: float) -> Any:
 
 def _same(one: Local, other: Local) -> bool:
     return all(map(np.array_equal, one, other))
-
-
-def _fps(scene: bpy.types.Scene) -> float:
-    return scene.render.fps / scene.render.fps_base
 
 
 def _first(scene: bpy.types.Scene) -> float:

@@ -104,7 +104,7 @@ class SceneRun:
         self._context, self._members = context, members
         self._parts = [_Part(member) for member in members]
         scene = context.scene
-        fps = scene.render.fps / scene.render.fps_base
+        fps = playhead.fps(scene)
         self._stretch = playhead.stretch(scene)
         samples = max(1, math.ceil(_SAMPLES * self._stretch / fps - 1e-6))  # of each frame
         self._rate = samples / self._stretch

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import bpy
 import numpy as np
 
-from ..blender import evaluated_bones, native, reader_texts
+from ..blender import evaluated_bones, native
 from ..blender.user_error import UserError
 from ..scene import skeletons
 from . import quaternions
@@ -46,8 +46,8 @@ class DrivingRig:
             while (bone := int(self._target.parents[bone])) >= 0:
                 moved.add(bone)
         goals = {i: bone.ik.target for i, bone in enumerate(pmx.bones) if bone.ik}
-        self._goals = {i: target for i, target in goals.items() if target in moved}
-        moved |= self._goals.keys()
+        goals = {i: target for i, target in goals.items() if target in moved}
+        moved |= goals.keys()
         moved -= {i for i, bone in enumerate(pmx.bones) if bone.append}
         self.moved = np.array(sorted(moved), np.intp)
         # IK bones whose chains have mapped bones: their legs are those of the rig.
@@ -57,13 +57,12 @@ class DrivingRig:
                 for bone in pmx.bones
             ]
         )
-        parents = self._target.parents[self.moved]
-        self._parents = parents
-        rest = self._target.rest[:, :3, 3]
-        self._from_target = {goal: np.eye(4) for goal in self._goals}
-        for goal, target in self._goals.items():
-            self._from_target[goal][:3, 3] = rest[goal] - rest[target]
-        self._offsets = rest[self.moved] - np.where(parents[:, None] < 0, 0, rest[parents])
+        rest = self._target.rest
+        self._goals, self._goal_targets = np.array([*goals.items()], np.intp).reshape(-1, 2).T
+        self._from_target = np.linalg.inv(rest[self._goal_targets]) @ rest[self._goals]
+        self._parents = parents = self._target.parents[self.moved]
+        above = np.where(parents[:, None] < 0, 0, rest[parents, :3, 3])
+        self._offsets = rest[self.moved, :3, 3] - above
 
     @property
     def waits_for(self) -> list[str]:
@@ -78,18 +77,14 @@ class DrivingRig:
             self._bones = bones
             if bones.names != known.names or not np.array_equal(bones.rests, known.rests):
                 self._read(rig)
-        flat = np.empty(16 * len(rig.pose.bones), np.float32)
-        rig.pose.bones.foreach_get("matrix", flat)
-        return flat.tobytes()
+        return evaluated_bones.columns(rig.pose.bones, "matrix").tobytes()
 
     def apply(self, pose: bytes, translations: np.ndarray, rotations: np.ndarray) -> None:
         """Set the local values (B, 3) and (B, 4) of the bones that are mapped."""
         columns = np.frombuffer(pose, np.float32).reshape(-1, 4, 4)[self._places]
-        matrices = self._world @ columns.transpose(0, 2, 1).astype(np.float64)
-        found = native.load().retarget(self._source, skeletons.to_mmd(matrices), self._target)
-        world = found.transforms.copy()
-        for goal, target in self._goals.items():
-            world[goal] = world[target] @ self._from_target[goal]
+        shown = skeletons.in_world(columns, self._world)
+        world = native.load().retarget(self._source, shown, self._target).transforms.copy()
+        world[self._goals] = world[self._goal_targets] @ self._from_target
         above = np.where(self._parents[:, None, None] < 0, np.eye(4), world[self._parents])
         turned = above[:, :3, :3].transpose(0, 2, 1)
         places = world[self.moved, :3, 3] - above[:, :3, 3]
@@ -99,13 +94,8 @@ class DrivingRig:
 
     def _read(self, rig: bpy.types.Object) -> None:
         self._world = skeletons.world(rig)
-        try:
-            source = skeletons.complete(skeletons.skeleton(rig, self._world), rig.name)
+        source = skeletons.complete(rig, self._world)
+        with skeletons.explained():
             self._source = source.replace(reference=source.rest)
-            native.load().retarget(self._source, self._source.rest, self._target)
-        except ValueError as error:
-            raise UserError(
-                "The motion cannot be retargeted: {reason}", reason=reader_texts.sentence(error)
-            ) from error
-        number = {name: i for i, name in enumerate(rig.pose.bones.keys())}
-        self._places = np.array([number[name] for name in self._source.names], np.intp)
+            native.load().retarget(self._source, source.rest, self._target)
+        self._places = self._bones.indices(self._source.names)

@@ -101,7 +101,7 @@ def evaluated_settings_of(
 def _settings_of(armature: bpy.types.Object, scene: bpy.types.Scene, overrides: dict) -> Settings:
     own, path = armature.mmdskin, setting_paths.absolute(armature, "model_path", overrides)
     # The simulation always starts with the range that the scene plays.
-    fps = scene.render.fps / scene.render.fps_base
+    fps = playhead.fps(scene)
     first = playhead.frame_range(scene)[0] * playhead.stretch(scene)
     timing = physics_settings.Timing(first, fps / 30, playhead.end(scene))
     physics = physics_settings.settings_of(own, overrides, timing)
@@ -146,11 +146,11 @@ class Solver:
         self.placement = model_file.Placement(rig, armature)
         self._names = [bone.name for bone in armature.pose.bones if bone.name in rig.bones]
         self._numbers = np.array([rig.bones[name] for name in self._names], np.intp)
-        numbers = {bone.name: number for number, bone in enumerate(armature.pose.bones)}
-        self._places = np.array([numbers[name] for name in self._names], np.intp)
+        bones = evaluated_bones.of(armature)
+        self._places = bones.indices(self._names)
         self._above = _nearest(rig.pmx, self._numbers)
         self._to_file = np.linalg.inv(rig.to_armature)
-        self._rests = evaluated_bones.of(armature).rests
+        self._rests = bones.rests
         # From each bone's own axes to the file's, with the armature's scale and without.
         rests = self._rests[self._places, :3, :3].transpose(0, 2, 1)
         self._moves = np.linalg.inv(rig.to_armature[:3, :3]) @ rests.astype(np.float64)
@@ -277,7 +277,7 @@ class Solver:
         physics = self._physics_enabled(bones) if reads_physics else []
         gravity = tuple(armature.mmdskin.physics_gravity) if self._has_gravity else ()
         return _Input(
-            _read(bones, "matrix_channel" if by_blender else "matrix_basis"),
+            evaluated_bones.columns(bones, "matrix_channel" if by_blender else "matrix_basis"),
             weights,
             [] if by_blender else self._switched(bones),
             physics,
@@ -356,13 +356,6 @@ class Solver:
     def _physics_enabled(self, pose_bones: Any) -> list[bool]:
         """Whether rigid bodies move each of the bones that they may move."""
         return [bool(pose_bones[name].get(names.PHYSICS, True)) for name in self._moved]
-
-
-def _read(bones: Any, name: str) -> np.ndarray:
-    """(B, 4, 4) float32 of bones, column by column as Blender stores them."""
-    flat = np.empty(16 * len(bones), np.float32)
-    bones.foreach_get(name, flat)
-    return flat.reshape(-1, 4, 4)
 
 
 def _acting(pmx: "mmdskin.Model") -> np.ndarray:

@@ -63,7 +63,7 @@ def settings_of(
         path,
         values["motion_start"],
         values["motion_real_time"],
-        scene.render.fps / scene.render.fps_base,
+        playhead.fps(scene),
         earlier=earlier_motions.read(earlier, path),
     )
     has_rate = settings.real_time and settings.fps > 0

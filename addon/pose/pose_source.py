@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The pose source of a model, and skinning matrices of the evaluated armature."""
 
-from collections.abc import Iterable
 from typing import cast
 
 import bpy
 import numpy as np
 
+from ..blender import evaluated_bones
 from ..blender.user_error import UserError
 from . import ik_source, motion_source, physics_settings
 from .evaluation import Evaluation
@@ -145,18 +145,9 @@ def matrices(armature: bpy.types.Object, obj: bpy.types.Object, numbers: np.ndar
 
     Both objects are evaluated (`evaluated_get`); bones are given by index.
     """
-    pose_bones = armature.pose.bones
-    flat = np.empty(16 * len(pose_bones), np.float32)
-    # matrix_channel is pose_bone.matrix @ bone.matrix_local.inverted(), stored column by column.
-    pose_bones.foreach_get("matrix_channel", flat)
-    columns = flat.reshape(-1, 4, 4).take(numbers, axis=0)
+    # matrix_channel is pose_bone.matrix @ bone.matrix_local.inverted().
+    columns = evaluated_bones.columns(armature.pose.bones, "matrix_channel").take(numbers, axis=0)
     return in_mesh_space(columns.transpose(0, 2, 1), armature, obj)
-
-
-def bone_indices(armature: bpy.types.Object, bones: Iterable[str]) -> np.ndarray:
-    """(B,) indices of the named pose bones."""
-    known = {bone.name: number for number, bone in enumerate(armature.pose.bones)}
-    return np.array([known[name] for name in bones], np.intp)
 
 
 def in_mesh_space(

@@ -430,7 +430,7 @@ def _read(
         skinner=reader,
         bones=now.bones,
         key_names=key_names,
-        numbers=pose_source.bone_indices(now.armature, reader.bones),
+        numbers=now.bones.indices(reader.bones),
         order=skinner.key_indices(reader.keys, key_names),
         buffers=reader.buffers(),
         memory=evaluated.Memory(),

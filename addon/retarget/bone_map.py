@@ -3,16 +3,13 @@
 
 import importlib
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bpy
 
-from ..blender import native, reader_texts, registration
-from ..blender.user_error import UserError, cancelled
+from ..blender import native, registration
+from ..blender.user_error import UserError, cancels
 from ..scene import names, skeletons
-
-if TYPE_CHECKING:
-    import mmdskin
 
 _RIGHT = {"left": "right", "Left": "Right", "LEFT": "RIGHT"}
 
@@ -24,11 +21,10 @@ class _MapOperator:
     def poll(cls, context: bpy.types.Context) -> bool:
         return context.active_object is not None and context.active_object.type == "ARMATURE"
 
+    @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        try:
-            self._change(context.active_object)
-        except UserError as error:
-            return cancelled(self, error)
+        self._change(context.active_object)
+        check(context.active_object)
         return {"FINISHED"}
 
 
@@ -39,16 +35,16 @@ class MMDSKIN_OT_map_bones(_MapOperator, bpy.types.Operator):
     bl_label = "Automatic"
 
     def _change(self, armature: bpy.types.Object) -> None:
+        world = skeletons.world(armature)
         armature.mmdskin.bone_map.clear()
-        found = _skeleton(armature)
+        found = skeletons.skeleton(armature, world)
         bones = dict(found.human)
         if found.spine:
             bones |= {"spine": found.spine[0], "upperChest": found.spine[-1]}
-        for slot in slots():
+        for slot in _slots():
             item = armature.mmdskin.bone_map.add()
             item.name = slot
             item["bone"] = found.names[bones[slot]] if slot in bones else ""
-        check(armature)
 
 
 class MMDSKIN_OT_mirror_bone_map(_MapOperator, bpy.types.Operator):
@@ -63,17 +59,15 @@ class MMDSKIN_OT_mirror_bone_map(_MapOperator, bpy.types.Operator):
             raise UserError("The armature has no map yet: use Automatic first")
         others = names.side_pairs(armature.data.bones.keys())
         for item in items:
-            if item.name.startswith("left"):
-                other = items.get("right" + item.name.removeprefix("left"))
-                if other is not None:
-                    other["bone"] = others.get(item.bone, "") or _right(item.bone, armature)
-        check(armature)
+            other = items.get("right" + item.name.removeprefix("left"))
+            if other is not None and item.name.startswith("left"):
+                other["bone"] = others.get(item.bone, "") or _right(item.bone, armature)
 
 
 def check(armature: bpy.types.Object) -> None:
     """Note which slots are doubtful, and why."""
     try:
-        doubts = _skeleton(armature).doubts
+        doubts = skeletons.skeleton(armature, skeletons.world(armature)).doubts
     except UserError as error:
         doubts = {"hips": str(error)}
     for item in armature.mmdskin.bone_map:
@@ -83,38 +77,22 @@ def check(armature: bpy.types.Object) -> None:
             obj.update_tag()  # the model follows the new map
 
 
-def doubts(armature: bpy.types.Object) -> list[tuple[str, str]]:
-    """(slot, reason) of the doubtful ones of a map."""
-    return [(item.name, item.doubt) for item in armature.mmdskin.bone_map if item.doubt]
+def title(slot: str) -> str:
+    """The name of a slot as words, as other programs show them: Left Upper Arm."""
+    return "".join(f" {one}" if one.isupper() else one for one in slot).title()
 
 
-def slots() -> tuple[str, ...]:
+def _slots() -> tuple[str, ...]:
     native.load()
     module = importlib.import_module("mmdskin.retargeting.slots")
     (lowest, _, highest), (hips, *others) = module.SPINE, module.SLOTS
     return (hips, lowest, highest, *others)
 
 
-def title(slot: str) -> str:
-    """The name of a slot as words, as other programs show them: Left Upper Arm."""
-    return "".join(f" {one}" if one.isupper() else one for one in slot).title()
-
-
 def _right(name: str, armature: bpy.types.Object) -> str:
     """The bone whose name has "right" where another has "left" inside, "" for none."""
     turned = re.sub("left", lambda found: _RIGHT.get(found[0], "right"), name, flags=re.IGNORECASE)
     return turned if turned != name and turned in armature.data.bones else ""
-
-
-def _skeleton(armature: bpy.types.Object) -> "mmdskin.Skeleton":
-    try:
-        return skeletons.skeleton(armature, skeletons.world(armature))
-    except ValueError as error:
-        raise UserError(
-            "'{name}' cannot be mapped: {reason}",
-            name=armature.name,
-            reason=reader_texts.sentence(error),
-        ) from error
 
 
 register, unregister = registration.functions(MMDSKIN_OT_map_bones, MMDSKIN_OT_mirror_bone_map)

@@ -1,20 +1,63 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write the channels of bones into a new action; the old one is kept."""
+"""Poses as channels of bones, by algebra, and these as keys of a new action; the old one is kept."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
+from mathutils import Matrix, Quaternion
 
 from ..blender import actions, fcurves
 from ..export_motion import line_fit
-from . import fk_pose
+from ..pose import quaternions
+from ..scene import rest_bones
 
-ALL, REDUCED = "ALL", "REDUCED"
+_STILL = 1e-6  # of a rotation, and a tenth of it of the armature's size: less is rounding
 _TURN = np.radians(0.5)  # between reduced keys
 _MOVE = 5e-4  # of the armature's size
 _QUATERNION = _TURN / 4  # of each component: an angle is twice the length of their difference
+
+
+class BoneValues(NamedTuple):
+    """The channels of a bone over F frames; None where it stays at rest."""
+
+    name: str
+    locations: np.ndarray | None  # (F, 3)
+    rotations: np.ndarray | None  # (F, 4) unit quaternions w x y z
+
+
+def channels(armature: bpy.types.Object, poses: np.ndarray) -> list[BoneValues]:
+    """What shows poses (F, B, 4, 4) of all bones, in the armature's space."""
+    bones, rests = armature.data.bones, rest_bones.matrices(armature)
+    number = {name: i for i, name in enumerate(bones.keys())}
+    size = size_of(armature)
+    found = []
+    for i, bone in enumerate(bones):
+        if bone.parent is None:
+            basis = np.linalg.inv(rests[i]) @ poses[:, i]
+        elif bone.use_inherit_rotation and bone.use_local_location:
+            parent = number[bone.parent.name]
+            local = np.linalg.inv(rests[i]) @ rests[parent]
+            basis = local @ np.linalg.inv(poses[:, parent]) @ poses[:, i]
+        else:
+            basis = _by_blender(bone, poses[:, i], poses[:, number[bone.parent.name]])
+        found.append(values(bone.name, basis, size))
+    return found
+
+
+def values(name: str, basis: np.ndarray, size: float) -> BoneValues:
+    """The channels of a bone from its basis (F, 4, 4) in an armature of a size."""
+    locations = np.ascontiguousarray(basis[:, :3, 3])
+    rotations = quaternions.from_matrices(basis[:, :3, :3])
+    turns = np.abs(rotations[:, 1:]).max() > _STILL
+    moves = np.abs(locations).max() > _STILL * 10 * size
+    return BoneValues(name, locations if moves else None, rotations if turns else None)
+
+
+def size_of(armature: bpy.types.Object) -> float:
+    """The largest extent of the heads of an armature's bones."""
+    return max(float(np.ptp(rest_bones.matrices(armature)[:, :3, 3], axis=0).max()), 1e-9)
 
 
 class NewAction:
@@ -24,18 +67,18 @@ class NewAction:
         self._armature, self._frames, self._reduced = armature, frames, reduced
         self._action, self._slot, holder = actions.new_action(name)
         self._curves = actions.Curves(holder)
-        self._move = _MOVE * fk_pose.size_of(armature)
+        self._move = _MOVE * size_of(armature)
         self.name = self._action.name
         self.keyframes = 0
 
-    def key_bones(self, bones: Iterable[fk_pose.BoneValues]) -> int:
+    def key_bones(self, bones: Iterable[BoneValues]) -> int:
         """Returns the number of bones that have keys."""
         count = 0
         for bone in bones:
             paths = actions.bone_paths(bone.name)
             if bone.rotations is not None:
                 owner = self._armature.pose.bones[bone.name]
-                channel, values = fk_pose.in_mode(owner, bone.rotations)
+                channel, values = _in_mode(owner, bone.rotations)
                 tolerance = _QUATERNION if values.shape[1] == 4 else _TURN
                 self._key(paths[channel], values, bone.name, tolerance)
             if bone.locations is not None:
@@ -52,13 +95,12 @@ class NewAction:
         """Show the action, alone or as a strip over the one that was there, which is pushed down;
         returns the name of the latter. It is muted: it may key bones that this one leaves at rest."""
         data = self._armature.animation_data or self._armature.animation_data_create()
-        old = data.action
+        old, slot = data.action, getattr(data, "action_slot", None)
         if old is not None:
             old.use_fake_user = True
         if as_strip:
+            data.action = None
             if old is not None:
-                slot = getattr(data, "action_slot", None)
-                data.action = None
                 _strip(data, old, old.frame_range[0], slot).mute = True
             _strip(data, self._action, float(self._frames[0]), self._slot)
         else:
@@ -77,6 +119,37 @@ class NewAction:
             used = slice(0, 1) if still else rows
             fcurves.write(curve, self._frames[used], column[used])
         self.keyframes += len(self._frames[rows])
+
+
+def _by_blender(bone: bpy.types.Bone, poses: np.ndarray, parents: np.ndarray) -> np.ndarray:
+    """The basis of a bone that inherits less than its parent's whole transform."""
+    rest, above = bone.matrix_local, bone.parent.matrix_local
+    return np.array(
+        [
+            bone.convert_local_to_pose(
+                Matrix(pose),
+                rest,
+                parent_matrix=Matrix(parent),
+                parent_matrix_local=above,
+                invert=True,
+            )
+            for pose, parent in zip(poses.tolist(), parents.tolist(), strict=True)
+        ]
+    )
+
+
+def _in_mode(bone: bpy.types.PoseBone, rotations: np.ndarray) -> tuple[str, np.ndarray]:
+    """The channel of a bone's rotation mode, and its values (F, C) for quaternions."""
+    if bone.rotation_mode == "QUATERNION":
+        return "rotation_quaternion", rotations
+    found = [Quaternion(rotation) for rotation in rotations.tolist()]
+    if bone.rotation_mode == "AXIS_ANGLE":
+        pairs = [one.to_axis_angle() for one in found]
+        return "rotation_axis_angle", np.array([(angle, *axis) for axis, angle in pairs])
+    eulers = [found[0].to_euler(bone.rotation_mode)]
+    for one in found[1:]:
+        eulers.append(one.to_euler(bone.rotation_mode, eulers[-1]))
+    return "rotation_euler", np.array(eulers)
 
 
 def _strip(

@@ -1,47 +1,60 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Object › MMD Skin › Retarget to Armature, and the other way."""
+"""Object › MMD Skin › Retarget to Armature and Motion from Armature, and File › Import › MMD Motion of
+Another Model: a dance that fits the active model's proportions.
+"""
 
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
 import bpy
-from bpy.props import BoolProperty, EnumProperty, FloatProperty
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 
-from ..blender import playhead, reader_texts, registration
-from ..blender.translations import tr, tr_count
-from ..blender.user_error import UserError, cancelled
-from ..operator_base import modal_job
+from ..blender import input_files, playhead, registration
+from ..blender.translations import tr
+from ..blender.user_error import UserError, cancels
+from ..import_motion.import_state import ORIGINAL, SOLVED
+from ..operator_base import modal_job, properties
+from ..operator_base.importing import Importer
 from ..operator_base.model_operator import PosingOperator
 from ..operator_base.options_dialog import OptionsDialog
-from ..scene import scene_model
-from . import from_armature, imported, keys, to_armature
+from ..scene import model_file, scene_model, setting_paths, skeletons
+from . import jobs
 
-FEET = EnumProperty(
-    name="Feet",
-    description="What legs copy",
-    items=[
-        ("FLOOR", "Floor", "The path of the feet, scaled, so that they stand where they stood"),
-        ("DIRECTIONS", "Directions", "The directions of thighs and shins"),
-    ],
-    default="FLOOR",
-)
-HANDS = BoolProperty(
-    name="Hands Meet",
-    description="Where hands are close to each other, keep the gap between them",
-)
-SCALE = FloatProperty(
-    name="Scale",
-    description="Size of steps; 0 takes the ratio of the legs' lengths",
-    min=0.0,
-    max=1e4,
-    soft_max=10.0,
-    precision=3,
-)
+_START = properties.motion_properties(options={"SKIP_SAVE"})["motion_start"]
 
 
-class _Retargeting(PosingOperator, OptionsDialog, modal_job.ModalJob):
+class _Proportions:
+    hands: BoolProperty(
+        name="Hands Meet",
+        description="Where hands are close to each other, keep the gap between them",
+    )
+    scale: FloatProperty(
+        name="Scale",
+        description="Size of steps; 0 takes the ratio of the legs' lengths",
+        min=0.0,
+        max=1e4,
+        soft_max=10.0,
+        precision=3,
+    )
+
+
+class _Retargeting(_Proportions, PosingOperator, OptionsDialog, modal_job.ModalJob):
+    """A subclass has the `steps` of its job, and `_chosen`, the model and the armature."""
+
     bl_options = {"REGISTER", "UNDO"}
+    steps: Callable[..., modal_job.Steps[jobs.Reports]]
     _asked = False
+
+    feet: EnumProperty(
+        name="Feet",
+        description="What legs copy",
+        items=[
+            ("FLOOR", "Floor", "The path of the feet, scaled, so that they stand where they stood"),
+            ("DIRECTIONS", "Directions", "The directions of thighs and shins"),
+        ],
+        default="FLOOR",
+    )
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
         self._asked = True
@@ -54,14 +67,19 @@ class _Retargeting(PosingOperator, OptionsDialog, modal_job.ModalJob):
             return modal_job.ModalJob.invoke(self, context, None)
         return modal_job.ModalJob.execute(self, context)
 
+    def _start(self, context: bpy.types.Context) -> modal_job.Job:
+        first, last = playhead.frame_range(context.scene)
+        frames = range(first, last + 1)
+        steps = self.steps(context, *self._chosen(context), frames, self._options())
+        return modal_job.Job(steps, len(frames))
+
     def _stopped(self) -> None:
         self.report({"WARNING"}, tr("Retargeting cancelled: nothing was changed"))
 
-    def _tell(self, notes: tuple[str, ...], kept: str) -> None:
-        for note in notes:
-            self.report({"INFO"}, reader_texts.translated(note))
-        if kept:
-            self.report({"INFO"}, tr("The action '{name}' is kept", name=kept))
+    def _report(self, job: modal_job.Job) -> set[Any]:
+        for said in job.result:
+            self.report(*said)
+        return {"FINISHED"}
 
 
 class MMDSKIN_OT_retarget_to_armature(_Retargeting, bpy.types.Operator):
@@ -70,10 +88,8 @@ class MMDSKIN_OT_retarget_to_armature(_Retargeting, bpy.types.Operator):
     bl_idname = "mmdskin.retarget_to_armature"
     bl_label = "Retarget to Armature"
     shown = ("feet", "hands", "scale", "in_place", "keys", "as_strip")
+    steps = staticmethod(jobs.to_armature)
 
-    feet: FEET
-    hands: HANDS
-    scale: SCALE
     in_place: BoolProperty(
         name="In Place", description="Leave out the steps, for games that move the character"
     )
@@ -81,40 +97,24 @@ class MMDSKIN_OT_retarget_to_armature(_Retargeting, bpy.types.Operator):
         name="Keys",
         description="How many frames are keyed",
         items=[
-            (keys.ALL, "All", "Every frame"),
-            (keys.REDUCED, "Reduced", "Those that straight lines need, within half a degree"),
+            ("ALL", "All", "Every frame"),
+            ("REDUCED", "Reduced", "Those that straight lines need, within half a degree"),
         ],
-        default=keys.ALL,
+        default="ALL",
     )
     as_strip: BoolProperty(
         name="NLA Track",
         description="Add the action as a strip on an NLA track of its own",
     )
 
-    def _start(self, context: bpy.types.Context) -> to_armature.Job:
-        armature, model = context.active_object, _selected_model(context)
-        if armature is None or armature.type != "ARMATURE":
-            raise UserError("Select the MMD model first, then the armature that gets its motion")
-        options = {name: getattr(self, name) for name in self.shown}
-        return to_armature.Job(context, model, armature, options)
-
-    def _report(self, job: to_armature.Job) -> set[Any]:
-        result = job.result
-        assert result is not None
-        self._tell(result.notes, result.kept)
-        if result.fighting:
-            text = tr(
-                "Constraints of these bones change the retargeted pose: mute them: {names}",
-                names=", ".join(result.fighting),
-            )
-            self.report({"WARNING"}, text)
-        text = tr(
-            "Keyed {bones} in the action '{name}'",
-            bones=tr_count("1 bone", "{count} bones", result.bones),
-            name=result.action,
-        )
-        self.report({"INFO"}, text)
-        return {"FINISHED"}
+    def _chosen(self, context: bpy.types.Context) -> tuple[Any, bpy.types.Object]:
+        active = context.active_object
+        for obj in context.selected_objects:
+            with contextlib.suppress(UserError):
+                model = scene_model.model_of(obj, context.view_layer)
+                if model.armature != active and active and active.type == "ARMATURE":
+                    return model, active
+        raise UserError("Select the MMD model first, then the armature that gets its motion")
 
 
 class MMDSKIN_OT_motion_from_armature(_Retargeting, bpy.types.Operator):
@@ -123,10 +123,8 @@ class MMDSKIN_OT_motion_from_armature(_Retargeting, bpy.types.Operator):
     bl_idname = "mmdskin.motion_from_armature"
     bl_label = "Motion from Armature"
     shown = ("feet", "hands", "scale", "legs", "tolerance", "rest")
+    steps = staticmethod(jobs.from_armature)
 
-    feet: FEET
-    hands: HANDS
-    scale: SCALE
     legs: EnumProperty(
         name="Legs",
         description="Which bones of the legs are keyed",
@@ -151,45 +149,78 @@ class MMDSKIN_OT_motion_from_armature(_Retargeting, bpy.types.Operator):
         description="Which pose of the armature is that of a body at rest, arms in A or T pose",
         items=[
             (
-                from_armature.AUTOMATIC,
+                "AUTOMATIC",
                 "Automatic",
                 "The rest pose, or the frame that is most like a body at rest",
             ),
-            (from_armature.REST, "Rest", "The rest pose"),
-            (from_armature.CURRENT, "Current Frame", "The pose at the current frame"),
+            ("REST", "Rest", "The rest pose"),
+            ("CURRENT", "Current Frame", "The pose at the current frame"),
         ],
-        default=from_armature.AUTOMATIC,
+        default="AUTOMATIC",
     )
 
-    def _start(self, context: bpy.types.Context) -> from_armature.Job:
+    def _chosen(self, context: bpy.types.Context) -> tuple[Any, bpy.types.Object]:
         model = scene_model.active_model(context)
-        others = (obj for obj in context.selected_objects if obj.type == "ARMATURE")
-        armature = next((obj for obj in others if obj != model.armature), None)
-        if armature is None:
-            raise UserError("Select the armature first, then the MMD model that gets its motion")
-        options = {name: getattr(self, name) for name in self.shown}
-        return from_armature.Job(context, armature, model, options)
+        for obj in context.selected_objects:
+            if obj.type == "ARMATURE" and obj != model.armature:
+                return model, obj
+        raise UserError("Select the armature first, then the MMD model that gets its motion")
 
-    def _report(self, job: from_armature.Job) -> set[Any]:
-        imported.tell(self, job.report)
-        try:
-            start = job.frames_read[0] * playhead.stretch(bpy.context.scene)
-            imported.key(self, bpy.context, job.model, job.motion, job.name, start)
-        except UserError as error:
-            return cancelled(self, error)
+
+class MMDSKIN_OT_fit_motion(_Proportions, PosingOperator, Importer, bpy.types.Operator):
+    """Import a motion made for another MMD model, with arms, steps and hands fitted to the active one"""
+
+    bl_idname = "mmdskin.fit_motion"
+    bl_label = "Fit MMD Motion"
+    bl_options = {"REGISTER", "UNDO", "PRESET"}
+    shown = ("made_for", "hands", "scale", "mode", "frame_start")
+
+    filename_ext = ".vmd"
+    filter_glob: StringProperty(default="*.vmd", options={"HIDDEN"})
+    made_for: StringProperty(
+        name="Made For",
+        description="PMX or PMD file that the motion was made for; if empty, only steps are scaled",
+        subtype="FILE_PATH",
+    )
+    mode: EnumProperty(
+        name="Import As",
+        description="How to apply the motion",
+        items=[
+            (ORIGINAL, "Original Keys", "The file's keyframes and curves, with new values"),
+            (SOLVED, "Solved Keys", "Key all moving bones on every frame; matches MMD"),
+        ],
+        default=ORIGINAL,
+    )
+    frame_start: _START
+
+    @cancels
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        model = scene_model.active_model(context)
+        (path,) = self._paths()[:1] or [""]
+        target = model_file.rig(model.armature).pmx
+        motion = model_file.load_motion(path)
+        made_for = None
+        if self.made_for:
+            input_files.choose(self.made_for)
+            made_for = model_file.load_model(setting_paths.resolved(self.made_for))
+        with skeletons.explained():
+            fitted, report = motion.for_model(
+                target, made_for=made_for, hands=self.hands, scale=self.scale or None
+            )
+        for said in jobs.notes_of(report):
+            self.report(*said)
+        name = bpy.path.display_name_from_filepath(path)
+        jobs.import_motion(context, model, fitted, name, self.frame_start, self.report, self.mode)
         return {"FINISHED"}
 
 
-def _selected_model(context: bpy.types.Context) -> scene_model.SceneModel:
-    """The selected model that the active object does not belong to."""
-    for obj in context.selected_objects:
-        with contextlib.suppress(UserError):
-            model = scene_model.model_of(obj, context.view_layer)
-            if model.armature != context.active_object:
-                return model
-    raise UserError("Select the MMD model first, then the armature that gets its motion")
+def _menu(self: bpy.types.Menu, context: bpy.types.Context) -> None:
+    self.layout.operator(MMDSKIN_OT_fit_motion.bl_idname, text="MMD Motion of Another Model (.vmd)")
 
 
 register, unregister = registration.functions(
-    MMDSKIN_OT_retarget_to_armature, MMDSKIN_OT_motion_from_armature
+    MMDSKIN_OT_retarget_to_armature,
+    MMDSKIN_OT_motion_from_armature,
+    MMDSKIN_OT_fit_motion,
+    menus={"TOPBAR_MT_file_import": _menu},
 )

@@ -11,19 +11,18 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from . import fk_pose
+from ..scene.skeletons import ORG
+from . import keys
 
-ORG = "ORG-"
 SWITCH = "IK_FK"
-_SWITCHES = tuple(
-    f"{limb}_parent{side}" for limb in ("upper_arm", "thigh") for side in (".L", ".R")
-)
+_SIDES = (".L", ".R")
+_SWITCHES = tuple(f"{limb}_parent{side}" for limb in ("upper_arm", "thigh") for side in _SIDES)
 _KEPT_PLACE = {"chest", "hips"}  # which only turn
 _FINGERS = ("thumb", "f_index", "f_middle", "f_ring", "f_pinky")
 
 
 def _both(control: str, bone: str = "") -> list[tuple[str, str]]:
-    return [(f"{control}{side}", f"{bone or control}{side}") for side in (".L", ".R")]
+    return [(f"{control}{side}", f"{bone or control}{side}") for side in _SIDES]
 
 
 def _fingers(joint: int) -> list[tuple[str, str]]:
@@ -55,33 +54,33 @@ class Controls:
 
     def __init__(self, armature: bpy.types.Object, names: list[str], poses: np.ndarray) -> None:
         self._armature, self._poses = armature, poses
-        number = {name: i for i, name in enumerate(names)}
-        bones = armature.pose.bones
-        self._legs = [number[f"{ORG}thigh{side}"] for side in (".L", ".R")]
-        self._stages = []
-        for stage in _STAGES:
-            pairs = [(control, ORG + bone) for control, bone in stage]
-            known = [pair for pair in pairs if pair[0] in bones and pair[1] in number]
-            self._stages.append(
-                [
-                    (control, number[bone], _offset(armature, control, bone))
-                    for control, bone in known
-                ]
-            )
+        bones, number = armature.data.bones, {name: i for i, name in enumerate(names)}
+        self._legs = {name: number[name] for name in (f"{ORG}thigh{side}" for side in _SIDES)}
+        # Each control with its bone, and its rest in the space of the bone.
+        self._stages = [
+            [
+                (
+                    control,
+                    number[ORG + bone],
+                    bones[ORG + bone].matrix_local.inverted() @ bones[control].matrix_local,
+                )
+                for control, bone in stage
+                if control in bones and ORG + bone in number
+            ]
+            for stage in _STAGES
+        ]
         self._found: dict[str, list[np.ndarray]] = {
             control: [] for stage in self._stages for control, *_ in stage
         }
 
     def pose(self, context: bpy.types.Context) -> Iterator[int]:
-        """Yields the number of each frame that is done."""
+        """Yields the number of each frame that is done; all bones are at rest."""
         bones = self._armature.pose.bones
-        for owner in bones:
-            owner.matrix_basis.identity()
         for name in switches(self._armature):
             bones[name][SWITCH] = type(bones[name][SWITCH])(1)
         self._armature.update_tag()
         context.view_layer.update()
-        for frame, poses in enumerate(self._poses):
+        for frame, poses in enumerate(self._poses, 1):
             for stage in filter(None, self._stages):
                 for control, bone, offset in stage:
                     target = Matrix(poses[bone].tolist()) @ offset
@@ -89,25 +88,14 @@ class Controls:
                         target.translation = bones[control].matrix.translation
                     bones[control].matrix = target
                 context.view_layer.update()
-            self._move_torso(poses)
+            heads = [np.array(bones[name].head) for name in self._legs]
+            wanted = poses[list(self._legs.values()), :3, 3]
+            moved = Matrix.Translation(np.mean(wanted - heads, axis=0))
+            bones["torso"].matrix = moved @ bones["torso"].matrix
             for control, found in self._found.items():
                 found.append(np.array(bones[control].matrix_basis))
-            yield frame + 1
+            yield frame
 
-    def values(self) -> list[fk_pose.BoneValues]:
-        size = fk_pose.size_of(self._armature)
-        return [fk_pose.values(name, np.array(found), size) for name, found in self._found.items()]
-
-    def _move_torso(self, poses: np.ndarray) -> None:
-        bones = self._armature.pose.bones
-        wanted = poses[self._legs, :3, 3].mean(axis=0)
-        heads = [np.array(bones[f"{ORG}thigh{side}"].head) for side in (".L", ".R")]
-        matrix = bones["torso"].matrix.copy()
-        matrix.translation += type(matrix.translation)(wanted - np.mean(heads, axis=0))
-        bones["torso"].matrix = matrix
-
-
-def _offset(armature: bpy.types.Object, control: str, bone: str) -> Matrix:
-    """The control at rest, in the space of the bone."""
-    bones = armature.data.bones
-    return bones[bone].matrix_local.inverted() @ bones[control].matrix_local
+    def values(self) -> list[keys.BoneValues]:
+        size = keys.size_of(self._armature)
+        return [keys.values(name, np.array(found), size) for name, found in self._found.items()]

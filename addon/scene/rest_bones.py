@@ -7,6 +7,7 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
+from ..blender import evaluated_bones
 from . import mmd_tools, model_file
 
 _SHORTEST = 1e-4 * mmd_tools.USUAL_SCALE
@@ -24,10 +25,8 @@ def signature(armature: bpy.types.Object, obj: bpy.types.Object) -> np.ndarray:
 
 def matrices(armature: bpy.types.Object) -> np.ndarray:
     """(B, 4, 4) float64 of all bones, in the armature's space."""
-    bones = armature.data.bones
-    columns = np.empty(16 * len(bones), np.float32)
-    bones.foreach_get("matrix_local", columns)
-    return columns.reshape(-1, 4, 4).transpose(0, 2, 1).astype(np.float64)
+    columns = evaluated_bones.columns(armature.data.bones, "matrix_local")
+    return columns.transpose(0, 2, 1).astype(np.float64)
 
 
 def segments(armature: bpy.types.Object, names: Sequence[str]) -> np.ndarray:

@@ -56,9 +56,10 @@ class MMDSKIN_PT_retarget(panels.Panel, bpy.types.Panel):
         layout.template_list(
             "MMDSKIN_UL_bone_map", "", settings, "bone_map", settings, "bone_map_active", rows=8
         )
-        for slot, reason in bone_map.doubts(obj):
-            text = f"{bone_map.title(slot)}: {reader_texts.translated(reason)}"
-            panels.wrapped(layout, text, context.region.width, alert=True)
+        for item in settings.bone_map:
+            if item.doubt:
+                text = f"{bone_map.title(item.name)}: {reader_texts.translated(item.doubt)}"
+                panels.wrapped(layout, text, context.region.width, alert=True)
 
 
 register, unregister = registration.functions(MMDSKIN_UL_bone_map, MMDSKIN_PT_retarget)

@@ -80,7 +80,7 @@ class RestoreCase(case.Case):
         """Positions with the deformation of the scene's model, in mesh space."""
         found = addon().pose.skinner.Skinner(obj or self.mesh, self.armature)
         poses = self.armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
-        numbers = addon().pose.pose_source.bone_indices(poses, found.bones)
+        numbers = addon().blender.evaluated_bones.of(poses).indices(found.bones)
         matrices = addon().pose.pose_source.matrices(poses, obj or self.mesh, numbers)
         return found.positions(matrices, np.zeros(len(found.keys), np.float32))
 

@@ -5,6 +5,7 @@ import copy
 import itertools
 import os
 import sys
+import types
 import zlib
 from unittest import mock
 
@@ -166,6 +167,15 @@ class ToArmature(Retargeting):
         self.assertEqual([track.mute for track in data.nla_tracks], [True, False])
         self.assert_directions(rig, LIMBS, bar=1.5)
 
+    def test_how_the_rig_was_posed_before_has_no_effect(self):
+        self.play()
+        rig = humanoids.fk_rig()
+        arm = rig.pose.bones["mixamorig:LeftForeArm"]
+        arm.location, arm.scale = (0.2, 0.1, 0), (2, 2, 2)
+        self.retarget(rig, feet="DIRECTIONS")
+        self.assert_directions(rig, LIMBS)
+        self.assertEqual(tuple(arm.scale), (1, 1, 1))
+
     def test_constraints_that_fight_are_named(self):
         self.play()
         rig = humanoids.fk_rig()
@@ -222,9 +232,8 @@ class ToArmature(Retargeting):
         addon = sys.modules["addon_package"]
         model = addon.scene.scene_model.SceneModel("her", self.armature, ())
         options = {"feet": "FLOOR", "hands": True, "scale": 0, "in_place": False}
-        job = addon.retarget.to_armature.Job(
-            bpy.context, model, rig, {**options, "keys": "ALL", "as_strip": False}
-        )
+        options = types.SimpleNamespace(**options, keys="ALL", as_strip=False)
+        job = addon.retarget.jobs.to_armature(bpy.context, model, rig, range(1, 122), options)
         next(job)  # it reads the scene frame by frame
         job.close()
         self.assertEqual(self.state(), before)

@@ -72,7 +72,7 @@ class Keys(case.unittest.TestCase):
             names = bones.keys()
             parents = [names.index(bone.parent.name) if bone.parent else -1 for bone in bones]
             poses = swinging(rig, names, parents, names)
-            keyed(rig, addon().retarget.fk_pose.channels(rig, poses))
+            keyed(rig, addon().retarget.keys.channels(rig, poses))
             size = humanoids.HEIGHT / rig.matrix_world.to_scale().x
             for number, frame in enumerate(FRAMES):
                 shown = evaluated(rig, frame, names)
@@ -84,7 +84,7 @@ class Keys(case.unittest.TestCase):
         names = rig.data.bones.keys()
         parents = [names.index(b.parent.name) if b.parent else -1 for b in rig.data.bones]
         poses = swinging(rig, names, parents, {"mixamorig:LeftArm"}, speed=0.2)
-        values = addon().retarget.fk_pose.channels(rig, poses)
+        values = addon().retarget.keys.channels(rig, poses)
         whole, reduced = keyed(rig, values), keyed(rig, values, reduced=True)
         self.assertLess(reduced.keyframes, whole.keyframes)
         arm = [names.index("mixamorig:LeftArm")]
@@ -100,7 +100,7 @@ class Keys(case.unittest.TestCase):
         parents = [names.index(b.parent.name) if b.parent else -1 for b in rig.data.bones]
         poses = np.tile(swinging(rig, names, parents, names), (84, 1, 1, 1))[:1000]
         started = time.process_time()
-        values = addon().retarget.fk_pose.channels(rig, poses)
+        values = addon().retarget.keys.channels(rig, poses)
         action = addon().retarget.keys.NewAction(rig, "swing", np.arange(1000.0), False)
         action.key_bones(values)
         action.assign(as_strip=False)

@@ -94,7 +94,10 @@ class BoneMap(case.unittest.TestCase):
         self.assertEqual(self.mapped(), before)
 
     def test_an_armature_that_would_shear_its_bones_is_refused(self):
+        bpy.ops.mmdskin.map_bones()
+        before = self.mapped()
         self.rig.matrix_world = Matrix.Diagonal((1, 2, 1, 1))
         bpy.context.view_layer.update()
         with self.assertRaisesRegex(RuntimeError, "apply its scale first"):
             bpy.ops.mmdskin.map_bones()
+        self.assertEqual(self.mapped(), before)
