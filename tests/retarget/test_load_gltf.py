@@ -233,6 +233,8 @@ def test_saved_dances_are_read_back(tmp_path):
          "compressed by EXT_meshopt_compression"),
         (lambda j: None, "buffers[0]: ../secret: expected a file in the folder"),
         (lambda j: j["animations"][0]["channels"][0].update(sampler=9), "IndexError"),
+        (lambda j: j["animations"][0]["samplers"][0].update(interpolation="BEZIER"),
+         "animation of nodes[0]: interpolation BEZIER, expected LINEAR, STEP, CUBICSPLINE"),
         (lambda j: j.update(extensions={"VRM": {"humanoid": {"humanBones": [{"bone": "tail", "node": 0}]}}}),
          'no slot is named "tail"'),
         (lambda j: j.update(skins=[], animations=[]), "no skeleton"),
@@ -245,6 +247,39 @@ def test_damage_is_named(change, says):
     change(file.json)
     data = file.gltf("../secret") if "folder" in says else file.glb()
     assert says in refused(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
+        b"Kaydara FBX Binary  \0",
+        b"HIERARCHY\nROOT Hips\n",
+        b"[1, 2]",
+        b"glTF\2\0\0\0\x0c\0\0\0",  # without a chunk
+    ],
+)
+def test_files_of_other_formats_are_named(data):
+    assert "header: no JSON, nor binary glTF as in .glb and .vrm: this is no glTF file" in refused(
+        data
+    )
+
+
+def test_other_json_and_old_versions_are_named():
+    assert "asset: expected version 2 of glTF" in refused(b'\xef\xbb\xbf {"nodes": []}')
+    assert "version 1 of binary glTF, expected 2" in refused(b"glTF\1\0\0\0" + bytes(12))
+
+
+def test_files_beside_a_gltf_are_limited_in_size(tmp_path, monkeypatch):
+    file = standing()
+    file.animate(0, "translation", [0, 1], np.zeros((2, 3)))
+    (tmp_path / "a.gltf").write_bytes(file.gltf("a.bin"))
+    (tmp_path / "a.bin").write_bytes(file.data)
+    monkeypatch.setattr("mmdskin.retargeting.gltf._MOST_BYTES", len(file.data))
+    mmdskin.load_gltf(tmp_path / "a.gltf")
+    (tmp_path / "a.bin").write_bytes(file.data + b"\0")
+    assert "buffers[0]: a.bin: expected at most 32 bytes" in refused(tmp_path / "a.gltf")
 
 
 def test_few_bytes_do_not_become_gigabytes():

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+import codecs
 import json
 import os
 import struct
@@ -31,9 +32,12 @@ _GLB, _JSON_CHUNK, _BINARY_CHUNK = b"glTF", 0x4E4F534A, 0x004E4942
 _COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5126: "<f4"}
 _SIZES = {"SCALAR": 1, "VEC3": 3, "VEC4": 4}
 _PATHS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3"}
+_DEFAULTS = {"translation": (0, 0, 0), "rotation": (0, 0, 0, 1), "scale": (1, 1, 1)}
 _MOST_NODES = 65_536
 _MOST_TRANSFORMS = 1 << 22  # of all nodes in all frames, 512 MiB: two keys may be far apart
 _MOST_VALUES = 1 << 27  # of the keys of all channels, 1 GiB: channels may share accessors
+_MOST_BYTES = 1 << 30  # of the files that a file names
+_INTERPOLATIONS = ("LINEAR", "STEP", "CUBICSPLINE")
 # What a damaged file makes of Python's own operations: a text where a number is expected, ...
 _DAMAGE = (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 
@@ -70,7 +74,7 @@ def load_gltf(
     except FormatError:
         raise
     except _DAMAGE as error:
-        _fail("file", f"{type(error).__name__}: {error}")
+        _fail("file", f"it is damaged, {type(error).__name__}: {error}")
 
 
 def _fail(section: str, text: str) -> NoReturn:
@@ -89,17 +93,21 @@ class _File:
         self._binary = b""
         if data[:4] == _GLB:
             data = self._chunks(data)
+        if not data.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{"):
+            _fail("header", "no JSON, nor binary glTF as in .glb and .vrm: this is no glTF file")
         self.json: dict[str, Any] = json.loads(data.decode("utf-8-sig"))
-        if not str(self.json["asset"]["version"]).startswith("2."):
-            _fail("asset", "expected version 2")
+        if not str(self.json.get("asset", {}).get("version")).startswith("2."):
+            _fail("asset", "expected version 2 of glTF")
         self.nodes: list[dict[str, Any]] = self.json.get("nodes", [])
         if len(self.nodes) > _MOST_NODES:
             _fail("nodes", f"{len(self.nodes):,}, expected at most {_MOST_NODES:,}")
         self._buffers: dict[int, bytes] = {}
-        self._values = 0
+        self._values = self._bytes = 0
 
     def _chunks(self, data: bytes) -> bytes:
-        start = 12
+        start, version = 12, int.from_bytes(data[4:8], "little")
+        if version != 2:
+            _fail("header", f"version {version} of binary glTF, expected 2")
         found: dict[int, bytes] = {}
         while start + 8 <= len(data):
             length, kind = struct.unpack_from("<II", data, start)
@@ -108,7 +116,7 @@ class _File:
             found.setdefault(kind, data[start + 8 : start + 8 + length])
             start += 8 + length
         self._binary = found.get(_BINARY_CHUNK, b"")
-        return found[_JSON_CHUNK]
+        return found.get(_JSON_CHUNK, b"")
 
     def at(self, what: str, index: Any) -> dict[str, Any]:
         """One of a list: of "accessors", ..."""
@@ -156,13 +164,13 @@ class _File:
             sampler = samplers[channel["sampler"]]
             times = self._accessor(sampler["input"], "SCALAR")[:, 0]
             values = self._accessor(sampler["output"], _PATHS[path])
-            kind = sampler.get("interpolation", "LINEAR")
+            kind, section = sampler.get("interpolation", "LINEAR"), f"animation of nodes[{node}]"
+            if kind not in _INTERPOLATIONS:
+                _fail(section, f"interpolation {kind}, expected {', '.join(_INTERPOLATIONS)}")
             if kind == "CUBICSPLINE":
                 values = values.reshape(len(times), 3, -1)
             if not len(times) or len(values) != len(times) or (np.diff(times) < 0).any():
-                _fail(
-                    f"animation of nodes[{node}]", "times that do not increase, or fit the values"
-                )
+                _fail(section, "times that do not increase, or fit the values")
             found[self.node(node), path] = times, values, kind
         return found
 
@@ -202,16 +210,18 @@ class _File:
             elif uri.startswith("data:"):
                 found = base64.b64decode(uri.partition(",")[2])
             else:
-                name = urllib.parse.unquote(uri)
-                if (
-                    self._folder is None
-                    or name != os.path.basename(name)
-                    or name in ("", "..", ".")
-                ):
-                    _fail(f"buffers[{index}]", f"{name}: expected a file in the folder of a path")
-                found = file_io.read(os.path.join(self._folder, name))
+                found = self._beside(urllib.parse.unquote(uri), f"buffers[{index}]")
             self._buffers[index] = found
         return self._buffers[index]
+
+    def _beside(self, name: str, section: str) -> bytes:
+        if self._folder is None or name != os.path.basename(name) or name in ("", "..", "."):
+            _fail(section, f"{name}: expected a file in the folder of a path")
+        path = os.path.join(self._folder, name)
+        self._bytes += os.path.getsize(path)
+        if self._bytes > _MOST_BYTES:
+            _fail(section, f"{name}: expected at most {_MOST_BYTES:,} bytes in all files together")
+        return file_io.read(path)
 
 
 def _posed(
@@ -225,57 +235,56 @@ def _posed(
                 _fail(f"nodes[{child}]", "two parents")
             parents[child] = i
     tree = Tree(names, parents)
-    kept = [node for node in tree.order if node in chosen]
-    needed = set(kept)  # and what is above them
+    above = parents.tolist()
+    needed = {*chosen}  # and what is above them
     for node in reversed(tree.order):
-        if node in needed and parents[node] >= 0:
-            needed.add(int(parents[node]))
+        if node in needed:
+            needed.add(above[node])
+    needed.discard(-1)
     count = int(max([0.0, *(times[-1] for times, _, _ in channels.values())]) * _FPS + 1e-6) + 1
     if count * len(needed) > _MOST_TRANSFORMS:
         what = f"{count:,} frames of {len(needed):,} nodes"
         _fail("animation", f"{what}, expected at most {_MOST_TRANSFORMS:,} in all")
     times = np.arange(count) / _FPS
-    still: dict[int, _Array] = {-1: np.eye(4)}  # world matrices at rest, and over the frames
-    moved: dict[int, _Array] = {-1: np.eye(4)[None]}
-    for node in filter(needed.__contains__, tree.order):
-        paths = [path for path in _PATHS if (node, path) in channels]
-        sampled = {path: _sampled(*channels[node, path], times) for path in paths}
-        above = int(parents[node])
-        still[node] = still[above] @ _local(file.nodes[node], {})[0]
-        moved[node] = moved[above] @ _local(file.nodes[node], sampled)
-    number = {node: i for i, node in enumerate(kept)}
+    bones = [node for node in tree.order if node in chosen]
+    number = {node: i for i, node in enumerate(bones)}
+    poses = np.empty((1 + count, len(bones), 4, 4))  # at rest, and over the frames
+    worlds: dict[int, _Array] = {-1: np.eye(4)[None]}
     bone_above = {-1: -1}
-    for node in tree.order:
-        above = int(parents[node])
-        bone_above[node] = number.get(above, bone_above[above])
-    poses = np.empty((count, len(kept), 4, 4))
-    for node, i in number.items():
-        poses[:, i] = moved[node]
+    for node in filter(needed.__contains__, tree.order):
+        moved = {path: channels[node, path] for path in _PATHS if (node, path) in channels}
+        worlds[node] = worlds[above[node]] @ _local(file.nodes[node], moved, times)
+        bone_above[node] = number.get(above[node], bone_above[above[node]])
+        if node in number:
+            poses[:, number[node]] = worlds[node]
     if not np.abs(poses).max() <= LARGEST:
         _fail("animation", f"a bone is over {LARGEST:g} away, or not finite")
+    poses = convert(poses, "matrices", source="gltf")
     skeleton = Skeleton(
-        [names[node] for node in kept],
-        [bone_above[node] for node in kept],
-        convert(np.array([still[node] for node in kept]), "matrices", source="gltf"),
+        [names[node] for node in bones],
+        [bone_above[node] for node in bones],
+        poses[0],
         human={slot: number[node] for slot, node in human.items()},
     )
-    return skeleton, convert(poses, "matrices", source="gltf"), _FPS
+    return skeleton, poses[1:], _FPS
 
 
-def _local(node: dict[str, Any], sampled: dict[str, _Array]) -> _Array:
-    """(F,4,4), or (1,4,4), of a node relative to its parent."""
+def _local(
+    node: dict[str, Any], moved: dict[str, tuple[_Array, _Array, str]], times: _Array
+) -> _Array:
+    """(1+F,4,4), or (1,4,4) of a node that does not move: relative to its parent, at rest and over the
+    frames."""
     if "matrix" in node:
         return np.array(node["matrix"], float).reshape(1, 4, 4).transpose(0, 2, 1)
-    place, scale = (
-        sampled.get(path, np.array(node.get(path, default), float).reshape(1, 3))
-        for path, default in (("translation", (0, 0, 0)), ("scale", (1, 1, 1)))
-    )
-    turn = sampled.get("rotation")
-    if turn is None:
-        turn = from_quaternions(np.reshape(node.get("rotation", (0, 0, 0, 1)), (1, 4)))
-    found = np.zeros((max(len(place), len(scale), len(turn)), 4, 4))
-    found[:, :3, :3] = turn * scale[:, None]
-    found[:, :3, 3] = place
+    values = {}
+    for path, default in _DEFAULTS.items():
+        still = np.array(node.get(path, default), float).reshape(1, len(default))
+        still = from_quaternions(still) if path == "rotation" else still
+        over = [_sampled(*moved[path], times)] if path in moved else []
+        values[path] = np.concatenate([still, *over])
+    found = np.zeros((max(map(len, values.values())), 4, 4))
+    found[:, :3, :3] = values["rotation"] * values["scale"][:, None]
+    found[:, :3, 3] = values["translation"]
     found[:, 3, 3] = 1
     return found
 
