@@ -24,29 +24,26 @@ class Tree:
     """Parents of bones in any order: parents first, depths, descendants."""
 
     def __init__(self, names: Sequence[str], parents: NDArray[np.int64]) -> None:
-        children: list[list[int]] = [[] for _ in names]
-        roots: list[int] = []
-        for bone, parent in enumerate(parents.tolist()):
-            (roots if parent < 0 else children[parent]).append(bone)
-        order = []  # depth first: descendants follow their ancestor without a gap
-        todo = roots[::-1]
-        while todo:
-            order.append(todo.pop())
-            todo += children[order[-1]][::-1]
-        if len(order) < len(names):
-            lost = min(set(range(len(names))) - set(order))
-            raise ValueError(f'parents: bone {lost} "{names[lost]}" is in or below a cycle')
-        self.children, self.order = children, order
-        self.depth, self.size = [0] * len(names), [1] * len(names)
+        count = len(names)
         self._parents = parents.tolist()
-        self._entered = [0] * len(names)
-        for place, bone in enumerate(order):
+        # Here and below, the last of the list, [-1], is the parent of the roots.
+        self.children: list[list[int]] = [[] for _ in range(count + 1)]
+        for bone, parent in enumerate(self._parents):
+            self.children[parent].append(bone)
+        todo = self.children.pop()[::-1]
+        self.order: list[int] = []  # depth first: descendants follow their ancestor without a gap
+        while todo:
+            self.order.append(todo.pop())
+            todo += self.children[self.order[-1]][::-1]
+        if len(self.order) < count:
+            lost = min(set(range(count)) - set(self.order))
+            raise ValueError(f'parents: bone {lost} "{names[lost]}" is in or below a cycle')
+        self.depth, self.size, self._entered = [-1] * (count + 1), [1] * (count + 1), [0] * count
+        for place, bone in enumerate(self.order):
             self._entered[bone] = place
-            if self._parents[bone] >= 0:
-                self.depth[bone] = self.depth[self._parents[bone]] + 1
-        for bone in reversed(order):
-            if self._parents[bone] >= 0:
-                self.size[self._parents[bone]] += self.size[bone]
+            self.depth[bone] = self.depth[self._parents[bone]] + 1
+        for bone in reversed(self.order):
+            self.size[self._parents[bone]] += self.size[bone]
 
     def is_above(self, bone: int, other: int) -> bool:
         """Whether a bone is another one's ancestor (not itself)."""
@@ -60,11 +57,16 @@ class Tree:
             bone = self._parents[bone]
         return found
 
+    def below(self, bone: int) -> list[int]:
+        """A bone and its descendants, parents first."""
+        place = self._entered[bone]
+        return self.order[place : place + self.size[bone]]
+
     def common(self, *bones: int) -> list[int]:
         """The bones that are above all these or one of them, the lowest first."""
-        first, *others = bones
-        chains = [set(self.chain(bone)) for bone in others]
-        return [bone for bone in self.chain(first) if all(bone in chain for chain in chains)]
+        chains = [self.chain(bone) for bone in bones]
+        shared = set(chains[0]).intersection(*chains)
+        return [bone for bone in chains[0] if bone in shared]
 
 
 class Bones:
@@ -75,8 +77,13 @@ class Bones:
     rest: NDArray[np.float64]
 
     def __init__(self, names: Sequence[str], parents: ArrayLike, rest: ArrayLike) -> None:
-        self.names = _names(names)
-        self.parents = _parents(parents, self.names)
+        if isinstance(names, str):
+            raise TypeError("names: expected a sequence of str, not one str")
+        self.names = tuple(names)
+        for i, name in enumerate(self.names):
+            if not isinstance(name, str):
+                raise TypeError(f"names[{i}]: expected a str, not {type(name)!r}")
+        self.parents = _parents(parents, len(self.names))
         self.rest = matrices(rest, "rest", self.names)
         self.tree = Tree(self.names, self.parents)
 
@@ -107,25 +114,14 @@ def matrices(values: ArrayLike, name: str, names: Sequence[str]) -> NDArray[np.f
     return array
 
 
-def _names(names: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(names, str):
-        raise TypeError("names: expected a sequence of str, not one str")
-    found = tuple(names)
-    for i, name in enumerate(found):
-        if not isinstance(name, str):
-            raise TypeError(f"names[{i}]: expected a str, not {type(name)!r}")
-    return found
-
-
-def _parents(parents: ArrayLike, names: Sequence[str]) -> NDArray[np.int64]:
+def _parents(parents: ArrayLike, count: int) -> NDArray[np.int64]:
     array: NDArray[Any] = np.array(parents)
-    if array.shape != (len(names),) or (array.size and array.dtype.kind not in "iu"):
-        raise ValueError(
-            f"parents: {array.dtype} of shape {array.shape}, expected integers ({len(names)},)"
-        )
+    if array.shape != (count,) or (count and array.dtype.kind not in "iu"):
+        what = f"{array.dtype} of shape {array.shape}"
+        raise ValueError(f"parents: {what}, expected integers ({count},)")
     array = array.astype(np.int64)
-    bad = np.flatnonzero((array < -1) | (array >= len(names)))
+    bad = np.flatnonzero((array < -1) | (array >= count))
     if len(bad):
-        raise ValueError(f"parents[{bad[0]}]: {array[bad[0]]} of {len(names)} bones")
+        raise ValueError(f"parents[{bad[0]}]: {array[bad[0]]} of {count} bones")
     array.flags.writeable = False
     return array

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
 
@@ -14,6 +15,8 @@ from mmdskin.retargeting.bones import LARGEST, MOST_TRANSFORMS, RATES
 from mmdskin.retargeting.skeleton import Skeleton
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from numpy.typing import NDArray
 
     from mmdskin import _Source
@@ -22,7 +25,10 @@ _MOST_JOINTS = 4096
 _Z_UP = np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])  # from where y is up
 _FRAMES_AT_ONCE = 2048  # stay in the cache
 _MOST_TEXT = 1 << 22  # bytes of the joints
-_HEAD, _LONGEST_NUMBER = 512, 64  # bytes, with the spaces around
+_LONGEST_NUMBER = 64  # bytes, with the spaces around
+_HIERARCHY = re.compile(rb"(\xef\xbb\xbf)?\s*HIERARCHY\s")
+_MOTION = re.compile(rb"[\r\n][ \t}]*(MOTION)\s")
+_FRAMES = re.compile(rb"MOTION\s+Frames:\s*(\S+)\s+Frame\s+Time:\s*(\S+)", re.IGNORECASE)
 _CHANNELS = {
     f"{axis}{kind}": (kind, i) for i, axis in enumerate("xyz") for kind in ("position", "rotation")
 }
@@ -61,7 +67,7 @@ def load_bvh(
     if end > _MOST_TEXT:
         _fail("HIERARCHY", f"{end:,} bytes, expected at most {_MOST_TEXT:,}")
     joints = _hierarchy(_text(data[:end]))
-    values, fps = _frames(data[end:], joints)
+    values, fps = _frames(data, end, joints)
     poses = _poses(joints, values)
     rest = _poses([joint._replace(channels=[]) for joint in joints], np.empty((1, 0)))[0]
     names, parents = [joint.name for joint in joints], [joint.parent for joint in joints]
@@ -92,17 +98,12 @@ def _fail(section: str, text: str) -> NoReturn:
 
 def _find_motion(data: bytes) -> int:
     """Where the line MOTION is."""
-    if data[:3] == b"\xef\xbb\xbf":
-        data = b"   " + data[3:]
-    if data[:256].split(None, 1)[:1] != [b"HIERARCHY"]:
+    if not _HIERARCHY.match(data):
         _fail("header", "no HIERARCHY at its beginning: this is no BVH file")
-    start = 0
-    while (start := data.find(b"MOTION", start)) >= 0:
-        line = data[max(data.rfind(b"\n", 0, start), data.rfind(b"\r", 0, start)) + 1 : start]
-        if not line.strip(b" \t}") and data[start + 6 : start + 7].isspace():
-            return start
-        start += 6
-    _fail("MOTION", "there is none: the file is cut off")
+    found = _MOTION.search(data)
+    if not found:
+        _fail("MOTION", "there is none: the file is cut off")
+    return found.start(1)
 
 
 def _text(data: bytes) -> str:
@@ -127,102 +128,89 @@ def _number(word: str, section: str) -> float:
 
 def _hierarchy(text: str) -> list[_Joint]:
     joints: list[_Joint] = []
-    open_joints: list[int] = []  # whose braces are open
+    inside: list[_Joint] = []  # those whose braces are open
+    numbers: dict[str, int] = {}  # of joints, by name
     entered = True  # whether the newest joint has its brace
-    names: set[str] = set()
     lines = text.replace("{", "\n{\n").replace("}", "\n}\n").splitlines()
     for word, *rest in filter(None, (line.split() for line in lines[1:])):
         section = f"joint {joints[-1].name}" if joints else "HIERARCHY"
         key = word.upper()
-        if key in ("ROOT", "JOINT", "END"):
-            if not entered or (key == "ROOT") == bool(open_joints):
+        if (key == "{") == entered:
+            _fail(section, f"{word[:40]}: expected one brace after ROOT, JOINT and End Site")
+        if key == "{":
+            inside.append(joints[-1])
+            entered = True
+        elif key in ("ROOT", "JOINT", "END"):
+            if (key == "ROOT") == bool(inside):
                 _fail(section, f"{word} where it has no place")
-            parent = open_joints[-1] if open_joints else -1
-            if parent >= 0 and key == "END":
-                rest = [joints[parent].name, "end"]
-            name = _free_name(" ".join(rest) or f"joint {len(joints)}", names)
-            joints.append(_Joint(name, parent, [], []))
+            if key == "END":
+                rest = [inside[-1].name, "end"]
+            name = _free_name(" ".join(rest) or f"joint {len(joints)}", numbers)
+            numbers[name] = len(joints)
+            joints.append(_Joint(name, numbers[inside[-1].name] if inside else -1, [], []))
             entered = False
             if len(joints) > _MOST_JOINTS:
                 _fail("HIERARCHY", f"over {_MOST_JOINTS:,} joints")
-        elif key == "{":
-            if entered:
-                _fail(section, "a brace that belongs to no joint")
-            open_joints.append(len(joints) - 1)
-            entered = True
+        elif not inside:
+            _fail(
+                section, "a closing brace too many" if key == "}" else f"{word[:40]}: expected ROOT"
+            )
         elif key == "}":
-            if not open_joints or not entered:
-                _fail(section, "a closing brace too many")
-            _check(joints[open_joints.pop()])
-        elif not open_joints:
-            _fail(section, f"{word[:40]}: expected ROOT")
+            joint = inside.pop()
+            if not joint.offset:
+                _fail(f"joint {joint.name}", "no OFFSET")
         elif key == "OFFSET":
-            if len(rest) != 3 or joints[open_joints[-1]].offset:
+            if len(rest) != 3 or inside[-1].offset:
                 _fail(section, "expected one OFFSET of three numbers")
-            joints[open_joints[-1]].offset.extend(_number(one, section) for one in rest)
+            inside[-1].offset.extend(_number(one, section) for one in rest)
         elif key == "CHANNELS":
             channels = [_CHANNELS.get(one.lower()) for one in rest[1:]]
             known = [one for one in channels if one]
             if rest[:1] != [str(len(known))] or len(set(known)) != len(channels):
                 _fail(section, "expected CHANNELS with their number and names such as Xrotation")
-            if joints[open_joints[-1]].channels:
+            if inside[-1].channels:
                 _fail(section, "CHANNELS twice")
-            joints[open_joints[-1]].channels.extend(known)
+            inside[-1].channels.extend(known)
         else:
             _fail(section, f"{word[:40]}: expected OFFSET, CHANNELS, JOINT or End Site")
-    if open_joints or not entered or not joints:
+    if inside or not entered or not joints:
         _fail("HIERARCHY", "it ends in the middle of a joint")
     return joints
 
 
-def _check(joint: _Joint) -> None:
-    if not joint.offset:
-        _fail(f"joint {joint.name}", "no OFFSET")
-
-
-def _free_name(name: str, names: set[str]) -> str:
+def _free_name(name: str, taken: Container[str]) -> str:
     """A name that no other joint has: some programs write one twice."""
     free, count = name, 1
-    while free in names:
+    while free in taken:
         count += 1
         free = f"{name} {count}"
-    names.add(free)
     return free
 
 
-def _frames(data: bytes, joints: list[_Joint]) -> tuple[NDArray[np.float64], float]:
+def _frames(data: bytes, start: int, joints: list[_Joint]) -> tuple[NDArray[np.float64], float]:
     """The numbers of all channels (F,C), and frames per second."""
-    head = data[:_HEAD].decode("latin-1").split(None, 6)  # MOTION Frames: n Frame Time: t
-    if len(head) < 6 or [word.lower() for word in (head[1], *head[3:5])] != [
-        "frames:",
-        "frame",
-        "time:",
-    ]:
+    head = _FRAMES.match(data, start)
+    if not head:
         _fail("MOTION", "expected Frames: and Frame Time:")
-    if not head[2].isascii() or not head[2].isdigit() or len(head[2]) > 10:
-        _fail("MOTION", f"Frames: {head[2][:40]}: expected their number")
-    count = int(head[2])
-    seconds = _number(head[5], "Frame Time")
+    frames, time = (word.decode("latin-1") for word in head.groups())
+    if not frames.isascii() or not frames.isdigit() or len(frames) > 10:
+        _fail("MOTION", f"Frames: {frames[:40]}: expected their number")
+    seconds = _number(time, "Frame Time")
     if not 1 / RATES[1] <= seconds <= 1 / RATES[0]:
-        _fail(
-            "Frame Time", f"{head[5][:40]}: expected seconds, {1 / RATES[1]:g} to {1 / RATES[0]:g}"
-        )
-    channels = sum(len(joint.channels) for joint in joints)
+        expected = f"expected seconds, {1 / RATES[1]:g} to {1 / RATES[0]:g}"
+        _fail("Frame Time", f"{time[:40]}: {expected}")
+    count, channels = int(frames), sum(len(joint.channels) for joint in joints)
     if not count or not channels:
         _fail("MOTION", "no frames or no channels")
+    what = f"{count:,} frames of {len(joints):,} joints"
     if count * len(joints) > MOST_TRANSFORMS:
-        _fail(
-            "MOTION",
-            f"{count:,} frames of {len(joints):,} joints, expected at most {MOST_TRANSFORMS:,} in all",
-        )
-    if not count * channels <= len(data) <= _LONGEST_NUMBER * count * channels + _HEAD:
-        _fail("MOTION", f"{len(data):,} bytes for {count:,} frames of {channels} channels")
-    values = _numbers(data[data.index(b"ime:") :].split(None, 2)[2:])
+        _fail("MOTION", f"{what}, expected at most {MOST_TRANSFORMS:,} in all")
+    what, size = f"{count:,} frames of {channels} channels", len(data) - head.end()
+    if not count * channels <= size <= _LONGEST_NUMBER * (count * channels + 8):
+        _fail("MOTION", f"{size:,} bytes for {what}")
+    values = _numbers(data[head.end() :])
     if values.size != count * channels:
-        _fail(
-            "MOTION",
-            f"{values.size:,} numbers, expected {count:,} frames of {channels} channels: {count * channels:,}",
-        )
+        _fail("MOTION", f"{values.size:,} numbers, expected {what}: {count * channels:,}")
     if not np.all(np.abs(values) <= LARGEST):
         frame = int(np.argmin(np.abs(values) <= LARGEST)) // channels
         _fail(f"frame {frame}", f"expected finite numbers of at most {LARGEST:g}")
@@ -232,12 +220,12 @@ def _frames(data: bytes, joints: list[_Joint]) -> tuple[NDArray[np.float64], flo
     return values.reshape(count, channels), fps
 
 
-def _numbers(parts: list[bytes]) -> NDArray[np.float64]:
-    """All numbers of a text. numpy reads up to what is none, and warns then."""
+def _numbers(text: bytes) -> NDArray[np.float64]:
+    """numpy reads up to what is no number, and warns then."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", DeprecationWarning)
         try:
-            return np.fromstring(parts[0] if parts else b"", np.float64, sep=" ")
+            return np.fromstring(text, np.float64, sep=" ")
         except (DeprecationWarning, ValueError):
             _fail("MOTION", "something that is no number")
 

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import mmdskin
-from mmdskin.retargeting.align import STANDARD_LEG, Body, alignment
-from mmdskin.retargeting.body_check import require
-from mmdskin.retargeting.feet import two_bone
-from mmdskin.retargeting.hands import nearness
+from mmdskin.retargeting.body import STANDARD_LEG, Body, alignment
+from mmdskin.retargeting.limbs import meeting, nearness, two_bone
 from mmdskin.retargeting.rotations import (
+    Array,
     apply,
     between,
     from_quaternions,
@@ -21,16 +20,14 @@ from mmdskin.retargeting.rotations import (
     to_quaternions,
     transpose,
 )
-from mmdskin.retargeting.skeleton import of_model
-from mmdskin.retargeting.slots import SIDES
+from mmdskin.retargeting.skeleton import Skeleton, of_model
+from mmdskin.retargeting.slots import ARM, SIDES, require
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
-    from numpy.typing import NDArray
-
-    _Array = NDArray[Any]
     _Notes = list[tuple[str, str]]
+    _Locals = tuple[Array, Array]  # translations (F,3) and rotations (F,4) of a bone
 
 _TOLERANCE = 0.02  # units, of tracks that get new keys
 _STILL, _STILL_TURN = 1e-4, 1e-6  # less is no movement: of keys, in units; of rests, as quaternions
@@ -57,15 +54,12 @@ _HEIRS = {
     "上半身3": _Heirs(("上半身2",), above=False),
     "上半身2": _Heirs(("上半身",), above=False),
     **{
-        side + lost: _Heirs(tuple(side + heir for heir in heirs.names), heirs.above)
+        side + lost: _Heirs((side + heir,), above)
         for side in "左右"
-        for lost, heirs in {
-            "親指０": _Heirs(("親指１",), above=True),
-            "手捩": _Heirs(("手首",), above=True),
-            "腕捩": _Heirs(("腕",), above=False),
-            "肩P": _Heirs(("肩",), above=True),
-            "足IK親": _Heirs(("足ＩＫ",), above=True),
-        }.items()
+        for lost, heir, above in (
+            *(("親指０", "親指１", True), ("手捩", "手首", True), ("腕捩", "腕", False)),
+            *(("肩P", "肩", True), ("足IK親", "足ＩＫ", True)),
+        )
     },
     "全ての親": _Heirs(("センター", "左足ＩＫ", "右足ＩＫ"), above=True),
 }
@@ -90,9 +84,8 @@ def for_model(
     if made_for is None:
         if scale is None:
             scale = _body(target, "target").leg / STANDARD_LEG
-        notes.append(
-            ("", f"without the model it was made for, only places are scaled, by {scale:.3f}")
-        )
+        told = f"without the model it was made for, only places are scaled, by {scale:.3f}"
+        notes.append(("", told))
         fitted = _with_tracks(motion, [_moved(track, scale) for track in motion.bones])
     else:
         source, body = _body(made_for, "made_for"), _body(target, "target")
@@ -102,9 +95,10 @@ def for_model(
         solved = _arm_ik(made_for, source) + _arm_ik(target, body)
         notes += [(name, "IK that moves an arm: its keys are scaled only") for name in solved]
         merged, worst = _merge(motion, made_for, target, notes)
-        fitted = _Fit(source, body, scale).apply(merged, notes)
+        fitted = _turned(merged, source, body, scale, notes)
         if hands and not solved:
-            fitted, off = _Meeting(made_for, source, target, body).apply(motion, fitted, notes)
+            values = _with_gap(motion, fitted, (made_for, source), (target, body), notes)
+            fitted, off = _refit(target, values, _frames(motion), fitted)
             worst = max(worst, off)
         notes += [
             (name, f"{target.name or 'the target'} has no such bone")
@@ -126,15 +120,8 @@ def _body(model: mmdskin.Model, name: str) -> Body:
 def _with_tracks(
     motion: mmdskin.Motion, bones: Iterable[Any], name: str | None = None
 ) -> mmdskin.Motion:
-    return mmdskin.Motion.from_tracks(
-        bones,
-        motion.morphs,
-        motion.camera,
-        motion.light,
-        motion.shadow,
-        motion.properties,
-        motion.name if name is None else name,
-    )
+    others = motion.morphs, motion.camera, motion.light, motion.shadow, motion.properties
+    return mmdskin.Motion.from_tracks(bones, *others, motion.name if name is None else name)
 
 
 def _moved(track: mmdskin.BoneTrack, scale: float) -> mmdskin.BoneTrack:
@@ -149,7 +136,7 @@ def _moves(track: mmdskin.BoneTrack) -> bool:
 
 def _arm_ik(model: mmdskin.Model, body: Body) -> list[str]:
     """The bones whose IK moves an arm."""
-    arms = {body.human[side + part] for side in SIDES for part in ("UpperArm", "LowerArm", "Hand")}
+    arms = {body.human[side + part] for side in SIDES for part in ARM}
     return [
         bone.name
         for bone in model.bones
@@ -160,93 +147,84 @@ def _arm_ik(model: mmdskin.Model, body: Body) -> list[str]:
 # Values of keys
 
 
-class _Fit:
+def _turned(
+    motion: mmdskin.Motion, source: Body, target: Body, scale: float, notes: _Notes
+) -> mmdskin.Motion:
     """q' = A_parent⁻¹ q A and t' = k t, A being the turn from the target's rest to the source's. Curves
     between keys are slerp, which does not change where all of it is turned by the same on both sides."""
-
-    def __init__(self, source: Body, target: Body, scale: float) -> None:
-        self.skeletons = (target.skeleton, source.skeleton)
-        self.scale = scale
-        self.turns: dict[str, _Array] = {}  # quaternions
-        turns = {slot: to_quaternions(turn) for slot, turn in alignment(source, target).items()}
-        for body in (source, target):
-            bones = body.skeleton.names
-            for slot, bone in (*body.human.items(), *body.twists.items()):
-                if slot in source.human and slot in target.human:
-                    self.turns[bones[bone]] = turns.get(slot, _NO_TURN)
-        self.shift = {
-            name: scale * _to_legs(source, name) - _to_legs(target, name)
-            for name in _PIVOTS
-            if name in source.skeleton.names and name in target.skeleton.names
-        }
-
-    def _turns(self, name: str) -> tuple[_Array, _Array] | None:
-        """(A_parent⁻¹, A) of a bone; without a slot it has its parent's. None if nothing turns."""
-        skeleton = next((one for one in self.skeletons if name in one.names), None)
-        if skeleton is None:
-            return None
-        bone = skeleton.names.index(name)
-        above = _NO_TURN
-        while (bone := int(skeleton.parents[bone])) >= 0:
-            if skeleton.names[bone] in self.turns:
-                above = self.turns[skeleton.names[bone]]
-                break
-        own = self.turns.get(name, above)
-        still = max(np.abs(above[:3]).max(), np.abs(own[:3]).max()) < _STILL_TURN
-        return None if still else (above * _INVERSE, own)
-
-    def apply(self, motion: mmdskin.Motion, notes: _Notes) -> mmdskin.Motion:
-        tracks: list[Any] = []
-        for track in motion.bones:
-            fitted = _moved(track, self.scale)
-            turns = self._turns(track.name)
-            if track.name in self.shift:
-                swing = from_quaternions(track.rotations.astype(float)) - np.eye(3)
-                shift = (swing @ self.shift[track.name]).astype(np.float32)
-                fitted = fitted._replace(translations=fitted.translations + shift)
-            if turns is not None:
-                turned = multiply(multiply(turns[0], track.rotations), turns[1])
-                fitted = fitted._replace(rotations=turned.astype(np.float32))
-            tracks.append(fitted)
-        for name in self.turns:
-            if motion.bones.get(name) or name not in self.skeletons[0].names:
-                continue
-            turns = self._turns(name)
-            if turns is None:
-                continue
-            rotation = multiply(*turns)
-            if np.abs(rotation[:3]).max() > _STILL:
-                tracks.append((name, [0], None, rotation[None], None))
-                notes.append((name, "one key: the models' rest poses differ"))
-        return _with_tracks(motion, tracks)
+    A = {slot: to_quaternions(turn) for slot, turn in alignment(source, target).items()}
+    own: dict[str, Array] = {}
+    for body in (source, target):
+        for slot, bone in (*body.human.items(), *body.twists.items()):
+            if slot in source.human and slot in target.human:
+                own[body.skeleton.names[bone]] = A.get(slot, _NO_TURN)
+    turns = _with_parents(own, source.skeleton) | _with_parents(own, target.skeleton)
+    pivots = {*_PIVOTS}.intersection(source.skeleton.names, target.skeleton.names)
+    shift = {name: scale * _to_legs(source, name) - _to_legs(target, name) for name in pivots}
+    tracks: list[Any] = []
+    for track in motion.bones:
+        fitted = _moved(track, scale)
+        if track.name in shift:
+            swing = (from_quaternions(track.rotations) - np.eye(3)) @ shift[track.name]
+            moved = fitted.translations + swing.astype(np.float32)
+            fitted = fitted._replace(translations=moved)
+        if track.name in turns:
+            before, after = turns[track.name]
+            turned = multiply(multiply(before, track.rotations), after)
+            fitted = fitted._replace(rotations=turned.astype(np.float32))
+        tracks.append(fitted)
+    for name in own:
+        if name not in turns or name not in target.skeleton.names or name in motion.bones.names:
+            continue
+        rotation = multiply(*turns[name])
+        if np.abs(rotation[:3]).max() > _STILL:
+            tracks.append((name, [0], None, rotation[None], None))
+            notes.append((name, "one key: the models' rest poses differ"))
+    return _with_tracks(motion, tracks)
 
 
-def _to_legs(body: Body, name: str) -> _Array:
+def _with_parents(own: dict[str, Array], skeleton: Skeleton) -> dict[str, tuple[Array, Array]]:
+    """(A_parent⁻¹, A) of the bones that something turns, by name; A goes on to those without one."""
+    turns = {-1: _NO_TURN}
+    for bone in skeleton.tree.order:
+        turns[bone] = own.get(skeleton.names[bone], turns[int(skeleton.parents[bone])])
+    found = {}
+    for bone in reversed(range(len(skeleton.names))):  # keys of a name move its first bone
+        pair = turns[int(skeleton.parents[bone])], turns[bone]
+        found[skeleton.names[bone]] = pair[0] * _INVERSE, pair[1]
+    return {
+        name: pair
+        for name, pair in found.items()
+        if max(np.abs(turn[:3]).max() for turn in pair) >= _STILL_TURN
+    }
+
+
+def _to_legs(body: Body, name: str) -> Array:
     """From the pivot of a bone to the middle between the legs, at rest."""
-    rest = body.skeleton.rest[:, :3, 3]
-    legs = [rest[body.human[side + "UpperLeg"]] for side in SIDES]
-    to_legs: _Array = np.mean(legs, 0) - rest[body.skeleton.names.index(name)]
-    return to_legs
+    names, rest = body.skeleton.names, body.skeleton.rest[:, :3, 3]
+    legs = [body.human[side + "UpperLeg"] for side in SIDES]
+    return rest[legs].mean(0) - rest[names.index(name)]
 
 
 # New keys
 
 
 def _refit(
-    model: mmdskin.Model, values: dict[str, Any], frames: _Array, like: mmdskin.Motion
+    model: mmdskin.Model, values: dict[str, _Locals], frames: Array, like: mmdskin.Motion
 ) -> tuple[mmdskin.Motion, float]:
     """The motion with these tracks fitted to values of every frame, by its own curves where they
     still fit."""
+    if not values:
+        return like, 0.0
     new, report = mmdskin.Motion.from_locals(
         model, values, frames=frames, tolerance=_TOLERANCE, like=like
     )
     kept = [track for track in like.bones if track.name not in values]
-    return _with_tracks(
-        like, kept + [track for track in new.bones if track.name in values]
-    ), report.worst
+    fitted = kept + [track for track in new.bones if track.name in values]
+    return _with_tracks(like, fitted), report.worst
 
 
-def _frames(motion: mmdskin.Motion) -> _Array:
+def _frames(motion: mmdskin.Motion) -> Array:
     """The frames of the bones, all of them."""
     numbers = [track.frames[[0, -1]] for track in motion.bones]
     if not numbers:
@@ -259,21 +237,23 @@ def _frames(motion: mmdskin.Motion) -> _Array:
     return np.arange(first, last + 1)
 
 
-def _parts(frames: _Array) -> Iterator[_Array]:
-    for first in range(0, len(frames), _FRAMES_AT_ONCE):
-        yield frames[first : first + _FRAMES_AT_ONCE]
+def _by_parts(compute: Callable[[Array], tuple[Array, ...]], frames: Array) -> list[Array]:
+    """What `compute` returns for all frames, some at a time: all bones in all frames are too much."""
+    starts = range(0, len(frames), _FRAMES_AT_ONCE)
+    parts = [compute(frames[first : first + _FRAMES_AT_ONCE]) for first in starts]
+    return [np.concatenate(one) for one in zip(*parts, strict=True)]
 
 
 def _locals_of(
-    model: mmdskin.Model, motion: mmdskin.Motion, frames: _Array, names: list[str]
-) -> dict[str, tuple[_Array, _Array]]:
-    """Translations and rotations of some bones, float64."""
+    model: mmdskin.Model, motion: mmdskin.Motion, frames: Array, names: Iterable[str]
+) -> dict[str, _Locals]:
+    """Of some bones, float64."""
     bones = [model.bone(name) for name in names]
-    parts: list[tuple[_Array, _Array]] = []
-    for some in _parts(frames):
-        translations, rotations = model.locals_at(motion, some)
-        parts.append((translations[:, bones], rotations[:, bones]))
-    places, turns = (np.concatenate(one).astype(float) for one in zip(*parts, strict=True))
+
+    def of(some: Array) -> tuple[Array, ...]:
+        return tuple(values[:, bones].astype(float) for values in model.locals_at(motion, some))
+
+    places, turns = _by_parts(of, frames)
     return {name: (places[:, i], turns[:, i]) for i, name in enumerate(names)}
 
 
@@ -287,27 +267,28 @@ def _merge(
         active = track is not None and _moves(track)
         inherits = any(name in one.names + one.carriers for one in lost.values())
         if (active or inherits) and source.bones.get(name) and not target.bones.get(name):
-            known, carriers = (
-                tuple(one for one in some if source.bones.get(one))
-                for some in (heirs.names, heirs.carriers)
-            )
-            if known:
-                lost[name] = heirs._replace(names=known, carriers=carriers[:1])
+            known = [tuple(filter(source.bones.get, one)) for one in (heirs.names, heirs.carriers)]
+            if known[0]:
+                lost[name] = heirs._replace(names=known[0], carriers=known[1][:1])
     if not lost:
         return motion, 0.0
-    frames = _frames(motion)
     names = dict.fromkeys(
         name for lose, heirs in lost.items() for name in (lose, *heirs.names, *heirs.carriers)
     )
-    values = _locals_of(source, motion, frames, list(names))
+    at = {name: np.array(source.bones[name].position) for name in names}
+    frames = _frames(motion)
+    values = _locals_of(source, motion, frames, names)
     for name, heirs in lost.items():
         for heir in heirs.names:
-            pivot = np.subtract(source.bones[heir].position, source.bones[name].position)
-            joined = _joined if heirs.above else _extended
-            values[heir] = joined(values[name], values[heir], pivot, heir in _MOVED)
-        for carrier in heirs.carriers:
-            place, turn = values[carrier]
-            shift = values[name][0] + apply(from_quaternions(values[name][1]), pivot) - pivot
+            parent, child = (name, heir) if heirs.above else (heir, name)
+            place, turn = _as_one(
+                values[parent], values[child], at[parent] - at[heir], at[child] - at[heir]
+            )
+            values[heir] = place if heir in _MOVED else values[heir][0], turn
+        for carrier in heirs.carriers:  # of the last heir
+            (shift, turned), (place, turn) = values[name], values[carrier]
+            pivot = at[heir] - at[name]
+            shift = shift + apply(from_quaternions(turned), pivot) - pivot
             values[carrier] = place + apply(from_quaternions(turn), shift), turn
         notes += [
             (heir, f"new keys: it does what {name} did, which the target lacks")
@@ -319,98 +300,78 @@ def _merge(
     return _refit(source, new, frames, _with_tracks(motion, kept))
 
 
-def _joined(
-    parent: tuple[_Array, _Array], child: tuple[_Array, _Array], pivot: _Array, moves: bool
-) -> tuple[_Array, _Array]:
-    """A child that does what its lost parent did, whose pivot is at -pivot."""
-    turn = from_quaternions(parent[1])
-    place = parent[0] + apply(turn, pivot + child[0]) - pivot
-    return place if moves else child[0], multiply(parent[1], child[1])
+def _as_one(parent: _Locals, child: _Locals, above: Array, below: Array) -> _Locals:
+    """Of one bone that does what a parent and its child do; above, below: the pivots of these, from
+    its own."""
+    inner = child[0] + below - above - apply(from_quaternions(child[1]), below)
+    place = parent[0] + above + apply(from_quaternions(parent[1]), inner)
+    return place, multiply(parent[1], child[1])
 
 
-def _extended(
-    child: tuple[_Array, _Array], parent: tuple[_Array, _Array], pivot: _Array, moves: bool
-) -> tuple[_Array, _Array]:
-    """A parent that does what its lost child did, whose pivot is at -pivot."""
-    arm = child[0] - pivot + apply(from_quaternions(child[1]), pivot)
-    place = parent[0] + apply(from_quaternions(parent[1]), arm)
-    return place if moves else parent[0], multiply(parent[1], child[1])
+def _with_gap(
+    original: mmdskin.Motion,
+    fitted: mmdskin.Motion,
+    source: tuple[mmdskin.Model, Body],
+    target: tuple[mmdskin.Model, Body],
+    notes: _Notes,
+) -> dict[str, _Locals]:
+    """Values of the arms with which hands that are near each other keep their gap, scaled by the
+    length of the arms: both wrists move by half of what is missing. {} if no hands meet."""
+    (dancer, read), (model, body) = source, target
+    frames = _frames(original)
+    if not len(frames):
+        return {}
+    hands = [read.human[side + "Hand"] for side in SIDES]
+
+    def gap(some: Array) -> tuple[Array]:
+        world = dancer.transforms(dancer.pose(original, some, ik=False))
+        left, right = (world[:, hand, :3, 3].astype(float) for hand in hands)
+        return (left - right,)
+
+    (gaps,) = _by_parts(gap, frames)
+    nears = nearness(gaps, read.arm)
+    near = np.flatnonzero(nears)
+    if not len(near):
+        return {}
+    arms = np.array([[body.human[side + part] for part in ARM] for side in SIDES])
+    names = [model.bones[bone].name for bone in arms.ravel()]
+    if [body.skeleton.names.index(name) if name else -1 for name in names] != arms.ravel().tolist():
+        notes.append(
+            ("", "hands do not keep their gap: bones of the arms have no name of their own")
+        )
+        return {}
+    gaps *= body.arm / read.arm
+
+    def solved(some: Array) -> tuple[Array]:
+        values = model.locals_at(fitted, frames[some])
+        return (_arms_turned(model, body, arms, values, gaps[some], nears[some]),)
+
+    values = _locals_of(model, fitted, frames, names)
+    (turns,) = _by_parts(solved, near)
+    for i, name in enumerate(names):
+        values[name][1][near] = turns[:, i]
+    notes += [(name, f"new keys where hands meet, {len(near)} frames") for name in names]
+    return values
 
 
-class _Meeting:
-    """Hands that are near each other keep their gap, scaled by the length of the arms: both wrists move
-    by half of what is missing, and their elbows in the planes they bend in."""
-
-    def __init__(
-        self, source: mmdskin.Model, source_body: Body, target: mmdskin.Model, body: Body
-    ) -> None:
-        self.source, self.source_body, self.target, self.body = source, source_body, target, body
-
-    def apply(
-        self, original: mmdskin.Motion, fitted: mmdskin.Motion, notes: _Notes
-    ) -> tuple[mmdskin.Motion, float]:
-        frames = _frames(original)
-        if not len(frames):
-            return fitted, 0.0
-        gaps = np.concatenate([self._gaps(original, some) for some in _parts(frames)])
-        weights = nearness(gaps, self.source_body.arm)
-        near = np.flatnonzero(weights)
-        if not len(near):
-            return fitted, 0.0
-        bones = [
-            self.body.human[side + part]
-            for side in SIDES
-            for part in ("UpperArm", "LowerArm", "Hand")
-        ]
-        names = [self.target.bones[bone].name for bone in bones]
-        if [self.body.skeleton.names.index(name) if name else -1 for name in names] != bones:
-            notes.append(
-                ("", "hands do not keep their gap: bones of the arms have no name of their own")
-            )
-            return fitted, 0.0
-        values = _locals_of(self.target, fitted, frames, names)
-        for some in _parts(near):
-            turns = self._solved(fitted, frames[some], gaps[some], weights[some])
-            for name, bone in zip(names, bones, strict=True):
-                values[name][1][some] = turns[:, bone]
-        notes += [(name, f"new keys where hands meet, {len(near)} frames") for name in names]
-        return _refit(self.target, values, frames, fitted)
-
-    def _gaps(self, motion: mmdskin.Motion, frames: _Array) -> _Array:
-        places = self.source.transforms(self.source.pose(motion, frames, ik=False))[..., :3, 3]
-        left, right = (self.source_body.human[side + "Hand"] for side in SIDES)
-        return places[:, left].astype(float) - places[:, right]
-
-    def _solved(
-        self, motion: mmdskin.Motion, frames: _Array, gaps: _Array, weights: _Array
-    ) -> _Array:
-        """Rotations of all bones (F,B,4) with the arms moved. The second time corrects what twist
-        bones beside the arms' lines have left."""
-        human, model = self.body.human, self.target
-        translations, turns = model.locals_at(motion, frames)
-        rotations = turns.astype(float)
-        wanted = gaps * (self.body.arm / self.source_body.arm)
-        for _ in range(2):
-            world = model.transforms(model.pose_from(translations, rotations, ik=False)).astype(
-                float
-            )
-            hands = [world[:, human[side + "Hand"], :3, 3] for side in SIDES]
-            missing = weights[:, None] * (wanted - (hands[0] - hands[1])) / 2
-            for side, step in zip(SIDES, (missing, -missing), strict=True):
-                self._move(side, step, world, rotations)
-        return rotations
-
-    def _move(self, side: str, step: _Array, world: _Array, rotations: _Array) -> None:
-        parents = self.body.skeleton.parents
-        bones = [self.body.human[side + part] for part in ("UpperArm", "LowerArm", "Hand")]
-        shoulder, elbow, wrist = (world[:, bone, :3, 3] for bone in bones)
-        rest = self.body.skeleton.rest[bones, :3, 3]
-        upper, lower = np.linalg.norm(np.diff(rest, axis=0), axis=-1)
-        bent, reached = two_bone(shoulder, wrist + step, upper, lower, elbow - shoulder)
+def _arms_turned(
+    model: mmdskin.Model, body: Body, arms: Array, values: _Locals, gaps: Array, nears: Array
+) -> Array:
+    """Rotations (F,6,4) of the arms (2,3), whose elbows move in the planes they bend in. The second
+    time corrects what twist bones beside the arms' lines have left."""
+    parents, rotations = body.skeleton.parents, values[1].astype(float)
+    for _ in range(2):
+        pose = model.pose_from(values[0], rotations, ik=False)
+        world = model.transforms(pose).astype(float)
+        shoulder, elbow, wrist = np.moveaxis(world[..., :3, 3][:, arms], 2, 0)
+        goals = meeting(wrist, gaps, nears)
+        bent, reached = two_bone(shoulder, goals, body.arm_bones, elbow - shoulder)
         first = between(elbow - shoulder, bent - shoulder)
         second = between(apply(first, wrist - elbow), reached - bent) @ first
-        above = (np.eye(3), first, second)  # how the parents have turned
-        own = (first, second, np.eye(3))  # the hand keeps its turn in the world
-        for bone, up, turn in zip(bones, above, own, strict=True):
-            parent = up @ world[:, parents[bone], :3, :3]
-            rotations[:, bone] = to_quaternions(transpose(parent) @ turn @ world[:, bone, :3, :3])
+        # How the parent has turned, and the bone; the hand keeps its turn in the world.
+        steps = ((np.eye(3), first), (first, second), (second, np.eye(3)))
+        for bones, (above, own) in zip(arms.T, steps, strict=True):
+            parent = above @ world[:, parents[bones], :3, :3]
+            local = transpose(parent) @ own @ world[:, bones, :3, :3]
+            rotations[:, bones] = to_quaternions(local)
+    return rotations[:, arms.ravel()]

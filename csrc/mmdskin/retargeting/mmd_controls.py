@@ -3,37 +3,27 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import mmdskin
-from mmdskin.retargeting.align import MMD_KNEE, STANDARD_LEG, Body
+from mmdskin.retargeting import rotations
+from mmdskin.retargeting.body import MMD_KNEE, STANDARD_LEG, Body
 from mmdskin.retargeting.bones import MOST_TRANSFORMS, RATES
-from mmdskin.retargeting.rotations import (
-    about,
-    across,
-    apply,
-    between,
-    dot,
-    frame_of,
-    from_quaternions,
-    slerp,
-    to_quaternions,
-    transpose,
-    unit,
-)
+from mmdskin.retargeting.rotations import Array, about, across, dot, frame_of, transpose, unit
 from mmdskin.retargeting.skeleton import Skeleton, of_model
-from mmdskin.retargeting.slots import SIDES
+from mmdskin.retargeting.slots import ARM, LEG, SIDES
 from mmdskin.retargeting.transfer import retarget, world_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    _Array = NDArray[np.float64]
+_Values = dict[str, "tuple[Array | None, Array | None]"]  # translations and rotations by name
 
 _RATE = 30  # MMD's frames per second
 _LEGS = ("both", "ik")
@@ -86,8 +76,8 @@ def fit_skeleton(
 
 
 def controls(
-    model: mmdskin.Model, poses: _Array, legs: str = "both"
-) -> tuple[dict[str, tuple[_Array | None, _Array | None]], list[tuple[str, str]]]:
+    model: mmdskin.Model, poses: Array, legs: str = "both"
+) -> tuple[_Values, list[tuple[str, str]]]:
     """Local values for from_locals() of the bones that dances move, for world matrices (F,B,4,4) of a
     model's bones as retarget() gives them; and notes."""
     target = of_model(model)
@@ -99,7 +89,7 @@ def controls(
     return found.values(), found.notes
 
 
-def _resampled(poses: mmdskin.Pose | ArrayLike, skeleton: Skeleton, fps: float) -> _Array:
+def _resampled(poses: mmdskin.Pose | ArrayLike, skeleton: Skeleton, fps: float) -> Array:
     """Poses of 30 frames per second: rotations by slerp, places along lines."""
     found, _ = world_of(skeleton, poses)
     if not len(found):
@@ -113,10 +103,10 @@ def _resampled(poses: mmdskin.Pose | ArrayLike, skeleton: Skeleton, fps: float) 
     at = np.minimum(np.arange(count) * (fps / _RATE), len(found) - 1)
     first = np.round(at, 6).astype(int)
     share = (at - first)[:, None, None, None]
-    start: _Array = found[first]
+    start: Array = found[first]
     end = found[np.minimum(first + 1, len(found) - 1)]
     if np.abs(share).max() > 1e-6:
-        turns = slerp(start[..., :3, :3], end[..., :3, :3], share[..., 0])
+        turns = rotations.slerp(start[..., :3, :3], end[..., :3, :3], share[..., 0])
         start += share * (end - start)
         start[..., :3, :3] = turns
     return start
@@ -125,80 +115,76 @@ def _resampled(poses: mmdskin.Pose | ArrayLike, skeleton: Skeleton, fps: float) 
 class _Controls:
     """Local values of the bones that dances move, for poses of a model's skeleton."""
 
-    def __init__(self, model: mmdskin.Model, body: Body, poses: _Array) -> None:
-        self.model, self.body = model, body
+    def __init__(self, model: mmdskin.Model, body: Body, poses: Array) -> None:
+        self.model, self.body, self.human = model, body, body.human
         self.turns, self.places = poses[..., :3, :3], poses[..., :3, 3]
         self.rest = body.skeleton.rest[:, :3, 3]
         self.parents = body.skeleton.parents
-        self.translations: dict[int, _Array] = {}
+        self.translations: dict[int, Array] = {}
         self.notes: list[tuple[str, str]] = []
         self.local = {
-            bone: self._relative(bone, self.turns[:, bone])
-            for bone in (*body.human.values(), *body.spine)
+            bone: transpose(self._above(bone)) @ self.turns[:, bone]
+            for bone in (*self.human.values(), *body.spine)
         }
 
-    def values(self) -> dict[str, tuple[_Array | None, _Array | None]]:
+    def values(self) -> _Values:
         """Of the bones that keys can name: of several with one name MMD moves the first."""
-        found = {}
+        found: _Values = {}
+        names = self.body.skeleton.names
         for bone in sorted({*self.local, *self.translations}):
-            name = self.body.skeleton.names[bone]
-            if not name or self.body.skeleton.names.index(name) != bone:
+            name = names[bone]
+            if not name or names.index(name) != bone:
                 self.notes.append((name, f"bone {bone} has no name of its own, so it gets no keys"))
                 continue
-            turns = to_quaternions(self.local[bone]) if bone in self.local else None
+            turns = rotations.to_quaternions(self.local[bone]) if bone in self.local else None
             found[name] = self.translations.get(bone), turns
         return found
 
-    def _relative(self, bone: int, turn: _Array) -> _Array:
+    def _above(self, bone: int) -> Array:
+        """The turn of its parent."""
         parent = self.parents[bone]
-        return turn if parent < 0 else transpose(self.turns[:, parent]) @ turn
+        return self.turns[:, parent] if parent >= 0 else np.eye(3)
 
     def center(self) -> None:
         """Above the hips nothing turns, so the center moves as the hips do."""
-        hips = self.body.human["hips"]
+        hips = self.human["hips"]
         self.translations[self.body.carrier] = self.places[:, hips] - self.rest[hips]
 
     def arms(self) -> None:
         """The arm's own turn goes to 腕捩, the forearm's to 手捩."""
         for side in SIDES:
-            above = self.turns[:, self.parents[self.body.human[side + "UpperArm"]]]
-            for part, following in (("UpperArm", "LowerArm"), ("LowerArm", "Hand")):
-                bone = self.body.human[side + part]
-                if side + part in self.body.twists:
-                    above = self._twist(side + part, side + following, above)
+            above = self._above(self.human[side + "UpperArm"])
+            for slot, following in itertools.pairwise(side + part for part in ARM):
+                bone, end = self.human[slot], self.human[following]
+                if slot in self.body.twists:
+                    above = self._twist(slot, bone, end, above)
                 else:
                     self.local[bone] = transpose(above) @ self.turns[:, bone]
                     above = self.turns[:, bone]
-                end = self.body.human[side + following]
                 self.local[end] = transpose(above) @ self.turns[:, end]
 
-    def _twist(self, slot: str, following: str, above: _Array) -> _Array:
+    def _twist(self, slot: str, bone: int, end: int, above: Array) -> Array:
         """Splits a limb's turn; returns the turn of what hangs on its twist bone. Twist bones may lie
         beside the line to the next joint: the limb swings once more until that is in place."""
-        bone, end = self.body.human[slot], self.body.human[following]
         twist = self.body.twists[slot]
         fixed = self.model.bones[twist].fixed_axis
         axis = unit(self.rest[end] - self.rest[bone] if fixed is None else np.array(fixed))
         turn = transpose(above) @ self.turns[:, bone]
         own = _twist_about(turn, axis)
-        swing = turn @ transpose(own)
+        limb = above @ turn @ transpose(own)  # swings only
         if slot.endswith("LowerArm"):  # by as much as the hand needs
-            hand = own @ transpose(self.turns[:, bone]) @ self.turns[:, end]
-            own = _twist_about(hand, axis)
-        limb = above @ swing
-        line = self.rest[twist] - self.rest[bone] + apply(own, self.rest[end] - self.rest[twist])
-        reached = apply(limb, line)
-        limb = between(reached, self.places[:, end] - self.places[:, bone]) @ limb
+            own = _twist_about(own @ transpose(self.turns[:, bone]) @ self.turns[:, end], axis)
+        line = self.rest[twist] - self.rest[bone] + own @ (self.rest[end] - self.rest[twist])
+        reached = rotations.apply(limb, line)
+        limb = rotations.between(reached, self.places[:, end] - self.places[:, bone]) @ limb
         self.local[bone], self.local[twist] = transpose(above) @ limb, own
         return limb @ own
 
     def leg(self, side: str, legs: str) -> None:
         """Keys of the leg, and of the bones whose IK moves it."""
-        thigh, knee, foot = (
-            self.body.human[side + part] for part in ("UpperLeg", "LowerLeg", "Foot")
-        )
+        thigh, knee, foot = (self.human[side + part] for part in LEG)
         upper, bend = self._hinge(thigh, knee, foot)
-        self.local[thigh] = self._relative(thigh, upper)
+        self.local[thigh] = transpose(self._above(thigh)) @ upper
         self.local[knee] = bend
         self.local[foot] = transpose(upper @ bend) @ self.turns[:, foot]
         solvers = {i: bone.ik.target for i, bone in enumerate(self.model.bones) if bone.ik}
@@ -207,19 +193,16 @@ class _Controls:
             name = self.model.bones[foot].name
             self.notes.append((name, "no IK moves it: only the leg's own bones have keys"))
             return
-        for i in ik[:1]:
-            self.translations[i] = self.places[:, foot] - self.rest[i]
-            self.local[i] = self.turns[:, foot]
+        self.translations[ik[0]] = self.places[:, foot] - self.rest[ik[0]]
+        self.local[ik[0]] = self.turns[:, foot]
         for i, tip in solvers.items():  # the toe's: its goal on the toe, once
             if self.parents[tip] == foot and self.parents[i] in ik:
                 self.local.pop(tip, None)  # it moves nothing; 足先EX bends
-                self.translations[i] = np.repeat(
-                    (self.rest[tip] - self.rest[i])[None], len(upper), 0
-                )
+                self.translations[i] = np.tile(self.rest[tip] - self.rest[i], (len(upper), 1))
         if legs == "ik":
             del self.local[knee]
 
-    def _hinge(self, thigh: int, knee: int, foot: int) -> tuple[_Array, _Array]:
+    def _hinge(self, thigh: int, knee: int, foot: int) -> tuple[Array, Array]:
         """The thigh's turn in the world, and the knee's about its own x axis, which is all that MMD's
         IK leaves of it, so that knee and ankle are in place.
 
@@ -227,21 +210,19 @@ class _Controls:
         """
         lower, upper = self._limits(knee, foot)
         sign = -1 if lower + upper < 0 else 1
-        d1 = unit(self.rest[knee] - self.rest[thigh])
-        d2 = unit(self.rest[foot] - self.rest[knee])
-        u = unit(self.places[:, knee] - self.places[:, thigh])
-        v = unit(self.places[:, foot] - self.places[:, knee])
-        along, across = d1[1] * d2[1] + d1[2] * d2[2], d1[2] * d2[1] - d1[1] * d2[2]
-        cosine = (np.sum(u * v, -1) - d1[0] * d2[0]) / max(math.hypot(along, across), 1e-12)
-        angle = math.atan2(across, along) + sign * np.arccos(np.clip(cosine, -1, 1))
+        bones = [thigh, knee, foot]
+        d1, d2 = unit(np.diff(self.rest[bones], axis=0))
+        u, v = np.moveaxis(unit(np.diff(self.places[:, bones], axis=1)), 1, 0)
+        along, aside = d1[1:] @ d2[1:], d1[2] * d2[1] - d1[1] * d2[2]
+        cosine = (np.sum(u * v, -1) - d1[0] * d2[0]) / max(math.hypot(along, aside), 1e-12)
+        angle = math.atan2(aside, along) + sign * np.arccos(np.clip(cosine, -1, 1))
         angle = np.clip((angle + np.pi) % (2 * np.pi) - np.pi, lower, upper)
         bend = about(0, angle)
-        straight = (np.linalg.norm(np.cross(u, v), axis=-1) < _STRAIGHT)[:, None]
-        shown = _beside(about(0, np.array(sign * _BENT)) @ d2, d1)
+        straight = (rotations.length(rotations.cross(u, v)) < _STRAIGHT)[:, None]
+        shown = _beside(about(0, sign * _BENT) @ d2, d1)
         front = np.where(straight, _beside(self.turns[:, thigh] @ shown, u), _beside(v, u))
         own = np.where(straight, shown, _beside(bend @ d2, d1))
-        rest = frame_of(np.broadcast_to(d1, u.shape), own)
-        return frame_of(u, front) @ transpose(rest), bend
+        return frame_of(u, front) @ transpose(frame_of(np.broadcast_to(d1, u.shape), own)), bend
 
     def _limits(self, knee: int, foot: int) -> tuple[float, float]:
         for bone in self.model.bones:
@@ -251,14 +232,12 @@ class _Controls:
         return _KNEE
 
 
-def _twist_about(turn: _Array, axis: _Array) -> _Array:
+def _twist_about(turn: Array, axis: Array) -> Array:
     """The part of a turn that is about an axis."""
-    q = to_quaternions(turn)
-    part = np.concatenate([dot(q[..., :3], axis) * axis, q[..., 3:]], -1)
-    size = np.linalg.norm(part, axis=-1, keepdims=True)
-    return from_quaternions(np.where(size > 1e-12, part, (0, 0, 0, 1)) / np.maximum(size, 1e-12))
+    q = rotations.to_quaternions(turn)
+    return rotations.from_quaternions(np.append(dot(q[..., :3], axis) * axis, q[..., 3:], axis=-1))
 
 
-def _beside(vector: _Array, axis: _Array) -> _Array:
+def _beside(vector: Array, axis: Array) -> Array:
     """The direction of what a vector has at right angles to an axis."""
     return unit(across(vector, axis))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The pose of a target while it is computed, for all frames at once, in its canonical axes."""
+"""The poses of a source, and those of a target while they are computed, for all frames at once, in the
+canonical axes of their bodies."""
 
 from __future__ import annotations
 
@@ -7,29 +8,45 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mmdskin.retargeting.rotations import Array, transpose
+from mmdskin.retargeting.body import Body, Joints
+from mmdskin.retargeting.rotations import Array, apply, transpose
+from mmdskin.retargeting.slots import SIDES
 
 if TYPE_CHECKING:
-    from mmdskin.retargeting.align import Body
+    from collections.abc import Iterable
+
+
+class Source(Joints):
+    """Poses by world matrices (F,B,4,4). D bones show where a model's legs are."""
+
+    def __init__(self, body: Body, world: Array, in_place: bool = False) -> None:
+        self.body, self._world = body, world
+        self._human = {**body.human, **body.skeleton.doubles}
+        self._away: Array = np.zeros(3)
+        if in_place:
+            self._away = (self.legs() - body.origin) * (1, 0, 1)
+
+    def at(self, slot: str) -> Array:
+        return self._world[:, self._human[slot], :3, 3] @ self.body.C.T - self._away
 
 
 class Layout:
     """Where a body's joints come from. Bones with a rotation of their own have a row; all others
     follow the nearest such bone above them, or row 0, which does not turn."""
 
-    def __init__(self, body: Body, bones: list[int]) -> None:
+    def __init__(self, body: Body, bones: Iterable[int]) -> None:
         tree, parents = body.skeleton.tree, body.skeleton.parents
         self.body, self.carrier = body, body.carrier
         self.row = {bone: n for n, bone in enumerate(bones, 1)}
         doubles = {bone: body.human[slot] for slot, bone in body.skeleton.doubles.items()}
-        self.driver = np.zeros(len(parents), int)
+        self.driver = np.zeros(len(parents) + 1, int)  # [-1] is that of the roots' parent
         for bone in tree.order:
-            above = self.driver[parents[bone]] if parents[bone] >= 0 else 0
+            above = self.driver[parents[bone]]
             self.driver[bone] = self.row.get(doubles.get(bone, bone), above)
+        self.driver = self.driver[:-1]
         offsets = body.joints - np.where(parents[:, None] >= 0, body.joints[parents], 0)
-        mapped = {above for bone in bones for above in tree.chain(bone)}
-        below = [bone for bone in tree.order if tree.is_above(self.carrier, bone)]
-        self.carried = np.array([self.carrier, *below])
+        mapped = {above for bone in self.row for above in tree.chain(bone)}
+        self.carried = np.array(tree.below(self.carrier))
         self.mapped, self.everything = (
             [
                 (np.array(level), parents[level], offsets[level], self.carrier in level)
@@ -40,7 +57,7 @@ class Layout:
         )  # by depth: bones, their parents, their offsets from these, whether the carrier is there
 
 
-class Posing:
+class Posing(Joints):
     """The pose of a body: `turns` (F,n,3,3) of the layout's rows, deltas from the reference; `places`
     (F,B,3) of the joints; `shift` (F,3) of the body."""
 
@@ -51,20 +68,19 @@ class Posing:
         self.places = np.zeros((len(turns), len(layout.driver), 3))
 
     def at(self, slot: str) -> Array:
-        """(F,3)."""
-        found: Array = self.places[:, self.body.human[slot]]
-        return found
+        return self.places[:, self.body.human[slot]]
 
-    def delta(self, slot: str) -> Array:
-        """(F,3,3)."""
-        found: Array = self.turns[:, self.row[self.body.human[slot]]]
-        return found
+    def deltas(self, part: str) -> Array:
+        """Of a part on both sides: (F,2,3,3)."""
+        return self.turns[:, [self.row[self.body.human[side + part]] for side in SIDES]]
 
-    def turn(self, slot: str, rotations: Array) -> None:
-        """Turns a slot's bone, and its twist bone, further: (F,3,3)."""
-        for bone in (self.body.human[slot], self.body.twists.get(slot, -1)):
-            if bone in self.row:
-                self.turns[:, self.row[bone]] = rotations @ self.turns[:, self.row[bone]]
+    def turn(self, part: str, rotations: Array) -> None:
+        """Turns the bones of a part, and their twist bones, further: (F,2,3,3)."""
+        for i, slot in enumerate(side + part for side in SIDES):
+            for bone in (self.body.human[slot], self.body.twists.get(slot, -1)):
+                if bone in self.row:
+                    row = self.row[bone]
+                    self.turns[:, row] = rotations[:, i] @ self.turns[:, row]
 
     def move(self, offset: Array) -> None:
         """Moves the body by (F,3)."""
@@ -74,25 +90,23 @@ class Posing:
     def place(self, everything: bool = False) -> None:
         """Finds the joints: of the bones with a row and those above, or of all."""
         layout = self.layout
-        for bones, parents, offsets, has_carrier in (
-            layout.everything if everything else layout.mapped
-        ):
+        levels = layout.everything if everything else layout.mapped
+        for bones, parents, offsets, has_carrier in levels:
             if parents[0] < 0:
                 self.places[:, bones] = offsets
             else:
-                turned = self.turns[:, layout.driver[parents]] @ offsets[..., None]
-                self.places[:, bones] = self.places[:, parents] + turned[..., 0]
+                turned = apply(self.turns[:, layout.driver[parents]], offsets)
+                self.places[:, bones] = self.places[:, parents] + turned
             if has_carrier:
                 self.places[:, layout.carrier] += self.shift
 
     def transforms(self) -> Array:
         """World matrices (F,B,4,4)."""
         self.place(everything=True)
-        C, reference = self.body.C, self.body.reference
+        C, rest = self.body.C, self.body.reference[:, :3, :3]
+        turned = transpose(C) @ self.turns @ C
         out = np.zeros((*self.places.shape[:2], 4, 4))
-        out[..., :3, :3] = (transpose(C) @ self.turns @ C)[:, self.layout.driver] @ reference[
-            :, :3, :3
-        ]
+        out[..., :3, :3] = turned[:, self.layout.driver] @ rest
         out[..., :3, 3] = self.places @ C
         out[..., 3, 3] = 1
         return out

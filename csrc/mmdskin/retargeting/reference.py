@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,24 +29,22 @@ def degrees_off(places: Array, human: Mapping[str, int]) -> Array:
     of the trunk, which should be upright, thighs and shins, which should point down, elbows, and
     arms, which should be in the plane of the body."""
 
-    def toward(a: str, b: str) -> Array:
-        return unit(places[..., human[b], :] - places[..., human[a], :])
+    def at(part: str) -> Array:  # (...,2,3)
+        return places[..., [human[side + part] for side in SIDES], :]
 
-    left = unit(toward("rightUpperLeg", "leftUpperLeg") + toward("rightUpperArm", "leftUpperArm"))
-    legs = places[..., human["leftUpperLeg"], :] + places[..., human["rightUpperLeg"], :]
-    up = unit(places[..., human["head"], :] - legs / 2)
-    front = np.cross(left, up)
-    misses = [degrees_between(up, _UP)]
-    for side, sign in zip(SIDES, (1, -1), strict=True):
-        hip, knee, foot = (side + part for part in LEG)
-        misses += [degrees_between(toward(a, b), -_UP) for a, b in ((hip, knee), (knee, foot))]
-        shoulder, elbow, hand = (side + part for part in ARM)
-        upper, lower = toward(shoulder, elbow), toward(elbow, hand)
-        misses.append(degrees_between(upper, lower))
-        misses.append(np.abs(90 - degrees_between(upper, front)))
-        misses.append(degrees_between(upper, sign * left) - 100)  # arms may hang
-    worst: Array = np.max(misses, 0)
-    return worst
+    hips, shoulders = at("UpperLeg"), at("UpperArm")
+    across = [unit(one[..., 0, :] - one[..., 1, :]) for one in (hips, shoulders)]
+    left = unit(across[0] + across[1])
+    up = unit(places[..., human["head"], :] - hips.mean(-2))
+    upper, lower = (unit(at(b) - at(a)) for a, b in itertools.pairwise(ARM))
+    misses = [
+        degrees_between(up, _UP)[..., None],
+        *(degrees_between(unit(at(b) - at(a)), -_UP) for a, b in itertools.pairwise(LEG)),
+        degrees_between(upper, lower),
+        np.abs(90 - degrees_between(upper, np.cross(left, up)[..., None, :])),
+        degrees_between(upper, np.stack([left, -left], -2)) - 100,  # arms may hang
+    ]
+    return np.concatenate(misses, -1).max(-1)
 
 
 def facing(places: Array, human: Mapping[str, int]) -> Array:
@@ -115,7 +114,7 @@ def _flatten_soles(skeleton: Skeleton, reference: Array, poses: Array, fps: floa
         if abs(turn) <= _FLAT or np.ptp(np.percentile(pitches, [25, 75])) >= _SPREAD:
             continue
         K = transpose(C) @ about(0, np.radians(turn)) @ C
-        foot = [ankle, *(b for b in range(len(reference)) if skeleton.tree.is_above(ankle, b))]
+        foot = skeleton.tree.below(ankle)
         center = reference[ankle, :3, 3].copy()
         reference[foot, :3, :3] = K @ reference[foot, :3, :3]
         reference[foot, :3, 3] = center + apply(K, reference[foot, :3, 3] - center)
@@ -125,8 +124,7 @@ def _flatten_soles(skeleton: Skeleton, reference: Array, poses: Array, fps: floa
 
 def _pitch(toward_toe: Array) -> Array:
     """Degrees above the horizontal."""
-    degrees: Array = np.degrees(np.arcsin(np.clip(unit(toward_toe)[..., 1], -1, 1)))
-    return degrees
+    return np.degrees(np.arcsin(np.clip(unit(toward_toe)[..., 1], -1, 1)))
 
 
 def _leg(reference: Array, human: Mapping[str, int]) -> float:

@@ -23,6 +23,8 @@ _FLOOR = 0.12  # tips of legs are this near to the floor
 _ARMS = 0.3  # tips of arms are above
 _ANKLE = 0.2  # the ankle is below
 _SHOULDER = 0.09  # where upper arms begin, from the middle
+_CENTERED = 0.02  # bones this near to the middle show where it is
+_HEAD = 0.03  # how far from the middle its tip may be
 
 
 def by_shape(rig: Bones) -> dict[str, int]:
@@ -30,105 +32,120 @@ def by_shape(rig: Bones) -> dict[str, int]:
     places = rig.rest[:, :3, 3]
     if len(places) < _FEWEST:
         return {}
-    height = np.ptp(places[:, 1])
-    centered = places[np.abs(places[:, 0]) < 0.02 * height, 0]
-    middle = float(np.median(centered)) if len(centered) else 0.0
-    floor = places[:, 1].min()
+    height = max(np.ptp(places[:, 1]), 1e-9)
+    centered = places[np.abs(places[:, 0]) < _CENTERED * height, 0]
+    middle = np.median(centered) if len(centered) else 0.0
+    body = _Body(rig, (places - [middle, places[:, 1].min(), 0]) / height)
     human: dict[str, int] = {}
     for side, sign in (("left", 1), ("right", -1)):
-        limbs = _Side(rig, (places - [middle, floor, 0]) / max(height, 1e-9), sign)
-        leg, arm = limbs.leg(), limbs.arm()
+        leg, arm = body.leg(sign), body.arm(sign)
         if not leg or not arm:
             return {}
         human |= {side + part: bone for part, bone in {**leg, **arm}.items()}
-    return human | _center(rig, human, middle, height)
+    return human | body.center(human)
 
 
-class _Side:
-    """One side of a body of height 1 whose floor is y = 0; `out` is how far a bone is from the middle."""
+class _Body:
+    """A body of height 1 whose floor is y = 0 and whose middle is x = 0. `sign`: 1 for its left, -1
+    for its right."""
 
-    def __init__(self, rig: Bones, places: NDArray[Any], sign: int) -> None:
-        self.tree, self.places, self.out = rig.tree, places, places[:, 0] * sign
-        self.is_aside = self.out > _ASIDE
-        self.tips = [
-            b for b, below in enumerate(self.tree.children) if not below and self.is_aside[b]
-        ]
+    def __init__(self, rig: Bones, places: NDArray[Any]) -> None:
+        self.tree, self.places = rig.tree, places
+        self.tips = [bone for bone, below in enumerate(self.tree.children) if not below]
 
-    def _length(self, a: int, b: int) -> float:
-        return float(np.linalg.norm(self.places[a] - self.places[b]))
-
-    def _path(self, tip: int) -> list[int]:
-        return [bone for bone in self.tree.chain(tip)[::-1] if self.is_aside[bone]]
-
-    def leg(self) -> dict[str, int]:
-        y = self.places[:, 1]
-        paths = [self._path(tip) for tip in self.tips if y[tip] < _FLOOR]
-        path = max(paths, key=lambda p: (len(p) >= 3, len(p)), default=[])
+    def leg(self, sign: int) -> dict[str, int]:
+        y, z = self.places[:, 1], self.places[:, 2]
+        paths = [path for path in self._paths(sign) if y[path[-1]] < _FLOOR]
+        path = max(paths, key=lambda path: (len(path) >= 3, len(path)), default=[])
         if len(path) < 3:
             return {}
         path = path[path.index(max(path, key=lambda bone: y[bone])) :]
-        bends = itertools.pairwise(path)
-        ankle = next(
-            (
-                a
-                for a, b in bends
-                if y[a] < _ANKLE
-                and abs(self.places[b, 2] - self.places[a, 2]) > 0.5 * self._length(a, b)
-            ),
-            path[-1],
+        level = (
+            upper
+            for upper, lower in itertools.pairwise(path)
+            if y[upper] < _ANKLE and abs(z[lower] - z[upper]) > 0.5 * self._length(upper, lower)
         )
-        between = path[1 : path.index(ankle)]
+        ankle = next(level, path[-1])
+        hip, *between = path[: path.index(ankle)] or [ankle]
         if not between:
             return {}
-        hip = path[0]
         knee = min(between, key=lambda bone: abs(y[bone] - (y[hip] + y[ankle]) / 2))
-        while between[0] != knee and self._length(hip, between[0]) < _SAME:
-            hip = between.pop(0)
+        hip = self._last_of_joint(hip, between, knee)
         found = {"UpperLeg": hip, "LowerLeg": knee, "Foot": ankle}
         toes = path[path.index(ankle) + 1 :]
         return {**found, "Toes": toes[0]} if toes else found
 
-    def arm(self) -> dict[str, int]:
-        tips = [tip for tip in self.tips if self.places[tip, 1] > _ARMS]
-        if not tips:
+    def arm(self, sign: int) -> dict[str, int]:
+        out = self.places[:, 0] * sign
+        paths = [path for path in self._paths(sign) if self.places[path[-1], 1] > _ARMS]
+        if not paths:
             return {}
-        hands = {bone for bone in range(len(self.out)) if self._has_fingers(bone)}
-        path = max(
-            (self._path(tip) for tip in tips),
-            key=lambda path: (not hands.isdisjoint(path), self.out[path[-1]]),  # sleeves are longer
-        )
+        hands = {bone for bone in range(len(out)) if self._has_fingers(bone)}
+        # Sleeves are longer.
+        path = max(paths, key=lambda path: (not hands.isdisjoint(path), out[path[-1]]))
         hand = next((bone for bone in path[::-1] if bone in hands), path[-1])
         upper = path[: path.index(hand)]
-        pairs = [(a, b) for n, a in enumerate(upper) for b in upper[n + 1 :]]
-        if not pairs:
-            return {}
 
         def cost(pair: tuple[int, int]) -> float:
             shoulder, elbow = pair
             above, below = self._length(shoulder, elbow), self._length(elbow, hand)
-            equal = abs(np.log(max(above, 1e-9) / max(below, 1e-9)))
-            return float(equal + 0.6 * abs(self.out[shoulder] - _SHOULDER) / _SHOULDER)
+            unequal = abs(np.log(max(above, 1e-9) / max(below, 1e-9)))
+            return float(unequal + 0.6 * abs(out[shoulder] - _SHOULDER) / _SHOULDER)
 
-        shoulder, elbow = min(pairs, key=cost)
-        while (below := upper[upper.index(shoulder) + 1]) != elbow and (
-            self._length(shoulder, below) < _SAME
-        ):
-            shoulder = below
+        pair = min(itertools.combinations(upper, 2), key=cost, default=None)
+        if pair is None:
+            return {}
+        shoulder, elbow = pair
+        shoulder = self._last_of_joint(shoulder, upper[upper.index(shoulder) + 1 :], elbow)
         found = {"UpperArm": shoulder, "LowerArm": elbow, "Hand": hand}
         if shoulder != upper[0]:
             found["Shoulder"] = upper[upper.index(shoulder) - 1]
         return found | self._fingers(hand)
+
+    def center(self, human: dict[str, int]) -> dict[str, int]:
+        """Hips, neck and head, by the legs and arms."""
+        hips = self.tree.common(human["leftUpperLeg"], human["rightUpperLeg"])
+        chest = self.tree.common(human["leftUpperArm"], human["rightUpperArm"])
+        found = {"hips": hips[0]} if hips else {}
+        x, y = self.places[:, 0], self.places[:, 1]
+        above = [tip for tip in self.tips if chest and self.tree.is_above(chest[0], tip)]
+        tips = [tip for tip in above if abs(x[tip]) < _HEAD and y[tip] > y[chest[0]]]
+        if tips:
+            chain = self.tree.chain(max(tips, key=lambda bone: y[bone]))
+            path = chain[: chain.index(chest[0])][::-1]
+            if len(path) > 1:
+                found["neck"] = path[0]
+            found["head"] = path[min(1, len(path) - 1)]
+        return found
+
+    def _length(self, a: int, b: int) -> float:
+        return float(np.linalg.norm(self.places[a] - self.places[b]))
+
+    def _paths(self, sign: int) -> list[list[int]]:
+        """Bones of a side, down to each of its tips."""
+        aside = self.places[:, 0] * sign > _ASIDE
+        tips = [tip for tip in self.tips if aside[tip]]
+        return [[bone for bone in self.tree.chain(tip)[::-1] if aside[bone]] for tip in tips]
+
+    def _last_of_joint(self, bone: int, below: list[int], stop: int) -> int:
+        """Of the bones at the same joint the last one, before `stop`."""
+        for other in below[: below.index(stop)]:
+            if self._length(bone, other) >= _SAME:
+                break
+            bone = other
+        return bone
 
     def _has_fingers(self, bone: int) -> bool:
         children = self.tree.children
         return len([child for child in children[bone] if children[child]]) >= 3
 
     def _fingers(self, hand: int) -> dict[str, int]:
+        children, size = self.tree.children, self.tree.size
         chains = []
-        for bone in self.tree.children[hand]:
+        for bone in children[hand]:
             chain = [bone]
-            while self.tree.children[chain[-1]]:
-                chain.append(max(self.tree.children[chain[-1]], key=lambda b: self.tree.size[b]))
+            while children[chain[-1]]:
+                chain.append(max(children[chain[-1]], key=lambda bone: size[bone]))
             if len(chain) > 1:
                 chains.append(chain)
         if len(chains) != len(FINGERS):
@@ -145,29 +162,3 @@ class _Side:
             for finger, chain in zip(FINGERS, (thumb, *chains), strict=True)
             for phalanx, bone in zip(PHALANGES, chain, strict=False)
         }
-
-
-def _center(rig: Bones, human: dict[str, int], middle: float, height: float) -> dict[str, int]:
-    """Hips, neck and head."""
-    tree, places = rig.tree, rig.rest[:, :3, 3]
-    found = {}
-    hips = tree.common(human["leftUpperLeg"], human["rightUpperLeg"])
-    chest = tree.common(human["leftUpperArm"], human["rightUpperArm"])
-    if hips:
-        found["hips"] = hips[0]
-    tips = [
-        bone
-        for bone, below in enumerate(tree.children)
-        if not below
-        and chest
-        and tree.is_above(chest[0], bone)
-        and abs(places[bone, 0] - middle) < 0.03 * height
-        and places[bone, 1] > places[chest[0], 1]
-    ]
-    if tips:
-        chain = tree.chain(max(tips, key=lambda bone: places[bone, 1]))
-        path = chain[: chain.index(chest[0])][::-1]
-        if len(path) > 1:
-            found["neck"] = path[0]
-        found["head"] = path[min(1, len(path) - 1)]
-    return found

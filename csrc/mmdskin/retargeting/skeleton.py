@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mmdskin.retargeting.body_check import doubts_of
 from mmdskin.retargeting.bones import Bones, matrices
 from mmdskin.retargeting.name_map import by_names
 from mmdskin.retargeting.shape_map import by_shape
-from mmdskin.retargeting.slots import PHALANGES, REQUIRED, SIDES, SLOTS, SPINE
+from mmdskin.retargeting.slots import PHALANGES, REQUIRED, SIDES, SLOTS, SPINE, doubts_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -106,7 +105,7 @@ class Skeleton(Bones):
     @property
     def is_mmd(self) -> bool:
         """Whether it has MMD's bones: at rest it is on the floor, and its knees stop where MMD's do."""
-        return "CENTER" in self.roots
+        return "center" in self.roots
 
     def _bones_of(self, human: Mapping[str, str | int | None]) -> dict[str, int | None]:
         """Checks slots that a user gave; VRM 1.0's thumbs are MMD's, one joint on."""
@@ -124,45 +123,37 @@ class Skeleton(Bones):
                 if self.names.count(bone) != 1:
                     what = "two bones are" if bone in self.names else "no bone is"
                     raise ValueError(f'human["{slot}"]: {what} named "{bone}"')
-                found[slot] = self.names.index(bone)
-            elif bone is None:
-                found[slot] = None
-            else:
-                if not 0 <= bone < len(self.names):
-                    raise ValueError(f'human["{slot}"]: bone {bone} of {len(self.names)}')
-                found[slot] = int(bone)
+                bone = self.names.index(bone)
+            if bone is not None and not 0 <= bone < len(self.names):
+                raise ValueError(f'human["{slot}"]: bone {bone} of {len(self.names)}')
+            found[slot] = None if bone is None else int(bone)
         return found
 
     def _map(self, named: dict[str, int]) -> None:
-        human: dict[str, int] = {}
-        how = []
+        given = {slot: bone for slot, bone in self._given.items() if bone is not None}
+        human = {slot: bone for slot, bone in given.items() if slot not in SPINE}
+        how = ["mapped as given"] if human else []
 
-        def add(source: str, slots: Mapping[str, int | None], tell: bool = False) -> None:
-            new = {
-                slot: bone
-                for slot, bone in slots.items()
-                if bone is not None and slot not in human and bone not in human.values()
-                if slot not in SPINE
-                if slots is self._given or slot not in self._given
-            }
+        def add(slots: dict[str, int]) -> list[str]:
+            free = {slot: bone for slot, bone in slots.items() if bone not in human.values()}
+            new = {s: b for s, b in free.items() if s not in human and s not in self._given}
             human.update(new)
-            if new:
-                how.append(f"mapped {source}" + (": " + ", ".join(new) if tell else ""))
+            return list(new)
 
-        add("as given", self._given)
-        add("by names", named)
+        if add(named):
+            how.append("mapped by names")
         legs = [human[slot] for slot in _LEGS if slot in human]
         if len(legs) == 2 and "hips" not in self._given:
             above = [bone for bone in self.tree.common(*legs) if bone not in legs]
             if above and human.get("hips") not in above:
                 human["hips"] = above[0]
-        if any(slot not in human and slot not in self._given for slot in REQUIRED):
-            add("by the shape of the tree", by_shape(self), tell=True)
+        is_open = any(slot not in human and slot not in self._given for slot in REQUIRED)
+        if is_open and (new := add(by_shape(self))):
+            how.append(f"mapped by the shape of the tree: {', '.join(new)}")
         self.human = MappingProxyType({slot: human[slot] for slot in SLOTS if slot in human})
         self.spine = self._find_spine()
-        given = ((slot, self._given.get(slot)) for slot in (SPINE[0], SPINE[-1]))
-        # Ends of the spine that are not in it
-        misplaced = [slot for slot, bone in given if bone is not None and bone not in self.spine]
+        ends = (slot for slot in (SPINE[0], SPINE[-1]) if slot in given)
+        misplaced = [slot for slot in ends if given[slot] not in self.spine]
         self.doubts = MappingProxyType(doubts_of(self, self.human, misplaced))
         self.notes = (*how, *(f"{slot}: {reason}" for slot, reason in self.doubts.items()))
 
@@ -182,6 +173,5 @@ class Skeleton(Bones):
 def of_model(model: mmdskin.Model) -> Skeleton:
     """Model.skeleton: at rest no bone of a model is turned."""
     rest = np.tile(np.eye(4), (len(model.bones), 1, 1))
-    for matrix, bone in zip(rest, model.bones, strict=True):
-        matrix[:3, 3] = bone.position
+    rest[:, :3, 3] = np.reshape([bone.position for bone in model.bones], (-1, 3))
     return Skeleton([bone.name for bone in model.bones], [b.parent for b in model.bones], rest)

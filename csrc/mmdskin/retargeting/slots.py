@@ -1,7 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""The slots of a humanoid, named as in VRM 1.0."""
+"""The slots of a humanoid, named as in VRM 1.0, and what contradicts that bones in them are a body."""
+
+from __future__ import annotations
 
 import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from mmdskin.retargeting.bones import Bones
 
 SIDES = ("left", "right")
 ARM = ("UpperArm", "LowerArm", "Hand")
@@ -10,8 +20,9 @@ LIMBS = {"arm": ("Shoulder", *ARM), "leg": (*LEG, "Toes")}
 FINGERS = ("Thumb", "Index", "Middle", "Ring", "Little")
 PHALANGES = ("Proximal", "Intermediate", "Distal")
 REQUIRED = ("hips", "head", *(side + part for side in SIDES for part in ARM + LEG))
+MIDDLE = ("hips", "neck", "head", "jaw")
 SLOTS = (
-    *("hips", "neck", "head", "jaw"),
+    *MIDDLE,
     *(side + part for side in SIDES for limb in LIMBS.values() for part in limb),
     *(side + finger + phalanx for side in SIDES for finger in FINGERS for phalanx in PHALANGES),
     *(side + "Eye" for side in SIDES),
@@ -24,3 +35,54 @@ NEXT = {
     for chain in (ARM, LEG, *([f + p for p in PHALANGES] for f in FINGERS))
     for a, b in itertools.pairwise(chain)
 }
+
+_SHORTEST, _LONGEST = 0.4, 2.5  # an upper arm or thigh, of the part below it
+_UNEQUAL = 0.1  # left and right
+
+
+def require(human: Mapping[str, int], name: str) -> None:
+    """Raises ValueError if a slot that every humanoid needs has no bone."""
+    missing = [slot for slot in REQUIRED if slot not in human]
+    if missing:
+        what = ", ".join(missing)
+        raise ValueError(f"{name}: no bone is {what}; name them by replace(human=...)")
+
+
+def doubts_of(rig: Bones, human: Mapping[str, int], misplaced: Iterable[str]) -> dict[str, str]:
+    """{slot: reason}. misplaced: ends of the spine that are not in it."""
+    places = {slot: rig.rest[bone, :3, 3] for slot, bone in human.items()}
+    doubts = {slot: "no bone" for slot in REQUIRED if slot not in human}
+    doubts |= dict.fromkeys(misplaced, "is not between hips and neck")
+
+    slots_of: dict[int, str] = {}
+    for slot, bone in human.items():
+        if slots_of.setdefault(bone, slot) != slot:
+            doubts[slot] = f"the same bone as {slots_of[bone]}"
+
+    lengths = {}
+    for side, limb in itertools.product(SIDES, (ARM, LEG)):
+        slots = [side + part for part in limb]
+        if not human.keys() >= set(slots):
+            continue
+        for upper, lower in itertools.pairwise(slots):
+            if not rig.tree.is_above(human[upper], human[lower]):
+                doubts.setdefault(lower, f"is not below {upper}")
+            lengths[upper] = float(np.linalg.norm(places[lower] - places[upper]))
+        first, second = (lengths[slot] for slot in slots[:2])
+        if not _SHORTEST * second < first < _LONGEST * second:
+            doubts[slots[1]] = f"{slots[0]} is {first:.3g} long, {slots[1]} {second:.3g}"
+    for part in ARM + LEG:
+        pair = [lengths[side + part] for side in SIDES if side + part in lengths]
+        if len(pair) == 2 and abs(pair[0] - pair[1]) > _UNEQUAL * max(pair):
+            doubts["left" + part] = f"{pair[0]:.3g} long, on the right {pair[1]:.3g}"
+    if not doubts.keys() & set(REQUIRED) and _faces_back(places):
+        doubts["leftFoot"] = "toes point back: left and right may be swapped"
+    return doubts
+
+
+def _faces_back(places: Mapping[str, np.ndarray]) -> bool:
+    left = places["leftUpperLeg"] - places["rightUpperLeg"]
+    forward = np.cross(places["head"] - places["hips"], left)  # left-handed axes
+    sides = [side for side in SIDES if side + "Toes" in places]
+    toes = [places[side + "Toes"] - places[side + "Foot"] for side in sides]
+    return bool(toes) and all(toe @ forward < 0 for toe in toes)

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 import mmdskin
-from mmdskin.retargeting.align import Body, alignment
-from mmdskin.retargeting.body_check import require
+from mmdskin.retargeting.body import Body, alignment
 from mmdskin.retargeting.bones import matrices
-from mmdskin.retargeting.feet import put_feet
-from mmdskin.retargeting.hands import join_hands
-from mmdskin.retargeting.posing import Layout, Posing
+from mmdskin.retargeting.limbs import join_hands, put_feet
+from mmdskin.retargeting.posing import Layout, Posing, Source
 from mmdskin.retargeting.reference import prepare
-from mmdskin.retargeting.rotations import Array, slerp
+from mmdskin.retargeting.rotations import Array, slerp, transpose
 from mmdskin.retargeting.skeleton import Skeleton
-from mmdskin.retargeting.slots import LIMBS, SIDES
+from mmdskin.retargeting.slots import LIMBS, SIDES, require
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -91,21 +89,19 @@ def retarget(
     world, is_batch = world_of(source, poses)
     # At rest a model is on the floor; and what both have alike has to stay.
     corrects = not source.is_mmd and not _legs_agree(source, target)
-    plan = (
-        _Plan(source, target, world, fps) if corrects and len(world) > 1 else _plan(source, target)
-    )
-    body, read = plan.body, plan.read
+    is_told = corrects and len(world) > 1
+    plan = _Plan(source, target, world, fps) if is_told else _plan(source, target)
+    read, body = plan.read, plan.body
     k = body.leg / read.leg if scale is None else scale
-    motion = _Motion(plan, world, root)
+    motion = Source(read, world, in_place=root == "in_place")
     posing = Posing(plan.layout, plan.turns(world[..., :3, :3]))
     posing.place()
-    legs = (posing.at("leftUpperLeg") + posing.at("rightUpperLeg")) / 2
-    posing.move(body.origin + k * (motion.middle() - read.origin) - legs)
+    posing.move(body.origin + k * (motion.legs() - read.origin) - posing.legs())
     told = [*plan.notes, f"scale: {k:.4g}"]
     if feet and len(world):
-        told += put_feet(read, body, motion.places, posing, k, fps)
+        told += put_feet(motion, posing, k, fps)
     if hands and len(world):
-        told += join_hands(read, body, motion.places, posing)
+        told += join_hands(motion, posing)
     for one, other, name in ((target, source, "source"), (source, target, "target")):
         lacks = [slot for slot in one.human if slot not in other.human]
         if lacks:
@@ -120,19 +116,20 @@ class _Plan:
     def __init__(
         self, source: Skeleton, target: Skeleton, world: Array | None = None, fps: float = 30.0
     ) -> None:
-        reference, notes = prepare(source, world, fps)
-        target_reference, target_notes = prepare(target)
-        self.notes = [f"source: {note}" for note in notes]
-        self.notes += [f"target: {note}" for note in target_notes]
-        self.read = read = Body(source, reference, "source")
-        self.body = body = Body(target, target_reference, "target")
-        self.human = {**source.human, **source.doubles}  # D bones show where a model's legs are
-        A = alignment(read, body)
+        bodies, notes = [], []
+        for one, name, poses in ((source, "source", world), (target, "target", None)):
+            reference, told = prepare(one, poses, fps)
+            bodies.append(Body(one, reference, name))
+            notes += [f"{name}: {note}" for note in told]
+        self.notes = notes
+        self.read, self.body = bodies
+        A = alignment(*bodies)
+        human = {**source.human, **source.doubles}  # D bones show where a model's legs are
         found: dict[int, tuple[int, Array]] = {}  # bone of the target: of the source, aligned by A
         for slot, bone in target.human.items():
-            if slot not in source.human:
+            if slot not in human:
                 continue
-            near = self.human[slot]
+            near = human[slot]
             far = source.twists.get(slot, near)  # twist bones turn what lies beyond them
             aligned = A.get(slot, np.eye(3))
             found[bone] = near if slot in target.twists else far, aligned
@@ -146,16 +143,14 @@ class _Plan:
             found[bone] = chain[int(low)], np.eye(3)
             if part:
                 blends[bone] = chain[int(low) + 1], part
-        self.layout = Layout(body, list(found))
+        self.layout = Layout(self.body, found)
         self.bones = np.array([bone for bone, _ in found.values()])
         self.right = self._right(self.bones) @ np.stack([A for _, A in found.values()])
         self.blends = {self.layout.row[bone]: blend for bone, blend in blends.items()}
 
     def _right(self, bones: Any) -> Array:
         """With C on the left, it makes rotations of the source deltas from its reference."""
-        rest = self.read.reference[bones, :3, :3]
-        found: Array = np.swapaxes(rest, -1, -2) @ self.read.C.T
-        return found
+        return transpose(self.read.reference[bones, :3, :3]) @ self.read.C.T
 
     def turns(self, rotations: Array) -> Array:
         """Of the layout's rows, for rotations (F,B,3,3) of the source: deltas (F,n,3,3)."""
@@ -173,47 +168,20 @@ class _Plan:
 _plan = lru_cache(maxsize=8)(_Plan)
 
 
-class _Motion:
-    """The source's motion in its canonical axes."""
-
-    def __init__(self, plan: _Plan, world: Array, root: str) -> None:
-        self._plan, self._world = plan, world
-        self._away = np.zeros((len(world), 3))
-        if root == "in_place":
-            self._away = (self.middle() - plan.read.origin) * [1, 0, 1]
-
-    def places(self, slot: str) -> Array:
-        """Of a joint: (F,3)."""
-        C = self._plan.read.C
-        found: Array = self._world[:, self._plan.human[slot], :3, 3] @ C.T - self._away
-        return found
-
-    def middle(self) -> Array:
-        """Of the legs: (F,3)."""
-        found: Array = (self.places("leftUpperLeg") + self.places("rightUpperLeg")) / 2
-        return found
-
-
-def _compare_legs(source: Skeleton, target: Skeleton) -> bool:
+@lru_cache(maxsize=8)
+def _legs_agree(source: Skeleton, target: Skeleton) -> bool:
     """Whether the joints of legs are at the same heights at rest, but for the scale."""
-    heights, lengths = [], []
-    for one in (source, target):
-        slots = [s + part for s in SIDES for part in LIMBS["leg"]]
-        legs = one.rest[[one.human[s] for s in slots if s in source.human and s in target.human]]
-        heights.append(legs[:, 1, 3])
-        lengths.append(np.linalg.norm(np.ptp(legs[:, :3, 3], axis=0)))
-    unequal = heights[0] * lengths[1] - heights[1] * lengths[0]
-    return bool((np.abs(unequal) <= _ALIKE * lengths[0] * lengths[1]).all())
-
-
-_legs_agree = lru_cache(maxsize=8)(_compare_legs)
+    slots = [side + part for side in SIDES for part in LIMBS["leg"]]
+    slots = [slot for slot in slots if slot in source.human and slot in target.human]
+    a, b = (one.rest[[one.human[slot] for slot in slots], :3, 3] for one in (source, target))
+    k, m = (np.linalg.norm(np.ptp(legs, axis=0)) for legs in (a, b))
+    return bool((np.abs(a[:, 1] * m - b[:, 1] * k) <= _ALIKE * k * m).all())
 
 
 def world_of(skeleton: Skeleton, poses: Any) -> tuple[Array, bool]:
     """World matrices (F,B,4,4), and whether there was more than one frame."""
-    if not isinstance(poses, mmdskin.Pose):
-        world = matrices(poses, "poses", skeleton.names)
+    if isinstance(poses, mmdskin.Pose):
+        world = matrices(poses.bone_matrices, "poses", skeleton.names) @ skeleton.rest
     else:
-        skinning = matrices(poses.bone_matrices, "poses", skeleton.names)
-        world = skinning @ skeleton.rest
+        world = matrices(poses, "poses", skeleton.names)
     return (world, True) if world.ndim == 4 else (world[None], False)

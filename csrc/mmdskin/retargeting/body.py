@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mmdskin.retargeting.reference import facing
-from mmdskin.retargeting.rotations import Array, about, between, frame_of, unit
+from mmdskin.retargeting.rotations import Array, about, apply, between, frame_of, length, unit
 from mmdskin.retargeting.slots import ARM, FINGERS, LEG, NEXT, PHALANGES, SIDES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mmdskin.retargeting.skeleton import Skeleton
 
 STANDARD_LEG = 9.419  # units, of MMD's own models, for which or for whose kin most dances are made
@@ -19,9 +21,30 @@ MMD_KNEE = np.radians(-0.5)  # the least bend that MMD's IK leaves
 _ZERO = 1e-4  # of a leg: shorter bones have no direction
 
 
-class Body:
+class Joints:
+    """What has a place for each slot."""
+
+    def at(self, slot: str) -> Array:
+        """(...,3)."""
+        raise NotImplementedError
+
+    def each(self, slots: Iterable[str]) -> Array:
+        """Of several slots: (...,n,3)."""
+        return np.stack([self.at(slot) for slot in slots], -2)
+
+    def sides(self, part: str) -> Array:
+        """On the left and on the right: (...,2,3)."""
+        return self.each(side + part for side in SIDES)
+
+    def legs(self) -> Array:
+        """The middle between them: (...,3)."""
+        return self.sides("UpperLeg").mean(-2)
+
+
+class Body(Joints):
     """A skeleton's reference in canonical axes, in which its left is +X: joints (B,3), C (3,3) turns
-    world axes to them. `name` is for errors."""
+    world axes to them. leg, arm: lengths; leg_bones, arm_bones (2,2): of upper and lower ones, left
+    and right; reach (2,): the longest distance from hip to ankle. `name` is for errors."""
 
     def __init__(self, skeleton: Skeleton, reference: Array, name: str = "skeleton") -> None:
         self.skeleton, self.reference, self.name = skeleton, reference, name
@@ -29,24 +52,22 @@ class Body:
         self.spine, self.twists = skeleton.spine, skeleton.twists
         self.C = facing(reference[:, :3, 3], skeleton.human)
         self.joints = reference[:, :3, 3] @ self.C.T
-        self.leg, self.arm = (
-            float(np.mean([self.length(s + a) + self.length(s + b) for s in SIDES]))
-            for a, b, _ in (LEG, ARM)
-        )
+        legs, arms = (np.array([self.sides(part) for part in limb]) for limb in (LEG, ARM))
+        self.leg_bones, self.arm_bones = (length(np.diff(limb, axis=0)) for limb in (legs, arms))
+        self.leg, self.arm = (float(b.sum(0).mean()) for b in (self.leg_bones, self.arm_bones))
         if min(self.leg, self.arm) < 1e-6:
             raise ValueError(f"{name}: legs or arms have no length")
-        middle = (self.at("leftUpperLeg") + self.at("rightUpperLeg")) / 2
-        self.ankle = float(np.mean([self.at(side + "Foot")[1] for side in SIDES]))
-        self.origin = np.array([middle[0], self.ankle, middle[2]])
-        self.reach = {side: self._reach(side) for side in SIDES}
+        hip, knee, ankle = legs
+        self.ankle = float(ankle[:, 1].mean())
+        self.origin = self.legs()
+        self.origin[1] = self.ankle
+        self.reach = self.leg_bones.sum(0) * (1 - 1e-7)
+        if skeleton.is_mmd:  # with the knee at its limit
+            stretched = knee - hip + apply(about(0, MMD_KNEE), ankle - knee)
+            self.reach = length(stretched) * (1 - 1e-7)
 
     def at(self, slot: str) -> Array:
-        found: Array = self.joints[self.human[slot]]
-        return found
-
-    def length(self, slot: str) -> float:
-        """Of the bone, up to the next joint."""
-        return float(np.linalg.norm(self.at(NEXT[slot]) - self.at(slot)))
+        return self.joints[self.human[slot]]
 
     def direction(self, slot: str) -> Array | None:
         """Toward the next joint; None without one, or at the same place."""
@@ -55,21 +76,13 @@ class Body:
         along = self.at(NEXT[slot]) - self.at(slot)
         return unit(along) if np.linalg.norm(along) > _ZERO * self.leg else None
 
-    def _reach(self, side: str) -> float:
-        """The longest distance from the hip to the ankle, of MMD's legs with the knee at its limit."""
-        if self.skeleton.is_mmd:
-            hip, knee, ankle = (self.at(side + part) for part in LEG)
-            stretched = knee - hip + about(0, np.array(MMD_KNEE)) @ (ankle - knee)
-            return float(np.linalg.norm(stretched)) * (1 - 1e-7)
-        return (self.length(side + "UpperLeg") + self.length(side + "LowerLeg")) * (1 - 1e-7)
-
     def palm(self, side: str) -> Array | None:
         """Columns: toward the fingers, toward the index, and their cross product."""
         roots = [f"{side}{finger}Proximal" for finger in FINGERS[1:]]
         roots = [slot for slot in roots if slot in self.human]
         if len(roots) < 3 or "Index" not in roots[0]:
             return None
-        along = np.mean([self.at(slot) for slot in roots], 0) - self.at(side + "Hand")
+        along = self.each(roots).mean(0) - self.at(side + "Hand")
         aside = self.at(roots[0]) - self.at(roots[-1])
         flat = np.linalg.norm(np.cross(along, aside)) < _ZERO**2 * self.leg**2
         return None if flat else frame_of(along, aside)
@@ -77,7 +90,7 @@ class Body:
     @property
     def carrier(self) -> int:
         """The bone that moves the whole body: MMD's センター, else the lowest above legs and head."""
-        tree, center = self.skeleton.tree, self.skeleton.roots.get("CENTER", -1)
+        tree, center = self.skeleton.tree, self.skeleton.roots.get("center", -1)
         ends = [self.human[slot] for slot in ("leftUpperLeg", "rightUpperLeg", "head")]
         if center >= 0 and all(tree.is_above(center, bone) for bone in ends):
             return center
