@@ -13,7 +13,6 @@ import numpy as np
 from ..blender import evaluated_bones, native
 from ..blender.user_error import UserError
 from ..scene import skeletons
-from . import quaternions
 
 if TYPE_CHECKING:
     import mmdskin
@@ -38,7 +37,7 @@ class DrivingRig:
             raise UserError("No armature selected: choose the armature that drives the model")
         if rig.original == armature.original:
             raise UserError("'{name}' cannot drive itself: choose another armature", name=rig.name)
-        self._target = pmx.skeleton
+        self._pmx, self._target = pmx, pmx.skeleton
         self._bones = evaluated_bones.of(rig)
         self._read(rig)
         moved = {*self._target.human.values(), *self._target.spine}
@@ -57,12 +56,8 @@ class DrivingRig:
                 for bone in pmx.bones
             ]
         )
-        rest = self._target.rest
         self._goals, self._goal_targets = np.array([*goals.items()], np.intp).reshape(-1, 2).T
-        self._from_target = np.linalg.inv(rest[self._goal_targets]) @ rest[self._goals]
-        self._parents = parents = self._target.parents[self.moved]
-        above = np.where(parents[:, None] < 0, 0, rest[parents, :3, 3])
-        self._offsets = rest[self.moved, :3, 3] - above
+        self._from_rest = np.linalg.inv(self._target.rest)
 
     @property
     def waits_for(self) -> list[str]:
@@ -83,19 +78,18 @@ class DrivingRig:
         """Set the local values (B, 3) and (B, 4) of the bones that are mapped."""
         columns = np.frombuffer(pose, np.float32).reshape(-1, 4, 4)[self._places]
         shown = skeletons.in_world(columns, self._world)
-        world = native.load().retarget(self._source, shown, self._target).transforms.copy()
-        world[self._goals] = world[self._goal_targets] @ self._from_target
-        above = np.where(self._parents[:, None, None] < 0, np.eye(4), world[self._parents])
-        turned = above[:, :3, :3].transpose(0, 2, 1)
-        places = world[self.moved, :3, 3] - above[:, :3, 3]
-        translations[self.moved] = (turned @ places[..., None])[..., 0] - self._offsets
-        turns = quaternions.unit_rows((turned @ world[self.moved, :3, :3]).transpose(1, 2, 0))
-        rotations[self.moved] = turns[[1, 2, 3, 0]].T
+        found = native.load().retarget(self._source, shown, self._target)
+        moved = found.transforms @ self._from_rest
+        moved[self._goals] = moved[self._goal_targets]
+        for values, local in zip(
+            (translations, rotations), self._pmx.locals_of(moved), strict=True
+        ):
+            values[self.moved] = local[self.moved]
 
     def _read(self, rig: bpy.types.Object) -> None:
         self._world = skeletons.world(rig)
         source = skeletons.complete(rig, self._world)
-        with skeletons.explained():
+        with skeletons.explained(rig.name):
             self._source = source.replace(reference=source.rest)
             native.load().retarget(self._source, source.rest, self._target)
         self._places = self._bones.indices(self._source.names)

@@ -46,11 +46,10 @@ def to_armature(
     world = skeletons.world(armature.evaluated_get(context.evaluated_depsgraph_get()))
     target = skeletons.complete(armature, world)
     source, poses = yield from _model_poses(context, model, frames)
-    with skeletons.explained():
+    with skeletons.explained(armature.name):
         root = "in_place" if options.in_place else "scaled"
-        found = native.load().retarget(
-            source, poses, target, root=root, **_arguments(options, scene)
-        )
+        arguments = _arguments(options, scene)
+        found = native.load().retarget(source, poses, target, root=root, **arguments)
     with editing([armature], _check) as edit:
         edit.save([armature])
         name = _name_of(model.armature, scene)
@@ -75,10 +74,8 @@ def to_armature(
         )
         told.append(({"WARNING"}, text))
     keyed = tr_count("1 bone", "{count} bones", count)
-    return [
-        *told,
-        ({"INFO"}, tr("Keyed {bones} in the action '{name}'", bones=keyed, name=action.name)),
-    ]
+    text = tr("Keyed {bones} in the action '{name}'", bones=keyed, name=action.name)
+    return [*told, ({"INFO"}, text)]
 
 
 def from_armature(
@@ -104,7 +101,7 @@ def from_armature(
         return skeletons.poses(armature.evaluated_get(depsgraph), names)
 
     poses = yield from _read(context, [armature], frames, read)
-    with skeletons.explained():
+    with skeletons.explained(armature.name):
         fit = module.Fit(
             module.Motion.from_skeleton,
             pmx,

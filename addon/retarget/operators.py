@@ -203,13 +203,13 @@ class MMDSKIN_OT_fit_motion(_Proportions, PosingOperator, Importer, bpy.types.Op
         if self.made_for:
             input_files.choose(self.made_for)
             made_for = model_file.load_model(setting_paths.resolved(self.made_for))
-        with skeletons.explained():
+        name = bpy.path.display_name_from_filepath(path)
+        with skeletons.explained(name):
             fitted, report = motion.for_model(
                 target, made_for=made_for, hands=self.hands, scale=self.scale or None
             )
         for said in jobs.notes_of(report):
             self.report(*said)
-        name = bpy.path.display_name_from_filepath(path)
         jobs.import_motion(context, model, fitted, name, self.frame_start, self.report, self.mode)
         return {"FINISHED"}
 

@@ -25,10 +25,6 @@ def _both(control: str, bone: str = "") -> list[tuple[str, str]]:
     return [(f"{control}{side}", f"{bone or control}{side}") for side in _SIDES]
 
 
-def _fingers(joint: int) -> list[tuple[str, str]]:
-    return [pair for finger in _FINGERS for pair in _both(f"{finger}.0{joint}")]
-
-
 # Controls with the bones whose rotation they have. Those of one stage do not depend on each other.
 _STAGES: tuple[list[tuple[str, str]], ...] = (
     [("torso", "spine")],
@@ -39,7 +35,7 @@ _STAGES: tuple[list[tuple[str, str]], ...] = (
     [("head", "spine.006"), *_both("upper_arm_fk", "upper_arm"), *_both("shin_fk", "shin")],
     [*_both("forearm_fk", "forearm"), *_both("foot_fk", "foot")],
     [*_both("hand_fk", "hand"), *_both("toe_fk", "toe")],
-    *(_fingers(joint) for joint in (1, 2, 3)),
+    *([pair for finger in _FINGERS for pair in _both(f"{finger}.0{i}")] for i in (1, 2, 3)),
 )
 
 

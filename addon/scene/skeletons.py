@@ -35,19 +35,13 @@ def skeleton(armature: bpy.types.Object, world: np.ndarray) -> "mmdskin.Skeleton
     """The skeleton of an armature object with its map; UserError if it cannot have one."""
     names = bones_of(armature)
     chosen = ((item.name, item.bone) for item in armature.mmdskin.bone_map)
-    try:
+    with explained(armature.name):
         return native.load().Skeleton(
             names,
             _parents(armature, names),
             _matrices(armature.data.bones, "matrix_local", names, world),
             human={slot: bone if bone in names else None for slot, bone in chosen},
         )
-    except ValueError as error:
-        raise UserError(
-            "'{name}' cannot be mapped: {reason}",
-            name=armature.name,
-            reason=reader_texts.sentence(error),
-        ) from error
 
 
 def complete(armature: bpy.types.Object, world: np.ndarray) -> "mmdskin.Skeleton":
@@ -65,13 +59,14 @@ def complete(armature: bpy.types.Object, world: np.ndarray) -> "mmdskin.Skeleton
 
 
 @contextlib.contextmanager
-def explained() -> Iterator[None]:
-    """UserError with the reason why the module refuses skeletons, poses or motions in the block."""
+def explained(name: str) -> Iterator[None]:
+    """UserError with the reason why the module refuses an armature or a motion in the block."""
     try:
         yield
     except ValueError as error:
+        reason = reader_texts.sentence(error)
         raise UserError(
-            "The motion cannot be retargeted: {reason}", reason=reader_texts.sentence(error)
+            "'{name}' cannot be retargeted: {reason}", name=name, reason=reason
         ) from error
 
 
