@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import bpy
 import numpy as np
+from bpy.types import Modifier, Object, ShapeKey
 
 from ..blender import actions, blender_versions
 from ..blender.user_error import UserError
@@ -67,16 +67,16 @@ class BakeState(saved_state.SavedState):
         return self.curves is not None
 
 
-def is_baked(obj: bpy.types.Object) -> bool:
+def is_baked(obj: Object) -> bool:
     return saved_state.exists(obj, saved_state.BAKE)
 
 
-def state_of(obj: bpy.types.Object) -> BakeState | None:
+def state_of(obj: Object) -> BakeState | None:
     """The state of a baked mesh object, or None."""
     return BakeState.read(obj) if is_baked(obj) else None
 
 
-def check_writable(obj: bpy.types.Object, target: str) -> None:
+def check_writable(obj: Object, target: str) -> None:
     """UserError if a bake into `target` cannot change a mesh object now.
 
     A mesh cache only needs a modifier, which a library override can have, too.
@@ -100,7 +100,7 @@ def check_writable(obj: bpy.types.Object, target: str) -> None:
     skinner.check_mode(obj)
 
 
-def needs_mesh_cache(meshes: Iterable[bpy.types.Object], target: str) -> UserError | None:
+def needs_mesh_cache(meshes: Iterable[Object], target: str) -> UserError | None:
     """Why a bake into `target` is refused, since a mesh is in another file."""
     name = next((obj.name for obj in meshes if _is_from_library(obj)), None)
     if name is None or target == "MESH_CACHE":
@@ -112,12 +112,12 @@ def needs_mesh_cache(meshes: Iterable[bpy.types.Object], target: str) -> UserErr
     )
 
 
-def _is_from_library(obj: bpy.types.Object) -> bool:
+def _is_from_library(obj: Object) -> bool:
     """Whether the object or its mesh is linked or a library override."""
     return any((one.library or one.override_library) is not None for one in (obj, obj.data))
 
 
-def begin(obj: bpy.types.Object, armature: bpy.types.Object, live: bool = False) -> BakeState:
+def begin(obj: Object, armature: Object, live: bool = False) -> BakeState:
     """The state of a mesh object that is about to be baked; turns its other deformation off.
 
     `live`: an earlier bake had turned the preview off.
@@ -146,21 +146,19 @@ def begin(obj: bpy.types.Object, armature: bpy.types.Object, live: bool = False)
     return state
 
 
-def store(obj: bpy.types.Object, state: BakeState) -> None:
+def store(obj: Object, state: BakeState) -> None:
     state.write(obj)
     obj.data.update_tag()
 
 
-def base_key(obj: bpy.types.Object) -> bpy.types.ShapeKey:
+def base_key(obj: Object) -> ShapeKey:
     """The reference key, created if missing."""
     if not obj.data.shape_keys:
         obj.shape_key_add(name="Basis", from_mix=False)
     return obj.data.shape_keys.reference_key
 
 
-def add_keys(
-    obj: bpy.types.Object, state: BakeState, baked: Iterable[tuple[str, np.ndarray]]
-) -> list[str]:
+def add_keys(obj: Object, state: BakeState, baked: Iterable[tuple[str, np.ndarray]]) -> list[str]:
     """Baked keys of these names and (V, 3) float32 positions; returns the names that they got.
 
     Keys of an older bake are reused.
@@ -168,7 +166,7 @@ def add_keys(
     keys, names = obj.data.shape_keys, []
     ours = dict.fromkeys(state.keys)  # in a list, thousands of names would be searched one by one
     for wanted, positions in baked:
-        key: bpy.types.ShapeKey | None = keys.key_blocks.get(wanted) if wanted in ours else None
+        key: ShapeKey | None = keys.key_blocks.get(wanted) if wanted in ours else None
         if key is None:
             key = obj.shape_key_add(name=wanted, from_mix=False)
         points, co = blender_versions.key_positions(key)
@@ -180,9 +178,7 @@ def add_keys(
     return names
 
 
-def switch_armature_off(
-    obj: bpy.types.Object, armature: bpy.types.Object, state: BakeState
-) -> None:
+def switch_armature_off(obj: Object, armature: Object, state: BakeState) -> None:
     """Turn its modifiers off; where the mesh is in another file, also that of the preview."""
     deforming: list = scene_model.armature_modifiers(obj, armature)
     live = nodes.modifier_of(obj) if _is_from_library(obj) else None
@@ -205,7 +201,7 @@ def clear(models: list[scene_model.SceneModel]) -> int:
     return sum(len(states) for _, states in edit.checked)
 
 
-def _states(model: scene_model.SceneModel) -> dict[bpy.types.Object, BakeState]:
+def _states(model: scene_model.SceneModel) -> dict[Object, BakeState]:
     """The states of the baked meshes of a model, all of which can be cleared."""
     baked = [obj for obj in model.meshes if is_baked(obj)]
     for obj in baked:
@@ -213,7 +209,7 @@ def _states(model: scene_model.SceneModel) -> dict[bpy.types.Object, BakeState]:
     return {obj: BakeState.read(obj) for obj in baked}
 
 
-def clear_mesh(obj: bpy.types.Object, state: BakeState) -> bool:
+def clear_mesh(obj: Object, state: BakeState) -> bool:
     """Restore one mesh object; returns whether it had the live preview."""
     _clear_keys(obj, state)
     blocks = _key_blocks(obj)
@@ -227,7 +223,7 @@ def clear_mesh(obj: bpy.types.Object, state: BakeState) -> bool:
         obj.active_shape_key_index = blocks.find(name) if name and name in blocks else index
     obj.show_only_shape_key = state.pinned
     for name, (viewport, render) in state.modifiers.items():
-        modifier: bpy.types.Modifier | None = obj.modifiers.get(name)
+        modifier: Modifier | None = obj.modifiers.get(name)
         if modifier:
             modifier.show_viewport, modifier.show_render = viewport, render
     added = [name for name in (state.added, *state.normals) if name in obj.modifiers]
@@ -244,7 +240,7 @@ def clear_mesh(obj: bpy.types.Object, state: BakeState) -> bool:
     return state.preview
 
 
-def remove_keys(obj: bpy.types.Object, state: BakeState) -> None:
+def remove_keys(obj: Object, state: BakeState) -> None:
     """Remove the baked keys and their drivers."""
     for name in state.keys:
         if name in _key_blocks(obj):
@@ -255,7 +251,7 @@ def remove_keys(obj: bpy.types.Object, state: BakeState) -> None:
     state.keys, state.turns = [], []
 
 
-def _clear_keys(obj: bpy.types.Object, state: BakeState) -> None:
+def _clear_keys(obj: Object, state: BakeState) -> None:
     blocks = _key_blocks(obj)
     if blocks and state.curves is not None:
         paths = map(actions.value_path, state.keys)
@@ -269,7 +265,7 @@ def _clear_keys(obj: bpy.types.Object, state: BakeState) -> None:
         obj.shape_key_clear()
 
 
-def _key_blocks(obj: bpy.types.Object) -> Any:
+def _key_blocks(obj: Object) -> Any:
     # Looked up each time: removing the last key frees the collection.
     keys = obj.data.shape_keys
     return keys.key_blocks if keys else ()

@@ -6,7 +6,7 @@ import os
 import pathlib
 from collections.abc import Iterable
 
-import bpy
+from bpy.types import Object, PropertyGroup, Scene
 
 from ..blender import playhead
 from ..blender.translations import tr
@@ -33,7 +33,7 @@ class _MemoryStatus(ctypes.Structure):
     )
 
 
-def warning(meshes: Iterable[bpy.types.Object], count: int) -> str:
+def warning(meshes: Iterable[Object], count: int) -> str:
     """What to tell before a bake into shape keys, "" if they fit into memory."""
     size = _BYTES * count * sum(len(obj.data.vertices) for obj in meshes)
     free = available()
@@ -60,7 +60,7 @@ def slowness(count: int) -> str:
     )
 
 
-def frames_of(settings: bpy.types.PropertyGroup, scene: bpy.types.Scene) -> int:
+def frames_of(settings: PropertyGroup, scene: Scene) -> int:
     """The number of shape keys that a model's settings choose."""
     if settings.range == "CURRENT":
         return 1

@@ -8,8 +8,8 @@ import contextlib
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import NamedTuple
 
-import bpy
 import numpy as np
+from bpy.types import Context, Depsgraph, Object
 
 from ..blender.pose_evaluation import PoseFrames
 from ..blender.translations import tr, tr_count
@@ -50,7 +50,7 @@ class Job(modal_job.Job):
 
     def __init__(
         self,
-        context: bpy.types.Context,
+        context: Context,
         models: list[scene_model.SceneModel],
         poses: Sequence[pose_source.Settings | None],
         deformations: list[Deformation],
@@ -165,10 +165,10 @@ class _Group:
         ]
 
     @property
-    def objects(self) -> list[bpy.types.Object]:
+    def objects(self) -> list[Object]:
         return [self.armature, *(target.part.obj for _, target in self.parts)]
 
-    def add(self, frames: list[float], depsgraph: bpy.types.Depsgraph) -> None:
+    def add(self, frames: list[float], depsgraph: Depsgraph) -> None:
         pose = self.poses.matrices(frames, depsgraph)
         self._check_finite(pose, frames)
         armature = self.armature.evaluated_get(depsgraph)
@@ -199,7 +199,7 @@ class _Group:
 class _Frames:
     """The frames in blocks; changes the scene's frame if poses are read from it, and restores it."""
 
-    def __init__(self, context: bpy.types.Context, options: Options, groups: list[_Group]) -> None:
+    def __init__(self, context: Context, options: Options, groups: list[_Group]) -> None:
         self._options = options
         vertices = sum(t.part.skinner.vertex_count for group in groups for _, t in group.parts)
         self._size = max(1, min(32, _BLOCK // max(vertices, 1)))
@@ -234,7 +234,7 @@ class _Frames:
             yield block
 
 
-def _check(model: scene_model.SceneModel, depsgraph: bpy.types.Depsgraph, target: str) -> None:
+def _check(model: scene_model.SceneModel, depsgraph: Depsgraph, target: str) -> None:
     _check_evaluated(model.armature, depsgraph)
     skinner.check_mode(model.armature)
     for obj in model.meshes:
@@ -251,7 +251,7 @@ def _check(model: scene_model.SceneModel, depsgraph: bpy.types.Depsgraph, target
             )
 
 
-def _check_evaluated(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> None:
+def _check_evaluated(obj: Object, depsgraph: Depsgraph) -> None:
     # Pose, transform and key values of an object that Blender does not evaluate are stale.
     if not obj.evaluated_get(depsgraph).is_evaluated:
         raise UserError("'{name}' is disabled in viewports: enable it first", name=obj.name)
@@ -262,7 +262,7 @@ def _check_unchanged(part: sources.Part) -> None:
         raise UserError("'{name}' was edited during the bake", name=part.obj.name)
 
 
-def _with_parents(armature: bpy.types.Object, names: set[str]) -> list[str]:
+def _with_parents(armature: Object, names: set[str]) -> list[str]:
     """The named bones and all their ancestors, in the armature's order."""
     wanted = set()
     for name in names:

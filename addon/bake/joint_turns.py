@@ -10,8 +10,8 @@ because Blender's glTF exporter omits all drivers of a Key if one does not drive
 from itertools import product
 from typing import Any
 
-import bpy
 import numpy as np
+from bpy.types import ID, Driver, Object
 from mathutils import Matrix, Quaternion
 
 from ..blender import actions, drivers
@@ -20,10 +20,7 @@ _LETTERS = "wxyz"
 
 
 def computed(
-    armature: bpy.types.Object,
-    pair: tuple[str, str],
-    first: np.ndarray,
-    second: np.ndarray,
+    armature: Object, pair: tuple[str, str], first: np.ndarray, second: np.ndarray
 ) -> np.ndarray:
     """(F, 4) for the rotations (F, 3, 3) of both bones relative to rest, in armature space."""
     rest = _rest(armature, pair[1] if is_child(armature, pair) else pair[0])
@@ -34,7 +31,7 @@ def computed(
 class Drivers:
     """Drives shape keys of a mesh by joint rotations of an armature."""
 
-    def __init__(self, mesh: Any, armature: bpy.types.Object) -> None:
+    def __init__(self, mesh: Any, armature: Object) -> None:
         self._mesh, self._armature = mesh, armature
         self.properties: dict[
             tuple[str, str], str
@@ -66,9 +63,7 @@ class Drivers:
                 driver.expression = _product(place, rests[1].conjugated() @ rests[0])
         return self.properties[pair]
 
-    def _add_turn(
-        self, driver: bpy.types.Driver, letter: str, bone: str, part: int, space: Any
-    ) -> None:
+    def _add_turn(self, driver: Driver, letter: str, bone: str, part: int, space: Any) -> None:
         variable = driver.variables.new()
         variable.name, variable.type = letter, "TRANSFORMS"
         target = variable.targets[0]
@@ -78,7 +73,7 @@ class Drivers:
         target.rotation_mode = "QUATERNION"
 
 
-def remove(mesh: bpy.types.ID, properties: list[str]) -> None:
+def remove(mesh: ID, properties: list[str]) -> None:
     """Remove the properties and their drivers."""
     for name in properties:
         mesh.driver_remove(f'["{name}"]')
@@ -86,21 +81,21 @@ def remove(mesh: bpy.types.ID, properties: list[str]) -> None:
             del mesh[name]
 
 
-def is_child(armature: bpy.types.Object, pair: tuple[str, str]) -> bool:
+def is_child(armature: Object, pair: tuple[str, str]) -> bool:
     """Whether the second bone inherits the rotation of the first, its parent."""
     bone = armature.data.bones[pair[1]]
     return bone.use_inherit_rotation and bone.parent is not None and bone.parent.name == pair[0]
 
 
-def _rest(armature: bpy.types.Object, bone: str) -> np.ndarray:
+def _rest(armature: Object, bone: str) -> np.ndarray:
     return np.array(armature.data.bones[bone].matrix_local.to_3x3())
 
 
-def _rest_turn(armature: bpy.types.Object, bone: str) -> Quaternion:
+def _rest_turn(armature: Object, bone: str) -> Quaternion:
     return armature.data.bones[bone].matrix_local.to_quaternion()
 
 
-def _new(block: bpy.types.ID, path: str, *index: int) -> bpy.types.Driver:
+def _new(block: ID, path: str, *index: int) -> Driver:
     block.driver_remove(path, *index)
     return block.driver_add(path, *index).driver
 

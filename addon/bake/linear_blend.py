@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The linear blend that Blender's Armature modifier applies to each vertex, and its inverse."""
 
-import bpy
 import numpy as np
+from bpy.types import Object
 
 from ..blender.user_error import UserError
 from ..pose.skinner import Skinner
@@ -12,7 +12,7 @@ _ENOUGH = 1e-4  # sum of weights below which the modifier ignores a vertex
 _SINGULAR = 1e-3  # smallest singular value worth inverting, relative to the largest
 
 
-def check(obj: bpy.types.Object, armature: bpy.types.Object, differing: dict) -> None:
+def check(obj: Object, armature: Object, differing: dict) -> None:
     """UserError when the modifiers of a mesh are not a plain linear blend.
 
     `differing`: name: [show_viewport, show_render] where they differ from the current values.
@@ -35,21 +35,18 @@ def check(obj: bpy.types.Object, armature: bpy.types.Object, differing: dict) ->
         )
     if first.use_deform_preserve_volume:
         raise UserError(
-            "Modifier '{modifier}' of '{name}' has Preserve Volume on: turn it off first",
-            **names,
+            "Modifier '{modifier}' of '{name}' has Preserve Volume on: turn it off first", **names
         )
     if first.use_bone_envelopes or not first.use_vertex_groups:
         raise UserError(
-            "Modifier '{modifier}' of '{name}' uses Bone Envelopes: turn them off first",
-            **names,
+            "Modifier '{modifier}' of '{name}' uses Bone Envelopes: turn them off first", **names
         )
     for group in obj.vertex_groups:
         bone = armature.data.bones.get(group.name)
         if bone is not None and bone.use_deform:
             if bone.use_envelope_multiply:
                 raise UserError(
-                    "Bone '{bone}' has Envelope Multiply on: turn it off first",
-                    bone=bone.name,
+                    "Bone '{bone}' has Envelope Multiply on: turn it off first", bone=bone.name
                 )
             if bone.bbone_segments > 1:
                 raise UserError(
@@ -72,7 +69,7 @@ class LinearBlend:
         self._rounds = [np.flatnonzero(rank == place) for place in range(rank.max(initial=-1) + 1)]
 
     @classmethod
-    def read(cls, obj: bpy.types.Object, skinner: Skinner) -> "LinearBlend":
+    def read(cls, obj: Object, skinner: Skinner) -> "LinearBlend":
         source = skinner.source
         count = len(source.deform)
         number = np.full(len(obj.vertex_groups), -1)

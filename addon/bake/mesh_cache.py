@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 import numpy as np
 from bpy.app.handlers import persistent
+from bpy.types import Modifier, Object
 
 from ..blender import blender_versions, cache_files, output_files, registration
 from ..blender.translations import tr
@@ -115,7 +116,7 @@ class MeshCache(Target):
         for file in self._files:
             file.close(done)
 
-    def _play(self, file: "_File", name: str) -> bpy.types.Modifier:
+    def _play(self, file: "_File", name: str) -> Modifier:
         """A new modifier that sets the vertices to the positions in the file."""
         options = self.options
         modifier = self.part.obj.modifiers.new(name, "MESH_CACHE")
@@ -185,13 +186,11 @@ def recover(*_: object) -> None:
             reference = obj.override_library.reference
             is_ours = cache is not None and not cache.is_override_data
             # Not where the library is missing.
-            if is_ours and isinstance(reference, bpy.types.Object) and reference.type == "MESH":
+            if is_ours and isinstance(reference, Object) and reference.type == "MESH":
                 _state(obj, reference, cache).write(obj)
 
 
-def _state(
-    obj: bpy.types.Object, reference: bpy.types.Object, cache: bpy.types.Modifier
-) -> bake_state.BakeState:
+def _state(obj: Object, reference: Object, cache: Modifier) -> bake_state.BakeState:
     """The state of a bake that plays `cache`, with the library's settings of what it hides."""
     deforming: list = scene_model.armature_modifiers(reference)
     live = nodes.modifier_of(reference)
@@ -205,7 +204,7 @@ def _state(
     return state
 
 
-def _range_of(modifier: bpy.types.Modifier) -> tuple[list[int] | None, int]:
+def _range_of(modifier: Modifier) -> tuple[list[int] | None, int]:
     """The first and last frame, and the samples per frame; None and 1 for one pose or without a file."""
     path = bpy.path.abspath(modifier.filepath)
     try:

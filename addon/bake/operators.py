@@ -5,7 +5,7 @@ import contextlib
 from itertools import pairwise
 from typing import Any
 
-import bpy
+from bpy.types import Context, Operator, Scene, UILayout
 
 from ..blender import native, playhead, registration
 from ..blender.translations import name_of, tr, tr_count
@@ -37,7 +37,7 @@ _OF_EACH = (
 )
 
 
-class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, bpy.types.Operator):
+class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, Operator):
     """Bake MMD's deformation into shape keys, a mesh cache or corrective keys"""
 
     bl_idname = "mmdskin.bake"
@@ -45,7 +45,7 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, bpy.types.Op
 
     filled: properties.filled_property()
 
-    def draw(self, context: bpy.types.Context) -> None:
+    def draw(self, context: Context) -> None:
         """The redo panel (F9); an option that is not set comes from each model."""
         layout = self.layout
         layout.use_property_split, layout.use_property_decorate = True, False
@@ -63,7 +63,7 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, bpy.types.Op
         _option(layout, self, "all_models")
 
     def _resolve_options(
-        self, context: bpy.types.Context
+        self, context: Context
     ) -> tuple[list[scene_model.SceneModel], dict[str, Any]]:
         """The models, and the chosen options; the others come from the models' settings.
 
@@ -85,7 +85,7 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, bpy.types.Op
         properties.fill_in(self, chosen, used)
         return models, chosen
 
-    def _start(self, context: bpy.types.Context) -> job.Job:
+    def _start(self, context: Context) -> job.Job:
         models, chosen = self._resolve_options(context)
         poses = [pose_source.settings_of(model.armature, context.scene, chosen) for model in models]
         deformations = [deformation.method_of(model.armature, chosen) for model in models]
@@ -97,7 +97,7 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, bpy.types.Op
                 self.report({"WARNING"}, too_big)
         return job.Job(context, models, poses, deformations, options)
 
-    def _options(self, scene: bpy.types.Scene, normals: bool | None) -> Options:
+    def _options(self, scene: Scene, normals: bool | None) -> Options:
         frames: tuple[float, ...] = (playhead.frame(scene),)
         samples = 1
         if self.range != "CURRENT":
@@ -159,20 +159,20 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, bpy.types.Op
         return {"FINISHED"}
 
 
-class MMDSKIN_OT_use_mesh_cache(ModelOperator, bpy.types.Operator):
+class MMDSKIN_OT_use_mesh_cache(ModelOperator, Operator):
     """Bake into a mesh cache, a file that does not need memory for each frame"""
 
     bl_idname = "mmdskin.use_mesh_cache"
     bl_label = "Use Mesh Cache"
 
     @cancels
-    def execute(self, context: bpy.types.Context) -> set[Any]:
+    def execute(self, context: Context) -> set[Any]:
         for model in self.models(context):
             model.armature.mmdskin.target = "MESH_CACHE"
         return {"FINISHED"}
 
 
-class MMDSKIN_OT_clear_bake(ModelOperator, bpy.types.Operator):
+class MMDSKIN_OT_clear_bake(ModelOperator, Operator):
     """Remove everything the bake added and restore the model; cache files are kept"""
 
     bl_idname = "mmdskin.clear_bake"
@@ -184,7 +184,7 @@ class MMDSKIN_OT_clear_bake(ModelOperator, bpy.types.Operator):
         return "" if is_baked else tr("This model has no bake to clear")
 
     @cancels
-    def execute(self, context: bpy.types.Context) -> set[Any]:
+    def execute(self, context: Context) -> set[Any]:
         count = job.clear(self.models_to_clean(context))
         if not count:
             self.report({"WARNING"}, tr("This model has no bake to clear"))
@@ -193,7 +193,7 @@ class MMDSKIN_OT_clear_bake(ModelOperator, bpy.types.Operator):
         return {"FINISHED"}
 
 
-def _option(layout: bpy.types.UILayout, operator: bpy.types.Operator, name: str) -> None:
+def _option(layout: UILayout, operator: Operator, name: str) -> None:
     layout.prop(operator, name, text=name_of(operator.properties, name), translate=False)
 
 

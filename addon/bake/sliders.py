@@ -12,6 +12,7 @@ from typing import Any
 
 import bpy
 import numpy as np
+from bpy.types import Action, FCurve, Key, Library, Object, ShapeKey
 
 from ..blender import actions, fcurves
 
@@ -34,10 +35,7 @@ class MutedSliders:
 
 
 def add_pulses(
-    keys: bpy.types.Key,
-    names: list[str],
-    frames: Sequence[float] | np.ndarray,
-    places: Sequence[int],
+    keys: Key, names: list[str], frames: Sequence[float] | np.ndarray, places: Sequence[int]
 ) -> dict[str, Any]:
     """Key the values of shape keys: each is 1 at its own frame, 0 at all others, linear in between.
 
@@ -56,7 +54,7 @@ def add_pulses(
     return state
 
 
-def mute_sliders(obj: bpy.types.Object, noted: MutedSliders, baked: list[str]) -> None:
+def mute_sliders(obj: Object, noted: MutedSliders, baked: list[str]) -> None:
     """Set the muted keys of a mesh object to 0 and store their values."""
     keys = obj.data.shape_keys
     muted = [key for key in keys.key_blocks if key.mute]
@@ -77,7 +75,7 @@ def mute_sliders(obj: bpy.types.Object, noted: MutedSliders, baked: list[str]) -
         key.value = 0.0
 
 
-def unmute_sliders(obj: bpy.types.Object, noted: MutedSliders) -> None:
+def unmute_sliders(obj: Object, noted: MutedSliders) -> None:
     """Undo `mute_sliders`; a slider that was moved since keeps its value."""
     keys = obj.data.shape_keys
     if keys is None:
@@ -94,7 +92,7 @@ def unmute_sliders(obj: bpy.types.Object, noted: MutedSliders) -> None:
             curve.mute = False
 
 
-def give_actions_back(obj: bpy.types.Object, noted: MutedSliders) -> None:
+def give_actions_back(obj: Object, noted: MutedSliders) -> None:
     """Assign the shared actions again that `mute_sliders` had to copy.
 
     A copy that was edited since is kept.
@@ -118,9 +116,7 @@ def give_actions_back(obj: bpy.types.Object, noted: MutedSliders) -> None:
 
 
 @contextlib.contextmanager
-def temporarily_restored(
-    sliders: Iterable[tuple[bpy.types.Object, MutedSliders]],
-) -> Iterator[None]:
+def temporarily_restored(sliders: Iterable[tuple[Object, MutedSliders]]) -> Iterator[None]:
     """In the block, sliders of meshes that are already baked move as if they were not."""
     before = [(obj, _saved_sliders(obj)) for obj, _ in sliders]
     try:
@@ -133,14 +129,12 @@ def temporarily_restored(
                 _set_sliders(obj, *saved)
 
 
-def _set_range(key: bpy.types.ShapeKey, least: float, most: float) -> None:
+def _set_range(key: ShapeKey, least: float, most: float) -> None:
     # Blender clamps each to the other, in whichever order they are set.
     key.slider_min, key.slider_max, key.slider_min = least, most, least
 
 
-def _saved_sliders(
-    obj: bpy.types.Object,
-) -> tuple[dict[str, tuple[float, float, float]], list[bool]]:
+def _saved_sliders(obj: Object) -> tuple[dict[str, tuple[float, float, float]], list[bool]]:
     """The sliders by name, and which of their curves and drivers are muted; for `_set_sliders`."""
     keys = obj.data.shape_keys
     blocks = keys.key_blocks if keys else ()
@@ -149,7 +143,7 @@ def _saved_sliders(
 
 
 def _set_sliders(
-    obj: bpy.types.Object, sliders: dict[str, tuple[float, float, float]], mutes: list[bool]
+    obj: Object, sliders: dict[str, tuple[float, float, float]], mutes: list[bool]
 ) -> None:
     keys = obj.data.shape_keys
     for curve, mute in zip(_curves_and_drivers(keys), mutes, strict=False):
@@ -161,22 +155,22 @@ def _set_sliders(
             key.value = value
 
 
-def _curves_and_drivers(keys: bpy.types.Key) -> list[bpy.types.FCurve]:
+def _curves_and_drivers(keys: Key) -> list[FCurve]:
     """Every curve and driver of a slider."""
     paths = {actions.value_path(key.name) for key in keys.key_blocks} if keys else ()
     return [*_curves(keys, paths), *_drivers(keys, paths)] if paths else []
 
 
-def _curves(keys: bpy.types.Key, paths: set[str]) -> list[bpy.types.FCurve]:
+def _curves(keys: Key, paths: set[str]) -> list[FCurve]:
     return [curve for curve in actions.playing_curves(keys) if curve.data_path in paths]
 
 
-def _drivers(keys: bpy.types.Key, paths: set[str]) -> list[bpy.types.FCurve]:
+def _drivers(keys: Key, paths: set[str]) -> list[FCurve]:
     data = keys.animation_data
     return [curve for curve in data.drivers if curve.data_path in paths] if data else []
 
 
-def _own_actions(keys: bpy.types.Key, paths: set[str], noted: MutedSliders) -> None:
+def _own_actions(keys: Key, paths: set[str], noted: MutedSliders) -> None:
     """Muting a curve must not affect other users of the action, nor a linked action."""
     data = keys.animation_data
     if data is None:
@@ -195,7 +189,7 @@ def _own_actions(keys: bpy.types.Key, paths: set[str], noted: MutedSliders) -> N
             actions.make_strip_single_user(player)
 
 
-def _is_shared(action: bpy.types.Action, uses: list[bpy.types.Action]) -> bool:
+def _is_shared(action: Action, uses: list[Action]) -> bool:
     """Whether an action has other users than these."""
     return action.library is not None or action.users - action.use_fake_user > uses.count(action)
 
@@ -206,11 +200,11 @@ def _moves_any(player: Any, paths: set[str]) -> bool:
     return any(curve.data_path in paths and not curve.mute for curve in found)
 
 
-def _named(name: str, library: str | None) -> bpy.types.Action:
+def _named(name: str, library: str | None) -> Action:
     """The action of this name from the library with that path, None being this file."""
     found = (action for action in bpy.data.actions if action.name == name)
     return next((one for one in found if _path(one.library) == library), None)
 
 
-def _path(library: bpy.types.Library | None) -> str | None:
+def _path(library: Library | None) -> str | None:
     return library.filepath if library else None

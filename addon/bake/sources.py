@@ -7,8 +7,8 @@ scene's current frame, so they give one frame at a time.
 
 from typing import Protocol
 
-import bpy
 import numpy as np
+from bpy.types import Context, Depsgraph, Object, Scene
 
 from ..blender import actions, evaluated_bones, playhead
 from ..blender.user_error import UserError
@@ -20,9 +20,7 @@ from ..scene import mesh_source, scene_model
 from .bake_state import BakeState
 
 
-def poses_of(
-    armature: bpy.types.Object, bones: list[str], settings: pose_source.Settings | None
-) -> "Poses":
+def poses_of(armature: Object, bones: list[str], settings: pose_source.Settings | None) -> "Poses":
     """The pose source of the named bones for settings; None means the armature."""
     if settings is None:
         return ArmaturePoses(armature, bones)
@@ -38,49 +36,41 @@ class Poses(Protocol):
 
     def prepare(self, parts: "list[Part]") -> None: ...
 
-    def matrices(self, frames: list[float], depsgraph: bpy.types.Depsgraph) -> np.ndarray: ...
+    def matrices(self, frames: list[float], depsgraph: Depsgraph) -> np.ndarray: ...
 
-    def key_values(
-        self, part: "Part", frames: list[float], depsgraph: bpy.types.Depsgraph
-    ) -> np.ndarray: ...
+    def key_values(self, part: "Part", frames: list[float], depsgraph: Depsgraph) -> np.ndarray: ...
 
 
 class ArmaturePoses:
     moves_scene = True
 
-    def __init__(self, armature: bpy.types.Object, bones: list[str]) -> None:
+    def __init__(self, armature: Object, bones: list[str]) -> None:
         self._armature = armature
         self._numbers = evaluated_bones.of(armature).indices(bones)
 
     def prepare(self, parts: "list[Part]") -> None:
         pass
 
-    def matrices(self, frames: list[float], depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+    def matrices(self, frames: list[float], depsgraph: Depsgraph) -> np.ndarray:
         armature = self._armature.evaluated_get(depsgraph)
         return pose_source.matrices(armature, armature, self._numbers)[None]
 
-    def key_values(
-        self, part: "Part", frames: list[float], depsgraph: bpy.types.Depsgraph
-    ) -> np.ndarray:
+    def key_values(self, part: "Part", frames: list[float], depsgraph: Depsgraph) -> np.ndarray:
         return part.scene_values(depsgraph)[None]
 
 
 class IkPoses(ArmaturePoses):
-    def __init__(
-        self, armature: bpy.types.Object, bones: list[str], solver: ik_source.Solver
-    ) -> None:
+    def __init__(self, armature: Object, bones: list[str], solver: ik_source.Solver) -> None:
         super().__init__(armature, bones)
         self._bones, self._plain = bones, solver
         self._solver = keyed.with_physics(solver, armature, strict=True)
         self._parts: list[Part] = []
 
-    def show(self, scene: bpy.types.Scene) -> None:
+    def show(self, scene: Scene) -> None:
         """Bake the current frame as the viewport shows it."""
         self._solver = keyed.as_shown(self._plain, self._armature, scene)
 
-    def simulation(
-        self, context: bpy.types.Context, model: scene_model.SceneModel
-    ) -> runs.SceneRun | None:
+    def simulation(self, context: Context, model: scene_model.SceneModel) -> runs.SceneRun | None:
         """A run that simulates the model, None if that is not needed, or needs other models."""
         settings = self._plain.settings
         grouped = settings.physics is not None and settings.physics.group
@@ -97,7 +87,7 @@ class IkPoses(ArmaturePoses):
         """Shape keys of group morphs may also move bones."""
         self._parts = parts
 
-    def matrices(self, frames: list[float], depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+    def matrices(self, frames: list[float], depsgraph: Depsgraph) -> np.ndarray:
         armature = self._armature.evaluated_get(depsgraph)
         keys = ik_source.of_all_meshes(
             zip(part.keys, part.scene_values(depsgraph), strict=True) for part in self._parts
@@ -119,12 +109,10 @@ class MotionPoses:
             if unknown and not unknown.isdisjoint(actions.animated_paths(part.obj.data.shape_keys)):
                 self.moves_scene = True
 
-    def matrices(self, frames: list[float], depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+    def matrices(self, frames: list[float], depsgraph: Depsgraph) -> np.ndarray:
         return self._motion.matrices(self._bones, _times(frames, depsgraph))
 
-    def key_values(
-        self, part: "Part", frames: list[float], depsgraph: bpy.types.Depsgraph
-    ) -> np.ndarray:
+    def key_values(self, part: "Part", frames: list[float], depsgraph: Depsgraph) -> np.ndarray:
         held = part.scene_values(depsgraph)
         if part.pinned is not None or not len(part.keys):
             return np.tile(held, (len(frames), 1))
@@ -135,7 +123,7 @@ class MotionPoses:
         return np.asarray(self._motion.known_keys(part.keys), bool)
 
 
-def _times(frames: list[float], depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+def _times(frames: list[float], depsgraph: Depsgraph) -> np.ndarray:
     """The animation times of scene frames."""
     return np.asarray(frames, np.float64) * playhead.stretch(depsgraph.scene)
 
@@ -145,8 +133,8 @@ class Part:
 
     def __init__(
         self,
-        obj: bpy.types.Object,
-        armature: bpy.types.Object,
+        obj: Object,
+        armature: Object,
         state: BakeState | None,
         deformation: Deformation,
         normals: bool = False,
@@ -200,7 +188,7 @@ class Part:
             )
         return positions, normals
 
-    def scene_values(self, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+    def scene_values(self, depsgraph: Depsgraph) -> np.ndarray:
         """(K,) float32 by which Blender mixes the keys at the current frame."""
         keys = self.obj.data.shape_keys
         evaluated = keys.evaluated_get(depsgraph) if keys else None

@@ -3,15 +3,15 @@
 
 from typing import Any
 
-import bpy
 import numpy as np
+from bpy.types import Attribute
 
 from . import memory
 
 _SIZE = 3 * np.dtype(np.float32).itemsize  # bytes of a vector
 
 
-def set_vectors(attribute: bpy.types.Attribute, vectors: np.ndarray) -> None:
+def set_vectors(attribute: Attribute, vectors: np.ndarray) -> None:
     """Set a vector attribute of an evaluated mesh to float32 values (3 N,), also if it is linked.
 
     Blender's `foreach_set` silently ignores data from another file, even in an evaluated copy, which

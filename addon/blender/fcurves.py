@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 import bpy
 import numpy as np
+from bpy.types import FCurve, Keyframe
 
 from . import memory
 
 _ITEMS = {  # enum values of keyframe members
     member: {item.identifier: item.value for item in property.enum_items}
-    for member, property in bpy.types.Keyframe.bl_rna.properties.items()
+    for member, property in Keyframe.bl_rna.properties.items()
     if property.type == "ENUM"
 }
 INTERPOLATION = _ITEMS["interpolation"]
@@ -43,7 +44,7 @@ _THIRD = np.float32(1 / 3)
 _ENUM_DTYPE = np.dtype(np.uint8 if bpy.app.version >= (4, 2) else np.int8)
 
 
-def shape(curve: bpy.types.FCurve) -> bytes:
+def shape(curve: FCurve) -> bytes:
     """Everything that determines the values of a curve."""
     kind = curve.data_path, curve.array_index, curve.mute, curve.extrapolation
     modifiers = [
@@ -58,7 +59,7 @@ def shape(curve: bpy.types.FCurve) -> bytes:
     return b"".join([repr((kind, modifiers)).encode(), *members])
 
 
-def members(curve: bpy.types.FCurve) -> list[bytes]:
+def members(curve: FCurve) -> list[bytes]:
     """All members of all keyframes of a curve."""
     return [_member(curve, name).tobytes() for name in _POINT]
 
@@ -72,12 +73,12 @@ class Points(NamedTuple):
     interpolation: np.ndarray  # (K, 1) numbers, see INTERPOLATION
 
 
-def points(curve: bpy.types.FCurve) -> Points:
+def points(curve: FCurve) -> Points:
     names = ("co", "handle_left", "handle_right", "interpolation")
     return Points(*(_member(curve, name) for name in names))
 
 
-def digest(found: Iterable[bpy.types.FCurve], with_handles: bool) -> str:
+def digest(found: Iterable[FCurve], with_handles: bool) -> str:
     """A digest of keyframes, the same whatever the order of the curves and the names in their paths."""
     names = ("co", "handle_left", "handle_right") if with_handles else ("co",)
     parts = []
@@ -98,10 +99,7 @@ class Handles(NamedTuple):
 
 
 def write(
-    curve: bpy.types.FCurve,
-    frames: np.ndarray,
-    values: np.ndarray,
-    handles: Handles | None = None,
+    curve: FCurve, frames: np.ndarray, values: np.ndarray, handles: Handles | None = None
 ) -> None:
     """Replace the keyframes from the first of the frames on; keep earlier ones.
 
@@ -169,7 +167,7 @@ def _places(frames: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def _after(
-    curve: bpy.types.FCurve, kept: dict[str, np.ndarray], written: dict[str, np.ndarray]
+    curve: FCurve, kept: dict[str, np.ndarray], written: dict[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
     """Members of the kept keyframes, followed by the written ones."""
     early = len(kept["co"])
@@ -180,7 +178,7 @@ def _after(
     return {name: np.concatenate([kept[name], both[name]]) for name in _SETTING_ORDER}
 
 
-def _set_free_handles(curve: bpy.types.FCurve, points: dict[str, np.ndarray]) -> None:
+def _set_free_handles(curve: FCurve, points: dict[str, np.ndarray]) -> None:
     """Set the handles again: from 4.5 on, `update` moves vertical ones by a thousandth of a frame."""
     for name, kind in zip(("handle_left", "handle_right"), _HANDLE_TYPES, strict=True):
         if name in points:
@@ -196,7 +194,7 @@ def _numbers(count: int, member: str, item: str) -> np.ndarray:
     return np.full((count, 1), _ITEMS[member][item], _ENUM_DTYPE)
 
 
-def insert(curve: bpy.types.FCurve, frame: float, value: float, shown: float, alone: bool) -> None:
+def insert(curve: FCurve, frame: float, value: float, shown: float, alone: bool) -> None:
     """Insert a keyframe among others.
 
     `alone`: also key the frames before and after, so that they do not change. This is also done if
@@ -216,7 +214,7 @@ def insert(curve: bpy.types.FCurve, frame: float, value: float, shown: float, al
     curve.update()
 
 
-def before(curve: bpy.types.FCurve, frame: float) -> dict[str, np.ndarray]:
+def before(curve: FCurve, frame: float) -> dict[str, np.ndarray]:
     """The keyframes before a frame: each member as an array of rows; {} if there are none."""
     if not len(curve.keyframe_points):
         return {}
@@ -224,7 +222,7 @@ def before(curve: bpy.types.FCurve, frame: float) -> dict[str, np.ndarray]:
     return {name: _member(curve, name)[early] for name in _POINT} if early.any() else {}
 
 
-def _member(curve: bpy.types.FCurve, name: str) -> np.ndarray:
+def _member(curve: FCurve, name: str) -> np.ndarray:
     if name in _GET_ONE_BY_ONE:
         numbers = [_ITEMS[name][getattr(point, name)] for point in curve.keyframe_points]
         return np.array(numbers, _ENUM_DTYPE).reshape(-1, 1)
@@ -238,7 +236,7 @@ def _member(curve: bpy.types.FCurve, name: str) -> np.ndarray:
     return flat.reshape(-1, _POINT[name])
 
 
-def _set_members(curve: bpy.types.FCurve, columns: dict[str, np.ndarray]) -> None:
+def _set_members(curve: FCurve, columns: dict[str, np.ndarray]) -> None:
     """Set members in their order, except that places and handles may come first."""
     vectors = {name: columns[name] for name in memory.MEMBERS if name in columns}
     done = vectors if memory.write_keyframes(curve.keyframe_points, vectors) else {}
@@ -247,7 +245,7 @@ def _set_members(curve: bpy.types.FCurve, columns: dict[str, np.ndarray]) -> Non
             _set_member(curve, name, column)
 
 
-def _set_member(curve: bpy.types.FCurve, name: str, column: np.ndarray) -> None:
+def _set_member(curve: FCurve, name: str, column: np.ndarray) -> None:
     if name in _SET_ONE_BY_ONE:
         names = {number: item for item, number in _ITEMS[name].items()}
         for point, number in zip(curve.keyframe_points, column.ravel().tolist(), strict=True):

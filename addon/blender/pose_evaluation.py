@@ -15,6 +15,7 @@ from typing import Any
 
 import bpy
 import numpy as np
+from bpy.types import ID, Context, Key, Object
 
 from . import actions, playhead
 
@@ -35,9 +36,7 @@ _SWITCH, _MUTE = "show_viewport", "mute"
 class PoseEvaluation:
     """Turns off what the poses, transforms and shape key values of some objects do not need."""
 
-    def __init__(
-        self, context: bpy.types.Context, read: Iterable[bpy.types.Object], mute_keys: bool
-    ) -> None:
+    def __init__(self, context: Context, read: Iterable[Object], mute_keys: bool) -> None:
         self._context = context
         read = list(read)
         needed = _needed(read)
@@ -48,8 +47,8 @@ class PoseEvaluation:
         # These functions may look at the keys of a mesh.
         is_mixed = self.needs_drivers or not mute_keys
         self._keys = [] if is_mixed else _unmixed(self._unneeded)
-        self._turned_off: list[tuple[bpy.types.Object, np.ndarray]] = []
-        self._muted: list[tuple[bpy.types.Key, np.ndarray]] = []
+        self._turned_off: list[tuple[Object, np.ndarray]] = []
+        self._muted: list[tuple[Key, np.ndarray]] = []
 
     def turn_off(self) -> None:
         """Until `restore`, unneeded modifiers have no effect."""
@@ -100,12 +99,7 @@ class PoseFrames:
     `mute_keys`: evaluated copies do not say which keys are muted.
     """
 
-    def __init__(
-        self,
-        context: bpy.types.Context,
-        read: Iterable[bpy.types.Object],
-        mute_keys: bool = False,
-    ) -> None:
+    def __init__(self, context: Context, read: Iterable[Object], mute_keys: bool = False) -> None:
         self._scene, self._playhead = context.scene, playhead.Playhead(context)
         self._evaluation = PoseEvaluation(context, read, mute_keys)
         self._last: float | None = None
@@ -138,7 +132,7 @@ class PoseFrames:
             self._playhead.go_to(self._last)
 
 
-def _unmixed(unneeded: list[bpy.types.Object]) -> list[bpy.types.Key]:
+def _unmixed(unneeded: list[Object]) -> list[Key]:
     """The shape keys of meshes that only these objects show, if nothing animates what is muted."""
     shown = {obj.data for obj in set(bpy.data.objects).difference(unneeded)}
     meshes = dict.fromkeys(obj.data for obj in unneeded if obj.type == "MESH")
@@ -146,7 +140,7 @@ def _unmixed(unneeded: list[bpy.types.Object]) -> list[bpy.types.Key]:
     return [keys for keys in found if not actions.animates(keys, f".{_MUTE}")]
 
 
-def _needed(read: list[bpy.types.Object]) -> set[bpy.types.ID]:
+def _needed(read: list[Object]) -> set[ID]:
     """The datablocks on which poses, transforms and key values of these objects may depend."""
     uses = defaultdict(list)
     for block, users in bpy.data.user_map().items():
@@ -158,7 +152,7 @@ def _needed(read: list[bpy.types.Object]) -> set[bpy.types.ID]:
     keys = [mesh.shape_keys for mesh in meshes if mesh.shape_keys]
     waiting = [*(obj for obj in read if obj.type != "MESH"), *keys]
     waiting += [block for obj in read if obj.type == "MESH" for block in uses[obj]]
-    needed: set[bpy.types.ID] = set()
+    needed: set[ID] = set()
     while waiting:
         block = waiting.pop()
         if block not in needed and block not in looks:
@@ -167,7 +161,7 @@ def _needed(read: list[bpy.types.Object]) -> set[bpy.types.ID]:
     return needed
 
 
-def _is_separate(obj: bpy.types.Object) -> bool:
+def _is_separate(obj: Object) -> bool:
     """Whether an object has modifiers and takes no part in a simulation of Blender."""
     if not len(obj.modifiers) or obj.rigid_body or obj.soft_body:
         return False

@@ -6,6 +6,7 @@ import pathlib
 from typing import TYPE_CHECKING
 
 import bpy
+from bpy.types import Armature, Collection, Context, Mesh, Object
 
 from ..blender import native, reader_texts, snapshots
 from ..blender.translations import tr, tr_count
@@ -24,7 +25,7 @@ _SUFFIX_ROOM = 8  # bytes for _arm, _mesh and Blender's .001
 
 
 def import_file(
-    context: bpy.types.Context, path: str, options: Options
+    context: Context, path: str, options: Options
 ) -> tuple[scene_model.SceneModel, Report]:
     """The new model, whose root is active, and the Report; a UserError leaves everything unchanged."""
     path = os.path.abspath(path)
@@ -59,7 +60,7 @@ def read(path: str) -> "mmdskin.Model":
 
 
 def _build(
-    context: bpy.types.Context,
+    context: Context,
     pmx: "mmdskin.Model",
     path: str,
     folder: textures.TextureFolder,
@@ -111,9 +112,7 @@ def _build(
     return model
 
 
-def _constrain(
-    rig: bpy.types.Object, pmx: "mmdskin.Model", bone_names: list[str], report: Report
-) -> None:
+def _constrain(rig: Object, pmx: "mmdskin.Model", bone_names: list[str], report: Report) -> None:
     missing = constraints.add(rig, pmx.bones, bone_names)
     if missing:
         report.warn(
@@ -128,15 +127,15 @@ def _constrain(
 
 
 def _mesh_object(
-    collection: bpy.types.Collection,
+    collection: Collection,
     pmx: "mmdskin.Model",
     stem: str,
-    rig: bpy.types.Object,
+    rig: Object,
     bone_names: list[str],
     folder: textures.TextureFolder,
     options: Options,
     report: Report,
-) -> bpy.types.Object:
+) -> Object:
     data, kept = mesh.create(stem, pmx, options.scale, report)
     obj = _object(collection, f"{stem}_mesh", data, rig)
     weights.fill(obj, pmx, bone_names)
@@ -147,14 +146,12 @@ def _mesh_object(
     return obj
 
 
-def _deselect_all(context: bpy.types.Context) -> None:
+def _deselect_all(context: Context) -> None:
     for obj in context.view_layer.objects.selected[:]:
         obj.select_set(False)
 
 
-def _select(
-    context: bpy.types.Context, active: bpy.types.Object | None, selected: list[bpy.types.Object]
-) -> None:
+def _select(context: Context, active: Object | None, selected: list[Object]) -> None:
     _deselect_all(context)
     for obj in selected:
         obj.select_set(True)
@@ -162,11 +159,8 @@ def _select(
 
 
 def _object(
-    collection: bpy.types.Collection,
-    name: str,
-    data: bpy.types.Armature | bpy.types.Mesh | None,
-    parent: bpy.types.Object | None,
-) -> bpy.types.Object:
+    collection: Collection, name: str, data: Armature | Mesh | None, parent: Object | None
+) -> Object:
     obj = bpy.data.objects.new(name, data)
     collection.objects.link(obj)
     obj.parent = parent

@@ -9,8 +9,8 @@ import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
-import bpy
 import numpy as np
+from bpy.types import Object, PoseBone, TransformConstraint
 from mathutils import Matrix
 
 from ..scene.rig_constraints import IK_LIMIT, LOCATION, ROTATION
@@ -26,9 +26,7 @@ _BEND = math.radians(0.8)  # of a leg, which the solver bends further; at 0.5 so
 _MOST_BACK = math.radians(15)  # up to which a knee counts as modeled backwards
 
 
-def add(
-    armature: bpy.types.Object, records: "tuple[mmdskin.Bone, ...]", bone_names: list[str]
-) -> list:
+def add(armature: Object, records: "tuple[mmdskin.Bone, ...]", bone_names: list[str]) -> list:
     """Create the constraints; returns the names of the IK bones that cannot have a chain in Blender."""
     bones = [armature.pose.bones[name] for name in bone_names]
     for number, record in enumerate(records):
@@ -66,7 +64,7 @@ def _is_above(records: "tuple[mmdskin.Bone, ...]", bone: int, other: int) -> boo
     return other == bone
 
 
-def _append(bone: bpy.types.PoseBone, source: bpy.types.PoseBone, append: "mmdskin.Append") -> None:
+def _append(bone: PoseBone, source: PoseBone, append: "mmdskin.Append") -> None:
     """Append the source's rotation and translation from rest, times the file's factor.
 
     Includes its parents' if the append is local (docs/mmd-behavior.md#local-append).
@@ -82,7 +80,7 @@ def _append(bone: bpy.types.PoseBone, source: bpy.types.PoseBone, append: "mmdsk
 
 
 def _append_rotation(
-    bone: bpy.types.PoseBone, source: bpy.types.PoseBone, ratio: float, space: str, axes: Matrix
+    bone: PoseBone, source: PoseBone, ratio: float, space: str, axes: Matrix
 ) -> None:
     is_turned = axes.to_quaternion().angle > _SAME
     if is_turned:
@@ -102,9 +100,7 @@ def _append_rotation(
         _turn(_transform(bone, source, ROTATION, "ROTATION", space), axes.inverted())
 
 
-def _append_translation(
-    bone: bpy.types.PoseBone, source: bpy.types.PoseBone, factors: np.ndarray, space: str
-) -> None:
+def _append_translation(bone: PoseBone, source: PoseBone, factors: np.ndarray, space: str) -> None:
     """`factors`: (3, 3) from the source's translation to that of the bone."""
     for shift in range(3):  # a constraint maps each axis from one of the source's axes
         order = [0, 1, 2][shift:] + [0, 1, 2][:shift]
@@ -116,9 +112,7 @@ def _append_translation(
             _map(constraint, "", 1.0, taken)
 
 
-def _transform(
-    bone: bpy.types.PoseBone, source: bpy.types.PoseBone, name: str, kind: Any, space: Any
-) -> Any:
+def _transform(bone: PoseBone, source: PoseBone, name: str, kind: Any, space: Any) -> Any:
     constraint = bone.constraints.new("TRANSFORM")
     constraint.name = name
     constraint.target, constraint.subtarget = bone.id_data, source.name
@@ -130,9 +124,7 @@ def _transform(
     return constraint
 
 
-def _map(
-    constraint: bpy.types.TransformConstraint, suffix: str, whole: float, factors: list[float]
-) -> None:
+def _map(constraint: TransformConstraint, suffix: str, whole: float, factors: list[float]) -> None:
     for (axis, factor), (side, sign) in itertools.product(
         zip("xyz", factors, strict=True), (("min", -1), ("max", 1))
     ):
@@ -140,7 +132,7 @@ def _map(
         setattr(constraint, f"to_{side}_{axis}{suffix}", sign * whole * factor)
 
 
-def _turn(constraint: bpy.types.TransformConstraint, rotation: Matrix) -> None:
+def _turn(constraint: TransformConstraint, rotation: Matrix) -> None:
     """Let the constraint rotate its bone by a constant rotation (3, 3)."""
     constraint.to_euler_order = "XYZ"
     euler: Any = rotation.to_euler("XYZ")
@@ -149,10 +141,7 @@ def _turn(constraint: bpy.types.TransformConstraint, rotation: Matrix) -> None:
 
 
 def _solve(
-    goal: bpy.types.PoseBone,
-    chained: list[bpy.types.PoseBone],
-    ik: "mmdskin.IK",
-    bones: list[bpy.types.PoseBone],
+    goal: PoseBone, chained: list[PoseBone], ik: "mmdskin.IK", bones: list[PoseBone]
 ) -> None:
     """Let the chain, listed from the effector, reach the target."""
     constraint = chained[0].constraints.new("IK")
@@ -169,7 +158,7 @@ def _solve(
             _limit(bone, link, end)
 
 
-def _limit(bone: bpy.types.PoseBone, link: "mmdskin.IKLink", end: bpy.types.PoseBone) -> None:
+def _limit(bone: PoseBone, link: "mmdskin.IKLink", end: PoseBone) -> None:
     """Limits about the file's axes, set on the closest axes of the bone."""
     turn = np.array(bone.bone.matrix_local)[:3, :3][[0, 2, 1]]  # rows in the file's order
     orders = list(itertools.permutations(range(3)))
@@ -205,7 +194,7 @@ def _limit(bone: bpy.types.PoseBone, link: "mmdskin.IKLink", end: bpy.types.Pose
         setattr(limit, f"max_{axis}", upper)
 
 
-def _straight(bone: bpy.types.PoseBone, axis: int, end: bpy.types.PoseBone) -> float:
+def _straight(bone: PoseBone, axis: int, end: PoseBone) -> float:
     """The angle about its axis at which a bone and the next are in line with its parent's head;
     0 if it is too large for a knee modeled slightly backwards.
     """

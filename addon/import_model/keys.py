@@ -6,8 +6,8 @@ Groups move vertices linearly, so a key with the sum matches MMD's group exactly
 
 from typing import TYPE_CHECKING
 
-import bpy
 import numpy as np
+from bpy.types import Object, ShapeKey
 
 from ..blender import blender_versions
 from ..scene import names
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import mmdskin
 
 
-def add_sdef(obj: bpy.types.Object, pmx: "mmdskin.Model", scale: float) -> None:
+def add_sdef(obj: Object, pmx: "mmdskin.Model", scale: float) -> None:
     """mmd_tools' three SDEF keys; the bone of the lower number is bone 0."""
     sdef = pmx.deform == SDEF
     if not sdef.any():
@@ -35,9 +35,7 @@ def add_sdef(obj: bpy.types.Object, pmx: "mmdskin.Model", scale: float) -> None:
         _add(obj, name, positions).mute = True
 
 
-def add_morphs(
-    obj: bpy.types.Object, pmx: "mmdskin.Model", scale: float, english: bool
-) -> dict[int, str]:
+def add_morphs(obj: Object, pmx: "mmdskin.Model", scale: float, english: bool) -> dict[int, str]:
     """Create keys for the morphs that move vertices; returns their names by morph index."""
     basis, made = _basis(obj), {}
     for number, name in enumerate(names.morphs(pmx.morphs, RESERVED_KEYS, english)):
@@ -69,14 +67,14 @@ def _vertex_parts(
     ]
 
 
-def _basis(obj: bpy.types.Object) -> np.ndarray:
+def _basis(obj: Object) -> np.ndarray:
     """(V, 3) float32 of the reference key, which is created if missing."""
     keys = obj.data.shape_keys
     key = keys.reference_key if keys else obj.shape_key_add(name="Basis", from_mix=False)
     return key_positions(key)
 
 
-def _add(obj: bpy.types.Object, name: str, positions: np.ndarray) -> bpy.types.ShapeKey:
+def _add(obj: Object, name: str, positions: np.ndarray) -> ShapeKey:
     key = obj.shape_key_add(name=name, from_mix=False)
     put(*blender_versions.key_positions(key), positions)
     key.value = 0.0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 import numpy as np
+from bpy.types import Image, Material, Mesh, Node, NodeSocket, ShaderNodeTree
 from bpy_extras.node_shader_utils import PrincipledBSDFWrapper
 from mathutils import Color
 
@@ -26,7 +27,7 @@ _ALPHA = "Material alpha"  # label of a node
 
 
 def add(
-    mesh: bpy.types.Mesh,
+    mesh: Mesh,
     pmx: "mmdskin.Model",
     kept: np.ndarray,
     folder: textures.TextureFolder,
@@ -41,7 +42,7 @@ def add(
     _assign(mesh, pmx, kept, report)
 
 
-def _assign(mesh: bpy.types.Mesh, pmx: "mmdskin.Model", kept: np.ndarray, report: Report) -> None:
+def _assign(mesh: Mesh, pmx: "mmdskin.Model", kept: np.ndarray, report: Report) -> None:
     counts = [max(record.index_count, 0) // 3 for record in pmx.materials]
     total = len(pmx.triangles)
     if not counts or not total:
@@ -62,7 +63,7 @@ def _material(
     paths: tuple[str, ...],
     folder: textures.TextureFolder,
     english: bool,
-) -> bpy.types.Material:
+) -> Material:
     material = bpy.data.materials.new(names.material(record, english))
     material.use_backface_culling = not record.flags & material_values.DOUBLE_SIDED
     _shade(material, record, folder.image(_path(paths, record.texture)))
@@ -74,9 +75,7 @@ def _path(paths: tuple[str, ...], index: int) -> str:
     return paths[index] if 0 <= index < len(paths) else ""
 
 
-def _shade(
-    material: bpy.types.Material, record: "mmdskin.Material", image: bpy.types.Image | None
-) -> None:
+def _shade(material: Material, record: "mmdskin.Material", image: Image | None) -> None:
     linear = Color(_lit(record.ambient, record.diffuse)).from_srgb_to_scene_linear()
     alpha = min(max(record.diffuse[3], 0.0), 1.0)
     if alpha >= material_values.OPAQUE and not (image and textures.has_alpha(image)):
@@ -96,16 +95,14 @@ def _shade(
         blender_versions.dither_transparency(material)
 
 
-def _link_alpha(material: bpy.types.Material, shader: Any, alpha: float) -> None:
+def _link_alpha(material: Material, shader: Any, alpha: float) -> None:
     tree, target = material.node_tree, shader.node_principled_bsdf.inputs["Alpha"]
     tree.links.new(shader.base_color_texture.node_image.outputs["Alpha"], target)
     if alpha < 1:
         _multiply_alpha(tree, target).default_value = alpha
 
 
-def _multiply_alpha(
-    tree: bpy.types.ShaderNodeTree, target: bpy.types.NodeSocket
-) -> bpy.types.NodeSocket:
+def _multiply_alpha(tree: ShaderNodeTree, target: NodeSocket) -> NodeSocket:
     """Insert a node in front of a linked socket; returns its factor."""
     node = tree.nodes.new("ShaderNodeMath")
     node.operation, node.label = "MULTIPLY", _ALPHA
@@ -116,9 +113,7 @@ def _multiply_alpha(
     return node.inputs[1]
 
 
-def color_of(
-    material: bpy.types.Material,
-) -> Any:
+def color_of(material: Material) -> Any:
     """The socket for a color.
 
     A texture is multiplied by it.
@@ -138,7 +133,7 @@ def color_of(
     return color, _lit(material["mmd_ambient"], material["mmd_diffuse"])
 
 
-def alpha_of(material: bpy.types.Material) -> bpy.types.NodeSocket:
+def alpha_of(material: Material) -> NodeSocket:
     """The socket for the material's alpha."""
     blender_versions.dither_transparency(material)
     tree = material.node_tree
@@ -149,7 +144,7 @@ def alpha_of(material: bpy.types.Material) -> bpy.types.NodeSocket:
     return node.inputs[1] if node.label == _ALPHA else _multiply_alpha(tree, target)
 
 
-def _principled(tree: bpy.types.ShaderNodeTree) -> bpy.types.Node:
+def _principled(tree: ShaderNodeTree) -> Node:
     return next(node for node in tree.nodes if node.type == "BSDF_PRINCIPLED")
 
 
@@ -162,7 +157,7 @@ def _lit(ambient: tuple[float, ...], diffuse: tuple[float, ...]) -> list:
 
 
 def _describe(
-    material: bpy.types.Material, record: "mmdskin.Material", number: int, paths: tuple[str, ...]
+    material: Material, record: "mmdskin.Material", number: int, paths: tuple[str, ...]
 ) -> None:
     fields = record._asdict()
     fields["name_j"], fields["name_e"] = fields.pop("name"), fields.pop("name_english")

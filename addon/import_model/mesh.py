@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 import numpy as np
+from bpy.types import Mesh
 
 from ..blender import blender_versions
 from ..blender.translations import tr, tr_count
@@ -23,7 +24,7 @@ def to_blender(points: np.ndarray, scale: float = 1.0) -> np.ndarray:
 
 def create(
     name: str, pmx: "mmdskin.Model", scale: float, report: Report
-) -> tuple[bpy.types.Mesh, np.ndarray]:
+) -> tuple[Mesh, np.ndarray]:
     """The mesh, and the index in the file of each of its triangles."""
     kept = _drawable(pmx, report)
     triangles = pmx.triangles[kept, ::-1]  # Blender's winding
@@ -77,7 +78,7 @@ def _drawable(pmx: "mmdskin.Model", report: Report) -> np.ndarray:
     return whole[~again]
 
 
-def _geometry(mesh: bpy.types.Mesh, positions: np.ndarray, triangles: np.ndarray) -> None:
+def _geometry(mesh: Mesh, positions: np.ndarray, triangles: np.ndarray) -> None:
     mesh.vertices.add(len(positions))
     mesh.loops.add(triangles.size)
     mesh.polygons.add(len(triangles))
@@ -88,9 +89,7 @@ def _geometry(mesh: bpy.types.Mesh, positions: np.ndarray, triangles: np.ndarray
     mesh.update(calc_edges=True)
 
 
-def _uv_maps(
-    mesh: bpy.types.Mesh, pmx: "mmdskin.Model", corners: np.ndarray, report: Report
-) -> None:
+def _uv_maps(mesh: Mesh, pmx: "mmdskin.Model", corners: np.ndarray, report: Report) -> None:
     """`UVMap`, and as in mmd_tools `UV1` for x and y, `_UV1` for z and w of the additional UVs."""
     maps = [("UVMap", pmx.uvs)]
     channels = [pmx.additional_uvs[:, i] for i in range(pmx.additional_uvs.shape[1])]
@@ -114,7 +113,7 @@ def _uv_maps(
         mesh.uv_layers.active_index = 0
 
 
-def _normals(mesh: bpy.types.Mesh, normals: np.ndarray) -> None:
+def _normals(mesh: Mesh, normals: np.ndarray) -> None:
     if not len(mesh.polygons):
         return
     _sharpen_folds(mesh)
@@ -125,7 +124,7 @@ def _normals(mesh: bpy.types.Mesh, normals: np.ndarray) -> None:
     mesh.normals_split_custom_set_from_vertices(unit.tolist())
 
 
-def _sharpen_folds(mesh: bpy.types.Mesh) -> None:
+def _sharpen_folds(mesh: Mesh) -> None:
     """Mark edges of coincident triangles as sharp; Blender has no mean normal there."""
     corners, edge_of = (np.empty(len(mesh.loops), np.int32) for _ in range(2))
     mesh.loops.foreach_get("vertex_index", corners)

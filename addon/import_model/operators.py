@@ -6,6 +6,7 @@ from typing import Any
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
+from bpy.types import Context, Menu, Operator
 
 from ..blender import registration
 from ..blender.translations import tr, tr_count
@@ -21,7 +22,7 @@ from .options import Options, Report
 _NEEDS = {"PHYSICS": {"ARMATURE"}, "DISPLAY": {"ARMATURE"}, "MORPHS": {"MESH", "ARMATURE"}}
 
 
-class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
+class MMDSKIN_OT_import_model(Importer, Operator):
     """Import MikuMikuDance models with their exact deform data"""
 
     bl_idname = "mmdskin.import_model"
@@ -43,8 +44,7 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
     filename_ext = ".pmx"
     filter_glob: StringProperty(default="*.pmx;*.pmd", options={"HIDDEN"})
     scale: scale_property(
-        name="Scale",
-        description="Size of one MMD unit; 0.08 gives a life-size model",
+        name="Scale", description="Size of one MMD unit; 0.08 gives a life-size model"
     )
     types: EnumProperty(
         name="Import",
@@ -60,9 +60,7 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
         default={"MESH", "ARMATURE", "MORPHS", "PHYSICS", "DISPLAY"},
     )
     pack_textures: BoolProperty(
-        name="Pack Textures",
-        description="Pack texture images into the .blend file",
-        default=False,
+        name="Pack Textures", description="Pack texture images into the .blend file", default=False
     )
     look: BoolProperty(
         name="MMD Look",
@@ -106,13 +104,13 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
         return self.live if option == "live_physics" else True
 
     @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
+    def poll(cls, context: Context) -> bool:
         if context.mode != "OBJECT":
             cls.poll_message_set(tr("Switch to Object Mode first"))
             return False
         return True
 
-    def execute(self, context: bpy.types.Context) -> set[Any]:
+    def execute(self, context: Context) -> set[Any]:
         paths = self._paths()
         if not paths:
             self.report({"ERROR"}, tr("No file selected: choose a .pmx or .pmd file"))
@@ -146,10 +144,7 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
             return {"CANCELLED"}
         if self.look and self.standard_colors:
             color_management.use_standard_colors(context.scene)
-        self.report(
-            {"INFO"},
-            tr_count("Imported 1 model", "Imported {count} models", imported),
-        )
+        self.report({"INFO"}, tr_count("Imported 1 model", "Imported {count} models", imported))
         return {"FINISHED"}
 
     def _turn_on(self, model: scene_model.SceneModel, report: Report) -> None:
@@ -166,7 +161,7 @@ class MMDSKIN_OT_import_model(Importer, bpy.types.Operator):
         return frozenset(self.types.union(*(_NEEDS.get(part, set()) for part in self.types)))
 
 
-def _menu(self: bpy.types.Menu, context: bpy.types.Context) -> None:
+def _menu(self: Menu, context: Context) -> None:
     self.layout.operator(MMDSKIN_OT_import_model.bl_idname, text="MMD Model (.pmx, .pmd)")
 
 

@@ -6,7 +6,7 @@ Also the display frames, as bone groups (up to 3.6) or bone collections (4.0).
 
 from typing import TYPE_CHECKING
 
-import bpy
+from bpy.types import Object
 
 from ..blender import blender_versions
 from ..scene import mmd_tools, names, sliders
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def describe(
-    root: bpy.types.Object,
+    root: Object,
     pmx: "mmdskin.Model",
     key_names: dict[int, str],
     slider_names: dict[int, str],
@@ -42,7 +42,7 @@ def describe(
 
 
 def group_bones(
-    armature: bpy.types.Object, frames: "tuple[mmdskin.DisplayFrame, ...]", bone_names: list[str]
+    armature: Object, frames: "tuple[mmdskin.DisplayFrame, ...]", bone_names: list[str]
 ) -> None:
     """Assign each bone to the first display frame that contains it."""
     shown = set()

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Any
 
-import bpy
 import numpy as np
+from bpy.types import Object
 
 from ..scene import deform_data, mmd_tools
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import mmdskin
 
 
-def fill(obj: bpy.types.Object, pmx: "mmdskin.Model", bone_names: list[str]) -> None:
+def fill(obj: Object, pmx: "mmdskin.Model", bone_names: list[str]) -> None:
     """Add a vertex group to `obj` for each bone, in the file's order."""
     groups = [obj.vertex_groups.new(name=name) for name in bone_names]
     vertex, bone, weight = _influences(pmx)
@@ -24,7 +24,7 @@ def fill(obj: bpy.types.Object, pmx: "mmdskin.Model", bone_names: list[str]) -> 
     deform_data.store(obj.data, pmx.deform, pmx.bone_indices, pmx.bone_weights)
 
 
-def add_helpers(obj: bpy.types.Object, pmx: "mmdskin.Model") -> None:
+def add_helpers(obj: Object, pmx: "mmdskin.Model") -> None:
     """`mmd_edge_scale`, and `mmd_vertex_order`, which keeps vertex indices through edits."""
     count = len(pmx.positions)
     edge = obj.vertex_groups.new(name=mmd_tools.EDGE_SCALE)

@@ -3,7 +3,7 @@
 
 from typing import Any
 
-import bpy
+from bpy.types import Scene
 
 _UNCHANGED_COLORS: dict[str, Any] = {
     "view_transform": "Standard",
@@ -14,11 +14,11 @@ _UNCHANGED_COLORS: dict[str, Any] = {
 }
 
 
-def changes_colors(scene: bpy.types.Scene) -> bool:
+def changes_colors(scene: Scene) -> bool:
     settings = scene.view_settings
     return any(getattr(settings, name) != value for name, value in _UNCHANGED_COLORS.items())
 
 
-def use_standard_colors(scene: bpy.types.Scene) -> None:
+def use_standard_colors(scene: Scene) -> None:
     for name, value in _UNCHANGED_COLORS.items():
         setattr(scene.view_settings, name, value)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import bpy
+from bpy.types import Camera, FCurve, Material, NodeSocket, Scene
 
 from ..blender import blender_versions, drivers
 from ..blender.node_builder import GEOMETRY, INTEGER, OBJECT, NodeBuilder, Value, enabled
@@ -34,7 +35,7 @@ _FORWARD, _POSITION, _SLOPE, _WIDTH = "forward", "position", "slope", "width"
 _DRIVEN = "mmd_size_"  # names of the nodes with driven sizes: before the slot's number
 
 # By material slot: the material and the data path of its edge size.
-Driven = Mapping[int, tuple[bpy.types.Material, str]]
+Driven = Mapping[int, tuple[Material, str]]
 
 
 class Variant(NamedTuple):
@@ -47,7 +48,7 @@ class Variant(NamedTuple):
     takes_normals: bool
 
 
-def group(scene: bpy.types.Scene, variant: Variant) -> Any:
+def group(scene: Scene, variant: Variant) -> Any:
     """The nodes for a scene, whose camera they follow."""
     found = next((one for one in _of_scene(scene) if variant_of(one) == variant), None)
     if found is None:
@@ -79,7 +80,7 @@ def drop_unused() -> None:
     edge_materials.drop_unused()
 
 
-def follow_camera(scene: bpy.types.Scene) -> None:
+def follow_camera(scene: Scene) -> None:
     """Drive the nodes of a scene by its camera, whichever is active.
 
     Before 4.2, a driver whose target is missing stays broken, so it must not exist without a camera.
@@ -96,7 +97,7 @@ def follow_camera(scene: bpy.types.Scene) -> None:
             _drive(found, scene)
 
 
-def _follows_another(curve: bpy.types.FCurve, scene: bpy.types.Scene) -> bool:
+def _follows_another(curve: FCurve, scene: Scene) -> bool:
     """Whether the nodes came with another file's scene, which only older versions' drivers name."""
     if blender_versions.HAS_CONTEXT_VARIABLES:
         return False
@@ -116,7 +117,7 @@ def _curves(group: Any) -> Any:
     return group.animation_data.drivers if group.animation_data else ()
 
 
-def _of_scene(scene: bpy.types.Scene) -> list:
+def _of_scene(scene: Scene) -> list:
     return [one for one in _groups() if one[_MARK] in (_ANY, scene.name)]
 
 
@@ -170,12 +171,8 @@ def _build(builder: NodeBuilder, variant: Variant) -> None:
 
 
 def _moved(
-    builder: NodeBuilder,
-    info: Any,
-    geometry: bpy.types.NodeSocket,
-    offset: bpy.types.NodeSocket,
-    kept: Value,
-) -> bpy.types.NodeSocket:
+    builder: NodeBuilder, info: Any, geometry: NodeSocket, offset: NodeSocket, kept: Value
+) -> NodeSocket:
     """The geometry with its points moved, or to the place of its object where `kept` is 0."""
     move = builder.node("GeometryNodeSetPosition")
     builder.put(move.inputs["Geometry"], geometry)
@@ -188,9 +185,7 @@ def _moved(
     return move.outputs[0]
 
 
-def _given_normal(
-    builder: NodeBuilder, info: Any
-) -> tuple[bpy.types.NodeSocket, bpy.types.NodeSocket]:
+def _given_normal(builder: NodeBuilder, info: Any) -> tuple[NodeSocket, NodeSocket]:
     """The vertex normals that a live mesh gives, in the world, and whether it gives them: the first is
     not zero, and the modifier has moved the points, for it removes their positions."""
     normal = builder.attribute(names.HULL_NORMALS, "FLOAT_VECTOR")
@@ -216,7 +211,7 @@ def _given_normal(
     return builder.vector("NORMALIZE", turn.outputs[0]), is_given
 
 
-def _cut(builder: NodeBuilder, geometry: bpy.types.NodeSocket) -> bpy.types.NodeSocket:
+def _cut(builder: NodeBuilder, geometry: NodeSocket) -> NodeSocket:
     """The geometry without the faces that have no edge.
 
     This copies each vertex group, which takes most of the time. So before 4.5 and in live meshes,
@@ -228,7 +223,7 @@ def _cut(builder: NodeBuilder, geometry: bpy.types.NodeSocket) -> bpy.types.Node
     return cut.outputs[0]
 
 
-def _without_edge(builder: NodeBuilder) -> bpy.types.NodeSocket:
+def _without_edge(builder: NodeBuilder) -> NodeSocket:
     return builder.number("LESS_THAN", builder.attribute(EDGED), 0.5)
 
 
@@ -263,19 +258,19 @@ def _width(builder: NodeBuilder, size: Value) -> Value:
     return builder.number("MULTIPLY_ADD", builder.number("LESS_THAN", width, 1e-6), -_INSIDE, width)
 
 
-def _camera_value(builder: NodeBuilder, name: str) -> bpy.types.NodeSocket:
+def _camera_value(builder: NodeBuilder, name: str) -> NodeSocket:
     node = builder.node("ShaderNodeValue")
     node.name = node.label = _CAMERA + name
     return node.outputs[0]
 
 
-def _camera_vector(builder: NodeBuilder, name: str) -> bpy.types.NodeSocket:
+def _camera_vector(builder: NodeBuilder, name: str) -> NodeSocket:
     node = builder.node("ShaderNodeCombineXYZ")
     node.name = node.label = _CAMERA + name
     return node.outputs[0]
 
 
-def _normal(builder: NodeBuilder, geometry: bpy.types.NodeSocket) -> bpy.types.NodeSocket:
+def _normal(builder: NodeBuilder, geometry: NodeSocket) -> NodeSocket:
     """The vertex normals, those of the file where nodes see them."""
     normal = builder.node("GeometryNodeInputNormal").outputs[0]
     if blender_versions.HAS_FREE_NORMALS:
@@ -310,7 +305,7 @@ def _rest(group: Any) -> None:
     group.nodes[_CAMERA + _WIDTH].outputs[0].default_value = _USUAL_WIDTH
 
 
-def _drive(group: Any, scene: bpy.types.Scene) -> None:
+def _drive(group: Any, scene: Scene) -> None:
     # A matrix in a data path is indexed by column, then row.
     for name, column, sign in ((_POSITION, 3, ""), (_FORWARD, 2, "-")):
         for row in range(3):
@@ -324,9 +319,9 @@ def _drive(group: Any, scene: bpy.types.Scene) -> None:
         "p": "render.pixel_aspect_x",
         "q": "render.pixel_aspect_y",
     }
-    fits = bpy.types.Camera.bl_rna.properties["sensor_fit"].enum_items
+    fits = Camera.bl_rna.properties["sensor_fit"].enum_items
     vertical, horizontal = fits["VERTICAL"].value, fits["HORIZONTAL"].value
-    orthographic = bpy.types.Camera.bl_rna.properties["type"].enum_items["ORTHO"].value
+    orthographic = Camera.bl_rna.properties["type"].enum_items["ORTHO"].value
     # The picture's height over the size that the camera's fit gives.
     wide = f"(1 if fit=={vertical} or (fit!={horizontal} and h*q>w*p) else h*q/(w*p))"
     sensor = f"(b if fit=={vertical} else a)"
@@ -348,7 +343,7 @@ def _drive(group: Any, scene: bpy.types.Scene) -> None:
     )
 
 
-def _add_driver(socket: Any, scene: bpy.types.Scene, expression: str, **paths: str) -> None:
+def _add_driver(socket: Any, scene: Scene, expression: str, **paths: str) -> None:
     driver = socket.driver_add("default_value").driver
     for name, path in paths.items():
         variable = driver.variables.new()

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
+from bpy.types import Image, Material
 
 from ..blender import native
 from ..scene import material_values, textures
@@ -22,15 +23,13 @@ _SHARED = re.compile(r"toon(0[1-9]|10)\.bmp", re.IGNORECASE)
 
 
 class Images(NamedTuple):
-    base: bpy.types.Image | None
-    sphere: bpy.types.Image | None
-    toon: bpy.types.Image | None
+    base: Image | None
+    sphere: Image | None
+    toon: Image | None
 
 
 def collect(
-    material: bpy.types.Material,
-    values: material_values.MaterialValues,
-    folder: textures.TextureFolder,
+    material: Material, values: material_values.MaterialValues, folder: textures.TextureFolder
 ) -> Images:
     """The images of a material; the folder notes files that are missing."""
     base = _in_node(material, material_values.BASE_NODE) or folder.image(values.texture)
@@ -44,7 +43,7 @@ def collect(
     )
 
 
-def enlarged(image: bpy.types.Image) -> bpy.types.Image | None:
+def enlarged(image: Image) -> Image | None:
     """An image that is smooth without interpolation: a copy with more texels if it has few.
 
     None if there is none: for films, images in linear light, and long strips.
@@ -68,7 +67,7 @@ def enlarged(image: bpy.types.Image) -> bpy.types.Image | None:
     return copy
 
 
-def drop_unused(images: list[bpy.types.Image]) -> None:
+def drop_unused(images: list[Image]) -> None:
     """Remove those of the images that nothing uses, and then what they are copies of."""
     for image in images:
         if image.packed_file and not _is_ours(image) and not textures.has_file(image):
@@ -80,16 +79,16 @@ def drop_unused(images: list[bpy.types.Image]) -> None:
                 drop_unused([source])
 
 
-def _is_ours(image: bpy.types.Image) -> bool:
+def _is_ours(image: Image) -> bool:
     return _MARK in image or _ENLARGED in image
 
 
-def _in_node(material: bpy.types.Material, name: str) -> bpy.types.Image | None:
+def _in_node(material: Material, name: str) -> Image | None:
     node: Any = material.node_tree.nodes.get(name)
     return node.image if node is not None and node.type == "TEX_IMAGE" else None
 
 
-def _toon(toon: str | int, folder: textures.TextureFolder) -> bpy.types.Image | None:
+def _toon(toon: str | int, folder: textures.TextureFolder) -> Image | None:
     if isinstance(toon, int):
         return _shared(toon)
     name = textures.relative(toon).rpartition("/")[2]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import bpy
+from bpy.types import Image, Material
 
 from ..blender import actions, blender_versions, drivers
 from ..scene import material_values, saved_state, textures
@@ -35,14 +36,12 @@ class LookState(saved_state.SavedState):
     shadow_method: str = ""  # that of EEVEE before 4.2, if self-shadow has changed it
 
 
-def is_on(material: bpy.types.Material | None) -> bool:
+def is_on(material: Material | None) -> bool:
     """Whether a material shows the look."""
     return material is not None and bool(_ours(material))
 
 
-def enable(
-    material: bpy.types.Material, values: MaterialValues, folder: textures.TextureFolder
-) -> None:
+def enable(material: Material, values: MaterialValues, folder: textures.TextureFolder) -> None:
     """Add the look to a material that does not have it."""
     tree = material.node_tree
     own = [node for node in tree.nodes if node.type == "OUTPUT_MATERIAL" and node.is_active_output]
@@ -65,11 +64,11 @@ def enable(
         node.is_active_output = True
 
 
-def has_self_shadow(material: bpy.types.Material) -> bool:
+def has_self_shadow(material: Material) -> bool:
     return is_on(material) and _SHADOW in _by_name(material)
 
 
-def enable_self_shadow(material: bpy.types.Material, values: MaterialValues) -> None:
+def enable_self_shadow(material: Material, values: MaterialValues) -> None:
     """Let a material with the look have self-shadow in EEVEE."""
     tree, ours = material.node_tree, _by_name(material)
     look = ours[_SHADING]
@@ -90,7 +89,7 @@ def enable_self_shadow(material: bpy.types.Material, values: MaterialValues) -> 
     state.write(material)
 
 
-def disable_self_shadow(material: bpy.types.Material) -> None:
+def disable_self_shadow(material: Material) -> None:
     """The inverse of `enable_self_shadow`."""
     tree, ours, state = material.node_tree, _by_name(material), LookState.read(material)
     for name in (_SHADOW, _SHADOW_TOON, _SHADOW_PLACE):
@@ -105,7 +104,7 @@ def disable_self_shadow(material: bpy.types.Material) -> None:
     state.write(material)
 
 
-def disable(material: bpy.types.Material) -> None:
+def disable(material: Material) -> None:
     """Remove the look from a material."""
     if has_self_shadow(material):
         disable_self_shadow(material)
@@ -122,12 +121,12 @@ def disable(material: bpy.types.Material) -> None:
     images.drop_unused(list(dict.fromkeys(used)))
 
 
-def _ours(material: bpy.types.Material) -> list:
+def _ours(material: Material) -> list:
     tree = material.node_tree
     return [node for node in tree.nodes if node.name.startswith(_NAME)] if tree else []
 
 
-def _by_name(material: bpy.types.Material) -> dict[str, Any]:
+def _by_name(material: Material) -> dict[str, Any]:
     """Our nodes, by what follows `_NAME` in their names."""
     return {node.name.removeprefix(f"{_NAME} "): node for node in _ours(material)}
 
@@ -176,7 +175,7 @@ def _read_without_mip_maps(node: Any) -> None:
         node.image, node.interpolation, node.extension = smooth, "Closest", "EXTEND"
 
 
-def _texture(tree: Any, look: Any, image: bpy.types.Image, name: str, place: int) -> Any:
+def _texture(tree: Any, look: Any, image: Image, name: str, place: int) -> Any:
     node = _add(tree, "ShaderNodeTexImage", name, (300, -300 * place))
     node.image = image
     tree.links.new(node.outputs["Color"], look.inputs[name])
@@ -186,9 +185,7 @@ def _texture(tree: Any, look: Any, image: bpy.types.Image, name: str, place: int
     return node
 
 
-def _follow(
-    material: bpy.types.Material, look: Any, values: MaterialValues, used: images.Images
-) -> None:
+def _follow(material: Material, look: Any, values: MaterialValues, used: images.Images) -> None:
     """Give the group the material's numbers, by drivers where they are properties."""
     for name, numbers in (
         ("Diffuse", values.diffuse[:3]),
@@ -215,19 +212,19 @@ def _follow(
             drivers.drive(weight, "default_value", "x+y", -1, **both)
 
 
-def follow_edge(material: bpy.types.Material, look: Any, values: MaterialValues) -> None:
+def follow_edge(material: Material, look: Any, values: MaterialValues) -> None:
     """Give a group, which may be another material's, what a material says about its edge."""
     _drive(material, look.inputs["Edge Color"], values.edge_color[:3])
     _drive(material, look.inputs["Edge Alpha"], values.edge_color[3:])
     _drive(material, look.inputs["Edge Size"], [values.edge_size])
 
 
-def _numbers(material: bpy.types.Material, name: str) -> list[Number]:
+def _numbers(material: Material, name: str) -> list[Number]:
     return [Number(material[name][i], f'["{name}"][{i}]') for i in range(3)]
 
 
 def _drive(
-    material: bpy.types.Material, socket: Any, numbers: Sequence[Number], expression: str = "x"
+    material: Material, socket: Any, numbers: Sequence[Number], expression: str = "x"
 ) -> None:
     for index, number in enumerate(numbers):
         place = index if len(numbers) > 1 else -1

@@ -3,7 +3,7 @@
 
 from typing import Any
 
-import bpy
+from bpy.types import Context, Operator
 
 from ..blender import registration
 from ..blender.translations import tr, tr_count
@@ -14,7 +14,7 @@ from ..scene import scene_model
 from . import color_management, switch
 
 
-class MMDSKIN_OT_look(SwitchOperator, bpy.types.Operator):
+class MMDSKIN_OT_look(SwitchOperator, Operator):
     """Show toon shading, sphere maps, edges and MMD's light in Material Preview and renders"""
 
     bl_idname = "mmdskin.look"
@@ -27,7 +27,7 @@ class MMDSKIN_OT_look(SwitchOperator, bpy.types.Operator):
         return switch.is_on(model)
 
     @cancels
-    def execute(self, context: bpy.types.Context) -> set[Any]:
+    def execute(self, context: Context) -> set[Any]:
         missing: dict[str, None] = {}
         with editing(self.models(context), switch.prepare) as edit:
             for model, _ in edit.checked:
@@ -51,7 +51,7 @@ class MMDSKIN_OT_look(SwitchOperator, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class MMDSKIN_OT_standard_colors(bpy.types.Operator):
+class MMDSKIN_OT_standard_colors(Operator):
     """Set the scene's view transform to Standard, so that renders have MMD's colors"""
 
     bl_idname = "mmdskin.standard_colors"
@@ -59,13 +59,13 @@ class MMDSKIN_OT_standard_colors(bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
+    def poll(cls, context: Context) -> bool:
         if not color_management.changes_colors(context.scene):
             cls.poll_message_set(tr("The scene already shows colors as they are"))
             return False
         return True
 
-    def execute(self, context: bpy.types.Context) -> set[Any]:
+    def execute(self, context: Context) -> set[Any]:
         color_management.use_standard_colors(context.scene)
         return {"FINISHED"}
 

@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterable
 
 import bpy
+from bpy.types import Material, Object, Scene
 
 from ..blender import playhead
 from ..blender.user_error import UserError
@@ -36,9 +37,7 @@ def folder_of(model: scene_model.SceneModel) -> textures.TextureFolder:
     return textures.TextureFolder(os.path.dirname(path))
 
 
-def enable(
-    scene: bpy.types.Scene, model: scene_model.SceneModel, folder: textures.TextureFolder
-) -> None:
+def enable(scene: Scene, model: scene_model.SceneModel, folder: textures.TextureFolder) -> None:
     """Turn the look of a model on; what is already on stays. The folder notes missing files."""
     playhead.keep_values(scene)
     for material in _materials(model.meshes):
@@ -68,20 +67,20 @@ def disable(model: scene_model.SceneModel) -> None:
             light.remove_unused(scene)
 
 
-def edges_in_renders_only(armature: bpy.types.Object) -> bool:
+def edges_in_renders_only(armature: Object) -> bool:
     return any(map(edges.only_in_renders, _followers(armature, followers.EDGES)))
 
 
-def show_edges_in_renders_only(armature: bpy.types.Object, on: bool) -> None:
+def show_edges_in_renders_only(armature: Object, on: bool) -> None:
     for hull in _followers(armature, followers.EDGES):
         edges.show_only_in_renders(hull, on)
 
 
-def has_ground_shadow(armature: bpy.types.Object) -> bool:
+def has_ground_shadow(armature: Object) -> bool:
     return bool(_followers(armature, followers.GROUND))
 
 
-def show_ground_shadow(armature: bpy.types.Object, on: bool) -> None:
+def show_ground_shadow(armature: Object, on: bool) -> None:
     """Add or remove the ground shadows of a model that has the look."""
     playhead.keep_values(bpy.context.scene)
     for obj in _meshes(armature):
@@ -91,11 +90,11 @@ def show_ground_shadow(armature: bpy.types.Object, on: bool) -> None:
             ground.remove(obj)
 
 
-def has_self_shadow(armature: bpy.types.Object) -> bool:
+def has_self_shadow(armature: Object) -> bool:
     return any(map(materials.has_self_shadow, _materials(_meshes(armature))))
 
 
-def show_self_shadow(armature: bpy.types.Object, on: bool) -> None:
+def show_self_shadow(armature: Object, on: bool) -> None:
     """Add or remove the self-shadow of a model that has the look."""
     playhead.keep_values(bpy.context.scene)
     for material in filter(materials.is_on, _materials(_meshes(armature))):
@@ -109,11 +108,11 @@ def show_self_shadow(armature: bpy.types.Object, on: bool) -> None:
     shading.drop_unused()
 
 
-def _meshes(armature: bpy.types.Object) -> tuple:
+def _meshes(armature: Object) -> tuple:
     return scene_model.meshes_of(armature, bpy.context.view_layer)
 
 
-def _followers(armature: bpy.types.Object, kind: str) -> list[bpy.types.Object]:
+def _followers(armature: Object, kind: str) -> list[Object]:
     """The followers of the meshes that an armature object deforms."""
     return [
         one
@@ -122,7 +121,7 @@ def _followers(armature: bpy.types.Object, kind: str) -> list[bpy.types.Object]:
     ]
 
 
-def _is_shown(scene: bpy.types.Scene) -> bool:
+def _is_shown(scene: Scene) -> bool:
     """Whether any object of a scene shows the look."""
     return any(
         materials.is_on(slot.material)
@@ -132,6 +131,6 @@ def _is_shown(scene: bpy.types.Scene) -> bool:
     )
 
 
-def _materials(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Material]:
+def _materials(objects: Iterable[Object]) -> list[Material]:
     slots = (slot.material for obj in objects for slot in obj.material_slots)
     return list(dict.fromkeys(material for material in slots if material is not None))

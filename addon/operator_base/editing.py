@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, Protocol, TypeVar
 
-import bpy
+from bpy.types import Object, Scene
 
 from ..blender import details, snapshots
 from ..blender.animation_snapshots import ActionSnapshots
@@ -37,9 +37,7 @@ class Edit(Generic[_Thing, _Checked]):
     def on_failure(self, undo: Callable, *arguments: object) -> None:
         self._undo.callback(undo, *arguments)
 
-    def save(
-        self, objects: Iterable[bpy.types.Object], scenes: Iterable[bpy.types.Scene] = ()
-    ) -> None:
+    def save(self, objects: Iterable[Object], scenes: Iterable[Scene] = ()) -> None:
         """Take snapshots of mesh and armature objects and of scenes, once for all of them."""
         used = ActionSnapshots()
         saved: list[_Snapshot] = [snapshots.SceneSnapshot(scene, used) for scene in scenes]

@@ -6,6 +6,7 @@ from typing import Any
 
 import bpy
 from bpy.props import CollectionProperty, FloatProperty, StringProperty
+from bpy.types import Addon, Collection, Context, Event, OperatorFileListElement
 from bpy_extras.io_utils import ImportHelper
 
 from ..blender import ADDON, input_files, registration
@@ -18,20 +19,18 @@ from .options_dialog import OptionsDialog
 class Importer(OptionsDialog, ImportHelper):
     """Base class of operators that import files, one or more at once."""
 
-    files: CollectionProperty(
-        type=bpy.types.OperatorFileListElement, options={"HIDDEN", "SKIP_SAVE"}
-    )
+    files: CollectionProperty(type=OperatorFileListElement, options={"HIDDEN", "SKIP_SAVE"})
     directory: StringProperty(subtype="DIR_PATH", options={"HIDDEN", "SKIP_SAVE"})
     # The options whose defaults are in the add-on's preferences.
     preferred: tuple[str, ...] = ()
 
-    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
+    def invoke(self, context: Context, event: Event) -> set[Any]:
         self._prefer(context)
         if HAS_FILE_HANDLERS and self.properties.is_property_set("filepath"):
             return self._ask(context, self._title())
         return super().invoke(context, event)
 
-    def _ask(self, context: bpy.types.Context, title: str) -> set[Any]:
+    def _ask(self, context: Context, title: str) -> set[Any]:
         confirm = bpy.app.translations.pgettext_iface(self.bl_label, "Operator")
         words: dict[str, Any] = (
             {"title": title, "confirm_text": confirm} if bpy.app.version >= (4, 2) else {}
@@ -51,8 +50,8 @@ class Importer(OptionsDialog, ImportHelper):
             return label("Import {count} Files", count=len(self.files))
         return os.path.basename(self.filepath)
 
-    def _prefer(self, context: bpy.types.Context) -> None:
-        addon: bpy.types.Addon | None = context.preferences.addons.get(ADDON)
+    def _prefer(self, context: Context) -> None:
+        addon: Addon | None = context.preferences.addons.get(ADDON)
         if addon is None:  # registered by a script
             return
         for option in self.preferred:
@@ -74,7 +73,7 @@ def scale_property(name: str, description: str) -> Any:
     )
 
 
-def collection(context: bpy.types.Context) -> bpy.types.Collection:
+def collection(context: Context) -> Collection:
     """The collection for new objects: the active one if it is editable and visible."""
     active = context.view_layer.active_layer_collection
     found = active.collection
@@ -100,7 +99,7 @@ if HAS_FILE_HANDLERS:
         bl_file_extensions = ".pmx;.pmd"
 
         @classmethod
-        def poll_drop(cls, context: bpy.types.Context) -> bool:
+        def poll_drop(cls, context: Context) -> bool:
             return context.area is not None and context.area.type in {"VIEW_3D", "OUTLINER"}
 
     class MMDSKIN_FH_motion(bpy.types.FileHandler):
@@ -110,7 +109,7 @@ if HAS_FILE_HANDLERS:
         bl_file_extensions = ".vmd;.vpd"
 
         @classmethod
-        def poll_drop(cls, context: bpy.types.Context) -> bool:
+        def poll_drop(cls, context: Context) -> bool:
             animation = {"DOPESHEET_EDITOR", "GRAPH_EDITOR", "NLA_EDITOR"}
             places = {"VIEW_3D", "OUTLINER", *animation}
             return context.area is not None and context.area.type in places

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty
+from bpy.types import Context, OperatorProperties
 
 from ..blender.translations import tr
 from ..blender.user_error import UserError
@@ -17,7 +18,7 @@ class PosingOperator:
     """Base class of operators that need Object or Pose Mode."""
 
     @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
+    def poll(cls, context: Context) -> bool:
         if context.mode not in {"OBJECT", "POSE"}:
             cls.poll_message_set(tr("Switch to Object or Pose Mode first"))
             return False
@@ -34,7 +35,7 @@ class ModelOperator:
     )
 
     @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
+    def poll(cls, context: Context) -> bool:
         if context.mode in _EDIT_MODES:
             cls.poll_message_set(tr("Switch to Object Mode first"))
             return False
@@ -46,9 +47,7 @@ class ModelOperator:
         return ""
 
     @classmethod
-    def description(
-        cls, context: bpy.types.Context, properties: bpy.types.OperatorProperties
-    ) -> str:
+    def description(cls, context: Context, properties: OperatorProperties) -> str:
         """The tooltip: with the reason where the operator cannot act, else Blender's own."""
         try:
             model = scene_model.model_of(context.active_object, context.view_layer)
@@ -57,12 +56,12 @@ class ModelOperator:
         reason = cls.unavailable(model)
         return f"{bpy.app.translations.pgettext_tip(cls.__doc__)}.\n{reason}" if reason else ""
 
-    def models(self, context: bpy.types.Context) -> list[scene_model.SceneModel]:
+    def models(self, context: Context) -> list[scene_model.SceneModel]:
         if self.all_models:
             return scene_model.all_models(context.view_layer)
         return scene_model.selected_models(context)
 
-    def models_to_clean(self, context: bpy.types.Context) -> list[scene_model.SceneModel]:
+    def models_to_clean(self, context: Context) -> list[scene_model.SceneModel]:
         """As `models`, and the meshes whose armature was removed."""
         objects = context.view_layer.objects if self.all_models else [context.active_object]
         without_armature = scene_model.models_without_armature(objects)
@@ -99,7 +98,7 @@ class SwitchOperator(ModelOperator):
     def is_on(model: scene_model.SceneModel) -> bool:
         raise NotImplementedError
 
-    def models(self, context: bpy.types.Context) -> list[scene_model.SceneModel]:
+    def models(self, context: Context) -> list[scene_model.SceneModel]:
         """Also decides what toggling means: the opposite of the first model's state, for all."""
         models = super().models(context)
         if self.action == "TOGGLE":

@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import bpy
 from bpy.props import (
     BoolProperty,
     EnumProperty,
@@ -17,6 +16,7 @@ from bpy.props import (
     IntProperty,
     StringProperty,
 )
+from bpy.types import Scene
 
 from ..blender import blender_versions, playhead
 from ..pose import deformation, driving_rig, ik_source, physics_settings
@@ -140,11 +140,7 @@ def motion_properties(
                         " of by Blender's constraints"
                     ),
                 ),
-                (
-                    "MOTION",
-                    "Motion File",
-                    "VMD or VPD file, evaluated as in MMD, with MMD's IK",
-                ),
+                ("MOTION", "Motion File", "VMD or VPD file, evaluated as in MMD, with MMD's IK"),
                 (
                     driving_rig.SOURCE,
                     "Another Armature",
@@ -384,7 +380,7 @@ def shown_of_normals() -> list[str]:
     return [deformation.NORMALS] * blender_versions.HAS_FREE_NORMALS
 
 
-def shown_of_pose(owner: Any, scene: bpy.types.Scene) -> list[str]:
+def shown_of_pose(owner: Any, scene: Scene) -> list[str]:
     by_motion = owner.source == "MOTION"
     shown = ["source"]
     if by_motion:

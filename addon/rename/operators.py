@@ -3,8 +3,8 @@
 
 from typing import Any
 
-import bpy
 from bpy.props import EnumProperty
+from bpy.types import Context, Operator
 
 from ..blender import registration
 from ..blender.translations import tr_count
@@ -15,7 +15,7 @@ from ..scene import names, scene_model
 from . import renaming
 
 
-class MMDSKIN_OT_switch_names(ModelOperator, bpy.types.Operator):
+class MMDSKIN_OT_switch_names(ModelOperator, Operator):
     """Rename bones, shape keys and materials to their Japanese or English names"""
 
     bl_idname = "mmdskin.switch_names"
@@ -38,7 +38,7 @@ class MMDSKIN_OT_switch_names(ModelOperator, bpy.types.Operator):
         return ""
 
     @cancels
-    def execute(self, context: bpy.types.Context) -> set[Any]:
+    def execute(self, context: Context) -> set[Any]:
         count = unknown = 0
         with editing(self.models(context), renaming.check) as edit:
             for model, _ in edit.checked:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import bpy
+from bpy.types import ID, Action, FCurve, Key, Material, Object, PoseBone
 
 from ..blender import actions
 from ..blender.user_error import UserError
@@ -25,7 +26,7 @@ class Renamed(NamedTuple):
     model: scene_model.SceneModel
     bones: dict[str, str]
     keys: dict[str, str]
-    materials: dict[bpy.types.Material, str]
+    materials: dict[Material, str]
     language: str | None  # before
 
     @property
@@ -48,7 +49,7 @@ def check(model: scene_model.SceneModel) -> None:
             saved_state.load(thing, state)  # raises an error if it cannot read it
 
 
-def root_with_names(model: scene_model.SceneModel) -> bpy.types.Object:
+def root_with_names(model: scene_model.SceneModel) -> Object:
     """The root of a model from our importer, which stores its names."""
     root = scene_model.ancestor_with(model.armature, mmd_tools.NAME)
     if root is not None:
@@ -60,8 +61,7 @@ def root_with_names(model: scene_model.SceneModel) -> bpy.types.Object:
             name=model.name,
         )
     raise UserError(
-        "'{name}' was not imported by MMD Skin: the names in its file are unknown",
-        name=model.name,
+        "'{name}' was not imported by MMD Skin: the names in its file are unknown", name=model.name
     )
 
 
@@ -121,13 +121,13 @@ def _turned(changed: dict[str, str]) -> dict[str, str]:
     return {new: old for old, new in changed.items()}
 
 
-def _blocks(model: scene_model.SceneModel) -> list[bpy.types.Key]:
+def _blocks(model: scene_model.SceneModel) -> list[Key]:
     """The shape keys of a model's meshes."""
     found = (obj.data.shape_keys for obj in model.meshes)
     return list(dict.fromkeys(block for block in found if block))
 
 
-def _named(thing: bpy.types.PoseBone | bpy.types.Material) -> names.Named:
+def _named(thing: PoseBone | Material) -> names.Named:
     """What an import has stored."""
     return names.Named(stored.text(thing, mmd_tools.NAME), stored.text(thing, "mmd_name_e"))
 
@@ -136,7 +136,7 @@ def _of_morph(morph: Any) -> names.Named:
     return names.Named(stored.text(morph, "name"), stored.text(morph, "name_english"))
 
 
-def _changes_of_bones(armature: bpy.types.Object, english: bool) -> dict[str, str]:
+def _changes_of_bones(armature: Object, english: bool) -> dict[str, str]:
     bones = sorted(
         (bone for bone in armature.pose.bones if mmd_tools.NUMBER in bone),
         key=lambda bone: stored.number(bone, mmd_tools.NUMBER),
@@ -160,7 +160,7 @@ def _rename_bones(model: scene_model.SceneModel, wanted: dict[str, str]) -> dict
     return changed
 
 
-def _changes_of_keys(root: bpy.types.Object, english: bool) -> dict[str, str]:
+def _changes_of_keys(root: Object, english: bool) -> dict[str, str]:
     morphs = list(stored.groups(root, mmd_tools.MORPHS))
     records = [_of_morph(morph) for morph in morphs]
     keys = [stored.text(morph, "key") for morph in morphs]
@@ -168,7 +168,7 @@ def _changes_of_keys(root: bpy.types.Object, english: bool) -> dict[str, str]:
 
 
 def _rename_keys(
-    model: scene_model.SceneModel, root: bpy.types.Object, wanted: dict[str, str]
+    model: scene_model.SceneModel, root: Object, wanted: dict[str, str]
 ) -> dict[str, str]:
     """{name: new name} of the items found."""
     changed: dict[str, str] = {}
@@ -186,9 +186,7 @@ def _rename_keys(
     return changed
 
 
-def _changes_of_materials(
-    meshes: Iterable[bpy.types.Object], english: bool
-) -> list[tuple[bpy.types.Material, str]]:
+def _changes_of_materials(meshes: Iterable[Object], english: bool) -> list[tuple[Material, str]]:
     """Materials with the name of the other language, and their new names."""
     found = dict.fromkeys(
         slot.material for obj in meshes for slot in obj.material_slots if slot.material
@@ -224,7 +222,7 @@ def _rename_all(things: Any, wanted: dict[str, str]) -> dict[str, str]:
     return {old: thing.name for old, thing in found.items()}
 
 
-def _follow(owner: bpy.types.ID, state: str, collection: str, changed: dict[str, str]) -> None:
+def _follow(owner: ID, state: str, collection: str, changed: dict[str, str]) -> None:
     """Update these names in a state that is stored on a datablock, and in its actions."""
     paths = _paths(collection, changed)
     if changed and saved_state.exists(owner, state):
@@ -236,9 +234,9 @@ def _follow(owner: bpy.types.ID, state: str, collection: str, changed: dict[str,
             curve.data_path = _renamed(curve.data_path, {}, paths)
 
 
-def _curves_of_morphs(armature: bpy.types.Object) -> Iterator[bpy.types.FCurve]:
+def _curves_of_morphs(armature: Object) -> Iterator[FCurve]:
     """The curves of the action of bone morphs, which becomes a single user of this armature."""
-    found: dict[bpy.types.Action, list] = {}
+    found: dict[Action, list] = {}
     # The bones of objects that share the armature are renamed too.
     sharing = [obj for obj in bpy.data.objects if obj.data == armature.data]
     for bone in (bone for obj in sharing for bone in obj.pose.bones):
@@ -253,7 +251,7 @@ def _curves_of_morphs(armature: bpy.types.Object) -> Iterator[bpy.types.FCurve]:
         yield from actions.curves_of(action)
 
 
-def _follow_joints(obj: bpy.types.Object, changed: dict[str, str]) -> None:
+def _follow_joints(obj: Object, changed: dict[str, str]) -> None:
     """Rename bones in the single poses that a bake stores."""
     noted = saved_state.load(obj, saved_state.BAKE)
     if saved_state.POSES in noted:

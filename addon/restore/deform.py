@@ -9,8 +9,8 @@ import os
 from itertools import pairwise
 from typing import NamedTuple
 
-import bpy
 import numpy as np
+from bpy.types import Object, VertexGroup
 
 from ..blender import blender_versions
 from ..blender.user_error import UserError
@@ -29,7 +29,7 @@ _SAME_WEIGHT = 1e-6
 class Restored(NamedTuple):
     """The restored data of one mesh object."""
 
-    obj: bpy.types.Object
+    obj: Object
     present: mesh_source.Weights  # those of the mesh so far
     matched: np.ndarray  # (V,) bool: the vertices that match the file
     new_groups: list  # names of bones that have no vertex group yet
@@ -78,7 +78,7 @@ def write(
     return switch.refresh(model.armature)
 
 
-def _prepare(obj: bpy.types.Object, armature: bpy.types.Object, rig: model_file.Rig) -> Restored:
+def _prepare(obj: Object, armature: Object, rig: model_file.Rig) -> Restored:
     source = mesh_source.read(obj, armature)
     to_mesh = pose_source.mesh_from_armature(armature, obj) @ rig.to_armature
     numbers = vertex_match.match(obj, source.weights, rig.pmx, to_mesh)
@@ -113,14 +113,14 @@ def _prepare(obj: bpy.types.Object, armature: bpy.types.Object, rig: model_file.
     )
 
 
-def _groups(obj: bpy.types.Object, rig: model_file.Rig, numbers: np.ndarray) -> tuple:
+def _groups(obj: Object, rig: model_file.Rig, numbers: np.ndarray) -> tuple:
     """Vertex group of each bone of the file (-1: the armature has no such bone), names to add."""
     used = np.unique(rig.pmx.bone_indices[numbers[numbers >= 0]])
     names = {number: name for name, number in rig.bones.items()}
     group_of_bone = np.full(max(len(rig.pmx.bones), 1), -1)
     new_groups: list[str] = []
     for bone in used[used >= 0].tolist():
-        group: bpy.types.VertexGroup | None = obj.vertex_groups.get(names.get(bone, ""))
+        group: VertexGroup | None = obj.vertex_groups.get(names.get(bone, ""))
         if group is not None:
             group_of_bone[bone] = group.index
         elif bone in names:
@@ -130,8 +130,8 @@ def _groups(obj: bpy.types.Object, rig: model_file.Rig, numbers: np.ndarray) -> 
 
 
 def _changes(
-    obj: bpy.types.Object,
-    armature: bpy.types.Object,
+    obj: Object,
+    armature: Object,
     present: mesh_source.Weights,
     matched: np.ndarray,
     groups: np.ndarray,
@@ -157,7 +157,7 @@ def _changes(
 
 
 def _points(
-    obj: bpy.types.Object,
+    obj: Object,
     rig: model_file.Rig,
     to_mesh: np.ndarray,
     matched: np.ndarray,

@@ -4,8 +4,8 @@
 import os
 from typing import Any
 
-import bpy
 from bpy.props import StringProperty
+from bpy.types import Context, Event, Operator
 from bpy_extras.io_utils import ImportHelper
 
 from ..blender import input_files, registration
@@ -16,7 +16,7 @@ from ..scene import model_file, scene_model
 from . import deform
 
 
-class MMDSKIN_OT_restore_deform_data(PosingOperator, ImportHelper, bpy.types.Operator):
+class MMDSKIN_OT_restore_deform_data(PosingOperator, ImportHelper, Operator):
     """Restore from the model file what the importer lost (QDEF, SDEF, exact weights)"""
 
     bl_idname = "mmdskin.restore_deform_data"
@@ -26,7 +26,7 @@ class MMDSKIN_OT_restore_deform_data(PosingOperator, ImportHelper, bpy.types.Ope
     filename_ext = ".pmx"
     filter_glob: StringProperty(default="*.pmx;*.pmd", options={"HIDDEN"})
 
-    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
+    def invoke(self, context: Context, event: Event) -> set[Any]:
         try:
             model = scene_model.model_of(context.active_object, context.view_layer)
             self.filepath = model_file.rig(model.armature).path
@@ -35,7 +35,7 @@ class MMDSKIN_OT_restore_deform_data(PosingOperator, ImportHelper, bpy.types.Ope
         return super().invoke(context, event)
 
     @cancels
-    def execute(self, context: bpy.types.Context) -> set[Any]:
+    def execute(self, context: Context) -> set[Any]:
         model = scene_model.model_of(context.active_object, context.view_layer)
         input_files.choose(self.filepath)
         rig = model_file.rig(model.armature, self.filepath)

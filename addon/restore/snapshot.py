@@ -3,8 +3,8 @@
 
 from collections.abc import Sequence
 
-import bpy
 import numpy as np
+from bpy.types import Object
 
 from ..blender import blender_versions
 from ..scene import deform_data, mesh_source
@@ -12,7 +12,7 @@ from ..scene.mmd_tools import SDEF_KEYS
 
 
 class DeformSnapshot:
-    def __init__(self, obj: bpy.types.Object, weights: mesh_source.Weights) -> None:
+    def __init__(self, obj: Object, weights: mesh_source.Weights) -> None:
         self._obj, self._weights = obj, weights
         self._groups = len(obj.vertex_groups)
         self._attributes = deform_data.snapshot(obj.data)

@@ -8,8 +8,8 @@ other indices are valid: then the vertex was moved.
 
 from typing import TYPE_CHECKING
 
-import bpy
 import numpy as np
+from bpy.types import ID, Object, VertexGroup
 
 from ..blender import blender_versions
 from ..scene import mesh_source, mmd_tools
@@ -22,7 +22,7 @@ _MOVED = 0.05  # relative to the model's size: search radius for an edited verte
 
 
 def match(
-    obj: bpy.types.Object, weights: mesh_source.Weights, pmx: "mmdskin.Model", to_mesh: np.ndarray
+    obj: Object, weights: mesh_source.Weights, pmx: "mmdskin.Model", to_mesh: np.ndarray
 ) -> np.ndarray:
     """(V,) file vertex of each vertex of `obj`, -1 for none.
 
@@ -52,10 +52,10 @@ def match(
     return found
 
 
-def _claimed(obj: bpy.types.Object, weights: mesh_source.Weights, count: int) -> np.ndarray:
+def _claimed(obj: Object, weights: mesh_source.Weights, count: int) -> np.ndarray:
     """(V,) the vertex indices stored in the mesh, -1 for none."""
     numbers = np.full(len(obj.data.vertices), -1)
-    group: bpy.types.VertexGroup | None = obj.vertex_groups.get(mmd_tools.VERTEX_ORDER)
+    group: VertexGroup | None = obj.vertex_groups.get(mmd_tools.VERTEX_ORDER)
     if group is not None:
         chosen = weights.group == group.index
         exact = weights.weight[chosen].astype(np.float64) * count
@@ -65,7 +65,7 @@ def _claimed(obj: bpy.types.Object, weights: mesh_source.Weights, count: int) ->
     return numbers
 
 
-def _uvs(mesh: bpy.types.ID) -> np.ndarray:
+def _uvs(mesh: ID) -> np.ndarray:
     """(V, 2) UV of any corner of each vertex."""
     uvs = np.zeros((len(mesh.vertices), 2), np.float32)
     if mesh.uv_layers and len(mesh.loops):

@@ -7,7 +7,7 @@ Numbers come with the data path that has them, so that drivers can follow it.
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import bpy
+from bpy.types import Material
 
 from ..blender import blender_versions
 from . import stored
@@ -31,7 +31,7 @@ class Number(NamedTuple):
     value: float
     path: str  # data path of the material, "" for none
 
-    def is_driven(self, material: bpy.types.Material) -> bool:
+    def is_driven(self, material: Material) -> bool:
         """Whether a driver moves it, as those of morphs do."""
         data = material.animation_data
         return any(
@@ -59,7 +59,7 @@ class MaterialValues:
     def casts_ground_shadow(self) -> bool:
         return bool(self.flags & GROUND_SHADOW) and self.diffuse[3].value > 0
 
-    def can_have_edge(self, material: bpy.types.Material) -> bool:
+    def can_have_edge(self, material: Material) -> bool:
         """Whether the material has an edge, or drivers may give it one."""
         numbers = (self.diffuse[3], self.edge_color[3], self.edge_size)
         return bool(self.flags & EDGED) and all(
@@ -67,7 +67,7 @@ class MaterialValues:
         )
 
 
-def read(material: bpy.types.Material | None) -> MaterialValues | None:
+def read(material: Material | None) -> MaterialValues | None:
     """The values of a material; None if it is not of an MMD model."""
     if material is None:
         return None
@@ -82,7 +82,7 @@ def read(material: bpy.types.Material | None) -> MaterialValues | None:
     return _of_mmd_tools(disabled.get, None) if len(disabled) else None
 
 
-def _imported(material: bpy.types.Material) -> MaterialValues:
+def _imported(material: Material) -> MaterialValues:
     def numbers(name: str, default: tuple[float, ...]) -> list[Number]:
         values = stored.numbers(material, name, default)
         return [Number(value, f'["{name}"][{i}]') for i, value in enumerate(values)]

@@ -7,8 +7,8 @@ Everything is in mesh space and in Blender's vertex order. This module only read
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-import bpy
 import numpy as np
+from bpy.types import ID, Object, PoseBone, ShapeKey
 
 from ..blender import blender_versions
 from ..blender.user_error import UserError
@@ -65,7 +65,7 @@ class Source(NamedTuple):
     weights: Weights
 
 
-def read(obj: bpy.types.Object, armature: bpy.types.Object) -> Source:
+def read(obj: Object, armature: Object) -> Source:
     """The Source of a mesh object deformed by `armature`."""
     check_counts(obj)
     bones, bone_of_group = _bones(obj, armature)
@@ -100,12 +100,12 @@ def read(obj: bpy.types.Object, armature: bpy.types.Object) -> Source:
     return Source(bones, indices, values, deform, sdef, limited, weights)
 
 
-def deforming_bones(obj: bpy.types.Object, armature: bpy.types.Object) -> tuple[str, ...]:
+def deforming_bones(obj: Object, armature: Object) -> tuple[str, ...]:
     """Names of the deforming bones that have a vertex group, in group order."""
     return _bones(obj, armature)[0]
 
 
-def group_order(names: Sequence[str], armature: bpy.types.Object) -> np.ndarray:
+def group_order(names: Sequence[str], armature: Object) -> np.ndarray:
     """(G,) int64: of the two bones of an SDEF vertex, bone 0 has the group of the lower value.
 
     In our own imports that is the bone's number in the file, which stays if groups are sorted; new
@@ -113,14 +113,14 @@ def group_order(names: Sequence[str], armature: bpy.types.Object) -> np.ndarray:
     """
     order = np.arange(len(names), dtype=np.int64) + _AFTER_NUMBERS
     for index, name in enumerate(names):
-        bone: bpy.types.PoseBone | None = armature.pose.bones.get(name)
+        bone: PoseBone | None = armature.pose.bones.get(name)
         number = mmd_tools.number_in_file(bone) if bone else -1
         if number >= 0:
             order[index] = number
     return order
 
 
-def rest_positions(mesh: bpy.types.ID) -> np.ndarray:
+def rest_positions(mesh: ID) -> np.ndarray:
     """(V, 3) float32: the reference key, or the mesh itself if it has no shape keys."""
     keys = mesh.shape_keys
     if keys:
@@ -128,12 +128,12 @@ def rest_positions(mesh: bpy.types.ID) -> np.ndarray:
     return _read(*blender_versions.positions(mesh))
 
 
-def key_positions(key: bpy.types.ShapeKey) -> np.ndarray:
+def key_positions(key: ShapeKey) -> np.ndarray:
     """(V, 3) float32 of one shape key."""
     return _read(*blender_versions.key_positions(key))
 
 
-def normals(mesh: bpy.types.ID) -> Normals:
+def normals(mesh: ID) -> Normals:
     """The normals of the mesh at rest, for Blender 4.1 and later.
 
     A model's file has one normal per vertex, and so do most meshes; sharp edges and flat faces have
@@ -157,7 +157,7 @@ def normals(mesh: bpy.types.ID) -> Normals:
 
 
 def morphs(
-    obj: bpy.types.Object, weights: Weights, absent: Iterable[str] = ()
+    obj: Object, weights: Weights, absent: Iterable[str] = ()
 ) -> list[tuple[str, np.ndarray, np.ndarray]]:
     """(name, indices, offsets) of each shape key that Blender mixes, for `mmdskin.Mesh`.
 
@@ -186,17 +186,14 @@ def morphs(
     return found
 
 
-def check_counts(obj: bpy.types.Object) -> None:
+def check_counts(obj: Object) -> None:
     """UserError if a shape key does not match the mesh."""
     keys = obj.data.shape_keys
     count = len(obj.data.vertices)
     if not keys:
         return
     if not keys.use_relative:
-        raise UserError(
-            "'{name}' has absolute shape keys: enable Relative first",
-            name=obj.name,
-        )
+        raise UserError("'{name}' has absolute shape keys: enable Relative first", name=obj.name)
     for key in keys.key_blocks:
         if len(key.data) != count:
             raise UserError(
@@ -215,7 +212,7 @@ def _read(collection: Any, attribute: str) -> np.ndarray:
     return flat.reshape(-1, 3)
 
 
-def _bones(obj: bpy.types.Object, armature: bpy.types.Object) -> tuple[tuple[str, ...], np.ndarray]:
+def _bones(obj: Object, armature: Object) -> tuple[tuple[str, ...], np.ndarray]:
     """Names of the bones, and for each vertex group the index of its bone or -1."""
     deforming = {bone.name for bone in armature.data.bones if bone.use_deform}
     names: list[str] = []
@@ -227,7 +224,7 @@ def _bones(obj: bpy.types.Object, armature: bpy.types.Object) -> tuple[tuple[str
     return tuple(names), bone_of_group
 
 
-def _weights(obj: bpy.types.Object) -> Weights:
+def _weights(obj: Object) -> Weights:
     group, weight, ends = [], [], [0]  # Blender reads them one by one only
     for point in obj.data.vertices:
         for entry in point.groups:
@@ -255,7 +252,7 @@ def _strongest_four(
 
 
 def _exact_influences(
-    mesh: bpy.types.ID, influences: Weights, bone_of_group: np.ndarray, group_order: np.ndarray
+    mesh: ID, influences: Weights, bone_of_group: np.ndarray, group_order: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """The file's influences, and the vertices whose groups still agree with them, or None."""
     stored = deform_data.influences(mesh)
@@ -293,7 +290,7 @@ def group_weights(weights: Weights, group: int, count: int) -> np.ndarray:
     return values
 
 
-def _sdef(mesh: bpy.types.ID) -> np.ndarray | None:
+def _sdef(mesh: ID) -> np.ndarray | None:
     keys = mesh.shape_keys
     blocks = [keys.key_blocks.get(name) for name in mmd_tools.SDEF_KEYS] if keys else []
     if not blocks or None in blocks:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bpy
 import numpy as np
+from bpy.types import Bone, Object, PoseBone
 from numpy.typing import ArrayLike
 
 from ..blender import details, input_files, native, reader_texts
@@ -49,7 +50,7 @@ def load_motion(path: str, pmx: "mmdskin.Model | None" = None) -> "mmdskin.Motio
     return _load("load_motion", path, pmx)
 
 
-def rig(armature: bpy.types.Object, path: str = "") -> Rig:
+def rig(armature: Object, path: str = "") -> Rig:
     """The Rig of an armature object; without a path, its file is searched for."""
     kept = setting_paths.absolute(armature, "model_path")
     path = setting_paths.resolved(path) or (kept if input_files.exists(kept) else "")
@@ -75,12 +76,12 @@ def rig(armature: bpy.types.Object, path: str = "") -> Rig:
     return best
 
 
-def is_tip(pose_bone: bpy.types.PoseBone) -> bool:
+def is_tip(pose_bone: PoseBone) -> bool:
     """Whether a bone has no length in the file, only one that its importer has chosen."""
     return bool(pose_bone.get(mmd_tools.TIP, mmd_tools.is_tip(pose_bone)))
 
 
-def rotation_sources(armature: bpy.types.Object) -> dict[str, str]:
+def rotation_sources(armature: Object) -> dict[str, str]:
     """{bone: the bone whose rotation it copies}, as stored by importers."""
     numbers = {mmd_tools.bone_in_file(bone)[1]: bone.name for bone in armature.pose.bones}
     found = {}
@@ -96,7 +97,7 @@ def rotation_sources(armature: bpy.types.Object) -> dict[str, str]:
     return found
 
 
-def morph_keys(armature: bpy.types.Object) -> tuple[str, ...]:
+def morph_keys(armature: Object) -> tuple[str, ...]:
     """The shape key of each morph of the file, "" for none; () for other importers."""
     for obj in scene_model.ancestors(armature.original):  # evaluated copies lack it
         if mmd_tools.MORPHS in obj:
@@ -105,7 +106,7 @@ def morph_keys(armature: bpy.types.Object) -> tuple[str, ...]:
     return ()
 
 
-def listed_morphs(armature: bpy.types.Object) -> Any:
+def listed_morphs(armature: Object) -> Any:
     """(shape key, English name in the file) of each vertex morph that mmd_tools lists, in order."""
     root = next((obj for obj in scene_model.ancestors(armature) if mmd_tools.is_root(obj)), None)
     return mmd_tools.vertex_morphs(root) if root else []
@@ -143,7 +144,7 @@ def _loaded(kind: str, path: str, mtime: int, size: int, pmx: "mmdskin.Model | N
     return getattr(native.load(), kind)(path, **options)
 
 
-def _candidates(armature: bpy.types.Object) -> Iterator[str]:
+def _candidates(armature: Object) -> Iterator[str]:
     """Model files in the folders that an importer has stored or loaded textures from.
 
     Files with the model's name come first.
@@ -159,7 +160,7 @@ def _candidates(armature: bpy.types.Object) -> Iterator[str]:
                 yield os.path.join(folder, name)
 
 
-def _folders(armature: bpy.types.Object) -> Iterator[str]:
+def _folders(armature: Object) -> Iterator[str]:
     for obj in scene_model.ancestors(armature):
         folder = obj.get(mmd_tools.FOLDER, "")
         if isinstance(folder, str) and folder:
@@ -174,7 +175,7 @@ def _folders(armature: bpy.types.Object) -> Iterator[str]:
                 yield os.path.dirname(folder)
 
 
-def _rig(armature: bpy.types.Object, path: str) -> Rig:
+def _rig(armature: Object, path: str) -> Rig:
     pmx, name = load_model(path), os.path.basename(path)
     bones = match_bones(armature, pmx)
     if 2 * len(bones) < len(pmx.bones) or not bones:
@@ -198,13 +199,13 @@ def _rig(armature: bpy.types.Object, path: str) -> Rig:
     return Rig(path, pmx, bones, to_armature)
 
 
-def _scale_of_import(armature: bpy.types.Object) -> float:
+def _scale_of_import(armature: Object) -> float:
     root = scene_model.ancestor_with(armature.original, mmd_tools.SCALE)
     scale = stored.value(root, mmd_tools.SCALE, 0.0)
     return scale if 0 < scale < np.inf else mmd_tools.USUAL_SCALE
 
 
-def match_bones(armature: bpy.types.Object, pmx: "mmdskin.Model") -> dict[str, int]:
+def match_bones(armature: Object, pmx: "mmdskin.Model") -> dict[str, int]:
     """{scene bone: file bone}, by the name that an importer has stored, else by the bone's own."""
     by_name = {name: i for i, name in enumerate(unique_names(bone.name for bone in pmx.bones))}
     # A bone that was duplicated in Blender has the same stored data as the original.
@@ -229,10 +230,7 @@ def match_bones(armature: bpy.types.Object, pmx: "mmdskin.Model") -> dict[str, i
 
 
 def _numbers(
-    pose_bone: bpy.types.PoseBone,
-    name: str,
-    bones: "tuple[mmdskin.Bone, ...]",
-    by_name: dict[str, int],
+    pose_bone: PoseBone, name: str, bones: "tuple[mmdskin.Bone, ...]", by_name: dict[str, int]
 ) -> Iterator[int]:
     """Candidate file bones for a scene bone, the most reliable first; may include None."""
     kept, number = mmd_tools.bone_in_file(pose_bone)
@@ -333,7 +331,7 @@ class Placement:
     Any thread may use it: it only remembers the bones that it was asked for last.
     """
 
-    def __init__(self, rig: Rig, armature: bpy.types.Object) -> None:
+    def __init__(self, rig: Rig, armature: Object) -> None:
         self._bones = {bone.name: _above_in_file(rig, bone) for bone in armature.data.bones}
         self._last: tuple[tuple[str, ...], np.ndarray] = (), np.zeros(0, np.intp)
         # T M inverse(T), as one matrix that multiplies the 16 elements of M.
@@ -363,7 +361,7 @@ class Placement:
         return moved.reshape(chosen.shape).astype(np.float32)
 
 
-def _above_in_file(rig: Rig, bone: bpy.types.Bone) -> int:
+def _above_in_file(rig: Rig, bone: Bone) -> int:
     """The file's bone that moves a scene bone, or -1."""
     while bone is not None:
         if bone.name in rig.bones:

@@ -7,7 +7,7 @@ Blender's own references follow a rename, but names that importers store, and th
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import bpy
+from bpy.types import Object
 
 from . import mmd_tools, names
 
@@ -39,7 +39,7 @@ def _gaps(listed: Sequence[str], stayed: set[str]) -> list[list[str]]:
     return found
 
 
-def keys(stored: Sequence[str], meshes: Iterable[bpy.types.Object]) -> tuple[str, ...]:
+def keys(stored: Sequence[str], meshes: Iterable[Object]) -> tuple[str, ...]:
     """The shape key of each morph under its present name; `stored` are those of the import, or ""."""
     blocks = [obj.data.shape_keys for obj in meshes if obj.type == "MESH"]
     known = [block for block in dict.fromkeys(blocks) if block]
@@ -58,7 +58,7 @@ def keys(stored: Sequence[str], meshes: Iterable[bpy.types.Object]) -> tuple[str
     return tuple(name if name in present else found.get(name, name) for name in stored)
 
 
-def follow_uv_maps(obj: bpy.types.Object) -> list[tuple[Any, str]]:
+def follow_uv_maps(obj: Object) -> list[tuple[Any, str]]:
     """Let the UV morphs of a mesh object use its renamed UV maps.
 
     Returns the sockets that were changed, with their former values.
@@ -73,13 +73,13 @@ def follow_uv_maps(obj: bpy.types.Object) -> list[tuple[Any, str]]:
     return changed
 
 
-def lacks_uv_maps(obj: bpy.types.Object) -> bool:
+def lacks_uv_maps(obj: Object) -> bool:
     """Whether UV maps that UV morphs of a mesh object move are gone."""
     present = {*obj.data.uv_layers.keys(), *obj.data.attributes.keys()}
     return any(socket.default_value not in present for socket in _sockets(obj))
 
 
-def _sockets(obj: bpy.types.Object) -> list[Any]:
+def _sockets(obj: Object) -> list[Any]:
     """The sockets with names of UV maps and of offsets in the nodes of UV morphs."""
     group = getattr(obj.modifiers.get(names.UV_MORPHS), "node_group", None)
     return [node.inputs["Name"] for node in group.nodes if "Name" in node.inputs] if group else []

@@ -3,8 +3,8 @@
 
 from collections.abc import Sequence
 
-import bpy
 import numpy as np
+from bpy.types import Object
 from mathutils import Vector
 
 from ..blender import evaluated_bones
@@ -13,7 +13,7 @@ from . import mmd_tools, model_file
 _SHORTEST = 1e-4 * mmd_tools.USUAL_SCALE
 
 
-def signature(armature: bpy.types.Object, obj: bpy.types.Object) -> np.ndarray:
+def signature(armature: Object, obj: Object) -> np.ndarray:
     """Numbers that change with the rest pose or the objects' relative transform."""
     bones = armature.data.bones
     places = np.empty((2, 3 * len(bones)), np.float32)
@@ -23,13 +23,13 @@ def signature(armature: bpy.types.Object, obj: bpy.types.Object) -> np.ndarray:
     return np.concatenate([places.ravel(), *worlds])
 
 
-def matrices(armature: bpy.types.Object) -> np.ndarray:
+def matrices(armature: Object) -> np.ndarray:
     """(B, 4, 4) float64 of all bones, in the armature's space."""
     columns = evaluated_bones.columns(armature.data.bones, "matrix_local")
     return columns.transpose(0, 2, 1).astype(np.float64)
 
 
-def segments(armature: bpy.types.Object, names: Sequence[str]) -> np.ndarray:
+def segments(armature: Object, names: Sequence[str]) -> np.ndarray:
     """(B, 2, 3) float64 in armature space: head and tail of each bone's segment.
 
     Blender gives every bone a length. If the file gives none, which importers store, the bone uses
@@ -58,7 +58,7 @@ def segments(armature: bpy.types.Object, names: Sequence[str]) -> np.ndarray:
     return np.array(found, np.float64).reshape(-1, 2, 3)
 
 
-def parents(armature: bpy.types.Object, names: Sequence[str]) -> np.ndarray:
+def parents(armature: Object, names: Sequence[str]) -> np.ndarray:
     """(B,) int32: for each named bone, the index of its nearest named ancestor, or -1."""
     number = {name: i for i, name in enumerate(names)}
     found = np.full(len(names), -1, np.int32)

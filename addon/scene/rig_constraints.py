@@ -7,16 +7,14 @@ would be solved twice.
 
 from collections.abc import Iterator
 
-import bpy
+from bpy.types import Constraint, Object, PoseBone
 
 # mmd_tools' names: its operators find, replace and export such constraints.
 ROTATION, LOCATION = "mmd_additional_rotation", "mmd_additional_location"
 IK_LIMIT = "mmd_ik_limit_override"
 
 
-def solving(
-    armature: bpy.types.Object,
-) -> Iterator[tuple[bpy.types.PoseBone, bpy.types.Constraint]]:
+def solving(armature: Object) -> Iterator[tuple[PoseBone, Constraint]]:
     """Each constraint for the model's IK, append and limits, with its bone."""
     for bone in armature.pose.bones:
         for constraint in bone.constraints:
@@ -26,14 +24,12 @@ def solving(
                 yield bone, constraint
 
 
-def is_ik(constraint: bpy.types.Constraint, armature: bpy.types.Object) -> bool:
+def is_ik(constraint: Constraint, armature: Object) -> bool:
     """Whether a constraint is IK with a target bone in the same armature."""
     return constraint.type == "IK" and constraint.target == armature and bool(constraint.subtarget)
 
 
-def by_ik_bone(
-    armature: bpy.types.Object,
-) -> dict[str, list[tuple[bpy.types.PoseBone, bpy.types.Constraint]]]:
+def by_ik_bone(armature: Object) -> dict[str, list[tuple[PoseBone, Constraint]]]:
     """{IK bone: the constraints of its chain, each with its bone}."""
     found: dict[str, list] = {}
     for bone in armature.pose.bones:

@@ -10,8 +10,8 @@ import types
 import typing
 from typing import Any, ClassVar, TypeVar
 
-import bpy
 from bpy.props import PointerProperty, StringProperty
+from bpy.types import ID, Action, Object
 
 from ..blender.user_error import UserError
 from . import stored
@@ -41,11 +41,11 @@ class SavedState:
     PROPERTY: ClassVar[str]
 
     @classmethod
-    def read(cls: type[_State], block: bpy.types.ID) -> _State:
+    def read(cls: type[_State], block: ID) -> _State:
         """The state stored by `write`; all defaults if there is none."""
         return _typed(cls, load(block, cls.PROPERTY))
 
-    def write(self, block: bpy.types.ID) -> None:
+    def write(self, block: ID) -> None:
         store(block, self.PROPERTY, _plain(self))
 
 
@@ -61,23 +61,23 @@ def declare() -> None:
     """Declare the properties of overrides, on objects: no other datablock of ours can be one."""
     options: dict[str, Any] = {"options": {"HIDDEN"}, "override": {"LIBRARY_OVERRIDABLE"}}
     for name in TEXTS_OF_OVERRIDES:
-        setattr(bpy.types.Object, _OF_OVERRIDES[name], StringProperty(**options))
+        setattr(Object, _OF_OVERRIDES[name], StringProperty(**options))
     for name in ACTIONS_OF_OVERRIDES:
-        action = PointerProperty(type=bpy.types.Action, **options)
-        setattr(bpy.types.Object, _OF_OVERRIDES[name], action)
+        action = PointerProperty(type=Action, **options)
+        setattr(Object, _OF_OVERRIDES[name], action)
 
 
 def undeclare() -> None:
     for declared in _OF_OVERRIDES.values():
-        if hasattr(bpy.types.Object, declared):
-            delattr(bpy.types.Object, declared)
+        if hasattr(Object, declared):
+            delattr(Object, declared)
 
 
-def exists(block: bpy.types.ID, name: str) -> bool:
+def exists(block: ID, name: str) -> bool:
     return name in block or bool(_of_override(block, name))
 
 
-def is_own(block: bpy.types.ID, name: str) -> bool:
+def is_own(block: ID, name: str) -> bool:
     """Whether something is stored, and in this file, not in the library that the block comes from."""
     if block.library or not exists(block, name):
         return False
@@ -88,7 +88,7 @@ def is_own(block: bpy.types.ID, name: str) -> bool:
     return declared != _of_override(reference, name) if declared else name not in reference
 
 
-def load(block: bpy.types.ID, name: str) -> dict[str, Any]:
+def load(block: ID, name: str) -> dict[str, Any]:
     """The JSON of a custom property, {} if there is none or if it was damaged."""
     text = _of_override(block, name) or stored.text(block, name)
     try:
@@ -104,24 +104,24 @@ def load(block: bpy.types.ID, name: str) -> dict[str, Any]:
     return saved
 
 
-def store(block: bpy.types.ID, name: str, state: dict[str, Any]) -> None:
+def store(block: ID, name: str, state: dict[str, Any]) -> None:
     _store(block, name, json.dumps({"version": VERSION, **state}))
 
 
-def load_action(block: bpy.types.ID, name: str) -> bpy.types.Action | None:
+def load_action(block: ID, name: str) -> Action | None:
     """The action that `store_action` has stored, None if there is none."""
     found = _of_override(block, name) or block.get(name)
-    return found if isinstance(found, bpy.types.Action) else None
+    return found if isinstance(found, Action) else None
 
 
-def store_action(block: bpy.types.ID, name: str, action: bpy.types.Action | None) -> None:
+def store_action(block: ID, name: str, action: Action | None) -> None:
     if action is None:
         remove(block, name)
     else:
         _store(block, name, action)
 
 
-def remove(block: bpy.types.ID, name: str) -> None:
+def remove(block: ID, name: str) -> None:
     """Remove what was stored in this file, if anything was."""
     if _of_override(block, name):
         block.property_unset(_OF_OVERRIDES[name])
@@ -129,7 +129,7 @@ def remove(block: bpy.types.ID, name: str) -> None:
         del block[name]
 
 
-def _store(block: bpy.types.ID, name: str, value: str | bpy.types.Action) -> None:
+def _store(block: ID, name: str, value: str | Action) -> None:
     declared = _OF_OVERRIDES.get(name, "")
     if hasattr(block, declared) and (block.override_library or getattr(block, declared)):
         setattr(block, declared, value)
@@ -137,7 +137,7 @@ def _store(block: bpy.types.ID, name: str, value: str | bpy.types.Action) -> Non
         block[name] = value
 
 
-def _of_override(block: bpy.types.ID, name: str) -> Any:
+def _of_override(block: ID, name: str) -> Any:
     # Also of an object that is no override any more, since it was made local.
     return getattr(block, _OF_OVERRIDES.get(name, ""), None)
 

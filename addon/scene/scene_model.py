@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-import bpy
+from bpy.types import ArmatureModifier, Context, Object, ViewLayer
 
 from ..blender.user_error import UserError
 from . import mmd_tools, saved_state
@@ -15,11 +15,11 @@ DISPLAY = "mmdskin_display"  # custom property of armatures that only show the p
 
 class SceneModel(NamedTuple):
     name: str
-    armature: bpy.types.Object | None  # None only for models from `models_without_armature`
+    armature: Object | None  # None only for models from `models_without_armature`
     meshes: tuple  # the mesh objects that the armature deforms
 
 
-def model_of(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer) -> SceneModel:
+def model_of(obj: Object | None, view_layer: ViewLayer) -> SceneModel:
     """The SceneModel that `obj` belongs to: its root, armature, a mesh, rigid body or joint."""
     if obj is None:
         raise UserError("No active object: select an object of an MMD model")
@@ -45,7 +45,7 @@ def model_of(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer) -> S
     return model
 
 
-def active_model(context: bpy.types.Context) -> SceneModel:
+def active_model(context: Context) -> SceneModel:
     """The model of the active object, for what moves bones: an armature need not have a mesh."""
     obj = context.active_object
     try:
@@ -56,7 +56,7 @@ def active_model(context: bpy.types.Context) -> SceneModel:
         return SceneModel(obj.name, obj, ())
 
 
-def _is_instance(obj: bpy.types.Object, model: SceneModel) -> UserError:
+def _is_instance(obj: Object, model: SceneModel) -> UserError:
     """The error for an object that shows a model as an instance of a collection."""
     if model.armature is not None and model.armature.library:
         return UserError(
@@ -71,7 +71,7 @@ def _is_instance(obj: bpy.types.Object, model: SceneModel) -> UserError:
     )
 
 
-def models_without_armature(objects: Iterable[bpy.types.Object | None]) -> list[SceneModel]:
+def models_without_armature(objects: Iterable[Object | None]) -> list[SceneModel]:
     """Mesh objects with the add-on's data whose armature was removed, each as a model.
 
     The armature of these SceneModels is None.
@@ -86,9 +86,7 @@ def models_without_armature(objects: Iterable[bpy.types.Object | None]) -> list[
     ]
 
 
-def selected_models(
-    context: bpy.types.Context, first: SceneModel | None = None
-) -> list[SceneModel]:
+def selected_models(context: Context, first: SceneModel | None = None) -> list[SceneModel]:
     """The active object's model, or `first`, then those of other selected objects, each once.
 
     Objects in another mode than the active one, such as models beside one in Pose Mode, do not count.
@@ -109,7 +107,7 @@ def selected_models(
     return list(found.values())
 
 
-def all_models(view_layer: bpy.types.ViewLayer) -> list[SceneModel]:
+def all_models(view_layer: ViewLayer) -> list[SceneModel]:
     """Every model; without any MMD root, every armature that deforms a mesh."""
     armatures = dict.fromkeys(
         modifier.object for obj in _mesh_objects(view_layer) for modifier in armature_modifiers(obj)
@@ -122,7 +120,7 @@ def all_models(view_layer: bpy.types.ViewLayer) -> list[SceneModel]:
     return [_described(armature, root, view_layer) for armature, root in pairs]
 
 
-def check_editable(armature: bpy.types.Object) -> None:
+def check_editable(armature: Object) -> None:
     """UserError if the pose of an armature can only be changed in another file."""
     override = armature.override_library
     if armature.library or (override and override.is_system_override):
@@ -136,12 +134,12 @@ def needs_override(name: str) -> UserError:
     )
 
 
-def instanced(obj: bpy.types.Object | None) -> list[SceneModel]:
+def instanced(obj: Object | None) -> list[SceneModel]:
     """The models that an object shows as an instance of a collection."""
     collection = obj.instance_collection if obj is not None else None
     if collection is None or obj.instance_type != "COLLECTION":
         return []
-    found: dict[bpy.types.Object, list[bpy.types.Object]] = {}
+    found: dict[Object, list[Object]] = {}
     for one in collection.all_objects:
         for modifier in armature_modifiers(one) if one.type == "MESH" else ():
             found.setdefault(modifier.object, []).append(one)
@@ -151,14 +149,12 @@ def instanced(obj: bpy.types.Object | None) -> list[SceneModel]:
     ]
 
 
-def ancestor_with(obj: bpy.types.Object, name: str) -> bpy.types.Object | None:
+def ancestor_with(obj: Object, name: str) -> Object | None:
     """The object or its nearest ancestor that has a custom property."""
     return next((above for above in ancestors(obj) if name in above), None)
 
 
-def armature_modifiers(
-    obj: bpy.types.Object, armature: bpy.types.Object | None = None
-) -> list[bpy.types.ArmatureModifier]:
+def armature_modifiers(obj: Object, armature: Object | None = None) -> list[ArmatureModifier]:
     """The Armature modifiers of a mesh object that use `armature` (or any)."""
     return [
         modifier
@@ -169,42 +165,40 @@ def armature_modifiers(
     ]
 
 
-def _described(
-    armature: bpy.types.Object, root: bpy.types.Object | None, view_layer: bpy.types.ViewLayer
-) -> SceneModel:
+def _described(armature: Object, root: Object | None, view_layer: ViewLayer) -> SceneModel:
     return SceneModel((root or armature).name, armature, meshes_of(armature, view_layer))
 
 
-def meshes_of(armature: bpy.types.Object, view_layer: bpy.types.ViewLayer) -> tuple:
+def meshes_of(armature: Object, view_layer: ViewLayer) -> tuple:
     """The mesh objects of a view layer that an armature object deforms."""
     return tuple(obj for obj in _mesh_objects(view_layer) if armature_modifiers(obj, armature))
 
 
-def _mesh_objects(view_layer: bpy.types.ViewLayer) -> Iterator[bpy.types.Object]:
+def _mesh_objects(view_layer: ViewLayer) -> Iterator[Object]:
     # Until the next update, the layer has None for objects that `bpy.data.batch_remove` removed.
     return (obj for obj in view_layer.objects if obj and obj.type == "MESH")
 
 
-def ancestors(obj: bpy.types.Object | None) -> Iterator[bpy.types.Object]:
+def ancestors(obj: Object | None) -> Iterator[Object]:
     """The object, its parent and so on."""
     while obj is not None:
         yield obj
         obj = obj.parent
 
 
-def root_of(obj: bpy.types.Object) -> bpy.types.Object | None:
+def root_of(obj: Object) -> Object | None:
     """The root object of the model that an object belongs to."""
     return next((ancestor for ancestor in ancestors(obj) if mmd_tools.is_root(ancestor)), None)
 
 
-def _own_armature(obj: bpy.types.Object) -> bpy.types.Object | None:
+def _own_armature(obj: Object) -> Object | None:
     """The object itself if it is an armature, or the armature of its first Armature modifier."""
     if obj.type == "MESH":
         obj = next((modifier.object for modifier in armature_modifiers(obj)), obj)
     return obj if _is_armature(obj) else None
 
 
-def _armature_of(obj: bpy.types.Object) -> bpy.types.Object:
+def _armature_of(obj: Object) -> Object:
     own = _own_armature(obj)
     if own is not None:
         return own
@@ -212,7 +206,7 @@ def _armature_of(obj: bpy.types.Object) -> bpy.types.Object:
     return above or _armature_below(list(ancestors(obj))[-1])
 
 
-def _armature_below(obj: bpy.types.Object) -> bpy.types.Object | None:
+def _armature_below(obj: Object) -> Object | None:
     """The nearest armature among the descendants, level by level."""
     level = list(obj.children)
     while level:
@@ -223,6 +217,6 @@ def _armature_below(obj: bpy.types.Object) -> bpy.types.Object | None:
     return None
 
 
-def _is_armature(obj: bpy.types.Object) -> bool:
+def _is_armature(obj: Object) -> bool:
     """Whether it may be the armature of a model."""
     return obj.type == "ARMATURE" and DISPLAY not in obj

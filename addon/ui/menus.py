@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Object › MMD Skin and Pose › MMD Skin: Blender's search (F3) finds operators in menus."""
 
-import bpy
+from bpy.types import Context, Menu
 
 from ..blender import registration
 from ..blender.translations import CONTEXT
 
 
-class MMDSKIN_MT_model(bpy.types.Menu):
+class MMDSKIN_MT_model(Menu):
     bl_idname = "MMDSKIN_MT_model"
     bl_label = "MMD Skin"
     bl_translation_context = CONTEXT
 
-    def draw(self, context: bpy.types.Context) -> None:
+    def draw(self, context: Context) -> None:
         for name in (
             "preview",
             "make_override",
@@ -46,7 +46,7 @@ class MMDSKIN_MT_model(bpy.types.Menu):
             self.layout.operator(f"mmdskin.{name}")
 
 
-def _submenu(self: bpy.types.Menu, context: bpy.types.Context) -> None:
+def _submenu(self: Menu, context: Context) -> None:
     self.layout.menu(MMDSKIN_MT_model.bl_idname)
 
 

@@ -12,6 +12,7 @@ from bpy.props import (
     PointerProperty,
     StringProperty,
 )
+from bpy.types import Context, Mesh, Object, PropertyGroup
 
 from ..blender import input_files, registration
 from ..mmd_look import switch as look
@@ -61,50 +62,50 @@ def _set_self_shadow(settings: Any, on: bool) -> None:
     look.show_self_shadow(settings.id_data, on)
 
 
-def _motion_changed(settings: Any, context: bpy.types.Context) -> None:
+def _motion_changed(settings: Any, context: Context) -> None:
     for path in (settings.model_path, settings.motion_path):
         input_files.choose(path)
     motion_sliders.follow(settings.id_data)
     switch.refresh(settings.id_data)
 
 
-def _group_changed(settings: Any, context: bpy.types.Context) -> None:
+def _group_changed(settings: Any, context: Context) -> None:
     _motion_changed(settings, context)
     for obj in bpy.data.objects:
         if obj.type == "ARMATURE" and obj.mmdskin.physics_group:
             obj.update_tag()  # the simulations of the others are outdated
 
 
-def _model_path_changed(settings: Any, context: bpy.types.Context) -> None:
+def _model_path_changed(settings: Any, context: Context) -> None:
     path_remapping.remember(settings.id_data, "model_path")
     _group_changed(settings, context)
 
 
-def _motion_path_changed(settings: Any, context: bpy.types.Context) -> None:
+def _motion_path_changed(settings: Any, context: Context) -> None:
     path_remapping.remember(settings.id_data, "motion_path")
     settings.motion_earlier = ""  # the chosen file alone; imports set both
     _group_changed(settings, context)
 
 
-def _cache_changed(settings: Any, context: bpy.types.Context) -> None:
+def _cache_changed(settings: Any, context: Context) -> None:
     path_remapping.remember(settings.id_data, "physics_cache")
     _motion_changed(settings, context)
 
 
-def _deformation_changed(settings: Any, context: bpy.types.Context) -> None:
+def _deformation_changed(settings: Any, context: Context) -> None:
     settings.id_data.update_tag()  # drivers of live meshes depend on the armature
 
 
-def _normals_changed(settings: Any, context: bpy.types.Context) -> None:
+def _normals_changed(settings: Any, context: Context) -> None:
     switch.refresh(settings.id_data)
     settings.id_data.update_tag()
 
 
-def _is_armature(settings: Any, obj: bpy.types.Object) -> bool:
+def _is_armature(settings: Any, obj: Object) -> bool:
     return obj.type == "ARMATURE" and obj != settings.id_data
 
 
-def _map_changed(slot: Any, context: bpy.types.Context) -> None:
+def _map_changed(slot: Any, context: Context) -> None:
     bone_map.check(slot.id_data)
 
 
@@ -126,7 +127,7 @@ _More = declaring("_More", more_physics_properties(update=_group_changed, **_SET
 _Bake = declaring("_Bake", bake_properties(**_SETTING))
 
 
-class MMDSKIN_PG_slot(bpy.types.PropertyGroup):
+class MMDSKIN_PG_slot(PropertyGroup):
     """A part of a human, by its name in VRM, and the bone that is it."""
 
     bone: StringProperty(
@@ -138,9 +139,7 @@ class MMDSKIN_PG_slot(bpy.types.PropertyGroup):
     doubt: StringProperty(options={"HIDDEN"})  # why the bone is doubtful, "" if it is not
 
 
-class MMDSKIN_PG_model(
-    _Deformation, _Normals, _Motion, _Physics, _More, _Bake, bpy.types.PropertyGroup
-):
+class MMDSKIN_PG_model(_Deformation, _Normals, _Motion, _Physics, _More, _Bake, PropertyGroup):
     motion_earlier: StringProperty(
         name="Earlier Motions",
         description="Motion files that the motion file was merged into by imports",
@@ -174,7 +173,7 @@ class MMDSKIN_PG_model(
     driving_rig: PointerProperty(
         name="Driving Armature",
         description="Armature whose pose the model follows, through the map of its bones",
-        type=bpy.types.Object,
+        type=Object,
         poll=_is_armature,
         update=_motion_changed,
         **_SETTING,
@@ -214,22 +213,15 @@ _register, _unregister = registration.functions(MMDSKIN_PG_slot, MMDSKIN_PG_mode
 
 def register() -> None:
     _register()
-    bpy.types.Object.mmdskin = PointerProperty(
-        type=MMDSKIN_PG_model, override={"LIBRARY_OVERRIDABLE"}
-    )
+    Object.mmdskin = PointerProperty(type=MMDSKIN_PG_model, override={"LIBRARY_OVERRIDABLE"})
     saved_state.declare()
     # The driver of the preview must be on a property of Mesh itself: only there Blender runs it
     # before the geometry in every version.
-    setattr(
-        bpy.types.Mesh, driver_function.PROPERTY, FloatProperty(options={"HIDDEN", "ANIMATABLE"})
-    )
+    setattr(Mesh, driver_function.PROPERTY, FloatProperty(options={"HIDDEN", "ANIMATABLE"}))
 
 
 def unregister() -> None:
-    for owner, name in (
-        (bpy.types.Mesh, driver_function.PROPERTY),
-        (bpy.types.Object, "mmdskin"),
-    ):
+    for owner, name in ((Mesh, driver_function.PROPERTY), (Object, "mmdskin")):
         if hasattr(owner, name):
             delattr(owner, name)
     saved_state.undeclare()

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
+from bpy.types import Context, Object, PropertyGroup, Scene, UILayout
 
 from ..attach import display_armature
 from ..attach.operators import MMDSKIN_OT_attach, MMDSKIN_OT_detach, MMDSKIN_OT_show_pose
@@ -22,11 +23,7 @@ from ..mmd_look import switch as look
 from ..mmd_look.operators import MMDSKIN_OT_look, MMDSKIN_OT_standard_colors
 from ..operator_base import properties
 from ..physics import cache, live
-from ..physics.operators import (
-    MMDSKIN_OT_keep_physics,
-    MMDSKIN_OT_settle,
-    MMDSKIN_OT_simulate,
-)
+from ..physics.operators import MMDSKIN_OT_keep_physics, MMDSKIN_OT_settle, MMDSKIN_OT_simulate
 from ..physics.together import MMDSKIN_OT_simulate_alone, MMDSKIN_OT_simulate_together
 from ..pose import ik_source, physics_settings, pose_source
 from ..preview import driver_function, single_user, switch
@@ -49,7 +46,7 @@ class _Summary(NamedTuple):
 class _Shown:
     """The model of the active object that all panels show, or why there is none."""
 
-    def __init__(self, context: bpy.types.Context) -> None:
+    def __init__(self, context: Context) -> None:
         self.key = _key(context)
         self.model: scene_model.SceneModel | None = None
         self.error: UserError | None = None
@@ -63,13 +60,13 @@ class _Shown:
         return sliders.by_panel(self.model) if self.model is not None else {}
 
 
-def _key(context: bpy.types.Context) -> tuple[int, int]:
+def _key(context: Context) -> tuple[int, int]:
     """Equal in all panels of one redraw."""
     active = context.active_object
     return identity(active) if active is not None else 0, context.view_layer.as_pointer()
 
 
-def _shown(context: bpy.types.Context, is_first: bool = False) -> _Shown:
+def _shown(context: Context, is_first: bool = False) -> _Shown:
     """Made once per redraw."""
     global _last
     if is_first or _last is None or _last.key != _key(context):
@@ -88,7 +85,7 @@ class MMDSKIN_PT_skin(Panel, bpy.types.Panel):
     bl_idname = "MMDSKIN_PT_skin"
     bl_label = "MMD Skin"
 
-    def draw(self, context: bpy.types.Context) -> None:
+    def draw(self, context: Context) -> None:
         layout = self.layout
         translations.follow()
         found = _shown(context, is_first=True)
@@ -111,9 +108,7 @@ class MMDSKIN_PT_skin(Panel, bpy.types.Panel):
                 layout.operator(single_user.MMDSKIN_OT_own_meshes.bl_idname, icon="DUPLICATE")
 
 
-def _without_model(
-    layout: bpy.types.UILayout, context: bpy.types.Context, error: UserError
-) -> None:
+def _without_model(layout: UILayout, context: Context, error: UserError) -> None:
     """Offer Import; an override of an instance; Clear or off for a mesh whose armature was removed."""
     row = layout.row()
     row.scale_y = 1.3
@@ -146,7 +141,7 @@ class _Below(Panel):
     bl_parent_id = MMDSKIN_PT_skin.bl_idname
 
     @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
+    def poll(cls, context: Context) -> bool:
         return _shown(context).model is not None
 
 
@@ -154,7 +149,7 @@ class MMDSKIN_PT_model(_Below, bpy.types.Panel):
     bl_idname = "MMDSKIN_PT_model"
     bl_label = "Model"
 
-    def draw(self, context: bpy.types.Context) -> None:
+    def draw(self, context: Context) -> None:
         layout, model = self.layout, _shown(context).model
         settings = model.armature.mmdskin
         layout.operator("mmdskin.import_model", icon="IMPORT")
@@ -174,7 +169,7 @@ class MMDSKIN_PT_attach(_Below, bpy.types.Panel):
     bl_parent_id = MMDSKIN_PT_model.bl_idname
     bl_options = {"DEFAULT_CLOSED"}
 
-    def draw(self, context: bpy.types.Context) -> None:
+    def draw(self, context: Context) -> None:
         layout, model = self.layout, _shown(context).model
         display = display_armature.find(model.armature)
         on = display_armature.is_shown(display)
@@ -194,7 +189,7 @@ class MMDSKIN_PT_details(_Below, bpy.types.Panel):
     bl_parent_id = MMDSKIN_PT_model.bl_idname
     bl_options = {"DEFAULT_CLOSED"}
 
-    def draw(self, context: bpy.types.Context) -> None:
+    def draw(self, context: Context) -> None:
         layout, model = self.layout, _shown(context).model
         summaries = [_summary(obj, model.armature) for obj in model.meshes]
         total: Any = sum(summary.deform for summary in summaries)
@@ -229,12 +224,12 @@ class MMDSKIN_PT_motion(Panel, bpy.types.Panel):
     bl_parent_id = MMDSKIN_PT_skin.bl_idname
 
     @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
+    def poll(cls, context: Context) -> bool:
         active = context.active_object
         is_armature = active is not None and active.type == "ARMATURE"
         return is_armature or _shown(context).model is not None
 
-    def draw(self, context: bpy.types.Context) -> None:
+    def draw(self, context: Context) -> None:
         layout, model = self.layout, _shown(context).model
         column = layout.column(align=True)
         column.operator("mmdskin.import_motion", icon="IMPORT")
@@ -258,16 +253,16 @@ class MMDSKIN_PT_physics(_Below, bpy.types.Panel):
     bl_parent_id = MMDSKIN_PT_motion.bl_idname
 
     @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
+    def poll(cls, context: Context) -> bool:
         model = _shown(context).model
         return model is not None and "physics" in properties.shown_of_pose(
             model.armature.mmdskin, context.scene
         )
 
-    def draw_header(self, context: bpy.types.Context) -> None:
+    def draw_header(self, context: Context) -> None:
         self.layout.prop(_shown(context).model.armature.mmdskin, "physics", text="")
 
-    def draw(self, context: bpy.types.Context) -> None:
+    def draw(self, context: Context) -> None:
         layout, model, width = self.layout, _shown(context).model, context.region.width
         armature, settings = model.armature, model.armature.mmdskin
         layout.enabled = settings.physics
@@ -293,7 +288,7 @@ class MMDSKIN_PT_more_physics(_Below, bpy.types.Panel):
     bl_parent_id = MMDSKIN_PT_physics.bl_idname
     bl_options = {"DEFAULT_CLOSED"}
 
-    def draw(self, context: bpy.types.Context) -> None:
+    def draw(self, context: Context) -> None:
         settings = _shown(context).model.armature.mmdskin
         self.layout.enabled = settings.physics
         _, rare = _of_physics(settings, context.scene)
@@ -301,9 +296,7 @@ class MMDSKIN_PT_more_physics(_Below, bpy.types.Panel):
         self.layout.operator(MMDSKIN_OT_simulate_together.bl_idname, icon="LINKED")
 
 
-def _of_physics(
-    settings: bpy.types.PropertyGroup, scene: bpy.types.Scene
-) -> tuple[list[str], list[str]]:
+def _of_physics(settings: PropertyGroup, scene: Scene) -> tuple[list[str], list[str]]:
     """The settings of the physics that have an effect, and those of them that few users change."""
     shown = properties.shown_of_pose(settings, scene)
     found = [name for name in shown if name.startswith("physics_")]
@@ -314,7 +307,7 @@ def _of_physics(
 _WITHOUT_FILE = {"ARMATURE", "MOTION"}  # pose sources that need no simulation, or have none
 
 
-def _live_physics(layout: bpy.types.UILayout, model: scene_model.SceneModel) -> None:
+def _live_physics(layout: UILayout, model: scene_model.SceneModel) -> None:
     settings = model.armature.mmdskin
     if settings.source == "MOTION":  # which shows the physics of each frame
         return
@@ -345,7 +338,7 @@ def _physics_trouble(model: scene_model.SceneModel, grouped: bool) -> str:
     return problem
 
 
-def _simulated_with(armature: bpy.types.Object, scene: bpy.types.Scene) -> list[str]:
+def _simulated_with(armature: Object, scene: Scene) -> list[str]:
     """Names of the other models of its group."""
     name = armature.mmdskin.physics_group
     members = pose_source.members_of(name, armature, scene) if name else []
@@ -356,7 +349,7 @@ class MMDSKIN_PT_look(_Below, bpy.types.Panel):
     bl_idname = "MMDSKIN_PT_look"
     bl_label = "Look"
 
-    def draw(self, context: bpy.types.Context) -> None:
+    def draw(self, context: Context) -> None:
         layout, model = self.layout, _shown(context).model
         on = look.is_on(model)
         _button(layout, MMDSKIN_OT_look, model, "SHADING_RENDERED", depress=on)
@@ -376,7 +369,7 @@ class MMDSKIN_PT_bake(_Below, bpy.types.Panel):
     bl_idname = "MMDSKIN_PT_bake"
     bl_label = "Bake & Export"
 
-    def draw(self, context: bpy.types.Context) -> None:
+    def draw(self, context: Context) -> None:
         layout = self.layout
         model = _shown(context).model
         settings = model.armature.mmdskin
@@ -396,9 +389,7 @@ class MMDSKIN_PT_bake(_Below, bpy.types.Panel):
         column.operator("mmdskin.export_pose", icon="ARMATURE_DATA")
 
 
-def _warn_of_size(
-    layout: bpy.types.UILayout, model: scene_model.SceneModel, context: bpy.types.Context
-) -> None:
+def _warn_of_size(layout: UILayout, model: scene_model.SceneModel, context: Context) -> None:
     """Before shape keys need more memory than there is, or much time, offer a mesh cache; also for an
     override."""
     settings = model.armature.mmdskin
@@ -415,9 +406,7 @@ def _warn_of_size(
         _offer_mesh_cache(layout, slow, context, alert=False)
 
 
-def _offer_mesh_cache(
-    layout: bpy.types.UILayout, reason: str, context: bpy.types.Context, alert: bool = True
-) -> None:
+def _offer_mesh_cache(layout: UILayout, reason: str, context: Context, alert: bool = True) -> None:
     wrapped(layout, reason, context.region.width, alert)
     layout.operator(operators.MMDSKIN_OT_use_mesh_cache.bl_idname)
 
@@ -428,10 +417,10 @@ class MMDSKIN_PT_morphs(_Below, bpy.types.Panel):
     bl_options = {"DEFAULT_CLOSED"}
 
     @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
+    def poll(cls, context: Context) -> bool:
         return any(_shown(context).sliders.values())
 
-    def draw(self, context: bpy.types.Context) -> None:
+    def draw(self, context: Context) -> None:
         column = self.layout.column(align=True)  # beside each other, translated names are cut
         column.operator(MMDSKIN_OT_flip_sliders.bl_idname, icon="ARROW_LEFTRIGHT")
         column.operator(MMDSKIN_OT_mirror_pose.bl_idname, icon="MOD_MIRROR")
@@ -444,10 +433,10 @@ class _Sliders(Panel):
     panel = ""
 
     @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
+    def poll(cls, context: Context) -> bool:
         return bool(_shown(context).sliders.get(cls.panel))
 
-    def draw(self, context: bpy.types.Context) -> None:
+    def draw(self, context: Context) -> None:
         column = self.layout.column(align=True)
         for slider in _shown(context).sliders[self.panel]:
             column.prop(slider.owner, slider.path, text=slider.label, translate=False, slider=True)
@@ -469,9 +458,7 @@ class MMDSKIN_PT_others(_Sliders, bpy.types.Panel):
     bl_idname, bl_label, panel = "MMDSKIN_PT_others", "Other", "OTHER"
 
 
-def _settings(
-    layout: bpy.types.UILayout, settings: bpy.types.PropertyGroup, names: list[str]
-) -> None:
+def _settings(layout: UILayout, settings: PropertyGroup, names: list[str]) -> None:
     column = layout.column()
     column.use_property_decorate = False
     for name in names:
@@ -481,11 +468,7 @@ def _settings(
 
 
 def _button(
-    layout: bpy.types.UILayout,
-    operator: Any,
-    model: scene_model.SceneModel,
-    icon: Any,
-    **options: Any,
+    layout: UILayout, operator: Any, model: scene_model.SceneModel, icon: Any, **options: Any
 ) -> None:
     """Draw an operator's button, grayed out if it cannot act; its tooltip gives the reason."""
     row = layout.row(align=True)
@@ -493,7 +476,7 @@ def _button(
     row.operator(operator.bl_idname, icon=icon, **options)
 
 
-def _summary(obj: bpy.types.Object, armature: bpy.types.Object) -> _Summary:
+def _summary(obj: Object, armature: Object) -> _Summary:
     """Counted again only if a size has changed, since counting is slow, and not in Edit Mode."""
     keys = obj.data.shape_keys
     sizes = (
@@ -517,7 +500,7 @@ def _summary(obj: bpy.types.Object, armature: bpy.types.Object) -> _Summary:
     return known[1]
 
 
-def wrapped(layout: bpy.types.UILayout, text: str, width: float, alert: bool = False) -> None:
+def wrapped(layout: UILayout, text: str, width: float, alert: bool = False) -> None:
     column = layout.column(align=True)
     column.alert = alert
     room = width / (8 * bpy.context.preferences.system.ui_scale)

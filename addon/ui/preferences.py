@@ -6,8 +6,8 @@ A script that sets no option gets the operator's own default, independent of the
 
 from typing import Any
 
-import bpy
 from bpy.props import BoolProperty
+from bpy.types import AddonPreferences, Context
 
 from ..blender import ADDON, registration
 from ..blender.translations import name_of
@@ -53,7 +53,7 @@ _Options = declaring(
 )
 
 
-class MMDSKIN_AP_preferences(_Options, bpy.types.AddonPreferences):
+class MMDSKIN_AP_preferences(_Options, AddonPreferences):
     bl_idname = ADDON
 
     details: BoolProperty(
@@ -61,7 +61,7 @@ class MMDSKIN_AP_preferences(_Options, bpy.types.AddonPreferences):
         description="Print tracebacks of unexpected errors in MMD Skinning, for bug reports",
     )
 
-    def draw(self, context: bpy.types.Context) -> None:
+    def draw(self, context: Context) -> None:
         for operator in _IMPORTERS:
             box = self.layout.box()
             box.use_property_split = True

@@ -3,7 +3,7 @@
 
 from typing import Any
 
-import bpy
+from bpy.types import Context, Panel, UILayout, UIList
 
 from ..blender import reader_texts, registration
 from ..blender.translations import label, tr
@@ -11,11 +11,11 @@ from ..retarget import bone_map
 from . import panels
 
 
-class MMDSKIN_UL_bone_map(bpy.types.UIList):
+class MMDSKIN_UL_bone_map(UIList):
     def draw_item(  # type: ignore[override]
         self,
-        context: bpy.types.Context,
-        layout: bpy.types.UILayout,
+        context: Context,
+        layout: UILayout,
         data: Any,
         item: Any,
         icon: int,
@@ -28,13 +28,13 @@ class MMDSKIN_UL_bone_map(bpy.types.UIList):
         row.prop_search(item, "bone", data.id_data.data, "bones", text="")
 
 
-class MMDSKIN_PT_retarget(panels.Panel, bpy.types.Panel):
+class MMDSKIN_PT_retarget(panels.Panel, Panel):
     bl_idname = "MMDSKIN_PT_retarget"
     bl_label = "Retargeting"
     bl_parent_id = panels.MMDSKIN_PT_motion.bl_idname
     bl_options = {"DEFAULT_CLOSED"}
 
-    def draw(self, context: bpy.types.Context) -> None:
+    def draw(self, context: Context) -> None:
         layout, obj = self.layout, context.active_object
         column = layout.column(align=True)
         column.operator("mmdskin.retarget_to_armature", icon="EXPORT")

@@ -7,8 +7,8 @@ on every frame of a playback and on every step of a drag.
 
 from typing import NamedTuple
 
-import bpy
 from bpy.app.handlers import persistent
+from bpy.types import Depsgraph, Object, Scene, ViewLayer
 
 from ..blender import registration
 from ..blender.blender_versions import identity
@@ -22,7 +22,7 @@ class _Found(NamedTuple):
     error: UserError | None
 
     @property
-    def own(self) -> set[bpy.types.Object]:
+    def own(self) -> set[Object]:
         """The objects that may change without another model being found."""
         if self.model is None:
             return set()
@@ -32,9 +32,7 @@ class _Found(NamedTuple):
 _found: _Found | None = None
 
 
-def model_of(
-    active: bpy.types.Object | None, view_layer: bpy.types.ViewLayer
-) -> scene_model.SceneModel:
+def model_of(active: Object | None, view_layer: ViewLayer) -> scene_model.SceneModel:
     """As `scene_model.model_of`."""
     global _found
     key = _key(active, view_layer)
@@ -48,13 +46,13 @@ def model_of(
     return _found.model
 
 
-def _key(active: bpy.types.Object | None, view_layer: bpy.types.ViewLayer) -> tuple[int, ...]:
+def _key(active: Object | None, view_layer: ViewLayer) -> tuple[int, ...]:
     """Equal while the same object is active and there are as many objects."""
     number = identity(active) if active is not None else 0
     return number, view_layer.as_pointer(), len(view_layer.objects)
 
 
-def _is_still_valid(found: _Found, active: bpy.types.Object | None) -> bool:
+def _is_still_valid(found: _Found, active: Object | None) -> bool:
     """Whether the objects still form that model."""
     if found.model is None:
         return True
@@ -77,7 +75,7 @@ def _forget(*_: object) -> None:
 
 
 @persistent
-def _forget_after_change(_: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+def _forget_after_change(_: Scene, depsgraph: Depsgraph) -> None:
     """Look again after a change of any object that is not of the model."""
     if _found is None or not depsgraph.id_type_updated("OBJECT"):
         return  # finding the updates takes long in large scenes
@@ -86,7 +84,7 @@ def _forget_after_change(_: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> 
     except ReferenceError:  # removed
         own = set()
     changed = (update.id.original for update in depsgraph.updates)
-    if any(isinstance(one, bpy.types.Object) and one not in own for one in changed):
+    if any(isinstance(one, Object) and one not in own for one in changed):
         _forget()
 
 

@@ -3,7 +3,7 @@
 
 import os
 
-import bpy
+from bpy.types import Object
 
 from ..bake import bake_state
 from ..blender import actions
@@ -42,7 +42,7 @@ def of_model(model: scene_model.SceneModel) -> str:
     return tr("Shows the armature's pose. Pose its bones, or import a motion")
 
 
-def _is_animated(armature: bpy.types.Object) -> bool:
+def _is_animated(armature: Object) -> bool:
     data = armature.animation_data
     return data is not None and (
         actions.assigned(armature)[0] is not None or len(data.nla_tracks) > 0

@@ -9,7 +9,7 @@ children; if one of them moves vertices, the slider is the group's shape key. Fl
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import bpy
+from bpy.types import Object
 
 from ...blender import blender_versions
 from ...blender.translations import tr
@@ -24,8 +24,8 @@ _ACTING = {"bone", "impulse", "material", *(uv.KINDS if blender_versions.NODES_W
 
 
 def add(
-    rig: bpy.types.Object,
-    obj: bpy.types.Object,
+    rig: Object,
+    obj: Object,
     pmx: "mmdskin.Model",
     key_names: dict[int, str],
     bone_names: Sequence[str],

@@ -8,8 +8,8 @@ docs/mmd-behavior.md#bone-morphs. All morphs share one action, one after the oth
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import bpy
 import numpy as np
+from bpy.types import Action, Object, PoseBone
 from mathutils import Matrix, Quaternion, Vector
 
 from ...blender import actions, fcurves
@@ -25,11 +25,7 @@ _SWAP = Matrix(((1, 0, 0), (0, 0, 1), (0, 1, 0)))  # the file's axes in Blender
 
 
 def add(
-    rig: bpy.types.Object,
-    pmx: "mmdskin.Model",
-    bone_names: Sequence[str],
-    weights: Weights,
-    scale: float,
+    rig: Object, pmx: "mmdskin.Model", bone_names: Sequence[str], weights: Weights, scale: float
 ) -> None:
     acting = [
         (number, morph)
@@ -90,12 +86,7 @@ def _key(
 
 
 def _constrain(
-    bone: bpy.types.PoseBone,
-    action: bpy.types.Action,
-    slot: Any,
-    number: int,
-    start: int,
-    weights: Weights,
+    bone: PoseBone, action: Action, slot: Any, number: int, start: int, weights: Weights
 ) -> None:
     constraint = bone.constraints.new("ACTION")
     constraint.name = f"{BONE_MORPH}_{number}"

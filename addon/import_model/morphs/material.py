@@ -8,7 +8,7 @@ only materials with such morphs have. The shader's color and alpha, and the MMD 
 
 from typing import TYPE_CHECKING
 
-import bpy
+from bpy.types import ID, Material
 
 from ...blender import drivers
 from ...scene import material_values
@@ -30,7 +30,7 @@ _COLUMNS = {
 _FACTOR_COLUMNS = {"Base": 17, "Sphere": 21, "Toon": 25}  # four each
 
 
-def add(mesh: bpy.types.ID, pmx: "mmdskin.Model", weights: Weights) -> None:
+def add(mesh: ID, pmx: "mmdskin.Model", weights: Weights) -> None:
     changes = _changes(pmx, len(mesh.materials))
     for number, material in enumerate(mesh.materials):
         driven = set()
@@ -66,9 +66,7 @@ def _changes(
     return found
 
 
-def _drive_factors(
-    material: bpy.types.Material, texture: str, changes: list, weights: Weights
-) -> None:
+def _drive_factors(material: Material, texture: str, changes: list, weights: Weights) -> None:
     """Add and drive the properties for what morphs do to a texture: a product and a sum."""
     if not any(changes):
         return
@@ -83,7 +81,7 @@ def _drive_factors(
 
 
 def _drive(
-    material: bpy.types.Material,
+    material: Material,
     name: str,
     index: int,
     value: float,
@@ -99,7 +97,7 @@ def _drive(
     weights.drive(material, f'["{name}"]', [number for number, *_ in changes], formula, index)
 
 
-def _show(material: bpy.types.Material, driven: set[tuple[str, int]]) -> None:
+def _show(material: Material, driven: set[tuple[str, int]]) -> None:
     """Drive shader and viewport color by the custom properties."""
     colors = [c for c in range(3) if {("mmd_diffuse", c), ("mmd_ambient", c)} & driven]
     if colors:
@@ -121,7 +119,7 @@ def _show(material: bpy.types.Material, driven: set[tuple[str, int]]) -> None:
         )
 
 
-def _place(material: bpy.types.Material, name: str, index: int) -> tuple[bpy.types.ID, str]:
+def _place(material: Material, name: str, index: int) -> tuple[ID, str]:
     return material, f'["{name}"][{index}]'
 
 

@@ -8,8 +8,8 @@ enabled.
 import functools
 from typing import Any
 
-import bpy
 import numpy as np
+from bpy.types import NodeSocket, Object
 
 from ...blender.node_builder import GEOMETRY, NodeBuilder, Value, enabled
 from ...scene.names import UV_MORPHS
@@ -22,7 +22,7 @@ KINDS = {"uv": (("UVMap", (0, 1)),)} | {
 }
 
 
-def add(obj: bpy.types.Object, pmx: Any, weights: weights.Weights) -> None:
+def add(obj: Object, pmx: Any, weights: weights.Weights) -> None:
     layers = _layers(obj.data, pmx)
     if not layers:
         return
@@ -57,7 +57,7 @@ def _layers(mesh: Any, pmx: Any) -> Any:
     return found
 
 
-def _value(builder: NodeBuilder, number: int, weights: weights.Weights) -> bpy.types.NodeSocket:
+def _value(builder: NodeBuilder, number: int, weights: weights.Weights) -> NodeSocket:
     """The output of a node that is driven by a morph's sliders."""
     node = builder.node("ShaderNodeValue", name=f"mmd_morph_{number}")
     weights.drive(node.outputs[0], "default_value", [number], lambda expressions: expressions[0])
@@ -66,7 +66,7 @@ def _value(builder: NodeBuilder, number: int, weights: weights.Weights) -> bpy.t
 
 def _moved(
     builder: NodeBuilder, geometry: Value, layer: str, parts: dict[str, Value]
-) -> bpy.types.NodeSocket:
+) -> NodeSocket:
     """The geometry with a UV map plus the weighted attributes in `parts`."""
     total = builder.attribute(layer, "FLOAT_VECTOR")
     for name, weight in parts.items():

@@ -4,7 +4,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import bpy
+from bpy.types import ID, Object, bpy_struct
 
 from ...blender import actions, drivers
 from ...blender.translations import tr
@@ -20,8 +20,8 @@ _LONGEST = 255  # characters of a driver expression
 class Weights:
     def __init__(
         self,
-        rig: bpy.types.Object,
-        mesh: bpy.types.ID,
+        rig: Object,
+        mesh: ID,
         morphs: "tuple[mmdskin.Morph, ...]",
         properties: dict[int, str],
         key_names: dict[int, str],
@@ -43,12 +43,7 @@ class Weights:
                     self._movers.setdefault(int(child), []).append((number, float(ratio)))
 
     def drive(
-        self,
-        owner: bpy.types.bpy_struct,
-        path: str,
-        morphs: list[int],
-        formula: Callable,
-        index: int = -1,
+        self, owner: bpy_struct, path: str, morphs: list[int], formula: Callable, index: int = -1
     ) -> None:
         """Drive a property by morphs, given by index.
 
