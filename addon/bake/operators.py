@@ -17,17 +17,16 @@ from ..scene import scene_model
 from . import bake_state, cost, job
 from .frames import Options, in_range
 
-# A remembered value would override the model's setting.
-_ONCE: dict[str, Any] = {"options": {"SKIP_SAVE"}}
 _Settings = properties.declaring(
     "_Settings",
-    {
-        **properties.deformation_properties(**_ONCE),
-        **properties.normals_properties(**_ONCE),
-        **properties.motion_properties(**_ONCE),
-        **properties.physics_properties(**_ONCE),
-        **properties.bake_properties(**_ONCE),
-    },
+    properties.declared(
+        properties.DeformationProperties,
+        properties.NormalsProperties,
+        properties.MotionProperties,
+        properties.PhysicsProperties,
+        properties.BakeProperties,
+        options={"SKIP_SAVE"},  # a remembered value would override the model's setting
+    ),
 )
 _OF_EACH = (
     *motion_source.PROPERTIES,
@@ -75,7 +74,7 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, Operator):
         with contextlib.suppress(UserError):  # no model is active
             active = scene_model.model_of(context.active_object, context.view_layer)
             first = next((m for m in models if m.armature == active.armature), first)
-        of_all = list(properties.bake_properties())
+        of_all = properties.names(properties.BakeProperties)
         chosen = properties.chosen(self, [*of_all, *_OF_EACH])
         used = {name: getattr(first.armature.mmdskin, name) for name in of_all}
         for name in _OF_EACH:

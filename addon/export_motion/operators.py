@@ -47,9 +47,8 @@ FORMS = [
 _RANGE = ("range", "frame_start", "frame_end", "first_frame", "real_time")
 _MODEL = ("bones", "tolerance", "physics", "physics_tolerance", "morphs", "switches", "visibility")
 _CAMERA = ("tolerance", "light", "degrees", "scale")
-_Model = properties.declaring(
-    "_Model", {"model_path": properties.motion_properties(options={"SKIP_SAVE"})["model_path"]}
-)
+_motion = properties.declared(properties.MotionProperties, options={"SKIP_SAVE"})
+_Model = properties.declaring("_Model", {"model_path": _motion["model_path"]})
 
 
 class Exporter(_Model, PosingOperator, OptionsDialog, ExportHelper):

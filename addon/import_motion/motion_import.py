@@ -17,7 +17,9 @@ from ..scene import model_file, renamed, scene_model
 from . import import_state
 
 # Options of the physics; it starts with the motion.
-PHYSICS = [name for name in properties.physics_properties() if name != "physics_start"]
+PHYSICS = [
+    name for name in properties.names(properties.PhysicsProperties) if name != "physics_start"
+]
 
 
 class MotionImport:

@@ -47,14 +47,15 @@ class _File(NamedTuple):
 _OF_MOTIONS = {"frame_start", "step", "real_time", "replace", "extend_range", "scale"}
 
 
-_declared, _physics = properties.motion_properties(), properties.physics_properties()
+_once = properties.declared(properties.MotionProperties, options={"SKIP_SAVE"})
+_declared = properties.declared(properties.MotionProperties, properties.PhysicsProperties)
 _Motion = properties.declaring(
     "_Motion",
     {
-        "model_path": properties.motion_properties(options={"SKIP_SAVE"})["model_path"],
+        "model_path": _once["model_path"],
         "frame_start": _declared["motion_start"],
         "real_time": _declared["motion_real_time"],
-        **{name: _physics[name] for name in PHYSICS},
+        **{name: _declared[name] for name in PHYSICS},
     },
 )
 

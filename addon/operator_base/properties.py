@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Annotations of the settings that models and operators share; a model's are `armature.mmdskin`.
+"""The settings that models and operators share; a model's are `armature.mmdskin`.
 
 An operator's property that is not set has the value of the model's setting.
 """
 
+import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from bpy.props import (
@@ -18,350 +19,306 @@ from bpy.props import (
 )
 from bpy.types import Scene
 
-from ..blender import blender_versions, playhead
+from ..blender import playhead
+from ..blender.blender_versions import HAS_FREE_NORMALS, RELATIVE_PATHS
 from ..pose import deformation, driving_rig, ik_source, physics_settings
 
 FRAMES: dict[str, Any] = {"min": -1048574, "max": 1048574}  # Blender's frame limits
 
 
-def deformation_properties(**more: Any) -> dict[str, Any]:
-    """Annotations of how vertices follow bones; `more` is passed to each property."""
-    return {
-        "deformation": EnumProperty(
-            name="Deformation",
-            description="How vertices follow bones, in the viewport and in bakes",
-            items=[
-                (
-                    "MMD",
-                    "As in MMD",
-                    ("Use each vertex's deform type from the model file, to match MMD"),
-                ),
-                (
-                    "LINEAR",
-                    "Linear",
-                    (
-                        "Blend bones like Blender's Armature modifier and game engines, to"
-                        " preview an export with bones"
-                    ),
-                ),
-                (
-                    "DUAL_QUATERNION",
-                    "Dual Quaternions",
-                    (
-                        "Preserve volume when limbs twist, although bent joints bulge;"
-                        " best for twisting limbs"
-                    ),
-                ),
-                (
-                    "BULGE_FREE",
-                    "Bulge-Free",
-                    (
-                        "Dual quaternions without bulging joints, but with thinner"
-                        " creases; best for elbows and knees"
-                    ),
-                ),
-                (
-                    "BULGE_COMPENSATED",
-                    "Bulge-Compensated",
-                    (
-                        "Dual quaternions with most of the bulge removed; a fast choice"
-                        " for narrow weights that bend far"
-                    ),
-                ),
-                (
-                    "CENTERS_OF_ROTATION",
-                    "Centers of Rotation",
-                    (
-                        "Rotate each vertex about a center computed from the weights, so"
-                        " that skin and clothes bend alike"
-                    ),
-                ),
-            ],
-            default="MMD",
-            **more,
-        ),
-        "correction": FloatProperty(
-            name="Correction",
-            description="Amount of bulge to remove",
-            default=1.0,
-            min=0.0,
-            max=1.0,
-            subtype="FACTOR",
-            **more,
-        ),
-    }
+class DeformationProperties:
+    """How vertices follow bones."""
+
+    deformation: EnumProperty(
+        name="Deformation",
+        description="How vertices follow bones, in the viewport and in bakes",
+        items=[
+            ("MMD", "As in MMD", "Use each vertex's deform type from the model file, to match MMD"),
+            (
+                "LINEAR",
+                "Linear",
+                "Blend bones like Blender's Armature modifier and game engines, to preview an export with bones",
+            ),
+            (
+                "DUAL_QUATERNION",
+                "Dual Quaternions",
+                "Preserve volume when limbs twist, although bent joints bulge; best for twisting limbs",
+            ),
+            (
+                "BULGE_FREE",
+                "Bulge-Free",
+                "Dual quaternions without bulging joints, but with thinner creases; best for elbows and knees",
+            ),
+            (
+                "BULGE_COMPENSATED",
+                "Bulge-Compensated",
+                "Dual quaternions with most of the bulge removed; a fast choice for narrow weights that bend far",
+            ),
+            (
+                "CENTERS_OF_ROTATION",
+                "Centers of Rotation",
+                "Rotate each vertex about a center computed from the weights, so that skin and clothes bend alike",
+            ),
+        ],
+        default="MMD",
+    )
+    correction: FloatProperty(
+        name="Correction",
+        description="Amount of bulge to remove",
+        default=1.0,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+    )
 
 
-def normals_properties(**more: Any) -> dict[str, Any]:
-    """Annotation of whether normals are MMD's; `more` is passed to the property."""
-    return {
-        deformation.NORMALS: BoolProperty(
-            name="MMD Normals",
-            description="Rotate normals as MMD does, in the viewport and in mesh caches; Blender's"
-            " differ on bent SDEF vertices",
-            default=False,
-            **more,
-        )
-    }
+class NormalsProperties:
+    """Whether normals are MMD's."""
+
+    use_mmd_normals: BoolProperty(
+        name="MMD Normals",
+        description="Rotate normals as MMD does, in the viewport and in mesh caches; Blender's"
+        " differ on bent SDEF vertices",
+    )
 
 
-def _with_relative_paths(more: dict[str, Any]) -> dict[str, Any]:
-    """Arguments of a property for a path that may start with //."""
-    return {
-        **more,
-        "options": {*more.get("options", {"ANIMATABLE"}), *blender_versions.RELATIVE_PATHS},
-    }
+class MotionProperties:
+    """The pose source."""
+
+    source: EnumProperty(
+        name="Pose Source",
+        description="Where MMD Skinning and bakes get the pose from",
+        items=[
+            (
+                "ARMATURE",
+                "Armature",
+                "Pose evaluated by Blender, with its keyframes, constraints and physics",
+            ),
+            (
+                ik_source.SOURCE,
+                "MMD's IK",
+                "Posed or keyed bones, with IK and append solved as in MMD instead of by Blender's constraints",
+            ),
+            ("MOTION", "Motion File", "VMD or VPD file, evaluated as in MMD, with MMD's IK"),
+            (
+                driving_rig.SOURCE,
+                "Another Armature",
+                "Any humanoid armature in the scene, such as a Rigify rig, drives the model",
+            ),
+        ],
+        default="ARMATURE",
+    )
+    motion_path: StringProperty(
+        name="Motion File",
+        description="VMD or VPD file that animates the model",
+        subtype="FILE_PATH",
+        options=RELATIVE_PATHS,
+    )
+    model_path: StringProperty(
+        name="Model File",
+        description="PMX or PMD file that supplies the model's bones and IK; if empty, the file"
+        " the model was imported from",
+        subtype="FILE_PATH",
+        options=RELATIVE_PATHS,
+    )
+    motion_start: IntProperty(
+        name="Motion Start",
+        description="Scene frame at which frame 0 of the motion plays",
+        default=1,
+        **FRAMES,
+    )
+    motion_real_time: BoolProperty(
+        name="Real Time",
+        description="Play the motion at 30 frames per second at any scene frame rate; if off, one"
+        " motion frame per scene frame",
+        default=True,
+    )
 
 
-def motion_properties(
-    updates: dict[str, Callable[..., None]] | None = None, **more: Any
+class PhysicsProperties:
+    """The physics, of models and of operators."""
+
+    physics: BoolProperty(
+        name="Physics",
+        description="Move hair and clothes with the model's rigid bodies, as MMD does during playback",
+    )
+    physics_ground: BoolProperty(
+        name="Ground",
+        description="Make rigid bodies collide with a ground plane at the model's origin",
+        default=True,
+    )
+    physics_settle: IntProperty(
+        name="Settling Steps",
+        description="Simulation steps in the start pose before the motion starts, to let hair and"
+        " clothes settle",
+        default=300,
+        min=0,
+        max=100_000,
+        soft_max=600,
+    )
+    physics_hz: IntProperty(
+        name="Physics Rate",
+        description="Simulation steps per second; more make joints stiffer. The usual value is 60",
+        default=60,
+        min=30,
+        max=960,
+    )
+    physics_start: IntProperty(
+        name="Physics Start", description="Motion frame at which the physics starts", **FRAMES
+    )
+
+
+class MorePhysicsProperties:
+    """The physics, of models only."""
+
+    physics_ground_height: FloatProperty(
+        name="Ground Height",
+        description="Height of the ground above the model's origin, in MMD units",
+        soft_min=-20,
+        soft_max=20,
+        min=-1e6,
+        max=1e6,
+    )
+    physics_gravity: FloatVectorProperty(
+        name="Gravity",
+        description="Acceleration along the armature's axes, in MMD units per second squared;"
+        " MMD's 9.8 is 98 downward",
+        default=(0, 0, -98),
+        soft_min=-300,
+        soft_max=300,
+        min=-1e6,
+        max=1e6,
+        subtype="XYZ",
+        options={"ANIMATABLE"},
+    )
+    physics_iterations: IntProperty(
+        name="Solver Iterations",
+        description="Iterations per simulation step; more make joints stiffer. The usual value is 10",
+        default=10,
+        min=1,
+        max=1000,
+        soft_max=50,
+    )
+    physics_teleport: FloatProperty(
+        name="Restart at Jumps",
+        description="If the whole model moves farther than this in one frame (in MMD units), hair"
+        " and clothes restart at rest; 0 turns this off",
+        min=0,
+        soft_max=100,
+    )
+
+
+class BakeProperties:
+    """Target and frame range of a bake."""
+
+    target: EnumProperty(
+        name="Target",
+        description="Where to store the baked deformation",
+        items=[
+            ("SHAPE_KEYS", "Shape Keys", "One shape key per frame"),
+            ("MESH_CACHE", "Mesh Cache", "PC2 file, played back by a Mesh Cache modifier"),
+            (
+                "CORRECTIVE",
+                "Corrective Keys",
+                "Shape keys that correct the Armature modifier's deformation",
+            ),
+        ],
+        default="SHAPE_KEYS",
+    )
+    range: EnumProperty(
+        name="Frame Range",
+        description="Frames to bake",
+        items=[
+            ("CURRENT", "Current Frame", "Pose at the current frame"),
+            (
+                "SCENE",
+                "Scene Range",
+                "Between Start and End of the scene, or of its preview range if that is on",
+            ),
+            ("CUSTOM", "Custom Range", "Between Start and End"),
+        ],
+        default="CURRENT",
+    )
+    frame_start: IntProperty(
+        name="Start", description="First frame of the custom range", default=1, **FRAMES
+    )
+    frame_end: IntProperty(
+        name="End", description="Last frame of the custom range", default=250, **FRAMES
+    )
+    step: IntProperty(
+        name="Step",
+        description="Number of frames from one baked frame to the next",
+        default=1,
+        min=1,
+    )
+    samples: IntProperty(
+        name="Samples per Frame",
+        description="Baked poses per frame, for motion blur; between them, vertices move in"
+        " straight lines. For shape keys and mesh caches with a Step of 1",
+        default=1,
+        min=1,
+        max=8,
+    )
+    corrective: EnumProperty(
+        name="Corrective",
+        description="What controls the corrective keys",
+        items=[
+            (
+                "DRIVEN",
+                "Driven by Joints",
+                "Drive keys by joint rotation; approximate, but for any motion",
+            ),
+            ("KEYED", "Keyed", "Animate each key at its frame; exact on these frames"),
+        ],
+        default="DRIVEN",
+    )
+    most: IntProperty(
+        name="Max Keys",
+        description="Maximum driven keys per mesh, most effective first",
+        default=40,
+        min=1,
+    )
+    tolerance: FloatProperty(
+        name="Tolerance",
+        description="Stop adding driven keys once every vertex is within this distance",
+        default=1e-5,
+        min=0.0,
+        soft_max=0.01,
+        precision=5,
+        step=0.001,
+        subtype="DISTANCE",
+    )
+    folder: StringProperty(
+        name="Folder",
+        description="Folder for mesh caches; if empty, next to the .blend file",
+        subtype="DIR_PATH",
+        options=RELATIVE_PATHS,
+    )
+
+
+def declared(
+    *groups: type, updates: Mapping[str, Callable[..., None]] | None = None, **more: Any
 ) -> dict[str, Any]:
-    """Annotations of the pose source; `more` is passed to each property.
+    """Annotations of the properties of classes above, with the arguments `more`.
 
-    `updates` are the update functions of the paths, by name, if they have their own.
+    `updates` are the update functions of those that have their own, by name.
     """
-    relative = _with_relative_paths(more)
-    own = {name: {**relative, "update": update} for name, update in (updates or {}).items()}
-    return {
-        "source": EnumProperty(
-            name="Pose Source",
-            description="Where MMD Skinning and bakes get the pose from",
-            items=[
-                (
-                    "ARMATURE",
-                    "Armature",
-                    "Pose evaluated by Blender, with its keyframes, constraints and physics",
-                ),
-                (
-                    ik_source.SOURCE,
-                    "MMD's IK",
-                    (
-                        "Posed or keyed bones, with IK and append solved as in MMD instead"
-                        " of by Blender's constraints"
-                    ),
-                ),
-                ("MOTION", "Motion File", "VMD or VPD file, evaluated as in MMD, with MMD's IK"),
-                (
-                    driving_rig.SOURCE,
-                    "Another Armature",
-                    "Any humanoid armature in the scene, such as a Rigify rig, drives the model",
-                ),
-            ],
-            default="ARMATURE",
-            **more,
-        ),
-        "motion_path": StringProperty(
-            name="Motion File",
-            description="VMD or VPD file that animates the model",
-            subtype="FILE_PATH",
-            **own.get("motion_path", relative),
-        ),
-        "model_path": StringProperty(
-            name="Model File",
-            description="PMX or PMD file that supplies the model's bones and IK; if empty, the file"
-            " the model was imported from",
-            subtype="FILE_PATH",
-            **own.get("model_path", relative),
-        ),
-        "motion_start": IntProperty(
-            name="Motion Start",
-            description="Scene frame at which frame 0 of the motion plays",
-            default=1,
-            **FRAMES,
-            **more,
-        ),
-        "motion_real_time": BoolProperty(
-            name="Real Time",
-            description="Play the motion at 30 frames per second at any scene frame rate; if off, one"
-            " motion frame per scene frame",
-            default=True,
-            **more,
-        ),
-    }
+    found = {}
+    more.setdefault("options", {"ANIMATABLE"})  # as Blender does
+    for name, one in ((name, one) for group in groups for name, one in _declarations(group)):
+        options = more["options"] | one.keywords.get("options", set())
+        own = {"update": updates[name]} if updates and name in updates else {}
+        found[name] = one.function(**{**one.keywords, **more, **own, "options": options})
+    return found
 
 
-def physics_properties(**more: Any) -> dict[str, Any]:
-    """Annotations of the physics settings; `more` is passed to each property."""
-    return {
-        "physics": BoolProperty(
-            name="Physics",
-            description="Move hair and clothes with the model's rigid bodies, as MMD does during"
-            " playback",
-            default=False,
-            **more,
-        ),
-        "physics_ground": BoolProperty(
-            name="Ground",
-            description="Make rigid bodies collide with a ground plane at the model's origin",
-            default=True,
-            **more,
-        ),
-        "physics_settle": IntProperty(
-            name="Settling Steps",
-            description="Simulation steps in the start pose before the motion starts, to let hair and"
-            " clothes settle",
-            default=300,
-            min=0,
-            max=100_000,
-            soft_max=600,
-            **more,
-        ),
-        "physics_hz": IntProperty(
-            name="Physics Rate",
-            description="Simulation steps per second; more make joints stiffer. The usual value is 60",
-            default=60,
-            min=30,
-            max=960,
-            **more,
-        ),
-        "physics_start": IntProperty(
-            name="Physics Start",
-            description="Motion frame at which the physics starts",
-            default=0,
-            **FRAMES,
-            **more,
-        ),
-    }
+def names(group: type) -> list[str]:
+    """The names of the properties of a class above."""
+    return [name for name, _ in _declarations(group)]
 
 
-def more_physics_properties(**more: Any) -> dict[str, Any]:
-    """Annotations of further physics settings; `more` is passed to each property."""
-    return {
-        "physics_ground_height": FloatProperty(
-            name="Ground Height",
-            description="Height of the ground above the model's origin, in MMD units",
-            soft_min=-20,
-            soft_max=20,
-            min=-1e6,
-            max=1e6,
-            **more,
-        ),
-        "physics_gravity": FloatVectorProperty(
-            name="Gravity",
-            description="Acceleration along the armature's axes, in MMD units per second squared;"
-            " MMD's 9.8 is 98 downward",
-            default=(0, 0, -98),
-            soft_min=-300,
-            soft_max=300,
-            min=-1e6,
-            max=1e6,
-            subtype="XYZ",
-            **more | {"options": {"ANIMATABLE"}},
-        ),
-        "physics_iterations": IntProperty(
-            name="Solver Iterations",
-            description="Iterations per simulation step; more make joints stiffer. The usual value is 10",
-            default=10,
-            min=1,
-            max=1000,
-            soft_max=50,
-            **more,
-        ),
-        "physics_teleport": FloatProperty(
-            name="Restart at Jumps",
-            description="If the whole model moves farther than this in one frame (in MMD units), hair"
-            " and clothes restart at rest; 0 turns this off",
-            min=0,
-            soft_max=100,
-            **more,
-        ),
-    }
-
-
-def bake_properties(**more: Any) -> dict[str, Any]:
-    """Annotations of a bake's target and frame range; `more` is passed to each property."""
-    return {
-        "target": EnumProperty(
-            name="Target",
-            description="Where to store the baked deformation",
-            items=[
-                ("SHAPE_KEYS", "Shape Keys", "One shape key per frame"),
-                ("MESH_CACHE", "Mesh Cache", "PC2 file, played back by a Mesh Cache modifier"),
-                (
-                    "CORRECTIVE",
-                    "Corrective Keys",
-                    "Shape keys that correct the Armature modifier's deformation",
-                ),
-            ],
-            default="SHAPE_KEYS",
-            **more,
-        ),
-        "range": EnumProperty(
-            name="Frame Range",
-            description="Frames to bake",
-            items=[
-                ("CURRENT", "Current Frame", "Pose at the current frame"),
-                (
-                    "SCENE",
-                    "Scene Range",
-                    "Between Start and End of the scene, or of its preview range if that is on",
-                ),
-                ("CUSTOM", "Custom Range", "Between Start and End"),
-            ],
-            default="CURRENT",
-            **more,
-        ),
-        "frame_start": IntProperty(
-            name="Start", description="First frame of the custom range", default=1, **FRAMES, **more
-        ),
-        "frame_end": IntProperty(
-            name="End", description="Last frame of the custom range", default=250, **FRAMES, **more
-        ),
-        "step": IntProperty(
-            name="Step",
-            description="Number of frames from one baked frame to the next",
-            default=1,
-            min=1,
-            **more,
-        ),
-        "samples": IntProperty(
-            name="Samples per Frame",
-            description="Baked poses per frame, for motion blur; between them, vertices move in"
-            " straight lines. For shape keys and mesh caches with a Step of 1",
-            default=1,
-            min=1,
-            max=8,
-            **more,
-        ),
-        "corrective": EnumProperty(
-            name="Corrective",
-            description="What controls the corrective keys",
-            items=[
-                (
-                    "DRIVEN",
-                    "Driven by Joints",
-                    "Drive keys by joint rotation; approximate, but for any motion",
-                ),
-                ("KEYED", "Keyed", "Animate each key at its frame; exact on these frames"),
-            ],
-            default="DRIVEN",
-            **more,
-        ),
-        "most": IntProperty(
-            name="Max Keys",
-            description="Maximum driven keys per mesh, most effective first",
-            default=40,
-            min=1,
-            **more,
-        ),
-        "tolerance": FloatProperty(
-            name="Tolerance",
-            description="Stop adding driven keys once every vertex is within this distance",
-            default=1e-5,
-            min=0.0,
-            soft_max=0.01,
-            precision=5,
-            step=0.001,
-            subtype="DISTANCE",
-            **more,
-        ),
-        "folder": StringProperty(
-            name="Folder",
-            description="Folder for mesh caches; if empty, next to the .blend file",
-            subtype="DIR_PATH",
-            **_with_relative_paths(more),
-        ),
-    }
+def _declarations(group: type) -> Iterable[tuple[str, Any]]:
+    return inspect.get_annotations(group).items()
 
 
 def declaring(name: str, properties: dict[str, Any]) -> Any:
@@ -377,7 +334,7 @@ def shown_of_deformation(owner: Any) -> list[str]:
 
 
 def shown_of_normals() -> list[str]:
-    return [deformation.NORMALS] * blender_versions.HAS_FREE_NORMALS
+    return [deformation.NORMALS] * HAS_FREE_NORMALS
 
 
 def shown_of_pose(owner: Any, scene: Scene) -> list[str]:

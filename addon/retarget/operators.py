@@ -21,7 +21,7 @@ from ..operator_base.options_dialog import OptionsDialog
 from ..scene import model_file, scene_model, setting_paths, skeletons
 from . import jobs
 
-_START = properties.motion_properties(options={"SKIP_SAVE"})["motion_start"]
+_START = properties.declared(properties.MotionProperties, options={"SKIP_SAVE"})["motion_start"]
 
 
 class _Proportions:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Settings of a model, in `armature.mmdskin` of its armature object, and the live property."""
 
+from collections.abc import Callable
 from typing import Any
 
 import bpy
@@ -16,50 +17,26 @@ from bpy.types import Context, Mesh, Object, PropertyGroup
 
 from ..blender import input_files, registration
 from ..mmd_look import switch as look
-from ..operator_base.properties import (
-    bake_properties,
-    declaring,
-    deformation_properties,
-    more_physics_properties,
-    motion_properties,
-    normals_properties,
-    physics_properties,
-)
+from ..operator_base import properties
 from ..preview import driver_function, motion_sliders, switch
 from ..retarget import bone_map
 from ..scene import path_remapping, saved_state
 
 
-def _is_on(settings: Any) -> bool:
-    return switch.is_on(settings.id_data)
-
-
-def _set_on(settings: Any, on: bool) -> None:
-    switch.set_on(settings.id_data, on)
-
-
-def _edges_are_in_renders_only(settings: Any) -> bool:
-    return look.edges_in_renders_only(settings.id_data)
-
-
-def _set_edges_in_renders_only(settings: Any, on: bool) -> None:
-    look.show_edges_in_renders_only(settings.id_data, on)
-
-
-def _has_ground_shadow(settings: Any) -> bool:
-    return look.has_ground_shadow(settings.id_data)
-
-
-def _set_ground_shadow(settings: Any, on: bool) -> None:
-    look.show_ground_shadow(settings.id_data, on)
-
-
-def _has_self_shadow(settings: Any) -> bool:
-    return look.has_self_shadow(settings.id_data)
-
-
-def _set_self_shadow(settings: Any, on: bool) -> None:
-    look.show_self_shadow(settings.id_data, on)
+def _switch(
+    name: str,
+    description: str,
+    is_on: Callable[[Object], bool],
+    set_on: Callable[[Object, bool], object],
+) -> Any:
+    """The annotation of a switch whose state is found in the scene."""
+    return BoolProperty(
+        name=name,
+        description=description,
+        options=set(),
+        get=lambda settings: is_on(settings.id_data),
+        set=lambda settings, on: set_on(settings.id_data, on),
+    )
 
 
 def _motion_changed(settings: Any, context: Context) -> None:
@@ -110,21 +87,24 @@ def _map_changed(slot: Any, context: Context) -> None:
 
 
 _SETTING: dict[str, Any] = {"options": set(), "override": {"LIBRARY_OVERRIDABLE"}}
-_Deformation = declaring(
-    "_Deformation", deformation_properties(update=_deformation_changed, **_SETTING)
+_Settings = properties.declaring(
+    "_Settings",
+    {
+        **properties.declared(
+            properties.DeformationProperties, update=_deformation_changed, **_SETTING
+        ),
+        **properties.declared(properties.NormalsProperties, update=_normals_changed, **_SETTING),
+        **properties.declared(
+            properties.MotionProperties,
+            properties.PhysicsProperties,
+            properties.MorePhysicsProperties,
+            update=_group_changed,
+            updates={"model_path": _model_path_changed, "motion_path": _motion_path_changed},
+            **_SETTING,
+        ),
+        **properties.declared(properties.BakeProperties, **_SETTING),
+    },
 )
-_Normals = declaring("_Normals", normals_properties(update=_normals_changed, **_SETTING))
-_Motion = declaring(
-    "_Motion",
-    motion_properties(
-        update=_group_changed,
-        updates={"model_path": _model_path_changed, "motion_path": _motion_path_changed},
-        **_SETTING,
-    ),
-)
-_Physics = declaring("_Physics", physics_properties(update=_group_changed, **_SETTING))
-_More = declaring("_More", more_physics_properties(update=_group_changed, **_SETTING))
-_Bake = declaring("_Bake", bake_properties(**_SETTING))
 
 
 class MMDSKIN_PG_slot(PropertyGroup):
@@ -139,7 +119,7 @@ class MMDSKIN_PG_slot(PropertyGroup):
     doubt: StringProperty(options={"HIDDEN"})  # why the bone is doubtful, "" if it is not
 
 
-class MMDSKIN_PG_model(_Deformation, _Normals, _Motion, _Physics, _More, _Bake, PropertyGroup):
+class MMDSKIN_PG_model(_Settings, PropertyGroup):
     motion_earlier: StringProperty(
         name="Earlier Motions",
         description="Motion files that the motion file was merged into by imports",
@@ -178,33 +158,29 @@ class MMDSKIN_PG_model(_Deformation, _Normals, _Motion, _Physics, _More, _Bake, 
         update=_motion_changed,
         **_SETTING,
     )
-    preview: BoolProperty(
-        name="MMD Skinning",
-        description="Show MMD's deformation in the viewport and in renders",
-        options=set(),
-        get=_is_on,
-        set=_set_on,
+    preview: _switch(
+        "MMD Skinning",
+        "Show MMD's deformation in the viewport and in renders",
+        switch.is_on,
+        switch.set_on,
     )
-    edges_in_renders_only: BoolProperty(
-        name="Edges in Renders Only",
-        description="Hide edges in the viewport, where they slow down every update",
-        options=set(),
-        get=_edges_are_in_renders_only,
-        set=_set_edges_in_renders_only,
+    edges_in_renders_only: _switch(
+        "Edges in Renders Only",
+        "Hide edges in the viewport, where they slow down every update",
+        look.edges_in_renders_only,
+        look.show_edges_in_renders_only,
     )
-    ground_shadow: BoolProperty(
-        name="Ground Shadow",
-        description="Show the shadow that MMD's light casts on the ground",
-        options=set(),
-        get=_has_ground_shadow,
-        set=_set_ground_shadow,
+    ground_shadow: _switch(
+        "Ground Shadow",
+        "Show the shadow that MMD's light casts on the ground",
+        look.has_ground_shadow,
+        look.show_ground_shadow,
     )
-    self_shadow: BoolProperty(
-        name="Self-Shadow",
-        description="Show the shadows that the model casts on itself, in EEVEE",
-        options=set(),
-        get=_has_self_shadow,
-        set=_set_self_shadow,
+    self_shadow: _switch(
+        "Self-Shadow",
+        "Show the shadows that the model casts on itself, in EEVEE",
+        look.has_self_shadow,
+        look.show_self_shadow,
     )
 
 
