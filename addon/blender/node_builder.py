@@ -4,7 +4,7 @@
 Where a method takes a value, it may be a socket, whose link it makes, or a constant.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import bpy
@@ -17,7 +17,8 @@ _COLUMNS = 12  # of nodes, as they are placed
 _SCALARS = ("DOT_PRODUCT", "LENGTH")  # operations on vectors that give a number
 _STEEP = 1e9  # turns the sign of a difference into 0 or 1
 
-Value = Any  # a socket, a number or a sequence of three numbers
+Value = Any  # a socket, a number, a sequence of three numbers, or what else an input may have
+Inputs = Mapping[str | int, Value]
 
 
 class NodeBuilder:
@@ -53,11 +54,19 @@ class NodeBuilder:
         sockets = self.group.inputs if direction == "INPUT" else self.group.outputs
         return sockets.new(kind, name)
 
-    def node(self, kind: str, **properties: Any) -> Any:
+    def node(self, kind: str, inputs: Inputs | None = None, **properties: Any) -> Any:
+        """A new node with values for some of its inputs, by name or place."""
         node = self.group.nodes.new(kind)
         for name, value in properties.items():
             setattr(node, name, value)
+        for place, value in (inputs or {}).items():
+            is_number = isinstance(place, int)
+            self.put(node.inputs[place] if is_number else enabled(node.inputs, place), value)
         return node
+
+    def result(self, kind: str, inputs: Inputs | None = None, **properties: Any) -> Any:
+        """The first output of a new node."""
+        return enabled(self.node(kind, inputs, **properties).outputs)
 
     def put(self, socket: bpy.types.NodeSocket, value: Value) -> None:
         """Let a node's input have a value."""
@@ -76,16 +85,11 @@ class NodeBuilder:
 
     def number(self, operation: str, *values: Value, clamp: bool = False) -> Any:
         """The result of a Math node."""
-        node = self.node("ShaderNodeMath", operation=operation, use_clamp=clamp)
-        for socket, value in zip(node.inputs, values, strict=False):
-            self.put(socket, value)
-        return node.outputs[0]
+        inputs = dict(enumerate(values))
+        return self.result("ShaderNodeMath", inputs, operation=operation, use_clamp=clamp)
 
     def combined(self, x: Value, y: Value, z: Value) -> bpy.types.NodeSocket:
-        node = self.node("ShaderNodeCombineXYZ")
-        for socket, value in zip(node.inputs, (x, y, z), strict=True):
-            self.put(socket, value)
-        return node.outputs[0]
+        return self.result("ShaderNodeCombineXYZ", {0: x, 1: y, 2: z})
 
     def clamped(self, vector: Value) -> bpy.types.NodeSocket:
         """Each component between 0 and 1."""
@@ -103,9 +107,13 @@ class NodeBuilder:
 
     def attribute(self, name: str, kind: str = "FLOAT") -> bpy.types.NodeSocket:
         """A named attribute of a geometry."""
-        node = self.node("GeometryNodeInputNamedAttribute", data_type=kind)
-        node.inputs["Name"].default_value = name
+        node = self.node("GeometryNodeInputNamedAttribute", {"Name": name}, data_type=kind)
         return enabled(node.outputs, "Attribute")
+
+
+def own(blocks: Iterable[Any], mark: str) -> list[Any]:
+    """Node groups or materials of this file that have a mark of ours, a custom property."""
+    return [one for one in blocks if mark in one and not one.library]
 
 
 def enabled(sockets: Sequence[bpy.types.NodeSocket], name: str = "") -> bpy.types.NodeSocket:

@@ -12,6 +12,7 @@ from typing import Any
 import bpy
 
 from ..blender import blender_versions
+from ..blender.node_builder import own
 from ..scene import material_values
 from . import materials, shading
 
@@ -36,17 +37,9 @@ def invisible() -> bpy.types.Material:
     for one in _ours():
         if one[_MARK] == _INVISIBLE:
             return one
-    material: Any = bpy.data.materials.new(_INVISIBLE)
+    material, _ = shading.new_material(_INVISIBLE)
     material[_MARK] = _INVISIBLE
     blender_versions.hide_by_alpha(material)
-    material.use_nodes = True
-    tree = material.node_tree
-    tree.nodes.clear()
-    clear, output = (
-        tree.nodes.new(f"ShaderNode{kind}") for kind in ("BsdfTransparent", "OutputMaterial")
-    )
-    output.location.x = 250
-    tree.links.new(clear.outputs[0], output.inputs["Surface"])
     return material
 
 
@@ -57,27 +50,19 @@ def drop_unused() -> None:
 
 
 def _ours() -> list:
-    return [one for one in bpy.data.materials if _MARK in one and not one.library]
+    return own(bpy.data.materials, _MARK)
 
 
 def _new(surface: bpy.types.Material) -> bpy.types.Material:
     values: Any = material_values.read(surface)
-    material: Any = bpy.data.materials.new(f"{surface.name}_edge")
+    material, look = shading.new_material(f"{surface.name}_edge", shading.SHADING)
     material[_MARK] = surface.name
     material.use_backface_culling, material.shadow_method = True, "NONE"
-    material.use_nodes = True
-    tree = material.node_tree
-    tree.nodes.clear()
-    look = tree.nodes.new("ShaderNodeGroup")
-    look.node_tree = shading.group(shading.SHADING)
     materials.follow_edge(surface, look, values)
-    output = tree.nodes.new("ShaderNodeOutputMaterial")
-    output.location.x = 250
-    tree.links.new(look.outputs[shading.RESULT], output.inputs["Surface"])
     # Before 4.2, Cycles has no backface culling.
-    sides = tree.nodes.new("ShaderNodeNewGeometry")
+    sides = material.node_tree.nodes.new("ShaderNodeNewGeometry")
     sides.location.x = -250
-    tree.links.new(sides.outputs["Backfacing"], look.inputs["Back"])
+    material.node_tree.links.new(sides.outputs["Backfacing"], look.inputs["Back"])
     _look_alike_in_solid(surface, material)
     opacity = values.edge_color[3]
     if opacity.value < 1 or opacity.is_driven(surface):

@@ -13,7 +13,7 @@ import bpy
 from bpy.types import Camera, FCurve, Material, NodeSocket, Scene
 
 from ..blender import blender_versions, drivers
-from ..blender.node_builder import GEOMETRY, INTEGER, OBJECT, NodeBuilder, Value, enabled
+from ..blender.node_builder import GEOMETRY, INTEGER, OBJECT, NodeBuilder, Value, enabled, own
 from ..scene import mmd_tools, names
 from . import edge_materials, followers
 from .shading import HULL
@@ -122,14 +122,13 @@ def _of_scene(scene: Scene) -> list:
 
 
 def _groups() -> list:
-    return [one for one in bpy.data.node_groups if _MARK in one and not one.library]
+    return own(bpy.data.node_groups, _MARK)
 
 
 def _build(builder: NodeBuilder, variant: Variant) -> None:
     builder.input("Geometry", GEOMETRY)
     source = builder.input(followers.SOURCE, OBJECT)
-    info = builder.node("GeometryNodeObjectInfo", transform_space="RELATIVE")
-    builder.put(info.inputs["Object"], source)
+    info = builder.node("GeometryNodeObjectInfo", {"Object": source}, transform_space="RELATIVE")
     geometry = info.outputs["Geometry"]
     size = _size(builder, variant.driven)
     width = _width(builder, size)
@@ -140,32 +139,24 @@ def _build(builder: NodeBuilder, variant: Variant) -> None:
         quick = _moved(builder, info, geometry, builder.vector("SCALE", given, width), kept)
         geometry = _cut(builder, geometry)
         offset = builder.vector("SCALE", _normal(builder, geometry), width)
-        choose = builder.node("GeometryNodeSwitch", input_type="GEOMETRY")
-        builder.put(choose.inputs["Switch"], is_given)
-        builder.put(choose.inputs["False"], _moved(builder, info, geometry, offset, None))
-        builder.put(choose.inputs["True"], quick)
-        geometry = choose.outputs[0]
+        whole = _moved(builder, info, geometry, offset, None)
+        choices = {"Switch": is_given, "False": whole, "True": quick}
+        geometry = builder.result("GeometryNodeSwitch", choices, input_type="GEOMETRY")
     else:
         offset = builder.vector("SCALE", _normal(builder, geometry), width)
         geometry = _moved(builder, info, geometry, offset, kept)
-    flip = builder.node("GeometryNodeFlipFaces")
-    mark = builder.node("GeometryNodeStoreNamedAttribute", data_type="FLOAT", domain="POINT")
-    mark.inputs["Name"].default_value = HULL
-    builder.put(enabled(mark.inputs, "Value"), 1.0)
-    builder.put(flip.inputs[0], geometry)
-    builder.put(mark.inputs["Geometry"], flip.outputs[0])
-    geometry = mark.outputs[0]
+    flipped = builder.result("GeometryNodeFlipFaces", {0: geometry})
+    mark = {"Geometry": flipped, "Name": HULL, "Value": 1.0}
+    geometry = builder.result(
+        "GeometryNodeStoreNamedAttribute", mark, data_type="FLOAT", domain="POINT"
+    )
     for old, new in variant.replaced.items():
-        replace = builder.node("GeometryNodeReplaceMaterial")
-        builder.put(replace.inputs["Geometry"], geometry)
-        replace.inputs["Old"].default_value, replace.inputs["New"].default_value = old, new
-        geometry = replace.outputs[0]
+        inputs = {"Geometry": geometry, "Old": old, "New": new}
+        geometry = builder.result("GeometryNodeReplaceMaterial", inputs)
     if variant.shares_points:
-        hide = builder.node("GeometryNodeSetMaterial")
-        builder.put(hide.inputs["Geometry"], geometry)
-        builder.put(hide.inputs["Selection"], _without_edge(builder))
-        hide.inputs["Material"].default_value = edge_materials.invisible()
-        geometry = hide.outputs[0]
+        chosen, material = _without_edge(builder), edge_materials.invisible()
+        inputs = {"Geometry": geometry, "Selection": chosen, "Material": material}
+        geometry = builder.result("GeometryNodeSetMaterial", inputs)
     builder.output("Geometry", GEOMETRY, geometry)
     _rest(builder.group)
 
@@ -174,41 +165,38 @@ def _moved(
     builder: NodeBuilder, info: Any, geometry: NodeSocket, offset: NodeSocket, kept: Value
 ) -> NodeSocket:
     """The geometry with its points moved, or to the place of its object where `kept` is 0."""
-    move = builder.node("GeometryNodeSetPosition")
-    builder.put(move.inputs["Geometry"], geometry)
+    inputs = {"Geometry": geometry, "Offset": offset}
     if kept is not None:
-        here = builder.node("GeometryNodeInputPosition").outputs[0]
-        position = builder.mixed(info.outputs["Location"], here, kept)
-        builder.put(move.inputs["Position"], position)
-        offset = builder.vector("SCALE", offset, kept)
-    builder.put(move.inputs["Offset"], offset)
-    return move.outputs[0]
+        here = builder.result("GeometryNodeInputPosition")
+        inputs["Position"] = builder.mixed(info.outputs["Location"], here, kept)
+        inputs["Offset"] = builder.vector("SCALE", offset, kept)
+    return builder.result("GeometryNodeSetPosition", inputs)
 
 
 def _given_normal(builder: NodeBuilder, info: Any) -> tuple[NodeSocket, NodeSocket]:
     """The vertex normals that a live mesh gives, in the world, and whether it gives them: the first is
     not zero, and the modifier has moved the points, for it removes their positions."""
     normal = builder.attribute(names.HULL_NORMALS, "FLOAT_VECTOR")
-    known, inputs = [], builder.node("GeometryNodeInputNamedAttribute", data_type="FLOAT_VECTOR")
-    inputs.inputs["Name"].default_value = names.POSITIONS
-    for value, kind in (
-        (builder.vector("LENGTH", normal), "FLOAT"),
-        (inputs.outputs["Exists"], "BOOLEAN"),
-    ):
-        first = builder.node("GeometryNodeSampleIndex", data_type=kind)
-        builder.put(first.inputs["Geometry"], info.outputs["Geometry"])
-        builder.put(first.inputs["Value"], value)
-        known.append(first.outputs[0])
-    is_given = builder.number("GREATER_THAN", builder.number("SUBTRACT", *known), 0.5)
-    inverse, normals = (
-        builder.node(f"FunctionNode{kind}Matrix") for kind in ("Invert", "Transpose")
+    positions = builder.node(
+        "GeometryNodeInputNamedAttribute", {"Name": names.POSITIONS}, data_type="FLOAT_VECTOR"
     )
-    turn = builder.node("FunctionNodeTransformDirection")
-    builder.put(inverse.inputs[0], info.outputs["Transform"])
-    builder.put(normals.inputs[0], inverse.outputs[0])
-    builder.put(turn.inputs["Direction"], normal)
-    builder.put(turn.inputs["Transform"], normals.outputs[0])
-    return builder.vector("NORMALIZE", turn.outputs[0]), is_given
+    known = [
+        builder.result(
+            "GeometryNodeSampleIndex",
+            {"Geometry": info.outputs["Geometry"], "Value": value},
+            data_type=kind,
+        )
+        for value, kind in (
+            (builder.vector("LENGTH", normal), "FLOAT"),
+            (positions.outputs["Exists"], "BOOLEAN"),
+        )
+    ]
+    is_given = builder.number("GREATER_THAN", builder.number("SUBTRACT", *known), 0.5)
+    inverse = builder.result("FunctionNodeInvertMatrix", {0: info.outputs["Transform"]})
+    transform = builder.result("FunctionNodeTransposeMatrix", {0: inverse})
+    turn = {"Direction": normal, "Transform": transform}
+    turned = builder.result("FunctionNodeTransformDirection", turn)
+    return builder.vector("NORMALIZE", turned), is_given
 
 
 def _cut(builder: NodeBuilder, geometry: NodeSocket) -> NodeSocket:
@@ -217,10 +205,8 @@ def _cut(builder: NodeBuilder, geometry: NodeSocket) -> NodeSocket:
     This copies each vertex group, which takes most of the time. So before 4.5 and in live meshes,
     these faces collapse, or are invisible where they share points with others.
     """
-    cut = builder.node("GeometryNodeDeleteGeometry", domain="FACE")
-    builder.put(cut.inputs["Geometry"], geometry)
-    builder.put(cut.inputs["Selection"], _without_edge(builder))
-    return cut.outputs[0]
+    inputs = {"Geometry": geometry, "Selection": _without_edge(builder)}
+    return builder.result("GeometryNodeDeleteGeometry", inputs, domain="FACE")
 
 
 def _without_edge(builder: NodeBuilder) -> NodeSocket:
@@ -235,22 +221,24 @@ def _size(builder: NodeBuilder, driven: Driven) -> Value:
     factor: Value = 1.0
     slot = builder.attribute(SLOT, "INT")
     for number, (material, path) in driven.items():
-        node = builder.node("ShaderNodeValue")
-        node.name = node.label = f"{_DRIVEN}{number}"
-        drivers.drive(node.outputs[0], "default_value", "max(x,0)-1", x=(material, path))
+        name = f"{_DRIVEN}{number}"
+        driven_size = builder.result("ShaderNodeValue", name=name, label=name)
+        drivers.drive(driven_size, "default_value", "max(x,0)-1", x=(material, path))
         here = builder.number("COMPARE", slot, float(number), 0.5)
-        factor = builder.number("MULTIPLY_ADD", here, node.outputs[0], factor)
+        factor = builder.number("MULTIPLY_ADD", here, driven_size, factor)
     return builder.number("MULTIPLY", size, factor)
 
 
 def _width(builder: NodeBuilder, size: Value) -> Value:
     """Of the edge, in the world, at each point: size * (depth * slope + width)."""
-    values = {name: _camera_value(builder, name) for name in (_SLOPE, _WIDTH)}
-    position, forward = (_camera_vector(builder, name) for name in (_POSITION, _FORWARD))
-    here = builder.node("GeometryNodeInputPosition").outputs[0]
+    slope, least = (_camera(builder, "ShaderNodeValue", name) for name in (_SLOPE, _WIDTH))
+    position, forward = (
+        _camera(builder, "ShaderNodeCombineXYZ", name) for name in (_POSITION, _FORWARD)
+    )
+    here = builder.result("GeometryNodeInputPosition")
     depth = builder.vector("DOT_PRODUCT", builder.vector("SUBTRACT", here, position), forward)
     depth = builder.number("MAXIMUM", depth, 0.0)
-    unit = builder.number("MULTIPLY_ADD", depth, values[_SLOPE], values[_WIDTH])
+    unit = builder.number("MULTIPLY_ADD", depth, slope, least)
     size = builder.number("MULTIPLY", size, builder.attribute(SCALE))
     width = builder.number("MULTIPLY", size, unit)
     # Where the file's scale is 0, as at lips, the hull must not lie in the surface: a ray that has
@@ -258,21 +246,14 @@ def _width(builder: NodeBuilder, size: Value) -> Value:
     return builder.number("MULTIPLY_ADD", builder.number("LESS_THAN", width, 1e-6), -_INSIDE, width)
 
 
-def _camera_value(builder: NodeBuilder, name: str) -> NodeSocket:
-    node = builder.node("ShaderNodeValue")
-    node.name = node.label = _CAMERA + name
-    return node.outputs[0]
-
-
-def _camera_vector(builder: NodeBuilder, name: str) -> NodeSocket:
-    node = builder.node("ShaderNodeCombineXYZ")
-    node.name = node.label = _CAMERA + name
-    return node.outputs[0]
+def _camera(builder: NodeBuilder, kind: str, name: str) -> NodeSocket:
+    """A value of the camera, which drivers give to a node of that name."""
+    return builder.result(kind, name=_CAMERA + name, label=_CAMERA + name)
 
 
 def _normal(builder: NodeBuilder, geometry: NodeSocket) -> NodeSocket:
     """The vertex normals, those of the file where nodes see them."""
-    normal = builder.node("GeometryNodeInputNormal").outputs[0]
+    normal = builder.result("GeometryNodeInputNormal")
     if blender_versions.HAS_FREE_NORMALS:
         # The mean of the corners' normals.
         for domain in ("CORNER", "POINT"):
@@ -287,10 +268,8 @@ def _normal(builder: NodeBuilder, geometry: NodeSocket) -> NodeSocket:
         builder.put(enabled(total.inputs), normal)
         same = builder.attribute(WELDED, "INT")
         builder.put(next(one for one in total.inputs if one.name.startswith("Group")), same)
-        size = builder.node("GeometryNodeAttributeDomainSize", component="MESH")
-        builder.put(size.inputs[0], geometry)
         # A modifier may have made other points.
-        count = size.outputs["Point Count"]
+        count = builder.result("GeometryNodeAttributeDomainSize", {0: geometry}, component="MESH")
         known = builder.number("COMPARE", count, builder.input(POINTS, INTEGER), 0.5)
         normal = builder.mixed(normal, enabled(total.outputs, "Total"), known)
     return builder.vector("NORMALIZE", normal)

@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 
 from ..blender import drivers
-from ..blender.node_builder import GEOMETRY, OBJECT, NodeBuilder, Value
+from ..blender.node_builder import GEOMETRY, OBJECT, NodeBuilder, Value, own
 from ..scene import light, material_values
 from . import edges, followers, shading
 
@@ -65,17 +65,13 @@ def _group(scene: bpy.types.Scene) -> Any:
 def _drop_unused() -> None:
     for one in [one for one in _groups() if not one.users]:
         bpy.data.node_groups.remove(one)
-    for material in [one for one in bpy.data.materials if _is_unused(one)]:
+    for material in [one for one in own(bpy.data.materials, _MARK) if not one.users]:
         bpy.data.materials.remove(material)
     shading.drop_unused()
 
 
-def _is_unused(material: bpy.types.Material) -> bool:
-    return _MARK in material and not material.library and not material.users
-
-
 def _groups() -> list:
-    return [one for one in bpy.data.node_groups if _MARK in one and not one.library]
+    return own(bpy.data.node_groups, _MARK)
 
 
 def _light_of(group: Any) -> bpy.types.Object | None:
@@ -88,34 +84,30 @@ def _light_of(group: Any) -> bpy.types.Object | None:
 def _build(builder: NodeBuilder, sun: bpy.types.Object | None) -> None:
     builder.input("Geometry", GEOMETRY)
     source = builder.input(followers.SOURCE, OBJECT)
-    info = builder.node("GeometryNodeObjectInfo", transform_space="RELATIVE")
-    builder.put(info.inputs["Object"], source)
+    info = builder.node("GeometryNodeObjectInfo", {"Object": source}, transform_space="RELATIVE")
     towards = _light(builder, sun)
-    split = builder.node("ShaderNodeSeparateXYZ")
-    builder.put(split.inputs[0], towards)
-    height = split.outputs[2]
+    height = _z(builder, towards)
     # A light along the ground casts no shadow on it.
     steep = builder.number("GREATER_THAN", builder.number("ABSOLUTE", height), 1e-6)
     casts = builder.number("MULTIPLY", builder.attribute(_CASTS), steep)
-    cut = builder.node("GeometryNodeDeleteGeometry", domain="FACE")
-    builder.put(cut.inputs["Geometry"], info.outputs["Geometry"])
-    builder.put(cut.inputs["Selection"], builder.number("LESS_THAN", casts, 0.5))
-    move = builder.node("GeometryNodeSetPosition")
-    builder.put(move.inputs["Geometry"], cut.outputs[0])
-    builder.put(move.inputs["Position"], _projected(builder, towards, height))
-    paint = builder.node("GeometryNodeSetMaterial")
-    builder.put(paint.inputs["Geometry"], move.outputs[0])
-    paint.inputs["Material"].default_value = _material()
-    builder.output("Geometry", GEOMETRY, paint.outputs[0])
+    rest = builder.number("LESS_THAN", casts, 0.5)
+    cut = {"Geometry": info.outputs["Geometry"], "Selection": rest}
+    shadow = builder.result("GeometryNodeDeleteGeometry", cut, domain="FACE")
+    move = {"Geometry": shadow, "Position": _projected(builder, towards, height)}
+    shadow = builder.result("GeometryNodeSetPosition", move)
+    paint = {"Geometry": shadow, "Material": _material()}
+    builder.output("Geometry", GEOMETRY, builder.result("GeometryNodeSetMaterial", paint))
 
 
 def _projected(builder: NodeBuilder, towards: Value, height: Value) -> Value:
-    position = builder.node("GeometryNodeInputPosition").outputs[0]
-    split = builder.node("ShaderNodeSeparateXYZ")
-    builder.put(split.inputs[0], position)
-    lengths = builder.number("DIVIDE", split.outputs[2], height)
+    position = builder.result("GeometryNodeInputPosition")
+    lengths = builder.number("DIVIDE", _z(builder, position), height)
     lengths = builder.number("SUBTRACT", lengths, builder.number("DIVIDE", _LIFT, height))
     return builder.vector("SUBTRACT", position, builder.vector("SCALE", towards, lengths))
+
+
+def _z(builder: NodeBuilder, vector: Value) -> Value:
+    return builder.node("ShaderNodeSeparateXYZ", {0: vector}).outputs[2]
 
 
 def _light(builder: NodeBuilder, sun: bpy.types.Object | None) -> bpy.types.NodeSocket:
@@ -133,16 +125,8 @@ def _light(builder: NodeBuilder, sun: bpy.types.Object | None) -> bpy.types.Node
 
 
 def _material() -> bpy.types.Material:
-    material = next((one for one in bpy.data.materials if _MARK in one and not one.library), None)
-    if material is None:
-        material = bpy.data.materials.new(NAME)
-        material[_MARK] = True
-        material.use_nodes = True
-        tree: Any = material.node_tree
-        tree.nodes.clear()
-        look = tree.nodes.new("ShaderNodeGroup")
-        look.node_tree = shading.group(shading.GROUND)
-        output = tree.nodes.new("ShaderNodeOutputMaterial")
-        output.location.x = 250
-        tree.links.new(look.outputs[0], output.inputs["Surface"])
+    for material in own(bpy.data.materials, _MARK):
+        return material
+    material, _ = shading.new_material(NAME, shading.GROUND)
+    material[_MARK] = True
     return material

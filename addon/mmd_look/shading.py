@@ -12,7 +12,7 @@ from typing import Any
 
 import bpy
 
-from ..blender.node_builder import COLOR, FLOAT, SHADER, VECTOR, NodeBuilder, Value
+from ..blender.node_builder import COLOR, FLOAT, SHADER, VECTOR, NodeBuilder, Value, own
 from ..scene import light
 
 COORDINATES, SHADING, GROUND = "MMD Coordinates", "MMD Shading", "MMD Ground Shadow"
@@ -45,6 +45,21 @@ def group(kind: str) -> bpy.types.ShaderNodeTree:
     return found
 
 
+def new_material(name: str, kind: str = "") -> tuple[Any, Any]:
+    """A material that shows the group of a kind, or nothing; and the node that does."""
+    material = bpy.data.materials.new(name)
+    material.use_nodes = True
+    tree: Any = material.node_tree
+    tree.nodes.clear()
+    shown = tree.nodes.new("ShaderNodeGroup" if kind else "ShaderNodeBsdfTransparent")
+    if kind:
+        shown.node_tree = group(kind)
+    output = tree.nodes.new("ShaderNodeOutputMaterial")
+    output.location.x = 250
+    tree.links.new(shown.outputs[0], output.inputs["Surface"])
+    return material, shown
+
+
 def is_ours(tree: bpy.types.NodeTree | None) -> bool:
     return tree is not None and _MARK in tree
 
@@ -56,18 +71,16 @@ def drop_unused() -> None:
 
 
 def _groups() -> list:
-    return [one for one in bpy.data.node_groups if _MARK in one and not one.library]
+    return own(bpy.data.node_groups, _MARK)
 
 
 def _coordinates(builder: NodeBuilder) -> None:
     towards, _ = _light(builder)
     geometry, normal = _geometry(builder)
     back = geometry.outputs["Backfacing"]
-    seen = builder.node(
-        "ShaderNodeVectorTransform", vector_type="VECTOR", convert_from="WORLD", convert_to="CAMERA"
-    )
-    builder.put(seen.inputs[0], normal)
-    unit = builder.vector("NORMALIZE", seen.outputs[0])
+    spaces = {"vector_type": "VECTOR", "convert_from": "WORLD", "convert_to": "CAMERA"}
+    seen = builder.result("ShaderNodeVectorTransform", {0: normal}, **spaces)
+    unit = builder.vector("NORMALIZE", seen)
     sphere = builder.vector("MULTIPLY_ADD", unit, (0.5, 0.5, 0.0), (0.5, 0.5, 0.0))
     lit = builder.vector("DOT_PRODUCT", normal, towards)
     rows = builder.input(TOON_ROWS, FLOAT, 32.0)
@@ -125,21 +138,15 @@ def _visibility(
     other lights there are, it is bright only where the Sun is visible.
     """
     half = builder.vector("NORMALIZE", builder.vector("ADD", incoming, towards))
-    mirror = builder.node("ShaderNodeBsdfAnisotropic")  # named Glossy BSDF
-    mirror.inputs["Color"].default_value = (1.0, 1.0, 1.0, 1.0)
-    mirror.inputs["Roughness"].default_value = _MIRROR
-    builder.put(mirror.inputs["Normal"], half)
+    glossy = {"Color": (1.0, 1.0, 1.0, 1.0), "Roughness": _MIRROR, "Normal": half}
+    mirror = builder.result("ShaderNodeBsdfAnisotropic", glossy)  # named Glossy BSDF
     # Blender 4.2 moves the point along the normal of the first shader before it looks for what hides the
     # Sun. By the mirror's, the surface would hide itself; this one is black and has the surface's own.
-    first = builder.node("ShaderNodeBsdfDiffuse")
-    first.inputs["Color"].default_value = (0.0, 0.0, 0.0, 1.0)
-    builder.put(first.inputs["Normal"], normal)
-    both = builder.node("ShaderNodeAddShader")
-    for socket, shader in zip(both.inputs, (first, mirror), strict=True):
-        builder.put(socket, shader.outputs[0])
-    seen = builder.node("ShaderNodeShaderToRGB")
-    builder.put(seen.inputs[0], both.outputs[0])
-    brightness = builder.vector("DOT_PRODUCT", seen.outputs["Color"], _WHITE)
+    black = {"Color": (0.0, 0.0, 0.0, 1.0), "Normal": normal}
+    first = builder.result("ShaderNodeBsdfDiffuse", black)
+    both = builder.result("ShaderNodeAddShader", {0: first, 1: mirror})
+    seen = builder.result("ShaderNodeShaderToRGB", {0: both})
+    brightness = builder.vector("DOT_PRODUCT", seen, _WHITE)
     energy = _of_view_layer(builder, light.ENERGY).outputs["Fac"]
     least = builder.number("MULTIPLY", builder.vector("DOT_PRODUCT", color, (_SUN,) * 3), energy)
     # A black light casts no shadow, nor does none.
@@ -268,18 +275,12 @@ def _of_view_layer(builder: NodeBuilder, name: str) -> Any:
 
 def _shown(builder: NodeBuilder, rgb: Value, opacity: Value) -> bpy.types.NodeSocket:
     """The shader: seen by cameras and in mirrors, but it lights nothing."""
-    emission = builder.node("ShaderNodeEmission")
-    builder.put(emission.inputs["Color"], _decoded(builder, rgb))
+    color = _converted(builder, rgb, _DECODED)
     path = builder.node("ShaderNodeLightPath")
-    dark = builder.number("SUBTRACT", 1.0, path.outputs["Is Diffuse Ray"])
-    builder.put(emission.inputs["Strength"], dark)
-    clear = builder.node("ShaderNodeBsdfTransparent")
-    mix = builder.node("ShaderNodeMixShader")
-    for socket, value in zip(
-        mix.inputs, (opacity, clear.outputs[0], emission.outputs[0]), strict=True
-    ):
-        builder.put(socket, value)
-    return mix.outputs[0]
+    strength = builder.number("SUBTRACT", 1.0, path.outputs["Is Diffuse Ray"])
+    emission = builder.result("ShaderNodeEmission", {"Color": color, "Strength": strength})
+    clear = builder.result("ShaderNodeBsdfTransparent")
+    return builder.result("ShaderNodeMixShader", {0: opacity, 1: clear, 2: emission})
 
 
 def _encoded(builder: NodeBuilder, linear: Value) -> bpy.types.NodeSocket:
@@ -287,16 +288,9 @@ def _encoded(builder: NodeBuilder, linear: Value) -> bpy.types.NodeSocket:
     return _converted(builder, linear, _ENCODED)
 
 
-def _decoded(builder: NodeBuilder, display: Value) -> bpy.types.NodeSocket:
-    """The inverse of `_encoded`."""
-    return _converted(builder, display, _DECODED)
-
-
 def _converted(builder: NodeBuilder, color: Value, kind: str) -> bpy.types.NodeSocket:
     # A group, as Blender needs longer for each node that is added, the more a group has.
-    node = builder.node("ShaderNodeGroup", node_tree=group(kind))
-    builder.put(node.inputs[0], color)
-    return node.outputs[0]
+    return builder.result("ShaderNodeGroup", {0: color}, node_tree=group(kind))
 
 
 def _encode(builder: NodeBuilder) -> None:
@@ -316,10 +310,7 @@ def _decode(builder: NodeBuilder) -> None:
 
 
 def _power(builder: NodeBuilder, vector: Value, exponent: float) -> bpy.types.NodeSocket:
-    node = builder.node("ShaderNodeGamma")
-    builder.put(node.inputs[0], vector)
-    node.inputs[1].default_value = exponent
-    return node.outputs[0]
+    return builder.result("ShaderNodeGamma", {0: vector, 1: exponent})
 
 
 _BUILDERS = {

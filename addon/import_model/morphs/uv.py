@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from bpy.types import NodeSocket, Object
 
-from ...blender.node_builder import GEOMETRY, NodeBuilder, Value, enabled
+from ...blender.node_builder import GEOMETRY, NodeBuilder, Value
 from ...scene.names import UV_MORPHS
 from ..mesh import put
 from . import weights
@@ -33,14 +33,13 @@ def add(obj: Object, pmx: Any, weights: weights.Weights) -> None:
     for layer, parts in layers.items():
         moved = _moved(builder, moved, layer, {parts[n]: values[n] for n in parts})
     total = functools.reduce(functools.partial(builder.number, "ADD"), values.values())
-    switch = builder.node("GeometryNodeSwitch", input_type="GEOMETRY")
-    for name, value in (("Switch", total), ("False", geometry), ("True", moved)):
-        builder.put(enabled(switch.inputs, name), value)
-    builder.output("Geometry", GEOMETRY, enabled(switch.outputs))
+    choices = {"Switch": total, "False": geometry, "True": moved}
+    shown = builder.result("GeometryNodeSwitch", choices, input_type="GEOMETRY")
+    builder.output("Geometry", GEOMETRY, shown)
     modifier = obj.modifiers.new(UV_MORPHS, "NODES")
     modifier.node_group, modifier.show_expanded = builder.arranged(), False
-    for shown in ("show_viewport", "show_render"):
-        weights.drive(modifier, shown, list(morphs), lambda on: f"({' or '.join(on)}) != 0")
+    for switch in ("show_viewport", "show_render"):
+        weights.drive(modifier, switch, list(morphs), lambda on: f"({' or '.join(on)}) != 0")
 
 
 def _layers(mesh: Any, pmx: Any) -> Any:
@@ -59,9 +58,9 @@ def _layers(mesh: Any, pmx: Any) -> Any:
 
 def _value(builder: NodeBuilder, number: int, weights: weights.Weights) -> NodeSocket:
     """The output of a node that is driven by a morph's sliders."""
-    node = builder.node("ShaderNodeValue", name=f"mmd_morph_{number}")
-    weights.drive(node.outputs[0], "default_value", [number], lambda expressions: expressions[0])
-    return node.outputs[0]
+    value = builder.result("ShaderNodeValue", name=f"mmd_morph_{number}")
+    weights.drive(value, "default_value", [number], lambda expressions: expressions[0])
+    return value
 
 
 def _moved(
@@ -72,8 +71,6 @@ def _moved(
     for name, weight in parts.items():
         offset = builder.vector("SCALE", builder.attribute(name, "FLOAT_VECTOR"), weight)
         total = builder.vector("ADD", total, offset)
-    store = builder.node("GeometryNodeStoreNamedAttribute", data_type="FLOAT2", domain="CORNER")
-    store.inputs["Name"].default_value = layer
-    builder.put(store.inputs["Geometry"], geometry)
-    builder.put(enabled(store.inputs, "Value"), total)
-    return store.outputs[0]
+    inputs = {"Geometry": geometry, "Name": layer, "Value": total}
+    kind = "GeometryNodeStoreNamedAttribute"
+    return builder.result(kind, inputs, data_type="FLOAT2", domain="CORNER")
