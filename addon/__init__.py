@@ -39,7 +39,7 @@ from . import (  # noqa: E402
 )
 from .blender import cache_files, native, translations  # noqa: E402
 from .operator_base import importing, modal_job  # noqa: E402
-from .scene import model_file, path_remapping  # noqa: E402
+from .scene import model_file, setting_paths  # noqa: E402
 from .ui import menus, model_properties, panels, preferences, report, retarget_panel, shown_model  # noqa: E402
 
 _parts = (
@@ -47,7 +47,7 @@ _parts = (
     cache_files,
     model_file,
     model_properties,
-    path_remapping,
+    setting_paths,
     modal_job,
     bake,
     export,

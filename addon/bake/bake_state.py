@@ -27,9 +27,7 @@ class SinglePoses:
     """Poses of driven keys, to which further bakes of single poses are added."""
 
     poses: list = field(default_factory=list)  # (frame, {bone: w x y z}) each
-    keys: list = field(
-        default_factory=list
-    )  # (name, pair of bones, `joint_functions.Function`) each
+    keys: list = field(default_factory=list)  # (name, pair of bones, `joint_fit.Function`) each
 
 
 @dataclass

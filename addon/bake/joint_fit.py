@@ -7,13 +7,11 @@ vertices need in all frames (least squares, then principal components). Frames w
 get more weight in each further round, so that the largest error decreases, not only the sum.
 """
 
-from collections.abc import Generator, Iterator
-from typing import Any
+from collections.abc import Generator, Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import joint_functions
-from .joint_functions import Function
 from .linear_blend import moved
 
 _WORTH = 0.97  # share of its largest error that a joint may keep when it gets more keys
@@ -24,6 +22,64 @@ _SMOOTH = 1e-5  # regularization, relative to the size of the terms
 _STABLE = 1e-9
 _STILL = 0.004  # a joint whose terms stay below this (half a degree) drives nothing
 _ALIKE = 1e-6  # relative singular values below this are noise
+# The terms of functions: products of the members of a unit quaternion.
+_PRODUCTS = {"w": "xyz", "x": "xyz", "y": "yz", "z": "z"}  # all of them but w*w
+_FIRST, _SECOND = np.array(
+    [("wxyz".index(one), "wxyz".index(other)) for one in _PRODUCTS for other in _PRODUCTS[one]]
+).T
+_SOFT = 0.1  # keeps the second form finite at w = 0
+COUNT = 2 * len(_FIRST)
+
+
+def terms(turns: np.ndarray) -> np.ndarray:
+    """(…, COUNT) values of all terms for turns (…, 4)."""
+    products = turns[..., _FIRST] * turns[..., _SECOND]
+    return np.concatenate([products, products / (turns[..., :1] ** 2 + _SOFT)], axis=-1)
+
+
+class Function(NamedTuple):
+    """A smooth function of a joint's rotation: a sum of terms relative to its value at rest, rounded as in
+    the driver expression.
+
+    The rotation of one bone relative to another is a unit quaternion w, x, y, z. The offsets that a
+    linear blend lacks are close to a quadratic form of it, which is also the same for (w, x, y, z) and
+    its opposite. Towards half a turn the blend shrinks like w, so the offsets before it grow: for that,
+    the same form is used again, divided by nearly w*w.
+    """
+
+    scale: float
+    shares: tuple  # (COUNT,) from -1 to 1, with four decimals
+    rest: float
+
+    @classmethod
+    def near(cls, coefficients: np.ndarray, rest: float) -> "Function":
+        scale = float(f"{np.abs(coefficients).max():.4g}")
+        shares = np.round(np.clip(coefficients / scale, -1, 1), 4)
+        return cls(scale, tuple(shares.tolist()), round(float(rest), 4))
+
+    def above_rest(self, terms: np.ndarray) -> np.ndarray:
+        """(…,) for `terms` (…, COUNT)."""
+        return terms @ (self.scale * np.array(self.shares))
+
+    @property
+    def expression(self) -> str:
+        """Only what Blender evaluates without Python, within its limit of 255 bytes: such drivers also
+        run with "Auto Run Python Scripts" off."""
+        half = COUNT // 2
+        plain, over = _form(self.shares[:half]), _form(self.shares[half:])
+        return f"{self.rest:g}+{self.scale:.4g}*({plain}+({over})/(w*w+{_SOFT:g}))"
+
+
+def _form(shares: Iterable[float]) -> str:
+    """`w*(.5*x-.25*z)+…` of one form."""
+    shares, rows = iter(shares), []
+    for letter, others in _PRODUCTS.items():
+        row = [
+            f"{share:+.4f}*{other}" for other, share in zip(others, shares, strict=False) if share
+        ]
+        if row:
+            rows.append(f"{letter}*({''.join(row).replace('0.', '.')})")
+    return "+".join(rows) or "0"
 
 
 class Joint:
@@ -31,12 +87,12 @@ class Joint:
 
     def __init__(self, turns: np.ndarray, vertices: np.ndarray) -> None:
         """`turns` (F, 4); `vertices` (n,) index the arrays that `choose` takes."""
-        self.terms = joint_functions.terms(turns)
+        self.terms = terms(turns)
         self.vertices = vertices
         sizes = np.linalg.svd(self.terms, compute_uv=False)
         turns_at_all = np.abs(self.terms).max() > _STILL
         self.room = int((sizes > _ALIKE * sizes[0]).sum()) if turns_at_all else 0  # for keys
-        self.coefficients = np.zeros((joint_functions.COUNT, 0))
+        self.coefficients = np.zeros((COUNT, 0))
         self.weights = np.ones(len(turns))  # (F,) of frames
         self.error = 0.0
         self.added: Any = 0.0  # (F, n, 3) offsets of its keys

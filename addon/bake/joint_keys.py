@@ -13,8 +13,8 @@ import numpy as np
 from mathutils import Matrix, Quaternion
 
 from ..blender import blender_versions
-from . import bake_state, joint_fit, joint_functions, joint_turns
-from .joint_functions import Function
+from . import bake_state, joint_fit, joint_turns
+from .joint_fit import Function
 from .linear_blend import LinearBlend, moved
 from .sources import Part
 
@@ -180,7 +180,7 @@ class Joints:
         for name, pair, function in state.single_poses.keys:
             if name in blocks and set(pair) <= set(self._part.bones):
                 turns = self._turns(pair, rotations[None])
-                value = Function(*function).above_rest(joint_functions.terms(turns))[0]
+                value = Function(*function).above_rest(joint_fit.terms(turns))[0]
                 positions = np.empty_like(rest)
                 points, co = blender_versions.key_positions(blocks[name])
                 points.foreach_get(co, positions.ravel())

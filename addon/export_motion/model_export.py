@@ -10,7 +10,7 @@ from ..blender.translations import tr, tr_count
 from ..import_motion import import_state
 from ..operator_base.modal_job import Steps
 from ..pose import motion_source, pose_source
-from ..scene import rig_constraints, scene_model
+from ..scene import mmd_tools, scene_model
 from . import files, fit
 from .as_keyed import AsKeyed
 from .motion_file_keys import MotionFileKeys
@@ -127,7 +127,7 @@ def form_of(model: scene_model.SceneModel, scene: bpy.types.Scene, options: Any)
 
 def _is_constrained(armature: bpy.types.Object) -> bool:
     """Whether a constraint acts on bones other than those for IK, append, bone morphs and physics."""
-    known = {(bone.name, one.name) for bone, one in rig_constraints.solving(armature)}
+    known = {(bone.name, one.name) for bone, one in mmd_tools.solving(armature)}
     animated = actions.animated_paths(armature)
     return any(
         not constraint.mute

@@ -14,8 +14,7 @@ from ..blender.user_error import UserError
 from ..import_motion import import_state
 from ..operator_base import modal_job, properties
 from ..operator_base.importing import scale_property
-from ..operator_base.model_operator import PosingOperator
-from ..operator_base.options_dialog import OptionsDialog
+from ..operator_base.model_operator import OptionsDialog, PosingOperator
 from ..scene import scene_model
 from . import files, report, samples, scene_export
 from .job import Export, Job

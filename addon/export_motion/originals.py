@@ -13,7 +13,7 @@ import numpy as np
 from ..blender import actions, fcurves, native
 from ..import_motion import import_state, kept_files, original_keys
 from ..pose import merge, motion_source
-from ..scene import mmd_tools, rig_constraints, scene_model
+from ..scene import mmd_tools, scene_model
 from ..scene.names import PHYSICS
 from . import original_tracks
 from .original_tracks import OriginalKeys
@@ -187,7 +187,7 @@ def _equal(one: fcurves.Points | None, other: fcurves.Points | None) -> bool:
 
 def switches_kept(originals: Originals, armature: bpy.types.Object) -> bool:
     """Whether the IK switches are still those of the files."""
-    constraints_by_ik_bone = rig_constraints.by_ik_bone(armature)
+    constraints_by_ik_bone = mmd_tools.by_ik_bone(armature)
     channels = [
         (actions.influence_path(bone.name, constraint.name), 0)
         for found in constraints_by_ik_bone.values()

@@ -17,7 +17,7 @@ material    mmd_name_j, mmd_name_e, mmd_material_id, and one for each other fiel
             mmd_diffuse to mmd_index_count; textures as paths
 mesh        the attributes of `deform_data`
 
-Constraints with mmd_tools' names apply IK and append (`rig_constraints`).
+Constraints with mmd_tools' names apply IK and append (`scene.mmd_tools`).
 
 Bones, morphs, materials and bodies refer to each other by their indices in the file. Positions are
 in the file's units and axes. Each `mmd_morphs` entry has `key`, the name of its shape key, and

@@ -13,7 +13,7 @@ import numpy as np
 from bpy.types import Object, PoseBone, TransformConstraint
 from mathutils import Matrix
 
-from ..scene.rig_constraints import IK_LIMIT, LOCATION, ROTATION
+from ..scene.mmd_tools import IK_LIMIT, LOCATION, ROTATION
 
 if TYPE_CHECKING:
     import mmdskin

@@ -11,7 +11,7 @@ from bpy.types import Context, Menu, Operator
 from ..blender import registration
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
-from ..mmd_look import color_management
+from ..mmd_look import switch as look
 from ..operator_base.importing import Importer, scale_property
 from ..pose import physics_settings
 from ..preview import switch
@@ -99,7 +99,7 @@ class MMDSKIN_OT_import_model(Importer, Operator):
 
     def is_used(self, option: str) -> bool:
         if option == "standard_colors":
-            changes = self.standard_colors or color_management.changes_colors(bpy.context.scene)
+            changes = self.standard_colors or look.changes_colors(bpy.context.scene)
             return self.look and changes
         return self.live if option == "live_physics" else True
 
@@ -143,7 +143,7 @@ class MMDSKIN_OT_import_model(Importer, Operator):
         if not imported:
             return {"CANCELLED"}
         if self.look and self.standard_colors:
-            color_management.use_standard_colors(context.scene)
+            look.use_standard_colors(context.scene)
         self.report({"INFO"}, tr_count("Imported 1 model", "Imported {count} models", imported))
         return {"FINISHED"}
 

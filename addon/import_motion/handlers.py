@@ -17,7 +17,7 @@ from bpy.app.handlers import persistent
 
 from ..blender import details, registration
 from ..blender.user_error import UserError
-from ..scene import path_remapping, saved_state
+from ..scene import saved_state, setting_paths
 from ..scene.names import PHYSICS
 from . import keyframes
 from .camera import CameraState
@@ -60,7 +60,7 @@ def _lacks(armature: bpy.types.Object, name: str) -> bool:
 
 
 def follow_move() -> None:
-    folder = path_remapping.follow_move()
+    folder = setting_paths.follow_move()
     if not folder:
         return
     _logger.debug("the .blend was moved from '%s'", folder)
@@ -73,18 +73,18 @@ def follow_move() -> None:
 def _move(block: Any, folder: str) -> None:
     if isinstance(block, bpy.types.Object) and block.type == "EMPTY":
         camera = CameraState.read(block)
-        camera.path = path_remapping.moved(camera.path, folder)
+        camera.path = setting_paths.moved(camera.path, folder)
         camera.write(block)
         return
     state = MotionState.read(block)
-    state.files = [[path_remapping.moved(path, folder), *rest] for path, *rest in state.files]
+    state.files = [[setting_paths.moved(path, folder), *rest] for path, *rest in state.files]
     for name, values in state.settings.items():
         # Absolute paths in settings do not follow.
         is_relative = str(getattr(block.mmdskin, name, "")).startswith("//")
         if is_relative or name in state.relative:
-            values[0] = path_remapping.moved(values[0], folder)
+            values[0] = setting_paths.moved(values[0], folder)
         if is_relative:
-            values[1] = path_remapping.moved(values[1], folder)
+            values[1] = setting_paths.moved(values[1], folder)
     state.write(block)
 
 

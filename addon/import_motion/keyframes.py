@@ -14,7 +14,7 @@ from mathutils import Matrix, Quaternion
 
 from ..blender import actions, evaluated_bones, fcurves
 from ..blender.translations import tr
-from ..scene import mmd_tools, rig_constraints, sliders
+from ..scene import mmd_tools, sliders
 from ..scene.names import PHYSICS
 from . import bezier, tracks
 from .channels import Channels
@@ -43,7 +43,7 @@ def write_bones(
     muted = _take(record, bones, simulated)
     _turn_by_quaternions(record, bones)
     # Also of bones that do not move: Blender's solver might move them.
-    for owner, constraint in rig_constraints.solving(record.armature):
+    for owner, constraint in mmd_tools.solving(record.armature):
         muted += record.mute_constraint(owner, constraint)
     record.own_action()
     holder, _ = actions.channels(record.block)
@@ -127,7 +127,7 @@ def drop_bones(record: Record, names: Iterable[str]) -> None:
 
 def write_switches(record: Record, switches: list[Switch]) -> None:
     """Key the Influence of the constraints of IK bones."""
-    constraints_by_ik_bone = rig_constraints.by_ik_bone(record.armature)
+    constraints_by_ik_bone = mmd_tools.by_ik_bone(record.armature)
     for switch in switches:
         for bone, constraint in constraints_by_ik_bone.get(switch.name, ()):
             record.note_influence(bone, constraint)
@@ -138,7 +138,7 @@ def write_switches(record: Record, switches: list[Switch]) -> None:
 
 def put_switches(holder: Any, armature: bpy.types.Object, switches: list[Switch]) -> None:
     """`write_switches` into a holder from `actions.channels`, and nothing else."""
-    constraints_by_ik_bone = rig_constraints.by_ik_bone(armature)
+    constraints_by_ik_bone = mmd_tools.by_ik_bone(armature)
     for switch in switches:
         for bone, constraint in constraints_by_ik_bone.get(switch.name, ()):
             path = actions.influence_path(bone.name, constraint.name)

@@ -15,7 +15,7 @@ from ..blender.translations import tr_count
 from ..physics import simulation
 from ..pose import ik_source, merge
 from ..pose.motion_source import Motion
-from ..scene import rig_constraints, scene_model
+from ..scene import mmd_tools, scene_model
 from . import channels, import_state, keyframes, tracks
 from .motion_import import MotionImport
 
@@ -74,7 +74,7 @@ def _form(job: MotionImport, keyed: bool) -> str:
     state = import_state.Record(armature).state
     if state.files and state.form != import_state.FILE:
         return state.form
-    by_constraints = keyed and any(rig_constraints.solving(armature))
+    by_constraints = keyed and any(mmd_tools.solving(armature))
     solves = armature.mmdskin.source == ik_source.SOURCE
     return import_state.ORIGINAL if by_constraints or solves else job.options.mode
 

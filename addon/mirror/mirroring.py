@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ..scene import english_names, names, scene_model, sliders
+from ..scene import names, scene_model, sliders
 
 _MIRROR = np.diag((-1.0, 1.0, 1.0))  # about the plane x = 0 of the armature
 _SAME = 1e-7
@@ -17,7 +17,7 @@ def of_sliders(model: scene_model.SceneModel) -> list[tuple[sliders.Slider, floa
     """The sliders of one side that change, with the value of the other side."""
     found = sliders.of_model(model)
     by_name = {slider.name: slider for slider in reversed(found)}
-    pairs = names.side_pairs(by_name, english_names.MORPHS)
+    pairs = names.side_pairs(by_name, names.MORPHS)
     wanted = [(one, by_name[pairs[one.name]].value) for one in found if one.name in pairs]
     return [(slider, value) for slider, value in wanted if slider.value != value]
 

@@ -7,9 +7,9 @@ evaluated mesh, with the nodes of `edge_nodes` and `ground_nodes`. `switch` does
 light is in `scene.light`.
 """
 
-from . import handlers, operators
+from . import operators, switch
 
-_parts = (operators, handlers)
+_parts = (operators, switch)
 
 
 def register() -> None:

@@ -3,7 +3,7 @@
 
 A follower is a volume object: its only modifier makes a mesh of the other object's, so it follows
 whatever deforms that. As it is not a mesh object, exporters write none of it and tools for meshes
-leave it alone; it cannot be selected, and goes where its mesh object goes (`handlers`). It is not
+leave it alone; it cannot be selected, and goes where its mesh object goes (`switch`). It is not
 transformed, so its space is the world's.
 """
 

@@ -11,7 +11,7 @@ from ..blender.user_error import cancels
 from ..operator_base.editing import editing
 from ..operator_base.model_operator import SwitchOperator, switch_action
 from ..scene import scene_model
-from . import color_management, switch
+from . import switch
 
 
 class MMDSKIN_OT_look(SwitchOperator, Operator):
@@ -60,13 +60,13 @@ class MMDSKIN_OT_standard_colors(Operator):
 
     @classmethod
     def poll(cls, context: Context) -> bool:
-        if not color_management.changes_colors(context.scene):
+        if not switch.changes_colors(context.scene):
             cls.poll_message_set(tr("The scene already shows colors as they are"))
             return False
         return True
 
     def execute(self, context: Context) -> set[Any]:
-        color_management.use_standard_colors(context.scene)
+        switch.use_standard_colors(context.scene)
         return {"FINISHED"}
 
 

@@ -3,14 +3,25 @@
 
 import os
 from collections.abc import Iterable
+from typing import Any
 
 import bpy
-from bpy.types import Material, Object, Scene
+from bpy.app.handlers import persistent
+from bpy.types import Depsgraph, Material, Object, Scene
 
-from ..blender import playhead
+from ..blender import blender_versions, playhead, registration
 from ..blender.user_error import UserError
 from ..scene import light, material_values, scene_model, setting_paths, textures
-from . import edges, followers, ground, materials, shading
+from . import edge_nodes, edges, followers, ground, materials, shading
+
+# The color management that shows colors as they are, which the look needs.
+_UNCHANGED_COLORS: dict[str, Any] = {
+    "view_transform": "Standard",
+    "look": "None",
+    "exposure": 0.0,
+    "gamma": 1.0,
+    "use_curve_mapping": False,
+}
 
 
 def is_on(model: scene_model.SceneModel) -> bool:
@@ -108,6 +119,16 @@ def show_self_shadow(armature: Object, on: bool) -> None:
     shading.drop_unused()
 
 
+def changes_colors(scene: Scene) -> bool:
+    settings = scene.view_settings
+    return any(getattr(settings, name) != value for name, value in _UNCHANGED_COLORS.items())
+
+
+def use_standard_colors(scene: Scene) -> None:
+    for name, value in _UNCHANGED_COLORS.items():
+        setattr(scene.view_settings, name, value)
+
+
 def _meshes(armature: Object) -> tuple:
     return scene_model.meshes_of(armature, bpy.context.view_layer)
 
@@ -134,3 +155,37 @@ def _is_shown(scene: Scene) -> bool:
 def _materials(objects: Iterable[Object]) -> list[Material]:
     slots = (slot.material for obj in objects for slot in obj.material_slots)
     return list(dict.fromkeys(material for material in slots if material is not None))
+
+
+# Edges follow the active camera, followers go with their mesh.
+
+
+@persistent
+def _follow(scene: Scene, depsgraph: Depsgraph | None = None) -> None:
+    if depsgraph is None or blender_versions.regrouped(depsgraph):
+        edge_nodes.follow_camera(scene)
+        _stay_together()
+
+
+def _stay_together() -> None:
+    """Followers are in the collections of their mesh; those of a deleted mesh are deleted."""
+    for follower in list(followers.all_followers()):
+        if follower.library or follower.override_library:
+            continue
+        source = followers.source_of(follower)
+        # An object that was deleted is in no collection; its followers still refer to it.
+        if source is not None and source.users_collection:
+            followers.stay_beside(follower, source)
+            continue
+        followers.remove(follower)
+        if source is not None:
+            edges.remove(source)
+            ground.remove(source)
+            if not source.users:
+                bpy.data.objects.remove(source)
+
+
+_HANDLERS = [("depsgraph_update_post", _follow)]
+if bpy.app.background:  # where a script may render before anything is updated
+    _HANDLERS.append(("render_init", _follow))
+register, unregister = registration.handlers(_HANDLERS)

@@ -13,7 +13,7 @@ from ..blender import ADDON, input_files, registration
 from ..blender.blender_versions import HAS_FILE_HANDLERS
 from ..blender.translations import label
 from ..scene import mmd_tools, setting_paths
-from .options_dialog import OptionsDialog
+from .model_operator import OptionsDialog
 
 
 class Importer(OptionsDialog, ImportHelper):

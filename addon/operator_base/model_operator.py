@@ -1,17 +1,41 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Base classes of the operators that act on models, and of those that need Object or Pose Mode."""
+"""Base classes of operators: those that act on models, need Object or Pose Mode, or have a dialog."""
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 from bpy.types import Context, OperatorProperties
 
-from ..blender.translations import tr
+from ..blender.translations import name_of, tr
 from ..blender.user_error import UserError
 from ..scene import scene_model
 
 _EDIT_MODES = {"EDIT_MESH", "EDIT_ARMATURE", "SCULPT"}
+
+
+class OptionsDialog:
+    """Base class of operators that read or write a file: draws their options."""
+
+    # All options, as dialogs and the redo panel (F9) show them.
+    shown: tuple[str, ...] = ()
+
+    def is_used(self, option: str) -> bool:
+        """Whether an option has an effect with the current values of the others."""
+        return True
+
+    def _options(self) -> SimpleNamespace:
+        """The options as they are now: Blender may free the operator while its job runs."""
+        return SimpleNamespace(**{name: getattr(self, name) for name in self.shown})
+
+    def draw(self, context: Context) -> None:
+        layout = self.layout
+        layout.use_property_split, layout.use_property_decorate = True, False
+        for option in filter(self.is_used, self.shown):
+            # A column of its own stacks flags vertically: side by side, their labels are cut.
+            name = name_of(self.properties, option)
+            layout.column().prop(self, option, text=name, translate=False)
 
 
 class PosingOperator:

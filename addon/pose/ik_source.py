@@ -14,7 +14,7 @@ import bpy
 import numpy as np
 
 from ..blender import evaluated_bones, playhead
-from ..scene import mmd_tools, model_file, names, rig_constraints, setting_paths, sliders
+from ..scene import mmd_tools, model_file, names, setting_paths, sliders
 from . import driving_rig, physics_settings, quaternions
 from .evaluation import Evaluation
 
@@ -161,7 +161,7 @@ class Solver:
         axes = {i: bone.fixed_axis for i, bone in enumerate(rig.pmx.bones) if bone.fixed_axis}
         self._fixed = np.array(list(axes), np.intp)
         self._axes = _unit(np.array(list(axes.values()), np.float64).reshape(-1, 3))
-        by_ik_bone = rig_constraints.by_ik_bone(armature)
+        by_ik_bone = mmd_tools.by_ik_bone(armature)
         self._switches = {
             name: [
                 (bone.name, one.name) for bone, one in by_ik_bone.get(name, ()) if one.type == "IK"

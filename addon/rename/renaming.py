@@ -15,7 +15,7 @@ from bpy.types import ID, Action, FCurve, Key, Material, Object, PoseBone
 
 from ..blender import actions
 from ..blender.user_error import UserError
-from ..scene import english_names, mmd_tools, names, saved_state, scene_model, stored
+from ..scene import mmd_tools, names, saved_state, scene_model, stored
 
 _ELEMENT = re.compile(r'[\w.]+\["(?:[^"\\]|\\.)*"\]')  # a data path up to a bone or shape key
 
@@ -87,13 +87,13 @@ def without_english(model: scene_model.SceneModel) -> int:
     root = scene_model.ancestor_with(model.armature, mmd_tools.NAME)
     slots = (slot.material for obj in model.meshes for slot in obj.material_slots)
     items: list[tuple[str, names.Named]] = [
-        (english_names.BONES, _named(bone))
+        (names.BONES, _named(bone))
         for bone in model.armature.pose.bones
         if mmd_tools.NUMBER in bone
     ]
-    items += [(english_names.MORPHS, _of_morph(m)) for m in stored.groups(root, mmd_tools.MORPHS)]
+    items += [(names.MORPHS, _of_morph(m)) for m in stored.groups(root, mmd_tools.MORPHS)]
     items += [
-        (english_names.MATERIALS, _named(material))
+        (names.MATERIALS, _named(material))
         for material in dict.fromkeys(slots)
         if material is not None and mmd_tools.NAME in material
     ]

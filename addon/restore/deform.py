@@ -6,6 +6,7 @@ vertices are unchanged. `prepare` reads and may fail, `write` only writes.
 """
 
 import os
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -21,7 +22,6 @@ from ..scene import deform_data, mesh_source, mmd_tools, model_file, scene_model
 from ..scene.mesh_source import BDEF2, SDEF
 from ..scene.mmd_tools import SDEF_KEYS
 from . import vertex_match
-from .snapshot import DeformSnapshot
 
 _SAME_WEIGHT = 1e-6
 
@@ -64,7 +64,7 @@ def write(
     model: scene_model.SceneModel, rig: model_file.Rig, restored: list[Restored]
 ) -> str | None:
     """Write the data; returns why the model is no longer live, or None."""
-    with editing(restored, lambda item: DeformSnapshot(item.obj, item.present)) as edit:
+    with editing(restored, lambda item: _Snapshot(item.obj, item.present)) as edit:
         for item, state in edit.checked:
             edit.on_failure(state.restore, item.changes)
             _write_weights(item)
@@ -76,6 +76,61 @@ def write(
     path = setting_paths.chosen(model.armature, "model_path", rig.path)
     model.armature.mmdskin.model_path = path
     return switch.refresh(model.armature)
+
+
+class _Snapshot:
+    """The deform data of a mesh object before it is written."""
+
+    def __init__(self, obj: Object, weights: mesh_source.Weights) -> None:
+        self._obj, self._weights = obj, weights
+        self._groups = len(obj.vertex_groups)
+        self._attributes = deform_data.snapshot(obj.data)
+        keys = obj.data.shape_keys
+        self._had_keys = keys is not None
+        self._active = obj.active_shape_key_index
+        self._points = {
+            name: (mesh_source.key_positions(keys.key_blocks[name]), keys.key_blocks[name].value)
+            for name in SDEF_KEYS
+            if keys and name in keys.key_blocks
+        }
+
+    def restore(self, changes: Sequence[np.ndarray]) -> None:
+        """`changes`: vertices and vertex groups whose weights were written, in this order."""
+        self._restore_weights(*changes[:2])
+        groups = self._obj.vertex_groups
+        for group in list(groups)[self._groups :]:
+            groups.remove(group)
+        self._restore_keys()
+        deform_data.restore(self._obj.data, self._attributes)
+        self._obj.data.update_tag()
+
+    def _restore_weights(self, vertices: np.ndarray, numbers: np.ndarray) -> None:
+        pairs = zip(self._weights.vertex.tolist(), self._weights.group.tolist(), strict=True)
+        had = dict(zip(pairs, self._weights.weight.tolist(), strict=True))
+        for vertex, number in zip(vertices.tolist(), numbers.tolist(), strict=True):
+            if number < self._groups:
+                group, weight = self._obj.vertex_groups[number], had.get((vertex, number))
+                if weight is None:
+                    group.remove([vertex])
+                else:
+                    group.add([vertex], weight, "REPLACE")
+
+    def _restore_keys(self) -> None:
+        obj = self._obj
+        keys = obj.data.shape_keys
+        for name in SDEF_KEYS:
+            key = keys.key_blocks.get(name) if keys else None
+            if key is None:
+                continue
+            if name not in self._points:
+                obj.shape_key_remove(key)
+                continue
+            positions, key.value = self._points[name]
+            place, co = blender_versions.key_positions(key)
+            place.foreach_set(co, positions.ravel())
+        if keys and not self._had_keys:
+            obj.shape_key_clear()
+        obj.active_shape_key_index = self._active
 
 
 def _prepare(obj: Object, armature: Object, rig: model_file.Rig) -> Restored:

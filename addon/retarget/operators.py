@@ -16,8 +16,7 @@ from ..blender.user_error import UserError, cancels
 from ..import_motion.import_state import ORIGINAL, SOLVED
 from ..operator_base import modal_job, properties
 from ..operator_base.importing import Importer
-from ..operator_base.model_operator import PosingOperator
-from ..operator_base.options_dialog import OptionsDialog
+from ..operator_base.model_operator import OptionsDialog, PosingOperator
 from ..scene import model_file, scene_model, setting_paths, skeletons
 from . import jobs
 

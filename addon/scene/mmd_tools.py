@@ -5,11 +5,12 @@ Its properties exist only while it is enabled; otherwise they are read as data. 
 of bones and morphs are in `names`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import bpy
+from bpy.types import ArmatureModifier, Constraint, FCurve, Modifier, Object, PoseBone, ShapeKey
 
 from ..blender import blender_versions
 from . import stored
@@ -38,6 +39,9 @@ NAME, MORPHS = "mmd_name_j", "mmd_morphs"
 NUMBER, APPEND, TIP = "mmd_bone_id", "mmd_append", "mmd_tip"
 PHYSICS_CONSTRAINT = "mmd_tools_rigid_track"  # constraint by which rigid bodies move bones
 TOGGLE = "mmd_ik_toggle"
+# Constraints for IK and append, which its operators find, replace and export.
+ROTATION, LOCATION = "mmd_additional_rotation", "mmd_additional_location"
+IK_LIMIT = "mmd_ik_limit_override"
 SHOWS_MESHES = "mmd_root.show_meshes"  # data path of the root
 _ROOT = 2  # 'ROOT' in the enumeration `mmd_type`
 _PANELS = {0: "SYSTEM", 1: "EYEBROW", 2: "EYE", 3: "MOUTH"}
@@ -47,17 +51,17 @@ _AFTER_PHYSICS, _OPERABLE = 0x1000, 0x10  # flags of a bone in the file
 # What it stores
 
 
-def is_root(obj: bpy.types.Object) -> bool:
+def is_root(obj: Object) -> bool:
     # An ID property if mmd_tools is disabled, or was enabled after our own import.
     return getattr(obj, "mmd_type", None) == "ROOT" or obj.get("mmd_type") in (_ROOT, "ROOT")
 
 
-def is_camera(obj: bpy.types.Object) -> bool:
+def is_camera(obj: Object) -> bool:
     """Whether an empty is the target of its camera; only while it is enabled."""
     return getattr(obj, "mmd_type", None) == "CAMERA"
 
 
-def bone_in_file(pose_bone: bpy.types.PoseBone) -> tuple[str | None, int]:
+def bone_in_file(pose_bone: PoseBone) -> tuple[str | None, int]:
     """(name, index) of a bone in the file, (None or empty, -1) if it has none."""
     if NAME in pose_bone:
         return stored.text(pose_bone, NAME), stored.number(pose_bone, NUMBER)
@@ -68,17 +72,17 @@ def bone_in_file(pose_bone: bpy.types.PoseBone) -> tuple[str | None, int]:
     return stored.text(group, "name_j"), stored.number(group, "bone_id")
 
 
-def number_in_file(pose_bone: bpy.types.PoseBone) -> int:
+def number_in_file(pose_bone: PoseBone) -> int:
     """Its number in the file of our own import, or -1: users may change mmd_tools' numbers."""
     return stored.number(pose_bone, NUMBER) if NAME in pose_bone else -1
 
 
-def is_tip(pose_bone: bpy.types.PoseBone) -> bool:
+def is_tip(pose_bone: PoseBone) -> bool:
     """Whether the file gives a bone no length."""
     return bool(_bone_value(pose_bone, "is_tip", False))
 
 
-def rotation_source(pose_bone: bpy.types.PoseBone) -> int:
+def rotation_source(pose_bone: PoseBone) -> int:
     """Index in the file of the bone whose rotation it copies, or -1."""
     if not _bone_value(pose_bone, "has_additional_rotation", False):
         return -1
@@ -88,14 +92,14 @@ def rotation_source(pose_bone: bpy.types.PoseBone) -> int:
     return found if isinstance(found, int) else -1
 
 
-def _bone_value(pose_bone: bpy.types.PoseBone, name: str, default: Any) -> Any:
+def _bone_value(pose_bone: PoseBone, name: str, default: Any) -> Any:
     mmd_bone = getattr(pose_bone, "mmd_bone", None)
     if mmd_bone is not None:
         return getattr(mmd_bone, name)
     return stored.value(blender_versions.stored_group(pose_bone, "mmd_bone"), name, default)
 
 
-def ik_toggle(pose_bone: bpy.types.PoseBone) -> bool | None:
+def ik_toggle(pose_bone: PoseBone) -> bool | None:
     """Its switch for the IK of a bone, which its motion import keys; None if never set.
 
     Setting it by hand also sets the constraints; its keyframes do not.
@@ -107,7 +111,7 @@ def ik_toggle(pose_bone: bpy.types.PoseBone) -> bool | None:
     return None if value is None else bool(value)
 
 
-def shows_meshes(root: bpy.types.Object) -> bool:
+def shows_meshes(root: Object) -> bool:
     """Its switch for the visibility of a model, which its motion import keys."""
     group = getattr(root, "mmd_root", None)
     if group is not None:
@@ -115,7 +119,7 @@ def shows_meshes(root: bpy.types.Object) -> bool:
     return stored.value(blender_versions.stored_group(root, "mmd_root"), "show_meshes", True)
 
 
-def vertex_morphs(root: bpy.types.Object) -> list[tuple[str, str]]:
+def vertex_morphs(root: Object) -> list[tuple[str, str]]:
     """(shape key, English name in the file) of each vertex morph, in the file's order unless moved."""
     listed = getattr(root, "mmd_root", None)
     if listed is not None:
@@ -125,16 +129,52 @@ def vertex_morphs(root: bpy.types.Object) -> list[tuple[str, str]]:
     return [(stored.text(item, "name"), stored.text(item, "name_e")) for item in items]
 
 
-def rename_morphs(root: bpy.types.Object, changed: dict[str, str]) -> None:
+def rename_morphs(root: Object, changed: dict[str, str]) -> None:
     """Update its list after shape keys were renamed."""
     listed = getattr(root, "mmd_root", None)
     for item in listed.vertex_morphs if listed is not None else ():
         item.name = changed.get(item.name, item.name)
 
 
-def users_group(modifier: bpy.types.ArmatureModifier) -> str:
+def users_group(modifier: ArmatureModifier) -> str:
     """The vertex group that limits an Armature modifier, "" for none or mmd_tools' mask."""
     return "" if modifier.vertex_group == SDEF_MASK else modifier.vertex_group
+
+
+# Its constraints for IK and append, which our importer makes, too. They are for posing by hand: if bones have
+# solved keys, they must be muted, else everything would be solved twice.
+
+
+def solving(armature: Object) -> Iterator[tuple[PoseBone, Constraint]]:
+    """Each constraint for the model's IK, append and limits, with its bone."""
+    for bone in armature.pose.bones:
+        for constraint in bone.constraints:
+            if is_ik(constraint, armature) or constraint.name.startswith(
+                (ROTATION, LOCATION, IK_LIMIT)
+            ):
+                yield bone, constraint
+
+
+def is_ik(constraint: Constraint, armature: Object) -> bool:
+    """Whether a constraint is IK with a target bone in the same armature."""
+    return constraint.type == "IK" and constraint.target == armature and bool(constraint.subtarget)
+
+
+def by_ik_bone(armature: Object) -> dict[str, list[tuple[PoseBone, Constraint]]]:
+    """{IK bone: the constraints of its chain, each with its bone}."""
+    found: dict[str, list] = {}
+    for bone in armature.pose.bones:
+        for constraint in bone.constraints:
+            if is_ik(constraint, armature):
+                chain = [bone, *bone.parent_recursive][: constraint.chain_count or None]
+                limits = [
+                    (link, limit)
+                    for link in chain
+                    for limit in link.constraints
+                    if limit.name.startswith(IK_LIMIT)
+                ]
+                found.setdefault(constraint.subtarget, []).extend([(bone, constraint), *limits])
+    return found
 
 
 # Its own SDEF
@@ -149,7 +189,7 @@ class SuspendedSdef:
     masked: list[str] = field(default_factory=list)  # names of modifiers
 
 
-def suspend_sdef(obj: bpy.types.Object) -> SuspendedSdef | None:
+def suspend_sdef(obj: Object) -> SuspendedSdef | None:
     """Turn the SDEF driver of a mesh off; None if there is none."""
     key = _key(obj)
     if key is None:
@@ -165,7 +205,7 @@ def suspend_sdef(obj: bpy.types.Object) -> SuspendedSdef | None:
     return suspended
 
 
-def resume_sdef(obj: bpy.types.Object, suspended: SuspendedSdef | None) -> None:
+def resume_sdef(obj: Object, suspended: SuspendedSdef | None) -> None:
     key = _key(obj)
     if suspended is None or key is None:
         return
@@ -174,13 +214,13 @@ def resume_sdef(obj: bpy.types.Object, suspended: SuspendedSdef | None) -> None:
         for curve in _drivers(obj):
             curve.mute = False
     for name in suspended.masked:
-        modifier: bpy.types.Modifier | None = obj.modifiers.get(name)
+        modifier: Modifier | None = obj.modifiers.get(name)
         if modifier is not None:
             modifier.vertex_group = SDEF_MASK
     refresh_sdef(obj)
 
 
-def refresh_sdef(obj: bpy.types.Object) -> None:
+def refresh_sdef(obj: Object) -> None:
     """The driver skips bones that have not moved, and would show an outdated pose."""
     driver = bpy.app.driver_namespace.get("mmd_sdef_driver")
     cache = getattr(driver, "__self__", None)
@@ -188,12 +228,12 @@ def refresh_sdef(obj: bpy.types.Object) -> None:
         cache.clear_cache(obj)
 
 
-def _key(obj: bpy.types.Object) -> bpy.types.ShapeKey | None:
+def _key(obj: Object) -> ShapeKey | None:
     keys = obj.data.shape_keys
     return keys.key_blocks.get(SDEF_RESULT) if keys else None
 
 
-def _drivers(obj: bpy.types.Object) -> list[bpy.types.FCurve]:
+def _drivers(obj: Object) -> list[FCurve]:
     animation = obj.data.shape_keys.animation_data
     curves = animation.drivers if animation else ()
     return [curve for curve in curves if curve.data_path == f'key_blocks["{SDEF_RESULT}"].value']
@@ -203,8 +243,8 @@ def _drivers(obj: bpy.types.Object) -> list[bpy.types.FCurve]:
 
 
 def introduce(
-    root: bpy.types.Object,
-    armature: bpy.types.Object,
+    root: Object,
+    armature: Object,
     pmx: "mmdskin.Model",
     bone_names: Sequence[str],
     key_names: dict[int, str],

@@ -2,18 +2,26 @@
 """The file's names adapted to Blender: short enough, unique, with Blender's side suffixes.
 
 Full names are in custom properties (`mmd_name_j`, `mmd_name_e`); see the table in
-`import_model/__init__.py`. Items without an English name get the one in `english_names`, or keep their
+`import_model/__init__.py`. Items without an English name get the one in `english_names.txt`, or keep their
 Japanese one. By its name, a bone or morph also has another side: 左腕 and 右腕, 腕.L and 腕.R, ウィンク and
 ウィンク右.
 """
 
+import functools
+import pathlib
 import re
+import unicodedata
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import bpy
 
-from . import english_names, scene_model
+from . import scene_model
+
+BONES, MORPHS, MATERIALS, _ENDINGS = "bones", "morphs", "materials", "endings"
+_TABLE = pathlib.Path(__file__).with_name("english_names.txt")
+_SIDES = {"左": ".L", "右": ".R"}
+_DIGITS = re.compile(r"[ .\-_]?(\d+(?:-\d+)*)$")
 
 LIMIT = 63  # bytes of UTF-8, for bones, vertex groups and shape keys in every Blender
 BONE_MORPH = "mmd_bone_morph"  # prefix of the names of bone morph constraints
@@ -67,9 +75,7 @@ def with_side(name: str) -> str:
 def bones(records: Iterable[Any], english: bool = False) -> list[str]:
     """A name for each bone; duplicates are numbered before the side suffix, as in mmd_tools."""
     taken: set[str] = set()
-    numbered = [
-        unique(chosen(record, english, english_names.BONES) or "Bone", taken) for record in records
-    ]
+    numbered = [unique(chosen(record, english, BONES) or "Bone", taken) for record in records]
     taken = set()
     return [unique(with_side(name), taken) for name in numbered]
 
@@ -77,15 +83,12 @@ def bones(records: Iterable[Any], english: bool = False) -> list[str]:
 def morphs(records: Iterable[Any], reserved: Iterable[str], english: bool = False) -> list[str]:
     """A name for each morph of the file, of any kind; none is in `reserved`."""
     taken = set(reserved)
-    return [
-        unique(chosen(record, english, english_names.MORPHS) or "Morph", taken)
-        for record in records
-    ]
+    return [unique(chosen(record, english, MORPHS) or "Morph", taken) for record in records]
 
 
 def material(record: Any, english: bool = False) -> str:
     """A name for a material, which Blender numbers if it is taken."""
-    return cut(chosen(record, english, english_names.MATERIALS)) or "Material"
+    return cut(chosen(record, english, MATERIALS)) or "Material"
 
 
 def without_number(name: str) -> str:
@@ -94,10 +97,10 @@ def without_number(name: str) -> str:
 
 
 def chosen(record: Any, english: bool, kind: str) -> str:
-    """The full name of a record, a kind of item in `english_names`."""
+    """The full name of a record, a kind of item in `english_names.txt`."""
     if not english:
         return record.name
-    return record.name_english.strip() or english_names.find(kind, record.name) or record.name
+    return record.name_english.strip() or english_name(kind, record.name) or record.name
 
 
 def language(english: bool) -> str:
@@ -111,22 +114,22 @@ def language_of(armature: bpy.types.Object) -> str:
     return root[LANGUAGE] if root is not None else "JAPANESE"
 
 
-def side_pairs(names: Iterable[str], kind: str = english_names.BONES) -> dict[str, str]:
+def side_pairs(names: Iterable[str], kind: str = BONES) -> dict[str, str]:
     """{name: the name of the other side} of all names that have one.
 
-    `kind` of `english_names`: its table knows pairs whose names do not tell, such as ウィンク.
+    `kind`: the table of English names knows pairs whose names do not tell, such as ウィンク.
     """
     listed = dict.fromkeys(names)
     by_table: dict[str, str] = {}
     for name in listed:
-        by_table.setdefault(english_names.find(kind, name), name)
+        by_table.setdefault(english_name(kind, name), name)
     found = {name: _other(name, listed, by_table, kind) for name in listed}
     return {name: other for name, other in found.items() if other and found[other] == name}
 
 
-def is_one_side(name: str, kind: str = english_names.BONES) -> bool:
+def is_one_side(name: str, kind: str = BONES) -> bool:
     """Whether a name is that of one of two sides."""
-    english = english_names.find(kind, name)
+    english = english_name(kind, name)
     return (
         any(turned != name for turned in _turned(name)) or bpy.utils.flip_name(english) != english
     )
@@ -140,6 +143,64 @@ def _other(name: str, listed: Iterable[str], by_table: dict[str, str], kind: str
     for turned in _turned(name):
         if turned != name and turned in listed:
             return turned
-    english = english_names.find(kind, name)
+    english = english_name(kind, name)
     side = bpy.utils.flip_name(english)
     return by_table.get(side) if side != english else None
+
+
+# English names
+
+
+def english_name(kind: str, name: str) -> str:
+    """The English name, "" if the table has none."""
+    plain = unicodedata.normalize("NFKC", name).strip()
+    found = _of_part(kind, plain)
+    if found:
+        return found
+    for side, suffix in _SIDES.items():
+        before, is_there, after = plain.rpartition(side)
+        if is_there and not any(other in before + after for other in _SIDES):
+            found = _of_part(kind, before + after)
+            return f"{found}{suffix}" if found and found[-2:] not in _SIDES.values() else ""
+    return ""
+
+
+def _of_part(kind: str, name: str) -> str:
+    """The English name of a name without a side."""
+    sections = _sections()
+    if name in sections[kind]:
+        return sections[kind][name]
+    digits = _DIGITS.search(name)
+    if digits:
+        return _with(_of_part(kind, name[: digits.start()]), digits[1])
+    for ending, english in sections[_ENDINGS].items():
+        if name.endswith(ending) and name != ending:
+            return _with(_of_part(kind, name[: -len(ending)]), english)
+    return ""
+
+
+def _with(name: str, ending: str) -> str:
+    """A name with an ending, before the side."""
+    stem, side = (name[:-2], name[-2:]) if name[-2:] in _SIDES.values() else (name, "")
+    return f"{stem} {ending}{side}" if name else ""
+
+
+@functools.cache
+def _sections() -> dict[str, dict[str, str]]:
+    return read_table(_TABLE.read_text("utf-8"))
+
+
+def read_table(text: str) -> dict[str, dict[str, str]]:
+    """{section: {Japanese: English}}; ValueError with a line that is invalid or repeated."""
+    sections: dict[str, dict[str, str]] = {}
+    section: dict[str, str] | None = None
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("[") and line.endswith("]"):
+            section = sections.setdefault(line[1:-1], {})
+        elif line and not line.startswith("#"):
+            name, is_there, english = line.partition(" = ")
+            name = unicodedata.normalize("NFKC", name.strip())
+            if section is None or not (name and is_there and english.strip()) or name in section:
+                raise ValueError(line)
+            section[name] = english.strip()
+    return sections

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import bpy
 
-from . import english_names, mmd_tools, renamed, scene_model, stored
-from .names import Named, chosen, language_of
+from . import mmd_tools, renamed, scene_model, stored
+from .names import MORPHS, Named, chosen, language_of
 
 SLIDER = "slider"  # in an entry of the root's list of morphs: the name of its custom property
 _MOST = 10.0  # as of Blender's shape keys
@@ -55,7 +55,7 @@ def by_panel(model: scene_model.SceneModel) -> dict[str, list[Slider]]:
             if key and key in keys
         ]
         if name and name in model.armature:
-            label = chosen(record, english, english_names.MORPHS)
+            label = chosen(record, english, MORPHS)
             sliders.append(Slider(model.armature, path(name), label, record.name))
         found[PANELS.get(stored.number(morph, "panel"), "OTHER")] += sliders
     return found

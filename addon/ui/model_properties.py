@@ -20,7 +20,7 @@ from ..mmd_look import switch as look
 from ..operator_base import properties
 from ..preview import driver_function, motion_sliders, switch
 from ..retarget import bone_map
-from ..scene import path_remapping, saved_state
+from ..scene import saved_state, setting_paths
 
 
 def _switch(
@@ -54,18 +54,18 @@ def _group_changed(settings: Any, context: Context) -> None:
 
 
 def _model_path_changed(settings: Any, context: Context) -> None:
-    path_remapping.remember(settings.id_data, "model_path")
+    setting_paths.remember(settings.id_data, "model_path")
     _group_changed(settings, context)
 
 
 def _motion_path_changed(settings: Any, context: Context) -> None:
-    path_remapping.remember(settings.id_data, "motion_path")
+    setting_paths.remember(settings.id_data, "motion_path")
     settings.motion_earlier = ""  # the chosen file alone; imports set both
     _group_changed(settings, context)
 
 
 def _cache_changed(settings: Any, context: Context) -> None:
-    path_remapping.remember(settings.id_data, "physics_cache")
+    setting_paths.remember(settings.id_data, "physics_cache")
     _motion_changed(settings, context)
 
 

@@ -18,7 +18,6 @@ from ..blender.user_error import UserError
 from ..export.operators import MMDSKIN_OT_export
 from ..import_motion.clear import MMDSKIN_OT_clear_motion
 from ..mirror.operators import MMDSKIN_OT_flip_sliders, MMDSKIN_OT_mirror_pose
-from ..mmd_look import color_management
 from ..mmd_look import switch as look
 from ..mmd_look.operators import MMDSKIN_OT_look, MMDSKIN_OT_standard_colors
 from ..operator_base import properties
@@ -359,7 +358,7 @@ class MMDSKIN_PT_look(_Below, bpy.types.Panel):
         _settings(layout, settings, ["ground_shadow", "self_shadow", "edges_in_renders_only"])
         if settings.self_shadow and context.scene.render.engine == "CYCLES":
             wrapped(layout, tr("Cycles shows no self-shadow: use EEVEE"), context.region.width)
-        if color_management.changes_colors(context.scene):
+        if look.changes_colors(context.scene):
             text = tr("The scene's color management changes MMD's colors")
             wrapped(layout, text, context.region.width)
             layout.operator(MMDSKIN_OT_standard_colors.bl_idname, icon="COLOR")

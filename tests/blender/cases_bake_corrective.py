@@ -210,7 +210,7 @@ class Driven(Corrective):
         self.assertEqual(self.baked_keys(), [])
 
     def test_have_expressions_that_blender_holds(self):
-        functions = sys.modules["addon_package"].bake.joint_functions
+        functions = sys.modules["addon_package"].bake.joint_fit
         coefficients = np.full(functions.COUNT, -1.0) * np.linspace(1, 0.1234, functions.COUNT)
         for scale in (1e-5, 1, 123456):
             function = functions.Function.near(coefficients * scale, 0.12345)

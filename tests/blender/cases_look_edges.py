@@ -48,7 +48,7 @@ class Balls(cases_look.Case):
     def test_objects_in_other_collections_cost_nothing_in_a_large_scene(self):
         """0.1 ms where none of 10,000 objects is ours but the edges."""
         case.add_others(self)
-        follow = sys.modules["addon_package"].mmd_look.handlers._follow
+        follow = sys.modules["addon_package"].mmd_look.switch._follow
         depsgraph = mock.Mock(id_type_updated=lambda kind: True)
         time = case.least_time(lambda: follow(bpy.context.scene, depsgraph))
         self.assertLess(time, 1e-4)

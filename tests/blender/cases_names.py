@@ -275,7 +275,7 @@ class Table(Case):
     """Names that the community uses where the file has no English ones."""
 
     def find(self, kind, name):
-        return sys.modules["addon_package"].scene.english_names.find(kind, name)
+        return sys.modules["addon_package"].scene.names.english_name(kind, name)
 
     def test_sides_and_digits(self):
         for name, english in (
@@ -341,7 +341,7 @@ class Table(Case):
         self.assertTrue(any("2 keep their Japanese names" in line for line in said), said)
 
     def test_a_table_with_an_invalid_line_is_refused(self):
-        read = sys.modules["addon_package"].scene.english_names.read
+        read = sys.modules["addon_package"].scene.names.read_table
         for text, line in (
             ("a = b", "a = b"),
             ("[bones]\na", "a"),

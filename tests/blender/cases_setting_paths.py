@@ -197,7 +197,7 @@ class Elsewhere(Paths):
 
     def recover(self, blend):
         """Save the file as an autosave, in which no handler changes anything, and open that."""
-        remapping = sys.modules["addon_package"].scene.path_remapping
+        remapping = sys.modules["addon_package"].scene.setting_paths
         remapping.unregister()
         try:
             bpy.ops.wm.save_as_mainfile(filepath=blend)
