@@ -48,9 +48,8 @@ class BakeState(saved_state.SavedState):
     # name: show_viewport, show_render of those turned off
     modifiers: dict[str, list[bool]] = field(default_factory=dict)
     added: str = ""  # name of the modifier added
-    normals: list[str] = field(
-        default_factory=list
-    )  # names of the modifiers added for MMD's normals
+    # names of the modifiers added for MMD's normals
+    normals: list[str] = field(default_factory=list)
     active_modifier: str = ""
     had_keys: bool = True
     animated: bool = True  # whether the keys had animation data

@@ -38,10 +38,8 @@ class Corrective(Target):
         self._rest = mesh_source.rest_positions(obj.data)
         self._least = _SMALL * max(1.0, float(np.abs(self._rest).max()))
         self._before = 0.0  # the largest error without keys
-        self._flat, self._lost = (
-            0,
-            0.0,
-        )  # vertices that no offset can restore, and their largest error
+        # Vertices that no offset can restore, and their largest error.
+        self._flat, self._lost = 0, 0.0
         self._joints = joint_keys.Joints(part, bones, self._blend) if options.driven else None
         self._gathers = options.driven and not options.moves
 
@@ -91,12 +89,10 @@ class Corrective(Target):
             self._joints.write(state, self._add_key, self._gathers)
             return
         frames = [place for place, found in enumerate(self._found) if len(found.vertices)]
-        names = [
-            self._add_key(
-                state, f"MMD {name_of(self._found[place].frame)}", *self._found[place][1:3]
-            )
-            for place in frames
-        ]
+        names = []
+        for found in (self._found[place] for place in frames):
+            name = f"MMD {name_of(found.frame)}"
+            names.append(self._add_key(state, name, found.vertices, found.offsets))
         keys = obj.data.shape_keys
         if self.options.moves and names:
             state.curves = sliders.add_pulses(keys, names, self.options.times, frames)

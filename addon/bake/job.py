@@ -5,7 +5,7 @@ So an error or a cancel leaves the scene unchanged.
 """
 
 import contextlib
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -58,13 +58,13 @@ class Job(modal_job.Job):
     ) -> None:
         self.options = options
         self._context = context
-        self._frames: _Frames | runs.SceneRun | None = None
+        self._shown: PoseFrames | runs.SceneRun | None = None  # what the window shows
         wanted = list(zip(models, poses, deformations, strict=True))
         super().__init__(self._run(wanted), len(options.visited))
 
     def show(self) -> None:
-        if self._frames is not None:
-            self._frames.show()
+        if self._shown is not None:
+            self._shown.show()
 
     def _run(
         self, wanted: list[tuple[scene_model.SceneModel, pose_source.Settings | None, Deformation]]
@@ -87,14 +87,7 @@ class Job(modal_job.Job):
             ):
                 for group in groups:
                     yield from self._simulate(group)
-                with _Frames(self._context, options, groups) as frames:
-                    self._frames = frames
-                    for block in frames:
-                        depsgraph = self._context.evaluated_depsgraph_get()
-                        for group in groups:
-                            group.add(block, depsgraph)
-                        yield modal_job.frames_done(frames.done, self.frames)
-            self._frames = None
+                yield from self._read(groups)
             for target in targets:
                 _check_unchanged(target.part)
                 for fraction in target.finish():
@@ -117,12 +110,37 @@ class Job(modal_job.Job):
         run = poses.simulation(self._context, group.model)
         if run is None:
             return
-        self._frames = run
+        self._shown = run
         with contextlib.closing(iter(run)) as steps:
             for frames in steps:
                 done += frames
                 yield modal_job.frames_done(done, run.frames)
         poses.play(run)
+
+    def _read(self, groups: "list[_Group]") -> Generator[modal_job.Progress, None, None]:
+        """Pass the poses to the targets, in blocks of frames.
+
+        If they are read from the scene, its frame changes for each, and is restored.
+        """
+        frames, context = self.options.visited, self._context
+        vertices = sum(t.part.skinner.vertex_count for group in groups for _, t in group.parts)
+        size = max(1, min(32, _BLOCK // max(vertices, 1)))
+        with contextlib.ExitStack() as stack:
+            scene_frames: PoseFrames | None = None
+            if self.options.moves and any(group.poses.moves_scene for group in groups):
+                read = [obj for group in groups for obj in group.objects]
+                scene_frames = stack.enter_context(PoseFrames(context, read, mute_keys=True))
+                size = 1
+            self._shown = scene_frames
+            for first in range(0, len(frames), size):
+                block = frames[first : first + size]
+                if scene_frames is not None:
+                    scene_frames.go_to(block[0])
+                depsgraph = context.evaluated_depsgraph_get()
+                for group in groups:
+                    group.add(block, depsgraph)
+                yield modal_job.frames_done(first + len(block), len(frames))
+        self._shown = None
 
 
 def _finishing(target: Target, fraction: float) -> modal_job.Progress:
@@ -194,44 +212,6 @@ class _Group:
                 frame=frames[frame],
                 bone=self.bones[bone],
             )
-
-
-class _Frames:
-    """The frames in blocks; changes the scene's frame if poses are read from it, and restores it."""
-
-    def __init__(self, context: Context, options: Options, groups: list[_Group]) -> None:
-        self._options = options
-        vertices = sum(t.part.skinner.vertex_count for group in groups for _, t in group.parts)
-        self._size = max(1, min(32, _BLOCK // max(vertices, 1)))
-        self.done = 0
-        self._scene_frames: PoseFrames | None = None
-        if options.moves and any(group.poses.moves_scene for group in groups):
-            self._size = 1
-            read = [obj for group in groups for obj in group.objects]
-            self._scene_frames = PoseFrames(context, read, mute_keys=True)
-
-    def __enter__(self) -> "_Frames":
-        if self._scene_frames is not None:
-            self._scene_frames.__enter__()
-        return self
-
-    def __exit__(self, *of: object) -> None:
-        if self._scene_frames is not None:
-            self._scene_frames.__exit__(*of)
-
-    def show(self) -> None:
-        """Before the window is drawn."""
-        if self._scene_frames is not None:
-            self._scene_frames.show()
-
-    def __iter__(self) -> Iterator[list[float]]:
-        frames = self._options.visited
-        for first in range(0, len(frames), self._size):
-            block = frames[first : first + self._size]
-            if self._scene_frames is not None:
-                self._scene_frames.go_to(block[0])
-            self.done = first + len(block)
-            yield block
 
 
 def _check(model: scene_model.SceneModel, depsgraph: Depsgraph, target: str) -> None:

@@ -33,9 +33,8 @@ class Drivers:
 
     def __init__(self, mesh: Any, armature: Object) -> None:
         self._mesh, self._armature = mesh, armature
-        self.properties: dict[
-            tuple[str, str], str
-        ] = {}  # pair: name of the property that holds its rotation
+        # By pair: the name of the property that holds its rotation.
+        self.properties: dict[tuple[str, str], str] = {}
 
     def drive(self, name: str, pair: tuple[str, str], expression: str) -> None:
         driver = _new(self._mesh.shape_keys, actions.value_path(name))

@@ -5,7 +5,9 @@ Frames are streamed to a temporary file that gets its name when it is complete. 
 file, since another .blend may use it.
 """
 
+import contextlib
 import struct
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -141,24 +143,18 @@ class _File:
         self._new: NewFile | None = None
 
     def start(self, header: bytes) -> None:
-        try:
+        with self._writing():
             self._new = output_files.create(self._first)
-        except OSError as error:
-            raise self._error(error) from error
         self.put(header)
 
     def put(self, data: bytes | memoryview) -> None:
-        try:
+        with self._writing():
             self._new.file.write(data)
-        except OSError as error:
-            raise self._error(error) from error
 
     def finish(self) -> None:
-        try:
+        with self._writing():
             self._new.finish()
             self.path = cache_files.place(self._new)
-        except OSError as error:
-            raise self._error(error) from error
 
     def close(self, done: bool) -> None:
         """Remove the temporary file; without `done`, the new one, else older ones."""
@@ -169,8 +165,12 @@ class _File:
         elif self.path:
             cache_files.remove_placed(self._first, self.path)
 
-    def _error(self, error: OSError) -> UserError:
-        return cache_files.unwritable(self._first, error)
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise cache_files.unwritable(self._first, error) from error
 
 
 @persistent

@@ -24,9 +24,8 @@ class MutedSliders:
     values: dict[str, float] = field(default_factory=dict)  # of muted keys
     curves: list[str] = field(default_factory=list)  # data paths
     drivers: list[str] = field(default_factory=list)  # data paths
-    ranges: dict[str, Sequence[float]] = field(
-        default_factory=dict
-    )  # of keys whose range excludes 0
+    # of keys whose range excludes 0
+    ranges: dict[str, Sequence[float]] = field(default_factory=dict)
     shared: str = ""  # name of the action that was copied because others use it
     library: str | None = None  # of that action
     slots: list = field(default_factory=list)  # arguments of `actions.assign`

@@ -20,23 +20,11 @@ _TRANSFORMS = ("location", "rotation_quaternion", "rotation_euler", "rotation_ax
 # Of a pose bone. The rotation mode comes first: setting it changes the others.
 BONE_CHANNELS = ("rotation_mode", *_TRANSFORMS)
 _LAYERED = bpy.app.version >= (4, 4)
-_STRIP = (  # members of an NLA strip
-    "frame_start",
-    "frame_end",
-    "action_frame_start",
-    "action_frame_end",
-    "repeat",
-    "scale",
-    "blend_in",
-    "blend_out",
-    "use_reverse",
-    "blend_type",
-    "extrapolation",
-    "influence",
-    "use_animated_influence",
-    "use_animated_time",
-    "mute",
-)
+# Members of an NLA strip.
+_STRIP = """
+    frame_start frame_end action_frame_start action_frame_end repeat scale blend_in blend_out use_reverse
+    blend_type extrapolation influence use_animated_influence use_animated_time mute
+""".split()
 
 
 def value_path(name: str) -> str:

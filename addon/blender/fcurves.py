@@ -18,22 +18,14 @@ _ITEMS = {  # enum values of keyframe members
     if property.type == "ENUM"
 }
 INTERPOLATION = _ITEMS["interpolation"]
-_POINT = {  # members of a keyframe and their sizes
-    "co": 2,
-    "handle_left": 2,
-    "handle_right": 2,
-    "handle_left_type": 1,
-    "handle_right_type": 1,
-    "interpolation": 1,
-    "easing": 1,
-    "type": 1,
-    "amplitude": 1,
-    "back": 1,
-    "period": 1,
-}
-_SHAPE = ("co", "handle_left", "handle_right", "interpolation", "easing")
 _HANDLE_TYPES = ("handle_left_type", "handle_right_type")
 _ENUMS = (*_HANDLE_TYPES, "interpolation", "easing", "type")
+_VECTORS = ("co", "handle_left", "handle_right")
+_POINT = {  # members of a keyframe and their sizes
+    **dict.fromkeys(_VECTORS, 2),
+    **dict.fromkeys((*_ENUMS, "amplitude", "back", "period"), 1),
+}
+_SHAPE = (*_VECTORS, "interpolation", "easing")
 # The types come first: a handle that is not free is computed from its neighbors.
 _SETTING_ORDER = sorted(_POINT, key=lambda name: name not in _ENUMS)
 # Members that foreach_set ignores and that need a loop; likewise foreach_get, for linked actions.
@@ -74,13 +66,12 @@ class Points(NamedTuple):
 
 
 def points(curve: FCurve) -> Points:
-    names = ("co", "handle_left", "handle_right", "interpolation")
-    return Points(*(_member(curve, name) for name in names))
+    return Points(*(_member(curve, name) for name in (*_VECTORS, "interpolation")))
 
 
 def digest(found: Iterable[FCurve], with_handles: bool) -> str:
     """A digest of keyframes, the same whatever the order of the curves and the names in their paths."""
-    names = ("co", "handle_left", "handle_right") if with_handles else ("co",)
+    names = _VECTORS if with_handles else ("co",)
     parts = []
     for curve in found:
         whole = hashlib.blake2b(bytes([curve.array_index, curve.mute]), digest_size=16)

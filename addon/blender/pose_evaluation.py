@@ -20,17 +20,11 @@ from bpy.types import ID, Context, Key, Object
 from . import actions, playhead
 
 # Modifiers through which objects act on others that do not refer to them, or that keep a cache.
-_PHYSICS = {
-    "CLOTH",
-    "COLLISION",
-    "DYNAMIC_PAINT",
-    "EXPLODE",
-    "FLUID",
-    "PARTICLE_SYSTEM",
-    "SOFT_BODY",
-    "SURFACE",
-}
-_SWITCH, _MUTE = "show_viewport", "mute"
+_PHYSICS = set(
+    "CLOTH COLLISION DYNAMIC_PAINT EXPLODE FLUID PARTICLE_SYSTEM SOFT_BODY SURFACE".split()
+)
+# What is turned off of objects and of shape keys: a collection, a member of its items, and its value.
+_OF_OBJECTS, _OF_KEYS = ("modifiers", "show_viewport", False), ("key_blocks", "mute", True)
 
 
 class PoseEvaluation:
@@ -41,55 +35,42 @@ class PoseEvaluation:
         read = list(read)
         needed = _needed(read)
         objects = context.view_layer.objects
-        self._unneeded = [obj for obj in objects if obj not in needed and _is_separate(obj)]
+        unneeded = [obj for obj in objects if obj not in needed and _is_separate(obj)]
         # Functions of live meshes and attached objects, on which poses may depend.
         self.needs_drivers = any(map(_calls_functions, needed))
         # These functions may look at the keys of a mesh.
         is_mixed = self.needs_drivers or not mute_keys
-        self._keys = [] if is_mixed else _unmixed(self._unneeded)
-        self._turned_off: list[tuple[Object, np.ndarray]] = []
-        self._muted: list[tuple[Key, np.ndarray]] = []
+        self._parts: list[tuple[Any, tuple[str, str, bool]]] = []
+        self._parts += [] if is_mixed else [(keys, _OF_KEYS) for keys in _unmixed(unneeded)]
+        self._parts += [(obj, _OF_OBJECTS) for obj in unneeded]
+        self._changed: list[tuple[Any, str, str, np.ndarray]] = []
 
     def turn_off(self) -> None:
         """Until `restore`, unneeded modifiers have no effect."""
-        if self._turned_off or self._muted:
+        if self._changed:
             return
         depsgraph = self._context.evaluated_depsgraph_get()
-        for obj in self._unneeded:
-            evaluated = obj.evaluated_get(depsgraph)
-            if not evaluated.is_evaluated:
-                continue
-            before = np.empty(len(evaluated.modifiers), bool)
-            evaluated.modifiers.foreach_get(_SWITCH, before)
-            evaluated.modifiers.foreach_set(_SWITCH, np.zeros_like(before))
-            self._turned_off.append((obj, before))
-        for keys in self._keys:
-            copy = keys.evaluated_get(depsgraph)
-            if not copy.is_evaluated:  # of a hidden mesh: these are the user's own
-                continue
-            blocks = copy.key_blocks
-            before = np.empty(len(blocks), bool)
-            blocks.foreach_get(_MUTE, before)
-            blocks.foreach_set(_MUTE, np.ones_like(before))
-            self._muted.append((keys, before))
+        for block, (collection, member, off) in self._parts:
+            copy = block.evaluated_get(depsgraph)
+            if copy.is_evaluated:  # else these are the user's own, as of a hidden mesh
+                items = getattr(copy, collection)
+                before = np.empty(len(items), bool)
+                items.foreach_get(member, before)
+                items.foreach_set(member, np.full_like(before, off))
+                self._changed.append((block, collection, member, before))
 
     def restore(self) -> None:
         """The next evaluation shows all objects with their modifiers again."""
         depsgraph = self._context.evaluated_depsgraph_get()
-        turned_off, self._turned_off = self._turned_off, []
-        muted, self._muted = self._muted, []
-        for keys, before in muted:
+        changed, self._changed = self._changed, []
+        for block, collection, member, before in changed:
             with contextlib.suppress(ReferenceError):  # removed in the meantime
-                copy = keys.evaluated_get(depsgraph)
-                blocks = copy.key_blocks
-                if copy.is_evaluated and len(blocks) == len(before):
-                    blocks.foreach_set(_MUTE, before)
-        for obj, before in turned_off:
-            with contextlib.suppress(ReferenceError):  # removed in the meantime
-                evaluated = obj.evaluated_get(depsgraph)
-                if evaluated.is_evaluated and len(evaluated.modifiers) == len(before):
-                    evaluated.modifiers.foreach_set(_SWITCH, before)
-                obj.update_tag(refresh={"DATA"})
+                copy = block.evaluated_get(depsgraph)
+                items = getattr(copy, collection)
+                if copy.is_evaluated and len(items) == len(before):
+                    items.foreach_set(member, before)
+                if isinstance(block, Object):
+                    block.update_tag(refresh={"DATA"})
 
 
 class PoseFrames:
@@ -137,7 +118,7 @@ def _unmixed(unneeded: list[Object]) -> list[Key]:
     shown = {obj.data for obj in set(bpy.data.objects).difference(unneeded)}
     meshes = dict.fromkeys(obj.data for obj in unneeded if obj.type == "MESH")
     found = [mesh.shape_keys for mesh in meshes if mesh not in shown and mesh.shape_keys]
-    return [keys for keys in found if not actions.animates(keys, f".{_MUTE}")]
+    return [keys for keys in found if not actions.animates(keys, ".mute")]
 
 
 def _needed(read: list[Object]) -> set[ID]:

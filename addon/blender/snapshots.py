@@ -5,7 +5,7 @@ They hold what the add-on's operators change: not the mesh itself, its faces or 
 """
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import bpy
@@ -15,32 +15,25 @@ from . import actions
 from .animation_snapshots import ActionSnapshot, ActionSnapshots, AnimationSnapshot
 from .blender_versions import identity, key_positions, move_modifier
 
-_KINDS = (  # of datablocks that operators create
-    "objects",
-    "meshes",
-    "armatures",
-    "cameras",
-    "materials",
-    "images",
-    "actions",
-    "node_groups",
-    "volumes",
-    "lights",
+# Kinds of datablocks that operators create.
+_KINDS = (
+    "objects meshes armatures cameras materials images actions node_groups volumes lights".split()
 )
-_KEY = (  # members of a shape key; the value comes last: others limit it
-    "interpolation",
-    "mute",
-    "vertex_group",
-    "slider_min",
-    "slider_max",
-    "slider_min",
-    "value",
-)
+# Members of a shape key. The value comes last: others limit it.
+_KEY = "interpolation mute vertex_group slider_min slider_max slider_min value".split()
 _OBJECT = ("show_only_shape_key", "active_shape_key_index")
+_LIGHT = ("color",)
 _SCENE = ("frame_start", "frame_end", "camera")
 
 
-class DatablocksSnapshot:
+class Snapshot:
+    """What `restore` restores, until `discard` removes what is kept for it in the file."""
+
+    def discard(self) -> None:
+        return
+
+
+class DatablocksSnapshot(Snapshot):
     """Which datablocks exist: those that are created later are removed again."""
 
     def __init__(self) -> None:
@@ -57,11 +50,8 @@ class DatablocksSnapshot:
         keys = [block.shape_keys for block in created if isinstance(block, bpy.types.Mesh)]
         bpy.data.batch_remove([*created, *(key for key in keys if key)])
 
-    def discard(self) -> None:
-        pass
 
-
-class SceneSnapshot:
+class SceneSnapshot(Snapshot):
     """The frame range, the camera and the custom properties of a scene."""
 
     def __init__(self, scene: bpy.types.Scene, used: ActionSnapshots) -> None:
@@ -74,68 +64,55 @@ class SceneSnapshot:
             if getattr(self._scene, name) != value:
                 setattr(self._scene, name, value)
 
-    def discard(self) -> None:
-        pass
 
-
-class ObjectSnapshot:
+class ObjectSnapshot(Snapshot):
     """A mesh, armature or light object: its shape keys, modifiers, poses, animation and properties."""
 
     def __init__(self, obj: bpy.types.Object, used: ActionSnapshots) -> None:
-        self._obj, mesh = obj, obj.data
-        self._values = _values(obj, _OBJECT)
-        self._properties, self._declared = _Properties(obj, used), _Declared(obj, used)
-        self._animation = AnimationSnapshot(obj, used)
-        self._modifiers = _Modifiers(obj)
-        self._bones = [_Bone(bone, used) for bone in obj.pose.bones] if obj.pose else []
-        self._settings = _Declared(obj.mmdskin, used) if obj.type == "ARMATURE" else None
-        self._of_mesh: tuple[_Properties, _Declared, AnimationSnapshot, _Attributes] | None = None
-        self._keys: _Keys | None = None
+        self._obj = obj
+        self._parts: list[tuple[Callable[[], Any], Any]] = []  # owner and snapshot, in this order
+
+        def save(owner: Callable[[], Any], *kinds: Callable[[Any, ActionSnapshots], Any]) -> None:
+            self._parts += [(owner, kind(owner(), used)) for kind in kinds]
+
+        if obj.type == "ARMATURE":  # first: update functions of the settings set custom properties
+            save(lambda: obj.mmdskin, _Declared)
+        for name in obj.pose.bones.keys() if obj.pose else ():  # noqa: SIM118
+            save(lambda name=name: obj.pose.bones[name], _Bone)
+        save(lambda: obj, _Properties, _Declared)
         if obj.type == "MESH":
-            self._of_mesh = (
-                _Properties(mesh, used),
-                _Declared(mesh, used),
-                AnimationSnapshot(mesh, used),
-                _Attributes(mesh),
-            )
-            self._keys = _Keys(obj, used)
-        self._light = _Light(obj, used) if obj.type == "LIGHT" else None
+            save(lambda: obj, _Keys)
+            save(lambda: obj.data, _Properties, AnimationSnapshot, _Attributes, _Declared)
+        save(lambda: obj, _Modifiers, AnimationSnapshot, _members(_OBJECT))
+        if obj.type == "LIGHT":
+            save(lambda: obj.data, _Properties, AnimationSnapshot, _members(_LIGHT))
+            save(lambda: obj, _members(("location",)))
 
     def restore(self) -> None:
         obj = self._obj
-        if self._settings:  # first: their update functions set custom properties
-            self._settings.restore(obj.mmdskin)
-        for bone in self._bones:
-            bone.restore(obj)
-        self._properties.restore(obj)
-        self._declared.restore(obj)
-        if self._keys is not None and self._of_mesh is not None:
-            properties, declared, animation, attributes = self._of_mesh
-            self._keys.restore(obj)
-            properties.restore(obj.data)
-            animation.restore(obj.data)
-            attributes.restore(obj.data)
-            declared.restore(obj.data)
-        self._modifiers.restore(obj)
-        self._animation.restore(obj)
-        _set(obj, self._values)
-        if self._light:
-            self._light.restore(obj)
+        for owner, part in self._parts:
+            part.restore(owner())
         obj.update_tag()
         if obj.data is not None:
             obj.data.update_tag()
 
     def discard(self) -> None:
-        animations = [self._animation]
-        if self._of_mesh:
-            animations.append(self._of_mesh[2])
-        if self._keys and self._keys.animation:
-            animations.append(self._keys.animation)
-        if self._light:
-            animations.append(self._light.animation)
-        for animation in animations:
-            animation.discard()
-        self._modifiers.discard()
+        for _, part in self._parts:
+            part.discard()
+
+
+class _Members(Snapshot):
+    """Members of Blender's own."""
+
+    def __init__(self, owner: Any, names: Iterable[str]) -> None:
+        self._values = _values(owner, names)
+
+    def restore(self, owner: Any) -> None:
+        _set(owner, self._values)
+
+
+def _members(names: Iterable[str]) -> Callable[[Any, ActionSnapshots], _Members]:
+    return lambda owner, used: _Members(owner, names)
 
 
 def _values(owner: Any, names: Iterable[str]) -> list[tuple[str, Any]]:
@@ -162,7 +139,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-class _Properties:
+class _Properties(Snapshot):
     """Custom properties."""
 
     def __init__(self, owner: Any, used: ActionSnapshots) -> None:
@@ -194,7 +171,7 @@ def _custom(owner: Any) -> list[str]:
     return [name for name in list(owner.keys()) if name not in owner.bl_rna.properties]
 
 
-class _Declared:
+class _Declared(Snapshot):
     """Values of properties that add-ons have declared, which may be unset."""
 
     def __init__(self, owner: Any, used: ActionSnapshots) -> None:
@@ -230,10 +207,10 @@ def _is_value(item: Any) -> bool:
     return item.type != "COLLECTION"
 
 
-class _Attributes:
+class _Attributes(Snapshot):
     """The attributes of a mesh; one that was removed comes back with zeros."""
 
-    def __init__(self, mesh: Any) -> None:
+    def __init__(self, mesh: Any, used: ActionSnapshots) -> None:
         self._layers = {one.name: (one.data_type, one.domain) for one in mesh.attributes}
         self._active = mesh.attributes.active_index
 
@@ -247,51 +224,34 @@ class _Attributes:
         attributes.active_index = self._active
 
 
-class _Bone:
+class _Bone(Snapshot):
     """The channels, properties and constraints of a pose bone."""
 
     def __init__(self, bone: bpy.types.PoseBone, used: ActionSnapshots) -> None:
-        self._name, self._values = bone.name, _values(bone, actions.BONE_CHANNELS)
+        self._values = _values(bone, actions.BONE_CHANNELS)
         self._properties = _Properties(bone, used)
         self._constraints = [
             (constraint.name, _values(constraint, ("mute", "influence")))
             for constraint in bone.constraints
         ]
 
-    def restore(self, armature: bpy.types.Object) -> None:
-        bone = armature.pose.bones[self._name]
+    def restore(self, bone: bpy.types.PoseBone) -> None:
         _set(bone, self._values)
         self._properties.restore(bone)
         for name, values in self._constraints:
             _set(bone.constraints[name], values)
 
 
-class _Light:
-    """The place and the color of a light."""
-
-    def __init__(self, obj: bpy.types.Object, used: ActionSnapshots) -> None:
-        data: Any = obj.data
-        self._place, self._color = _values(obj, ("location",)), _values(data, ("color",))
-        self._properties = _Properties(data, used)
-        self.animation = AnimationSnapshot(data, used)
-
-    def restore(self, obj: bpy.types.Object) -> None:
-        self._properties.restore(obj.data)
-        self.animation.restore(obj.data)
-        _set(obj, self._place)
-        _set(obj.data, self._color)
-
-
-class _Keys:
+class _Keys(Snapshot):
     """The shape keys of a mesh object; absent ones are created again, in their order."""
 
     def __init__(self, obj: bpy.types.Object, used: ActionSnapshots) -> None:
         keys = obj.data.shape_keys
         self._has_keys, self._name = keys is not None, keys.name if keys else ""
-        self.animation: AnimationSnapshot | None = None
+        self._animation: AnimationSnapshot | None = None
         self._keys: list[tuple[str, str, list[tuple[str, Any]], np.ndarray]] = []
         if keys is not None:
-            self.animation = AnimationSnapshot(keys, used)
+            self._animation = AnimationSnapshot(keys, used)
             self._properties = _Properties(keys, used)
             self._keys = [
                 (key.name, key.relative_key.name, _values(key, _KEY), _positions(key))
@@ -312,10 +272,14 @@ class _Keys:
                 place, co = key_positions(key)
                 place.foreach_set(co, positions)
         self._properties.restore(obj.data.shape_keys)
-        if self.animation:
-            self.animation.restore(obj.data.shape_keys)
+        if self._animation:
+            self._animation.restore(obj.data.shape_keys)
         if obj.data.shape_keys.name != self._name:
             obj.data.shape_keys.name = self._name
+
+    def discard(self) -> None:
+        if self._animation:
+            self._animation.discard()
 
     def _ordered(self, obj: bpy.types.Object) -> Any:
         """Key blocks with the names and order from before."""
@@ -340,10 +304,10 @@ def _positions(key: bpy.types.ShapeKey) -> np.ndarray:
     return found
 
 
-class _Modifiers:
+class _Modifiers(Snapshot):
     """The modifiers of an object; absent ones are created again."""
 
-    def __init__(self, obj: bpy.types.Object) -> None:
+    def __init__(self, obj: bpy.types.Object, used: ActionSnapshots) -> None:
         self._modifiers = [_Modifier(modifier) for modifier in obj.modifiers]
         self._active = obj.modifiers.active.name if obj.modifiers.active else ""
         # Without users, node groups of the add-on would be removed.

@@ -16,7 +16,7 @@ import numpy as np
 from bpy.types import Bone, Object, PoseBone
 from numpy.typing import ArrayLike
 
-from ..blender import details, input_files, native, reader_texts
+from ..blender import details, input_files, native, reader_texts, registration
 from ..blender.translations import tr
 from ..blender.user_error import UserError
 from . import mmd_tools, renamed, scene_model, setting_paths, stored
@@ -317,14 +317,6 @@ def _centered(points: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.n
     return points - middle, targets - goal, lambda linear: goal - linear @ middle
 
 
-def register() -> None:
-    pass
-
-
-def unregister() -> None:
-    _loaded.cache_clear()
-
-
 class Placement:
     """A Rig matched to an armature object, without references to Blender data.
 
@@ -368,3 +360,6 @@ def _above_in_file(rig: Rig, bone: Bone) -> int:
             return rig.bones[bone.name]
         bone = bone.parent
     return -1
+
+
+register, unregister = registration.handlers((), afterwards=_loaded.cache_clear)
