@@ -15,7 +15,7 @@ from ..mmd_look import switch as look
 from ..operator_base import importing
 from ..operator_base.editing import editing
 from ..scene import light, mmd_tools, model_file, names, scene_model, setting_paths, textures
-from . import armature, constraints, keys, materials, mesh, morphs, root_data, weights
+from . import armature, constraints, materials, mesh, morphs, root_data
 from .options import Options, Report
 
 if TYPE_CHECKING:
@@ -94,9 +94,9 @@ def _build(
     if "MESH" in options.parts:
         obj = _mesh_object(collection, pmx, stem, rig, bone_names, folder, options, report)
         if len(pmx.positions):
-            keys.add_sdef(obj, pmx, options.scale)
+            mesh.add_sdef(obj, pmx, options.scale)
             if "MORPHS" in options.parts:
-                key_names = keys.add_morphs(obj, pmx, options.scale, options.english)
+                key_names = mesh.add_morphs(obj, pmx, options.scale, options.english)
                 slider_names = morphs.add(
                     rig, obj, pmx, key_names, bone_names, options.scale, report
                 )
@@ -138,8 +138,8 @@ def _mesh_object(
 ) -> Object:
     data, kept = mesh.create(stem, pmx, options.scale, report)
     obj = _object(collection, f"{stem}_mesh", data, rig)
-    weights.fill(obj, pmx, bone_names)
-    weights.add_helpers(obj, pmx)
+    mesh.add_weights(obj, pmx, bone_names)
+    mesh.add_helpers(obj, pmx)
     materials.add(data, pmx, kept, folder, options, report)
     modifier = obj.modifiers.new(mmd_tools.MODIFIER, "ARMATURE")
     modifier.object = rig

@@ -1,14 +1,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The mesh: vertices in the file's order, triangles, UV maps and the file's normals."""
+"""The mesh: vertices in the file's order, triangles, UV maps, normals, weights and shape keys.
 
+Group morphs are shape keys, too: they move vertices linearly, so a key with the sum of their vertex morphs
+matches MMD's group exactly.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Any
 
 import bpy
 import numpy as np
-from bpy.types import Mesh
+from bpy.types import Mesh, Object, ShapeKey
 
 from ..blender import blender_versions
 from ..blender.translations import tr, tr_count
+from ..scene import deform_data, mmd_tools, names
+from ..scene.mesh_source import SDEF, key_positions
+from ..scene.mmd_tools import RESERVED_KEYS, SDEF_KEYS
 from .options import Report
 
 if TYPE_CHECKING:
@@ -143,3 +153,126 @@ def _sharpen_folds(mesh: Mesh) -> None:
     sharp[edge_of[first[folded]]] = True
     if sharp.any():
         put(mesh.edges, "use_edge_sharp", sharp)
+
+
+# Vertex groups
+
+
+def add_weights(obj: Object, pmx: "mmdskin.Model", bone_names: list[str]) -> None:
+    """Add a vertex group to `obj` for each bone, in the file's order."""
+    groups = [obj.vertex_groups.new(name=name) for name in bone_names]
+    vertex, bone, weight = _influences(pmx)
+    for start, end in _runs(bone, weight):
+        groups[bone[start]].add(vertex[start:end].tolist(), weight[start], "REPLACE")
+    deform_data.store(obj.data, pmx.deform, pmx.bone_indices, pmx.bone_weights)
+
+
+def add_helpers(obj: Object, pmx: "mmdskin.Model") -> None:
+    """`mmd_edge_scale`, and `mmd_vertex_order`, which keeps vertex indices through edits."""
+    count = len(pmx.positions)
+    edge = obj.vertex_groups.new(name=mmd_tools.EDGE_SCALE)
+    scales = np.clip(pmx.edge_scales, 0, 1)
+    order = np.argsort(scales, kind="stable")
+    for start, end in _runs(scales[order]):
+        edge.add(order[start:end].tolist(), scales[order[start]], "REPLACE")
+    if count and pmx.edge_scales.max() > 1:
+        mesh: Any = obj.data
+        excess = mesh.attributes.new(mmd_tools.EDGE_EXCESS, "FLOAT", "POINT")
+        excess.data.foreach_set("value", np.maximum(pmx.edge_scales, 1).astype(np.float32))
+    numbers = obj.vertex_groups.new(name=mmd_tools.VERTEX_ORDER)
+    weights = (np.arange(count) / max(count, 1)).tolist()
+    add: Any = numbers.add
+    deque(map(add, zip(range(count)), weights, repeat("REPLACE")), maxlen=0)
+    edge.lock_weight = numbers.lock_weight = True
+
+
+def _influences(pmx: "mmdskin.Model") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Vertices, bones and weights of all nonzero influences, sorted by bone and weight."""
+    vertex = np.repeat(np.arange(len(pmx.positions)), 4)
+    bone, weight = pmx.bone_indices.ravel(), pmx.bone_weights.ravel()
+    used = (bone >= 0) & (weight != 0)
+    vertex, bone, weight = vertex[used], bone[used], weight[used]
+    # A bone may influence a vertex twice; its vertex group has the sum.
+    pair = vertex * (int(bone.max(initial=0)) + 1) + bone
+    _, first, inverse = np.unique(pair, return_index=True, return_inverse=True)
+    sums = np.bincount(inverse.ravel(), weights=weight, minlength=len(first))
+    vertex, bone, weight = vertex[first], bone[first], np.clip(sums, 0, 1).astype(np.float32)
+    order = np.lexsort((vertex, weight, bone))
+    return vertex[order], bone[order], weight[order]
+
+
+def _runs(*columns: np.ndarray) -> Iterator[tuple[int, int]]:
+    """(start, end) of runs of equal rows."""
+    count = len(columns[0])
+    if not count:
+        return iter(())
+    changes = np.zeros(count - 1, bool)
+    for column in columns:
+        changes |= column[1:] != column[:-1]
+    bounds = [0, *(np.flatnonzero(changes) + 1).tolist(), count]
+    return pairwise(bounds)
+
+
+# Shape keys
+
+
+def add_sdef(obj: Object, pmx: "mmdskin.Model", scale: float) -> None:
+    """mmd_tools' three SDEF keys; the bone of the lower number is bone 0."""
+    sdef = pmx.deform == SDEF
+    if not sdef.any():
+        return
+    basis = _basis(obj)
+    points = pmx.sdef[sdef]
+    pair = pmx.bone_indices[sdef]
+    swapped = pair[:, 0] > pair[:, 1]
+    points[swapped, 1:] = points[swapped, :0:-1]
+    for column, name in enumerate(SDEF_KEYS):
+        positions = basis.copy()
+        positions[sdef] = to_blender(points[:, column], scale)
+        _add(obj, name, positions).mute = True
+
+
+def add_morphs(obj: Object, pmx: "mmdskin.Model", scale: float, english: bool) -> dict[int, str]:
+    """Create keys for the morphs that move vertices; returns their names by morph index."""
+    basis, made = _basis(obj), {}
+    for number, name in enumerate(names.morphs(pmx.morphs, RESERVED_KEYS, english)):
+        parts = _vertex_parts(pmx.morphs, number)
+        if not parts:
+            continue
+        positions = basis.copy()
+        for part, factor in parts:
+            np.add.at(positions, part.indices, to_blender(part.values, scale * factor))
+        _add(obj, name, positions)
+        made[number] = name
+    return made
+
+
+def _vertex_parts(
+    morphs: "tuple[mmdskin.Morph, ...]", number: int
+) -> "list[tuple[mmdskin.Morph, float]]":
+    """(morph, factor) of a morph's vertex morphs; MMD does not nest groups."""
+    morph = morphs[number]
+    if morph.kind == "vertex":
+        return [(morph, 1.0)]
+    if morph.kind != "group":
+        return []
+    children = zip(morph.indices.tolist(), morph.values[:, 0].tolist(), strict=True)
+    return [
+        (morphs[child], ratio)
+        for child, ratio in children
+        if child >= 0 and morphs[child].kind == "vertex"
+    ]
+
+
+def _basis(obj: Object) -> np.ndarray:
+    """(V, 3) float32 of the reference key, which is created if missing."""
+    keys = obj.data.shape_keys
+    key = keys.reference_key if keys else obj.shape_key_add(name="Basis", from_mix=False)
+    return key_positions(key)
+
+
+def _add(obj: Object, name: str, positions: np.ndarray) -> ShapeKey:
+    key = obj.shape_key_add(name=name, from_mix=False)
+    put(*blender_versions.key_positions(key), positions)
+    key.value = 0.0
+    return key
