@@ -40,7 +40,16 @@ from . import (  # noqa: E402
 from .blender import cache_files, native, translations  # noqa: E402
 from .operator_base import importing, modal_job  # noqa: E402
 from .scene import model_file, setting_paths  # noqa: E402
-from .ui import menus, model_properties, panels, preferences, report, retarget_panel, shown_model  # noqa: E402
+from .ui import (  # noqa: E402
+    menus,
+    model_properties,
+    panels,
+    physics_panel,
+    preferences,
+    report,
+    retarget_panel,
+    shown_model,
+)
 
 _parts = (
     translations,
@@ -67,6 +76,7 @@ _parts = (
     attach,
     shown_model,
     panels,
+    physics_panel,
     retarget_panel,
     menus,
 )

@@ -18,7 +18,7 @@ _SCALARS = ("DOT_PRODUCT", "LENGTH")  # operations on vectors that give a number
 _STEEP = 1e9  # turns the sign of a difference into 0 or 1
 
 Value = Any  # a socket, a number, a sequence of three numbers, or what else an input may have
-Inputs = Mapping[str | int, Value]
+Inputs = Mapping[Any, Value]
 
 
 class NodeBuilder:

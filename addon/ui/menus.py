@@ -8,7 +8,6 @@ from ..blender.translations import CONTEXT
 
 
 class MMDSKIN_MT_model(Menu):
-    bl_idname = "MMDSKIN_MT_model"
     bl_label = "MMD Skin"
     bl_translation_context = CONTEXT
 
@@ -47,7 +46,7 @@ class MMDSKIN_MT_model(Menu):
 
 
 def _submenu(self: Menu, context: Context) -> None:
-    self.layout.menu(MMDSKIN_MT_model.bl_idname)
+    self.layout.menu(MMDSKIN_MT_model.__name__)
 
 
 register, unregister = registration.functions(

@@ -24,10 +24,7 @@ from ..scene import saved_state, setting_paths
 
 
 def _switch(
-    name: str,
-    description: str,
-    is_on: Callable[[Object], bool],
-    set_on: Callable[[Object, bool], object],
+    name: str, description: str, is_on: Callable[[Any], bool], set_on: Callable[[Any, bool], None]
 ) -> Any:
     """The annotation of a switch whose state is found in the scene."""
     return BoolProperty(

@@ -8,7 +8,7 @@ from bpy.types import Context, Panel, UILayout, UIList
 from ..blender import reader_texts, registration
 from ..blender.translations import label, tr
 from ..retarget import bone_map
-from . import panels
+from . import drawing, panels
 
 
 class MMDSKIN_UL_bone_map(UIList):
@@ -28,10 +28,9 @@ class MMDSKIN_UL_bone_map(UIList):
         row.prop_search(item, "bone", data.id_data.data, "bones", text="")
 
 
-class MMDSKIN_PT_retarget(panels.Panel, Panel):
-    bl_idname = "MMDSKIN_PT_retarget"
+class MMDSKIN_PT_retarget(drawing.Tab, Panel):
     bl_label = "Retargeting"
-    bl_parent_id = panels.MMDSKIN_PT_motion.bl_idname
+    bl_parent_id = panels.MMDSKIN_PT_motion.__name__
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: Context) -> None:
@@ -51,7 +50,7 @@ class MMDSKIN_PT_retarget(panels.Panel, Panel):
         settings = obj.mmdskin
         if not len(settings.bone_map):
             text = tr("Bones are found automatically: use Automatic to see and change them")
-            panels.wrapped(layout, text, context.region.width)
+            drawing.wrapped(layout, text, context.region.width)
             return
         layout.template_list(
             "MMDSKIN_UL_bone_map", "", settings, "bone_map", settings, "bone_map_active", rows=8
@@ -59,7 +58,7 @@ class MMDSKIN_PT_retarget(panels.Panel, Panel):
         for item in settings.bone_map:
             if item.doubt:
                 text = f"{bone_map.title(item.name)}: {reader_texts.translated(item.doubt)}"
-                panels.wrapped(layout, text, context.region.width, alert=True)
+                drawing.wrapped(layout, text, context.region.width, alert=True)
 
 
 register, unregister = registration.functions(MMDSKIN_UL_bone_map, MMDSKIN_PT_retarget)

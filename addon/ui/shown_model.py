@@ -5,15 +5,16 @@ Finding it takes a look at every object, which is slow in a large scene, and Ble
 on every frame of a playback and on every step of a drag.
 """
 
+import functools
 from typing import NamedTuple
 
 from bpy.app.handlers import persistent
-from bpy.types import Depsgraph, Object, Scene, ViewLayer
+from bpy.types import Context, Depsgraph, Object, Scene, ViewLayer
 
 from ..blender import registration
 from ..blender.blender_versions import identity
 from ..blender.user_error import UserError
-from ..scene import scene_model
+from ..scene import scene_model, sliders
 
 
 class _Found(NamedTuple):
@@ -30,10 +31,11 @@ class _Found(NamedTuple):
 
 
 _found: _Found | None = None
+_last: "_Shown | None" = None  # of the last redraw
 
 
-def model_of(active: Object | None, view_layer: ViewLayer) -> scene_model.SceneModel:
-    """As `scene_model.model_of`."""
+def find(active: Object | None, view_layer: ViewLayer) -> _Found:
+    """As `scene_model.model_of`: the model, or the error."""
     global _found
     key = _key(active, view_layer)
     if _found is None or _found.key != key or not _is_still_valid(_found, active):
@@ -41,9 +43,7 @@ def model_of(active: Object | None, view_layer: ViewLayer) -> scene_model.SceneM
             _found = _Found(key, scene_model.model_of(active, view_layer), None)
         except UserError as error:
             _found = _Found(key, None, error)
-    if _found.model is None:
-        raise _found.error
-    return _found.model
+    return _found
 
 
 def _key(active: Object | None, view_layer: ViewLayer) -> tuple[int, ...]:
@@ -68,10 +68,39 @@ def _is_still_valid(found: _Found, active: Object | None) -> bool:
         return False
 
 
+class _Shown:
+    """What all panels of one redraw show: the model of the active object, or why there is none."""
+
+    def __init__(self, context: Context) -> None:
+        self.key = _redraw_key(context)
+        _, self.model, self.error = find(context.active_object, context.view_layer)
+
+    @functools.cached_property
+    def sliders(self) -> dict[str, list[sliders.Slider]]:
+        return sliders.by_panel(self.model) if self.model is not None else {}
+
+
+def _redraw_key(context: Context) -> tuple[int, int]:
+    active = context.active_object
+    return identity(active) if active is not None else 0, context.view_layer.as_pointer()
+
+
+def of_redraw(context: Context, is_first: bool = False) -> _Shown:
+    """Made once per redraw, by the panel that is drawn first."""
+    global _last
+    if is_first or _last is None or _last.key != _redraw_key(context):
+        _last = _Shown(context)
+    return _last
+
+
+def shown(context: Context) -> scene_model.SceneModel | None:
+    return of_redraw(context).model
+
+
 @persistent
 def _forget(*_: object) -> None:
-    global _found
-    _found = None
+    global _found, _last
+    _found = _last = None
 
 
 @persistent

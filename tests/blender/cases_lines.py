@@ -14,7 +14,7 @@ class Lines(case.Case):
     """Sentences in a narrow sidebar."""
 
     def lines(self, text, room):
-        found = addon().ui.wrapping.lines(text, room)
+        found = addon().ui.drawing.lines(text, room)
         self.assertEqual("".join(found).replace(" ", ""), text.replace(" ", ""))
         return found
 

@@ -75,9 +75,9 @@ def drawn_by(kinds):
         scene=bpy.context.scene,
         region=SimpleNamespace(width=0),
     )
-    panels = sys.modules["addon_package"].ui.panels
+    drawing = sys.modules["addon_package"].ui.drawing
     # Without a window letters have no breadth.
-    whole = mock.patch.object(panels, "wrapped", lambda layout, text, *_, **__: layout.label(text))
+    whole = mock.patch.object(drawing, "wrapped", lambda layout, text, *_, **__: layout.label(text))
     with whole:
         for kind in kinds:
             if not hasattr(kind, "poll") or kind.poll(context):
@@ -304,4 +304,4 @@ class BigScene(case.Case):
 
     def shown(self):
         addon = sys.modules["addon_package"]
-        return addon.ui.shown_model.model_of(self.scene.armature, bpy.context.view_layer)
+        return addon.ui.shown_model.find(self.scene.armature, bpy.context.view_layer).model

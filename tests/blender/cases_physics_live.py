@@ -458,7 +458,7 @@ class Stiff(Live):
         addon().physics.live._forget_all()
 
     def test_it_is_told_and_bakes_without_a_simulation(self):
-        panels = addon().ui.panels
+        panel = addon().ui.physics_panel
         for source in ("MOTION", "IK"):
             self.settings.source = source
             self.settings.model_path = self.path
@@ -468,7 +468,7 @@ class Stiff(Live):
             self.assertFalse(addon().physics.cache.state_of(self.armature).moves)
             model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
             text = "This model has no rigid bodies that move bones"
-            self.assertEqual(panels._physics_trouble(model, False), text)
+            self.assertEqual(panel._physics_trouble(model, False), text)
             self.settings.physics = False
             self.points()
             self.assertEqual(case.physics_troubles(), [])

@@ -34,24 +34,24 @@ _HELPER = re.compile(r"\b(_[a-z]\w*)\(")
 
 def text(settings):
     """The page; `settings` are those of the active model, and change."""
-    panels = sys.modules["addon_package"].ui.panels
+    ui = sys.modules["addon_package"].ui
     drawn, described = {}, set()
     for state in STATES:
         for name, value in state.items():
             setattr(settings, name, value)
-        for kind in panels_of(panels):
+        for kind in panels_of(ui):
             found = drawn.setdefault(kind, {})
-            with mock.patch.object(panels.look, "is_on", return_value=True):
+            with mock.patch.object(ui.panels.look, "is_on", return_value=True):
                 shown = cases_panel.drawn_by([kind])
             found |= {one[1:]: None for one in shown if isinstance(one, str) and one[:1] == "."}
     lines = [HEAD]
-    for kind in panels_of(panels):
+    for kind in panels_of(ui):
         lines += ["#" * (2 + depth(kind)) + f" {kind.bl_label}", ""]
         if hasattr(kind, "draw_header"):
             lines += [line("physics", settings), ""]
         names = [name for name in drawn[kind] if name in settings.bl_rna.properties]
         lines += itertools.chain.from_iterable(setting(name, settings) for name in names)
-        for name in operators_of(kind, panels):
+        for name in operators_of(kind):
             found = operator(name)
             lines += found[:1] if name in described else found
             described.add(name)
@@ -59,16 +59,17 @@ def text(settings):
     return "\n".join(lines).replace("\n\n\n", "\n\n").rstrip() + "\n"
 
 
-def panels_of(module):
+def panels_of(ui):
     """The panels in Blender's order: each before its children."""
-    kinds = [kind for kind in module._classes if not issubclass(kind, module._Sliders)]
+    kinds = [kind for kind in ui.panels._classes if not issubclass(kind, ui.panels._Sliders)]
+    kinds += ui.physics_panel._classes
     kinds.append(bpy.types.MMDSKIN_PT_retarget)
 
     def below(parent):
         for kind in kinds:
             if getattr(kind, "bl_parent_id", None) == parent:
                 yield kind
-                yield from below(kind.bl_idname)
+                yield from below(kind.__name__)
 
     return list(below(None))
 
@@ -78,9 +79,9 @@ def depth(kind):
     return 1 + depth(getattr(bpy.types, parent)) if parent else 0
 
 
-def operators_of(kind, module):
+def operators_of(kind):
     """Names of the operators that a panel's code mentions, and that of the functions it calls."""
-    names, seen = {}, set()
+    names, seen, module = {}, set(), sys.modules[kind.__module__]
 
     def read(source):
         names.update(dict.fromkeys(one or other for one, other in _OPERATOR.findall(source)))

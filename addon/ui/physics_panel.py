@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The panels of the physics, below those of the motion."""
+
+from bpy.types import Context, Object, Panel, PropertyGroup, Scene, UILayout
+
+from ..blender import registration
+from ..blender.translations import tr
+from ..operator_base import properties
+from ..physics import cache, live
+from ..physics.operators import MMDSKIN_OT_keep_physics, MMDSKIN_OT_settle, MMDSKIN_OT_simulate
+from ..physics.together import MMDSKIN_OT_simulate_alone, MMDSKIN_OT_simulate_together
+from ..pose import physics_settings, pose_source
+from ..preview import switch
+from ..scene import scene_model
+from . import drawing, panels, shown_model
+
+_WITHOUT_FILE = {"ARMATURE", "MOTION"}  # pose sources that need no simulation, or have none
+
+
+class MMDSKIN_PT_physics(drawing.Below, Panel):
+    bl_label = "Physics"
+    bl_parent_id = panels.MMDSKIN_PT_motion.__name__
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        model = shown_model.shown(context)
+        return model is not None and "physics" in properties.shown_of_pose(
+            model.armature.mmdskin, context.scene
+        )
+
+    def draw_header(self, context: Context) -> None:
+        self.layout.prop(shown_model.shown(context).armature.mmdskin, "physics", text="")
+
+    def draw(self, context: Context) -> None:
+        layout, model, width = self.layout, shown_model.shown(context), context.region.width
+        armature, settings = model.armature, model.armature.mmdskin
+        layout.enabled = settings.physics
+        _live_physics(layout, model)
+        usual, _ = _of_physics(settings, context.scene)
+        drawing.settings(layout, settings, usual)
+        others = ", ".join(_simulated_with(armature, context.scene))
+        if others:
+            drawing.wrapped(layout, tr("Simulated together with {names}", names=others), width)
+            layout.operator(MMDSKIN_OT_simulate_alone.bl_idname, icon="UNLINKED")
+        if settings.source not in _WITHOUT_FILE or others:
+            drawing.button(layout, MMDSKIN_OT_simulate, model, "PHYSICS")
+            if any(moving.played for moving in live.of_armature(armature)):
+                layout.operator(MMDSKIN_OT_keep_physics.bl_idname, icon="FILE_TICK")
+        trouble = _physics_trouble(model, bool(others)) if settings.physics else ""
+        if trouble:
+            drawing.wrapped(layout, trouble, width)
+
+
+class MMDSKIN_PT_more_physics(drawing.Below, Panel):
+    bl_label = "More Physics Settings"
+    bl_parent_id = MMDSKIN_PT_physics.__name__
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: Context) -> None:
+        settings = shown_model.shown(context).armature.mmdskin
+        self.layout.enabled = settings.physics
+        _, rare = _of_physics(settings, context.scene)
+        drawing.settings(self.layout, settings, [*rare, *physics_settings.MORE])
+        self.layout.operator(MMDSKIN_OT_simulate_together.bl_idname, icon="LINKED")
+
+
+def _of_physics(settings: PropertyGroup, scene: Scene) -> tuple[list[str], list[str]]:
+    """The settings of the physics that have an effect, and those of them that few users change."""
+    shown = properties.shown_of_pose(settings, scene)
+    found = [name for name in shown if name.startswith("physics_")]
+    rare = [name for name in found if name in physics_settings.RARE]
+    return [name for name in found if name not in rare], rare
+
+
+def _live_physics(layout: UILayout, model: scene_model.SceneModel) -> None:
+    settings = model.armature.mmdskin
+    if settings.source == "MOTION":  # which shows the physics of each frame
+        return
+    row = layout.row(align=True)
+    row.active = cache.state_of(model.armature).moves
+    row.prop(settings, physics_settings.LIVE)
+    if settings.physics_live:
+        row.operator(MMDSKIN_OT_settle.bl_idname, text="", icon="FILE_REFRESH")
+
+
+def _physics_trouble(model: scene_model.SceneModel, grouped: bool) -> str:
+    """What is worth telling about a model's physics, "" for nothing."""
+    armature, settings = model.armature, model.armature.mmdskin
+    if not any(switch.is_live(obj) for obj in model.meshes):
+        needs_file = settings.source not in _WITHOUT_FILE
+        return MMDSKIN_OT_simulate.unavailable(model) if needs_file else ""
+    state = cache.state_of(armature)
+    problem = state.problem_text
+    if not settings.physics_live or settings.source == "MOTION" or not state.moves:
+        return problem
+    for moving in live.of_armature(armature):
+        if moving.problem:
+            return str(moving.problem)
+    if grouped:
+        return tr("Models of a group do not touch each other live")
+    if settings.source not in _WITHOUT_FILE and problem and not settings.physics_cache:
+        return tr("Renders show no live physics: Simulate, or play from the first frame and Keep")
+    return problem
+
+
+def _simulated_with(armature: Object, scene: Scene) -> list[str]:
+    """Names of the other models of its group."""
+    name = armature.mmdskin.physics_group
+    members = pose_source.members_of(name, armature, scene) if name else []
+    return sorted((scene_model.root_of(obj) or obj).name for obj in members if obj != armature)
+
+
+_classes = (MMDSKIN_PT_physics, MMDSKIN_PT_more_physics)
+register, unregister = registration.functions(*_classes)
