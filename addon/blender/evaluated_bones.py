@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-import bpy
 import numpy as np
+from bpy.types import Object
 
 from . import address_cache
 
@@ -43,7 +43,7 @@ class Bones:
 _read: dict[int, Bones] = {}  # by address of the evaluated armature object
 
 
-def of(armature: bpy.types.Object) -> Bones:
+def of(armature: Object) -> Bones:
     """The Bones of an armature object: the same ones until Blender copies it again.
 
     An original is read each time, and so is an evaluated object from another file, which `foreach_set`
@@ -72,7 +72,7 @@ def columns(bones: Any, name: str) -> np.ndarray:
     return flat.reshape(-1, 4, 4)
 
 
-def _bones(armature: bpy.types.Object) -> Bones:
+def _bones(armature: Object) -> Bones:
     of_data: Any = armature.data.bones
     deforming = np.empty(len(of_data), bool)
     of_data.foreach_get("use_deform", deforming)
