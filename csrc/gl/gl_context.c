@@ -5,11 +5,22 @@
 
 #include "core/base/threads.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 mmd_gl_1_1 mmd_gl1;
+
+bool mmd_gl_fail(mmd_error *err, const char *format, ...)
+{
+    char text[sizeof err->text];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s", text);
+}
 
 /* The driver returns NULL if its context was lost meanwhile; the next call reports that. */
 static const char *gl_string(GLenum name)
@@ -23,15 +34,15 @@ static bool load_gl(mmd_error *err)
 #define LOAD_GL_1_1(result, name, arguments)                                                       \
     mmd_gl1.name = (result(GLAPIENTRY *) arguments)mmd_gl_platform_proc("gl" #name);               \
     if (!mmd_gl1.name)                                                                             \
-        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: the driver has no gl" #name);
+        return mmd_gl_fail(err, "the driver has no gl" #name);
     MMD_GL_1_1(LOAD_GL_1_1)
 #undef LOAD_GL_1_1
     GLenum status = mmd_gl_glew_init();
     if (status != GLEW_OK)
-        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s", (const char *)glewGetErrorString(status));
+        return mmd_gl_fail(err, "%s", (const char *)glewGetErrorString(status));
     if (!GLEW_VERSION_4_3)
-        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: 4.3 needed, the driver has %s (%s)",
-                        gl_string(GL_VERSION), gl_string(GL_RENDERER));
+        return mmd_gl_fail(err, "4.3 needed, the driver has %s (%s)", gl_string(GL_VERSION),
+                           gl_string(GL_RENDERER));
     return true;
 }
 
@@ -64,8 +75,7 @@ static bool read_timeout(unsigned *seconds, mmd_error *err)
     char *end;
     long value = strtol(text, &end, 10);
     if (*end != 0 || value < 1 || value > MAX_SECONDS)
-        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: MMDSKIN_GL_TIMEOUT: %.40s: 1 to %d seconds",
-                        text, MAX_SECONDS);
+        return mmd_gl_fail(err, "MMDSKIN_GL_TIMEOUT: %.40s: 1 to %d seconds", text, MAX_SECONDS);
     *seconds = (unsigned)value;
     return true;
 }
@@ -116,11 +126,10 @@ bool mmd_gl_context_is_lost(bool failed, mmd_error *err)
     GLenum status = reset_status();
     if (status == GL_NO_ERROR && !(failed && calls_are_lost()))
         return false;
-    mmd_fail(err, MMD_E_BACKEND,
-             "OpenGL: the device was reset%s; the next call starts OpenGL again",
-             status == GL_GUILTY_CONTEXT_RESET     ? " because of this program"
-             : status == GL_INNOCENT_CONTEXT_RESET ? " because of another program"
-                                                   : "");
+    mmd_gl_fail(err, "the device was reset%s; the next call starts OpenGL again",
+                status == GL_GUILTY_CONTEXT_RESET     ? " because of this program"
+                : status == GL_INNOCENT_CONTEXT_RESET ? " because of another program"
+                                                      : "");
     return true;
 }
 
@@ -139,7 +148,7 @@ bool mmd_gl_check(const char *what, mmd_error *err)
                        : first == GL_INVALID_FRAMEBUFFER_OPERATION
                            ? "GL_INVALID_FRAMEBUFFER_OPERATION"
                            : "error";
-    return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s: %s (0x%04x)", what, name, first);
+    return mmd_gl_fail(err, "%s: %s (0x%04x)", what, name, first);
 }
 
 bool mmd_gl_is_interrupted(const mmd_gl_context *context, mmd_error *err)
@@ -150,14 +159,13 @@ bool mmd_gl_is_interrupted(const mmd_gl_context *context, mmd_error *err)
 static bool fail_hung(mmd_gl_context *context, bool interrupted, mmd_error *err)
 {
     if (interrupted)
-        mmd_fail(&context->hang, MMD_E_BACKEND,
-                 "OpenGL: the device has not finished within %d s of an interrupt",
-                 INTERRUPTED_SECONDS);
+        mmd_gl_fail(&context->hang, "the device has not finished within %d s of an interrupt",
+                    INTERRUPTED_SECONDS);
     else
-        mmd_fail(&context->hang, MMD_E_BACKEND,
-                 "OpenGL: the device has not finished within %u s (MMDSKIN_GL_TIMEOUT, 1 to %d, "
-                 "sets the limit)",
-                 context->timeout_seconds, MAX_SECONDS);
+        mmd_gl_fail(&context->hang,
+                    "the device has not finished within %u s (MMDSKIN_GL_TIMEOUT, 1 to %d, sets "
+                    "the limit)",
+                    context->timeout_seconds, MAX_SECONDS);
     if (err)
         *err = context->hang;
     return false;
@@ -179,7 +187,7 @@ bool mmd_gl_fence_wait(mmd_gl_context *context, GLsync fence, mmd_error *err)
     if (state != GL_WAIT_FAILED)
         return true;
     mmd_gl_check("fence", NULL);
-    return mmd_fail(err, MMD_E_BACKEND, "OpenGL: waiting for a pass failed");
+    return mmd_gl_fail(err, "waiting for a pass failed");
 }
 
 bool mmd_gl_fence_finish(mmd_gl_context *context, mmd_error *err)

@@ -69,6 +69,9 @@ typedef struct mmd_gl_context {
     struct mmd_gl_texture_cache *textures;          /* gl_render_cache.c */
 } mmd_gl_context;
 
+/* MMD_E_BACKEND with a text after "OpenGL: ". Returns false. */
+bool mmd_gl_fail(mmd_error *err, const char *format, ...) MMD_PRINTF(2, 3);
+
 /* Opens a context and makes it current on the calling thread; leaves nothing open if it fails. */
 bool mmd_gl_context_open(mmd_gl_context *context, mmd_error *err);
 

@@ -200,8 +200,8 @@ static void release(void *data)
 static bool check_offsets(const sorted_mesh *sorted, mmd_error *err)
 {
     return sorted->max_offsets <= MAX_OFFSETS ||
-           mmd_fail(err, MMD_E_BACKEND, "OpenGL: a vertex has %u morph offsets, limit %d",
-                    (unsigned)sorted->max_offsets, MAX_OFFSETS);
+           mmd_gl_fail(err, "a vertex has %u morph offsets, limit %d",
+                       (unsigned)sorted->max_offsets, MAX_OFFSETS);
 }
 
 static bool sort(const mmd_mesh *mesh, sorted_mesh *sorted, mmd_gl_mesh *out, mmd_error *err)
@@ -227,8 +227,7 @@ static bool make(const mmd_mesh *mesh, mmd_gl_mesh *out, mmd_error *err)
     GLint limit = 0;
     mmd_gl1.GetIntegerv(GL_MAX_TEXTURE_BUFFER_SIZE, &limit);
     if (offsets > (size_t)limit)
-        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %zu morph offsets, the device supports %d",
-                        offsets, limit);
+        return mmd_gl_fail(err, "%zu morph offsets, the device supports %d", offsets, limit);
     size_t texture = (size_t)limit / VERTEX_TEXELS, most = texture < groups ? texture : groups;
     sorted_mesh sorted = {.morph_end = calloc(n + 1, sizeof *sorted.morph_end),
                           .morphs = calloc(offsets + 1, sizeof *sorted.morphs),

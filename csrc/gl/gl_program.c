@@ -27,7 +27,7 @@ static const char *telling_line(const char *log)
 static bool fail_with_log(const char *what, const char *log, mmd_error *err)
 {
     const char *line = telling_line(log);
-    return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s: %.*s", what, (int)strcspn(line, "\r\n"), line);
+    return mmd_gl_fail(err, "%s: %.*s", what, (int)strcspn(line, "\r\n"), line);
 }
 
 GLuint mmd_gl_program_compile(GLenum stage, const char *const *sources, GLsizei count,

@@ -59,7 +59,7 @@ const void *mmd_gl_readback_begin(const mmd_gl_readback *readback, size_t bytes,
     const void *mapped = glMapBufferRange(TARGET, 0, (GLsizeiptr)bytes, GL_MAP_READ_BIT);
     if (!mapped) {
         mmd_gl_check("read-back", NULL);
-        mmd_fail(err, MMD_E_BACKEND, "OpenGL: the results cannot be mapped");
+        mmd_gl_fail(err, "the results cannot be mapped");
     }
     return mapped;
 }

@@ -310,9 +310,8 @@ static bool check_size(mmd_gl_context *context, void *arg, mmd_error *err)
     size_t max_size = (size_t)max / size->samples;
     if (size->width <= max_size && size->height <= max_size)
         return true;
-    return mmd_fail(err, MMD_E_ARGUMENT,
-                    "size: %zu x %zu, the device supports %zu x %zu (samples: %zu)", size->width,
-                    size->height, max_size, max_size, size->samples);
+    return mmd_refuse(err, "size: %zu x %zu, the device supports %zu x %zu (samples: %zu)",
+                      size->width, size->height, max_size, max_size, size->samples);
 }
 
 bool mmd_gl_render_fits(const mmd_gl_caller *caller, size_t width, size_t height, size_t samples,

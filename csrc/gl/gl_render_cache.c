@@ -64,7 +64,7 @@ static bool check_framebuffer(mmd_error *err)
         return false;
     GLenum status = glCheckFramebufferStatus(GL_FRAMEBUFFER);
     return status == GL_FRAMEBUFFER_COMPLETE ||
-           mmd_fail(err, MMD_E_BACKEND, "OpenGL: framebuffer status 0x%04x", status);
+           mmd_gl_fail(err, "framebuffer status 0x%04x", status);
 }
 
 /* Whether the last job's framebuffer has these properties. Frees it if not. */

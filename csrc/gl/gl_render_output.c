@@ -122,7 +122,7 @@ static bool collect(const mmd_gl_renderer *r, frame_results *slot, mmd_error *er
     }
     if (mmd_gl_readback_end(&slot->pixels))
         return ok;
-    return mmd_fail(err, MMD_E_BACKEND, "OpenGL: the pixels were lost while they were read");
+    return mmd_gl_fail(err, "the pixels were lost while they were read");
 }
 
 static bool submit(const mmd_gl_renderer *r, frame_results *slot, mmd_error *err)

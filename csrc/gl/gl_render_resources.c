@@ -93,9 +93,8 @@ static bool check_texture(const mmd_render_texture *image, mmd_error *err)
     GLint max = 0;
     mmd_gl1.GetIntegerv(GL_MAX_TEXTURE_SIZE, &max);
     return (image->width <= (size_t)max && image->height <= (size_t)max) ||
-           mmd_fail(err, MMD_E_ARGUMENT,
-                    "textures: one has %zu x %zu pixels, the device supports %d x %d", image->width,
-                    image->height, (int)max, (int)max);
+           mmd_refuse(err, "textures: one has %zu x %zu pixels, the device supports %d x %d",
+                      image->width, image->height, (int)max, (int)max);
 }
 
 static bool find_digests(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
@@ -151,9 +150,8 @@ static bool check_limits(const mmd_render_job *job, mmd_error *err)
     mmd_gl1.GetIntegerv(GL_MAX_TEXTURE_BUFFER_SIZE, &texels);
     size_t max = MAX_BUFFER_BYTES / 16 < (size_t)texels ? MAX_BUFFER_BYTES / 16 : (size_t)texels;
     if (job->vertex_count > max || 3 * job->triangle_count > max)
-        return mmd_fail(err, MMD_E_BACKEND,
-                        "OpenGL: %zu vertices and %zu triangle corners, the device supports %zu",
-                        job->vertex_count, 3 * job->triangle_count, max);
+        return mmd_gl_fail(err, "%zu vertices and %zu triangle corners, the device supports %zu",
+                           job->vertex_count, 3 * job->triangle_count, max);
     return true;
 }
 

@@ -146,6 +146,6 @@ bool mmd_gl_render_skin_depth(const mmd_gl_render_skin *skin, size_t frame,
     *depth += size; /* dual quaternions and SDEF leave the hull of their bones' results */
     if (largest + size <= (double)MMD_RENDER_MAX_COORDINATE)
         return true;
-    return mmd_fail(err, MMD_E_ARGUMENT, "positions: frame %zu may be beyond the limit %g", frame,
-                    (double)MMD_RENDER_MAX_COORDINATE);
+    return mmd_refuse(err, "positions: frame %zu may be beyond the limit %g", frame,
+                      (double)MMD_RENDER_MAX_COORDINATE);
 }

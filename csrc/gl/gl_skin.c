@@ -230,7 +230,7 @@ static bool read_pass(const pass_runner *r, pass_results *slot, size_t first, si
         return false;
     bool copied = copy_pass(r, mapped, first, frames, err);
     if (!mmd_gl_readback_end(&slot->outputs))
-        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: the results were lost while they were read");
+        return mmd_gl_fail(err, "the results were lost while they were read");
     return copied;
 }
 

@@ -188,12 +188,11 @@ size_t mmd_gl_skin_pass_max_frames(const mmd_gl_skin_pass *pass, size_t frames, 
     glGetInteger64v(GL_MAX_SHADER_STORAGE_BLOCK_SIZE, &block);
     size_t vertices = (size_t)(block < MAX_BUFFER_BYTES ? block : MAX_BUFFER_BYTES) / 16;
     if (texels > (size_t)limit || mesh->morph_count > (size_t)limit)
-        return mmd_fail(err, MMD_E_BACKEND,
-                        "OpenGL: %zu bones and %zu morphs, the device supports %d texels",
-                        mesh->bone_count, mesh->morph_count, (int)limit);
+        return mmd_gl_fail(err, "%zu bones and %zu morphs, the device supports %d texels",
+                           mesh->bone_count, mesh->morph_count, (int)limit);
     if (mesh->vertex_count > vertices)
-        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %zu vertices, the device supports %zu",
-                        mesh->vertex_count, vertices);
+        return mmd_gl_fail(err, "%zu vertices, the device supports %zu", mesh->vertex_count,
+                           vertices);
     if (job->matrix_frames > 1)
         frames = limit_frames(frames, (size_t)limit, texels);
     if (job->morph_weight_frames > 1)

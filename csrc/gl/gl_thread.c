@@ -166,8 +166,7 @@ static bool start_locked(mmd_error *err)
     gl.generation++;
     int failed = mmd_thread_start(&gl.thread, thread_main, NULL, stack);
     if (failed)
-        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: no thread could be started (error %d)",
-                        failed);
+        return mmd_gl_fail(err, "no thread could be started (error %d)", failed);
     gl.started = gl.open = true;
     return true;
 }
@@ -175,15 +174,14 @@ static bool start_locked(mmd_error *err)
 static bool usable_locked(mmd_error *err)
 {
     if (gl.ended)
-        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: the program is ending");
+        return mmd_gl_fail(err, "the program is ending");
     if (gl.failure.code != MMD_E_NONE) {
         if (err)
             *err = gl.failure;
         return false;
     }
     if (gl.forked)
-        return mmd_fail(err, MMD_E_BACKEND,
-                        "OpenGL: this process was forked from one that had used it");
+        return mmd_gl_fail(err, "this process was forked from one that had used it");
     return gl.open || start_locked(err);
 }
 

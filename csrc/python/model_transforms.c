@@ -39,8 +39,7 @@ static bool convert_frame(const transforms_call *call, size_t worker, size_t fra
     }
     if (mmd_bone_spaces_from_skinning(call->model, call->space, from, to, &bad))
         return true;
-    return mmd_fail(err, MMD_E_ARGUMENT, "pose: frame %zu, bone %zu: matrix has no inverse", frame,
-                    bad);
+    return mmd_refuse(err, "pose: frame %zu, bone %zu: matrix has no inverse", frame, bad);
 }
 
 static bool run_task(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)

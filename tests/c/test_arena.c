@@ -123,7 +123,7 @@ static void an_owner_is_zeroed_and_frees_what_it_holds(void)
         size_t count;
         int *numbers;
     } list;
-    list *owner = mmd_arena_new_owner(sizeof *owner);
+    list *owner = mmd_arena_new_owner(sizeof *owner, NULL);
     if (!CHECK(owner))
         return;
     CHECK(owner->count == 0 && !owner->numbers);
@@ -131,7 +131,7 @@ static void an_owner_is_zeroed_and_frees_what_it_holds(void)
     mmd_arena_free_owner(owner); /* LeakSanitizer would report a leak */
     mmd_arena_free_owner(NULL);
     mmd_arena_fail_after(0);
-    CHECK(mmd_arena_new_owner(sizeof *owner) == NULL);
+    CHECK(mmd_arena_new_owner(sizeof *owner, NULL) == NULL);
     mmd_arena_fail_after(-1);
 }
 

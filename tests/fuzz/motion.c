@@ -10,7 +10,7 @@ enum { MOST_BONES = 64, MOST_MORPHS = 16, MOST_ALLOCATIONS = 60 /* what a seed t
 /* A chain of bones that are named after the motion's tracks, the goals of its IK among them. */
 static mmd_model *model_for(const mmd_motion *motion)
 {
-    mmd_model *model = mmd_arena_new_owner(sizeof *model);
+    mmd_model *model = mmd_arena_new_owner(sizeof *model, NULL);
     PROMISE(model);
     size_t tracks = motion->bone_track_count, names = motion->properties.ik_count;
     size_t bones = tracks + names < MOST_BONES ? tracks + names : MOST_BONES;

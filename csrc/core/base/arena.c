@@ -2,6 +2,8 @@
 /* Memory arenas: blocks that grow by need and are freed together. */
 #include "core/base/arena.h"
 
+#include "core/base/error.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,12 +115,14 @@ void mmd_arena_free(mmd_arena *arena)
     }
 }
 
-void *mmd_arena_new_owner(size_t size)
+void *mmd_arena_new_owner(size_t size, mmd_error *err)
 {
     mmd_arena arena = NULL;
     mmd_arena *owner = mmd_arena_alloc(&arena, 1, size);
     if (owner)
         *owner = arena;
+    else
+        mmd_fail_memory(err);
     return owner;
 }
 

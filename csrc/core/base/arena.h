@@ -26,9 +26,9 @@ void *mmd_arena_alloc_uninitialized(mmd_arena *arena, size_t count, size_t size)
 void mmd_arena_free(mmd_arena *arena);
 
 /* An owner is a struct whose first member is the arena that holds it and everything it points to: a
-   model, a motion, a mesh, a rig. A new owner is zeroed apart from its arena; NULL when memory is
-   short. NULL may be freed. */
-void *mmd_arena_new_owner(size_t size);
+   model, a motion, a mesh, a rig. A new owner is zeroed apart from its arena; NULL with
+   MMD_E_MEMORY when memory is short. NULL may be freed. */
+void *mmd_arena_new_owner(size_t size, mmd_error *err);
 void mmd_arena_free_owner(void *owner);
 
 #ifdef MMD_TEST_FAULTS

@@ -11,15 +11,29 @@
 #include <stdio.h>
 #include <string.h>
 
-bool mmd_fail(mmd_error *err, mmd_error_code code, const char *format, ...)
+static void set(mmd_error *err, mmd_error_code code, const char *format, va_list args)
 {
     if (!err)
-        return false;
+        return;
     memset(err, 0, sizeof *err);
     err->code = code;
+    vsnprintf(err->text, sizeof err->text, format, args);
+}
+
+bool mmd_fail(mmd_error *err, mmd_error_code code, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    vsnprintf(err->text, sizeof err->text, format, args);
+    set(err, code, format, args);
+    va_end(args);
+    return false;
+}
+
+bool mmd_refuse(mmd_error *err, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    set(err, MMD_E_ARGUMENT, format, args);
     va_end(args);
     return false;
 }
@@ -107,8 +121,7 @@ const char *mmd_numbers_fault(double number)
 bool mmd_numbers_check_frame_count(const char *name, size_t frames, size_t expected, mmd_error *err)
 {
     return frames == 1 || frames == expected ||
-           mmd_fail(err, MMD_E_ARGUMENT, "%s: %zu frames, expected 1 or %zu", name, frames,
-                    expected);
+           mmd_refuse(err, "%s: %zu frames, expected 1 or %zu", name, frames, expected);
 }
 
 bool mmd_numbers_check_frames(const char *name, const double *frames, size_t count, mmd_error *err)
@@ -119,6 +132,6 @@ bool mmd_numbers_check_frames(const char *name, const double *frames, size_t cou
     if (f == count)
         return true;
     const char *fault = mmd_numbers_fault(frames[f]);
-    return count == 1 ? mmd_fail(err, MMD_E_ARGUMENT, "%s is %s", name, fault)
-                      : mmd_fail(err, MMD_E_ARGUMENT, "%s[%zu] is %s", name, f, fault);
+    return count == 1 ? mmd_refuse(err, "%s is %s", name, fault)
+                      : mmd_refuse(err, "%s[%zu] is %s", name, f, fault);
 }

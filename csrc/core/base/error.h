@@ -12,15 +12,16 @@
 #define MMD_PRINTF(text, first)
 #endif
 
-/* Failures: fill an mmd_error. Both return false, so that a failure reads `return mmd_fail(err,
- * ...)`. `err` may be NULL. */
+/* Failures: fill an mmd_error. All return false, so that a failure reads `return mmd_fail(err,
+   ...)`. `err` may be NULL. mmd_refuse(): MMD_E_ARGUMENT. */
 bool mmd_fail(mmd_error *err, mmd_error_code code, const char *format, ...) MMD_PRINTF(3, 4);
+bool mmd_refuse(mmd_error *err, const char *format, ...) MMD_PRINTF(2, 3);
 bool mmd_fail_memory(mmd_error *err);
 
 /* Whether an argument that must not be NULL is there. */
 static inline bool mmd_error_require(const void *argument, const char *name, mmd_error *err)
 {
-    return argument || mmd_fail(err, MMD_E_ARGUMENT, "%s: missing", name);
+    return argument || mmd_refuse(err, "%s: missing", name);
 }
 
 /* Checks and clamps for numbers that files or callers provide. */

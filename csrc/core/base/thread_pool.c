@@ -205,11 +205,9 @@ bool mmd_thread_pool_run(mmd_thread_pool *pool, size_t first, size_t end, size_t
 
 mmd_thread_pool *mmd_thread_pool_new(mmd_error *err)
 {
-    mmd_thread_pool *pool = mmd_arena_new_owner(sizeof *pool);
+    mmd_thread_pool *pool = mmd_arena_new_owner(sizeof *pool, err);
     if (pool)
         mmd_thread_pool_reset(pool);
-    else
-        mmd_fail_memory(err);
     return pool;
 }
 

@@ -55,13 +55,12 @@ static bool read_cameras(const mmd_camera_fit_job *job, size_t first, size_t end
         for (int i = 0; i < 3; i++)
             sum += camera->position[i] + camera->target[i] + camera->up[i];
         if (!isfinite(sum) || camera->fov < 0)
-            return mmd_fail(err, MMD_E_ARGUMENT, "camera: frame %zu: %s", f,
-                            isfinite(sum) ? "fov is negative" : "a number is not finite");
+            return mmd_refuse(err, "camera: frame %zu: %s", f,
+                              isfinite(sum) ? "fov is negative" : "a number is not finite");
         mmd_vec3_subtract(camera->target, camera->position, direction);
         double length = mmd_vec3_length(direction);
         if (!(length > MIN_DIRECTION))
-            return mmd_fail(err, MMD_E_ARGUMENT, "camera: frame %zu: position and target are equal",
-                            f);
+            return mmd_refuse(err, "camera: frame %zu: position and target are equal", f);
         mmd_vec3_scale(direction, 1 / length, direction);
         bool begins = f == 0 || (job->cuts && job->cuts[f]);
         find_angles(direction, camera->up, begins ? none : rotation + 3 * (f - 1),
@@ -129,11 +128,9 @@ static bool set_up(mmd_camera_fit *fit, mmd_error *err)
 
 mmd_camera_fit *mmd_camera_fit_new(const mmd_camera_fit_job *job, mmd_error *err)
 {
-    mmd_camera_fit *fit = mmd_arena_new_owner(sizeof *fit);
-    if (!fit) {
-        mmd_fail_memory(err);
+    mmd_camera_fit *fit = mmd_arena_new_owner(sizeof *fit, err);
+    if (!fit)
         return NULL;
-    }
     fit->job = *job;
     if (set_up(fit, err))
         return fit;

@@ -358,11 +358,9 @@ void mmd_motion_fit_free(mmd_motion_fit *fit)
 
 mmd_motion_fit *mmd_motion_fit_new(const mmd_motion_fit_job *job, mmd_error *err)
 {
-    mmd_motion_fit *fit = mmd_arena_new_owner(sizeof *fit);
-    if (!fit) {
-        mmd_fail_memory(err);
+    mmd_motion_fit *fit = mmd_arena_new_owner(sizeof *fit, err);
+    if (!fit)
         return NULL;
-    }
     fit->job = *job;
     if (!set_up(fit, err)) {
         mmd_motion_fit_free(fit);

@@ -49,10 +49,8 @@ static bool read_motion(mmd_motion *motion, const uint8_t *bytes, size_t size,
 
 mmd_model *mmd_model_load(const uint8_t *bytes, size_t size, mmd_error *err)
 {
-    mmd_model *model = mmd_arena_new_owner(sizeof *model);
-    if (!model)
-        mmd_fail_memory(err);
-    else if (read_model(model, bytes, size, err) && mmd_model_sanitize(model, err))
+    mmd_model *model = mmd_arena_new_owner(sizeof *model, err);
+    if (model && read_model(model, bytes, size, err) && mmd_model_sanitize(model, err))
         return model;
     mmd_model_free(model);
     return NULL;
@@ -66,10 +64,8 @@ mmd_motion *mmd_motion_load(const uint8_t *bytes, size_t size, mmd_error *err)
 mmd_motion *mmd_motion_load_with(const uint8_t *bytes, size_t size, const mmd_text_decoder *names,
                                  mmd_error *err)
 {
-    mmd_motion *motion = mmd_arena_new_owner(sizeof *motion);
-    if (!motion)
-        mmd_fail_memory(err);
-    else if (read_motion(motion, bytes, size, names, err)) {
+    mmd_motion *motion = mmd_arena_new_owner(sizeof *motion, err);
+    if (motion && read_motion(motion, bytes, size, names, err)) {
         mmd_motion_find_range(motion);
         return motion;
     }

@@ -21,7 +21,7 @@ typedef struct builder {
 
 static bool fail_key(const builder *b, const char *what, size_t key, const char *fault)
 {
-    return mmd_fail(b->r.err, MMD_E_ARGUMENT, "%s.%s: key %zu%s", b->path, what, key, fault);
+    return mmd_refuse(b->r.err, "%s.%s: key %zu%s", b->path, what, key, fault);
 }
 
 static bool check_floats(const builder *b, const mmd_motion_column *c, const float *numbers)
@@ -63,7 +63,7 @@ static bool copy_column(const builder *b, const mmd_motion_column *c, const void
     uint8_t *to = mmd_motion_array(track, c->offset);
     size_t row = mmd_motion_row(c, track);
     if (!input && !c->fallback)
-        return row == 0 || mmd_fail(b->r.err, MMD_E_ARGUMENT, "%s.%s: missing", b->path, c->name);
+        return row == 0 || mmd_refuse(b->r.err, "%s.%s: missing", b->path, c->name);
     if (input &&
         !(c->content == MMD_MOTION_BYTES ? check_bytes(b, c, input, row)
                                          : check_floats(b, c, (const float *)(const void *)input)))
@@ -94,10 +94,10 @@ static bool begin_track(builder *b, const mmd_motion_layout *layout, const void 
     const uint32_t *frames = mmd_motion_array(from, layout->frames);
     size_t count = mmd_motion_key_count(layout, from);
     if (count > MMD_MAX_RECORDS)
-        return mmd_fail(b->r.err, MMD_E_ARGUMENT, "%s.frames: %zu keys, limit %d", b->path, count,
-                        MMD_MAX_RECORDS);
+        return mmd_refuse(b->r.err, "%s.frames: %zu keys, limit %d", b->path, count,
+                          MMD_MAX_RECORDS);
     if (count && !frames)
-        return mmd_fail(b->r.err, MMD_E_ARGUMENT, "%s.frames: missing", b->path);
+        return mmd_refuse(b->r.err, "%s.frames: missing", b->path);
     b->input_count = count;
     b->keys = mmd_arena_alloc(&b->scratch, count, sizeof *b->keys);
     uint64_t *scratch = mmd_arena_alloc(&b->scratch, count, sizeof *scratch);
@@ -129,8 +129,8 @@ static bool copy_single(builder *b, const char *name, const mmd_motion_layout *l
 static bool copy_name(builder *b, mmd_text input, mmd_text *name)
 {
     if (input.size && (!input.data || memchr(input.data, 0, input.size)))
-        return mmd_fail(b->r.err, MMD_E_ARGUMENT, "%s: the name %s", b->path,
-                        input.data ? "contains a NUL" : "is missing");
+        return mmd_refuse(b->r.err, "%s: the name %s", b->path,
+                          input.data ? "contains a NUL" : "is missing");
     char *copy = mmd_reader_alloc(&b->r, input.size + 1, 1);
     if (copy && input.size)
         memcpy(copy, input.data, input.size);
@@ -150,8 +150,8 @@ static bool copy_unique_name(builder *b, const char *kind, size_t index, mmd_tex
                               &first))
         return mmd_fail_memory(b->r.err);
     return first == index ||
-           mmd_fail(b->r.err, MMD_E_ARGUMENT, "%s: duplicate name \"%.*s\", also of %s[%u]",
-                    b->path, mmd_text_fit(*name, 120), name->data, kind, (unsigned)first);
+           mmd_refuse(b->r.err, "%s: duplicate name \"%.*s\", also of %s[%u]", b->path,
+                      mmd_text_fit(*name, 120), name->data, kind, (unsigned)first);
 }
 
 static void clear_names(builder *b)
@@ -265,11 +265,9 @@ mmd_motion *mmd_motion_new(const mmd_motion *tracks, mmd_error *err)
 {
     if (!mmd_error_require(tracks, "tracks", err))
         return NULL;
-    mmd_motion *motion = mmd_arena_new_owner(sizeof *motion);
-    if (!motion) {
-        mmd_fail_memory(err);
+    mmd_motion *motion = mmd_arena_new_owner(sizeof *motion, err);
+    if (!motion)
         return NULL;
-    }
     builder b = {.r = mmd_reader_begin(NULL, 0, &motion->arena, err), .path = "name"};
     bool made =
         copy_name(&b, tracks->name, &motion->name) && copy_bones(&b, tracks, motion) &&

@@ -368,9 +368,9 @@ bool mmd_pmx_write(const mmd_model *model, uint8_t *bytes, mmd_error *err)
     if (!mmd_error_require(model, "model", err) || !mmd_error_require(bytes, "bytes", err))
         return false;
     if (model->soft_body_count)
-        return mmd_fail(err, MMD_E_ARGUMENT,
-                        "the model was loaded without its %zu soft bodies, so it cannot be saved",
-                        model->soft_body_count);
+        return mmd_refuse(err,
+                          "the model was loaded without its %zu soft bodies, so it cannot be saved",
+                          model->soft_body_count);
     write_all(model, bytes, NULL);
     return true;
 }

@@ -50,8 +50,8 @@ static bool encode_name(const writer *w, mmd_text name, const char *where, uint8
     mmd_motion_names_fault fault;
     return mmd_motion_names_encode(w->encoding, name, MMD_VMD_NAME, field, &fault) ||
            w->cut_names ||
-           mmd_fail(w->err, MMD_E_ARGUMENT, "%s: \"%.*s\" %s", where, mmd_text_fit(name, 120),
-                    name.data, fault.text);
+           mmd_refuse(w->err, "%s: \"%.*s\" %s", where, mmd_text_fit(name, 120), name.data,
+                      fault.text);
 }
 
 /* The fields of names that are `stride` bytes apart. NULL if two of them are equal, possibly
@@ -72,10 +72,9 @@ static const uint8_t *encode_names(writer *w, const char *kind, const mmd_text *
         if (ok && !mmd_string_table_add(&w->arena, &table, field, MMD_VMD_NAME, &index))
             ok = mmd_fail_memory(w->err);
         else if (ok && index != i)
-            ok =
-                mmd_fail(w->err, MMD_E_ARGUMENT,
-                         "%s: \"%.*s\" and the name of %s[%u] have the same first %d bytes", where,
-                         mmd_text_fit(*name, 120), name->data, kind, (unsigned)index, MMD_VMD_NAME);
+            ok = mmd_refuse(
+                w->err, "%s: \"%.*s\" and the name of %s[%u] have the same first %d bytes", where,
+                mmd_text_fit(*name, 120), name->data, kind, (unsigned)index, MMD_VMD_NAME);
     }
     return ok ? fields : NULL;
 }
@@ -84,8 +83,7 @@ static const uint8_t *encode_names(writer *w, const char *kind, const mmd_text *
 static bool write_count(writer *w, const char *what, size_t count)
 {
     if (count > MMD_MAX_RECORDS)
-        return mmd_fail(w->err, MMD_E_ARGUMENT, "%s: %zu keys, limit %d", what, count,
-                        MMD_MAX_RECORDS);
+        return mmd_refuse(w->err, "%s: %zu keys, limit %d", what, count, MMD_MAX_RECORDS);
     write_u32(w, (uint32_t)count);
     return true;
 }
@@ -186,9 +184,8 @@ static bool write_view_angle(writer *w, double degrees, size_t key)
 {
     static const double limit = 4294967296.0;
     if (!(degrees >= 0 && degrees <= limit && degrees == floor(degrees)))
-        return mmd_fail(w->err, MMD_E_ARGUMENT,
-                        "camera: key %zu: view angle %g, but a VMD stores whole degrees", key,
-                        degrees);
+        return mmd_refuse(w->err, "camera: key %zu: view angle %g, but a VMD stores whole degrees",
+                          key, degrees);
     write_u32(w, degrees == limit ? UINT32_MAX : (uint32_t)degrees);
     return true;
 }
@@ -247,9 +244,8 @@ static bool write_properties(writer *w, const mmd_motion *motion)
     if (!names || !write_count(w, "properties", track->key_count))
         return false;
     if (track->ik_count && track->key_count > MMD_MAX_RECORDS / track->ik_count)
-        return mmd_fail(w->err, MMD_E_ARGUMENT,
-                        "properties: %zu keys of %zu IK names, limit %d states", track->key_count,
-                        track->ik_count, MMD_MAX_RECORDS);
+        return mmd_refuse(w->err, "properties: %zu keys of %zu IK names, limit %d states",
+                          track->key_count, track->ik_count, MMD_MAX_RECORDS);
     for (size_t k = 0; k < track->key_count; k++) {
         write_u32(w, track->frames[k]);
         write_u8(w, track->visible[k]);

@@ -68,9 +68,8 @@ static bool check_unique(writer *w, mmd_string_table *names, const uint8_t *name
     uint32_t first;
     if (!mmd_string_table_add(w->arena, names, name, (size_t)(w->at - name), &first))
         return mmd_fail_memory(w->err);
-    return first == index ||
-           mmd_fail(w->err, MMD_E_ARGUMENT, "%s[%zu] and %s[%u] have the same name in the file",
-                    kind, index, kind, (unsigned)first);
+    return first == index || mmd_refuse(w->err, "%s[%zu] and %s[%u] have the same name in the file",
+                                        kind, index, kind, (unsigned)first);
 }
 
 static bool write_name(writer *w, mmd_string_table *names, const char *kind, size_t index,
@@ -79,8 +78,8 @@ static bool write_name(writer *w, mmd_string_table *names, const char *kind, siz
     mmd_motion_names_fault fault;
     if (!mmd_motion_names_fits(w->encoding, name, MMD_NAME_ANY_SIZE, &fault)) {
         if (!w->cut_names)
-            return mmd_fail(w->err, MMD_E_ARGUMENT, "%s[%zu]: \"%.*s\" %s", kind, index,
-                            mmd_text_fit(name, 120), name.data, fault.text);
+            return mmd_refuse(w->err, "%s[%zu]: \"%.*s\" %s", kind, index, mmd_text_fit(name, 120),
+                              name.data, fault.text);
         char *copy = copy_text(w, name);
         if (!copy)
             return false;

@@ -155,8 +155,7 @@ static bool is_index(int64_t index, int first, size_t count)
 
 static bool fail_index(const checker *c, const char *what, int64_t index, size_t count)
 {
-    return mmd_fail(c->err, MMD_E_ARGUMENT, "%s %zu: %s %d of %zu", c->kind, c->item, what,
-                    (int)index, count);
+    return mmd_refuse(c->err, "%s %zu: %s %d of %zu", c->kind, c->item, what, (int)index, count);
 }
 
 /* An index out of range becomes -1. */
@@ -185,8 +184,8 @@ static bool check_kind(const checker *c, const char *what, uint8_t *kind, size_t
 static bool check_floats(const checker *c, const char *what, const float *numbers, size_t count)
 {
     size_t bad = c->clean ? count : mmd_numbers_first_beyond_limit(numbers, count);
-    return bad == count || mmd_fail(c->err, MMD_E_ARGUMENT, "%s %zu: %s is %s", c->kind, c->item,
-                                    what, mmd_numbers_fault((double)numbers[bad]));
+    return bad == count || mmd_refuse(c->err, "%s %zu: %s is %s", c->kind, c->item, what,
+                                      mmd_numbers_fault((double)numbers[bad]));
 }
 
 static bool check_toon(const checker *c, mmd_material *material)
@@ -231,8 +230,8 @@ static bool check_material(const checker *c, void *record)
 {
     int32_t count = ((const mmd_material *)record)->index_count;
     return c->clean || (count >= 0 && count % 3 == 0) ||
-           mmd_fail(c->err, MMD_E_ARGUMENT,
-                    "material %zu: index_count %d, expected a multiple of 3", c->item, (int)count);
+           mmd_refuse(c->err, "material %zu: index_count %d, expected a multiple of 3", c->item,
+                      (int)count);
 }
 
 static bool check_link(const checker *c, mmd_ik_link *link, size_t index)
@@ -243,9 +242,9 @@ static bool check_link(const checker *c, mmd_ik_link *link, size_t index)
     }
     for (int i = 0; i < 3; i++)
         if (link->lower[i] > link->upper[i])
-            return mmd_fail(c->err, MMD_E_ARGUMENT,
-                            "bone %zu: IK link %zu: lower limit %g is above the upper limit %g",
-                            c->item, index, (double)link->lower[i], (double)link->upper[i]);
+            return mmd_refuse(c->err,
+                              "bone %zu: IK link %zu: lower limit %g is above the upper limit %g",
+                              c->item, index, (double)link->lower[i], (double)link->upper[i]);
     return check_index(c, "IK link", &link->bone, -1, c->model->bone_count) &&
            check_floats(c, "limit of an IK link", link->lower, 3) &&
            check_floats(c, "limit of an IK link", link->upper, 3);
@@ -256,10 +255,10 @@ static bool check_bone(const checker *c, void *record)
     mmd_bone *bone = record;
     mmd_ik *ik = bone->ik;
     if (!(bone->flags & MMD_BONE_IK) != !ik && !c->clean)
-        return mmd_fail(c->err, MMD_E_ARGUMENT,
-                        ik ? "bone %zu: has IK, but not the IK flag"
-                           : "bone %zu: has the IK flag, but no IK",
-                        c->item);
+        return mmd_refuse(c->err,
+                          ik ? "bone %zu: has IK, but not the IK flag"
+                             : "bone %zu: has the IK flag, but no IK",
+                          c->item);
     if (!ik)
         return true;
     for (size_t k = 0; k < ik->link_count; k++)
@@ -279,9 +278,9 @@ static bool check_values(const checker *c, const mmd_morph *morph, size_t i)
     if (!mmd_morph_has_switch(morph->kind))
         return true;
     if (values[0] != 0 && values[0] != 1)
-        return mmd_fail(c->err, MMD_E_ARGUMENT, "morph %zu, offset %zu: %s %g, expected 0 or 1",
-                        c->item, i, morph->kind == MMD_MORPH_IMPULSE ? "local" : "operation",
-                        (double)values[0]);
+        return mmd_refuse(c->err, "morph %zu, offset %zu: %s %g, expected 0 or 1", c->item, i,
+                          morph->kind == MMD_MORPH_IMPULSE ? "local" : "operation",
+                          (double)values[0]);
     values[0] = values[0] != 0; /* not -0 */
     return true;
 }
@@ -297,15 +296,15 @@ static bool check_morph(const checker *c, void *record)
     size_t width = mmd_morph_width(morph->kind), numbers = width * morph->offset_count;
     size_t bad = c->clean ? numbers : mmd_numbers_first_beyond_limit(morph->values, numbers);
     if (bad < numbers)
-        return mmd_fail(c->err, MMD_E_ARGUMENT, "morph %zu, offset %zu: value %zu is %s", c->item,
-                        bad / width, bad % width, mmd_numbers_fault((double)morph->values[bad]));
+        return mmd_refuse(c->err, "morph %zu, offset %zu: value %zu is %s", c->item, bad / width,
+                          bad % width, mmd_numbers_fault((double)morph->values[bad]));
     for (size_t i = 0; i < morph->offset_count; i++) {
         int32_t index = morph->indices[i];
         if (!is_index(index, morph->kind == MMD_MORPH_MATERIAL ? -1 : 0, limit)) {
             if (c->clean)
                 continue;
-            return mmd_fail(c->err, MMD_E_ARGUMENT, "morph %zu, offset %zu: %s %d of %zu", c->item,
-                            i, targets[target], (int)index, limit);
+            return mmd_refuse(c->err, "morph %zu, offset %zu: %s %d of %zu", c->item, i,
+                              targets[target], (int)index, limit);
         }
         if (!check_values(c, morph, i))
             return false;
@@ -359,7 +358,7 @@ static bool check_parents(const checker *c)
     if (!visited)
         return mmd_fail_memory(c->err);
     return c->clean || cycle == SIZE_MAX ||
-           mmd_fail(c->err, MMD_E_ARGUMENT, "bone %zu: it is among its own ancestors", cycle);
+           mmd_refuse(c->err, "bone %zu: it is among its own ancestors", cycle);
 }
 
 static bool check_records(checker *c)
@@ -442,9 +441,9 @@ static bool check_triangles(checker *c)
     for (size_t m = 0; m < model->material_count; m++) {
         sum += (uint64_t)model->materials[m].index_count;
         if (sum > limit)
-            return mmd_fail(c->err, MMD_E_ARGUMENT,
-                            "material %zu: indices up to %llu, but the triangles have %llu", m,
-                            (unsigned long long)sum, (unsigned long long)limit);
+            return mmd_refuse(c->err,
+                              "material %zu: indices up to %llu, but the triangles have %llu", m,
+                              (unsigned long long)sum, (unsigned long long)limit);
     }
     return true;
 }

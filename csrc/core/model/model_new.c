@@ -35,19 +35,17 @@ static void *copy(const builder *b, const void *from, size_t count, size_t size)
 static bool check_parts(const builder *b, const char *what, const void *parts, size_t count)
 {
     if (count > MMD_MAX_RECORDS)
-        return mmd_fail(b->err, MMD_E_ARGUMENT, "%s %zu: %zu %s, limit %d", b->kind, b->item, count,
-                        what, MMD_MAX_RECORDS);
-    return !count || parts ||
-           mmd_fail(b->err, MMD_E_ARGUMENT, "%s %zu: %s: missing", b->kind, b->item, what);
+        return mmd_refuse(b->err, "%s %zu: %zu %s, limit %d", b->kind, b->item, count, what,
+                          MMD_MAX_RECORDS);
+    return !count || parts || mmd_refuse(b->err, "%s %zu: %s: missing", b->kind, b->item, what);
 }
 
 static bool copy_text(const builder *b, const char *what, mmd_text *text)
 {
     static const char fault[] = "not UTF-8, contains a NUL or is too long";
     if (text->size > MAX_TEXT || !mmd_text_is_valid(*text))
-        return b->kind ? mmd_fail(b->err, MMD_E_ARGUMENT, "%s %zu: %s is %s", b->kind, b->item,
-                                  what, fault)
-                       : mmd_fail(b->err, MMD_E_ARGUMENT, "%s: %s", what, fault);
+        return b->kind ? mmd_refuse(b->err, "%s %zu: %s is %s", b->kind, b->item, what, fault)
+                       : mmd_refuse(b->err, "%s: %s", what, fault);
     char *data = copy(b, NULL, text->size + 1, 1);
     if (!data)
         return false;
@@ -64,7 +62,7 @@ static bool check_count(const builder *b, const char *name, size_t count, size_t
                         const void *array)
 {
     if (count > limit)
-        return mmd_fail(b->err, MMD_E_ARGUMENT, "%zu %s, limit %zu", count, name, limit);
+        return mmd_refuse(b->err, "%zu %s, limit %zu", count, name, limit);
     return !count || mmd_error_require(array, name, b->err);
 }
 
@@ -81,8 +79,7 @@ static bool check_counts(const builder *b)
             return false;
     }
     return from->additional_uv_count <= 4 ||
-           mmd_fail(b->err, MMD_E_ARGUMENT, "%zu additional UVs, limit 4",
-                    from->additional_uv_count);
+           mmd_refuse(b->err, "%zu additional UVs, limit 4", from->additional_uv_count);
 }
 
 static bool copy_texts(const builder *b)
@@ -100,8 +97,7 @@ static bool check_index_sizes(const builder *b)
     for (size_t i = 0; i < MMD_INDEX_COUNT; i++) {
         uint8_t size = b->model->index_sizes[i];
         if (size > 4 || size == 3)
-            return mmd_fail(b->err, MMD_E_ARGUMENT, "index_sizes[%zu]: %d, expected 0, 1, 2 or 4",
-                            i, size);
+            return mmd_refuse(b->err, "index_sizes[%zu]: %d, expected 0, 1, 2 or 4", i, size);
     }
     return true;
 }
@@ -128,7 +124,7 @@ static bool complete_version(const builder *b)
     for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
         if (fabsf(version - versions[i]) <= 1e-3f)
             return true;
-    return mmd_fail(b->err, MMD_E_ARGUMENT, "version: %g, expected 2 or 2.1", (double)version);
+    return mmd_refuse(b->err, "version: %g, expected 2 or 2.1", (double)version);
 }
 
 /* Vertices */
@@ -138,8 +134,8 @@ static bool check_array(const builder *b, const char *name, size_t columns, cons
     size_t count = b->model->vertex_count * columns;
     size_t bad = array ? mmd_numbers_first_beyond_limit(array, count) : count;
     return bad == count ||
-           mmd_fail(b->err, MMD_E_ARGUMENT, "%s: vertex %zu, component %zu is %s", name,
-                    bad / columns, bad % columns, mmd_numbers_fault((double)array[bad]));
+           mmd_refuse(b->err, "%s: vertex %zu, component %zu is %s", name, bad / columns,
+                      bad % columns, mmd_numbers_fault((double)array[bad]));
 }
 
 /* Without an array all numbers are `fallback`. */
@@ -176,15 +172,14 @@ static size_t pack_slots(const builder *b, int32_t *bones, float *weights)
         if (weight == 0)
             continue;
         if (bone < 0)
-            return mmd_fail(b->err, MMD_E_ARGUMENT, "vertex %zu: weight %g has no bone", b->item,
-                            (double)weight);
+            return mmd_refuse(b->err, "vertex %zu: weight %g has no bone", b->item, (double)weight);
         bones[used] = bone;
         weights[used++] = weight;
     }
     if (fabsf(sum - 1) <= MMD_WEIGHT_TOLERANCE)
         return used;
-    return mmd_fail(b->err, MMD_E_ARGUMENT, "vertex %zu: its weights add up to %g, expected 1",
-                    b->item, (double)sum);
+    return mmd_refuse(b->err, "vertex %zu: its weights add up to %g, expected 1", b->item,
+                      (double)sum);
 }
 
 /* Checks the influences of a vertex, and empties the slots that its type does not have. A file
@@ -193,17 +188,17 @@ static bool complete_slots(const builder *b, uint8_t deform, int32_t *bones, flo
 {
     static const size_t slots[MMD_DEFORM_COUNT] = {1, 2, 4, 2, 4};
     if (deform >= MMD_DEFORM_COUNT)
-        return mmd_fail(b->err, MMD_E_ARGUMENT, "vertex %zu: deform type %d of %d", b->item, deform,
-                        MMD_DEFORM_COUNT);
+        return mmd_refuse(b->err, "vertex %zu: deform type %d of %d", b->item, deform,
+                          MMD_DEFORM_COUNT);
     size_t count = slots[deform];
     for (size_t i = 0; i < count; i++)
         if (bones[i] < -1 || bones[i] >= (int64_t)b->model->bone_count)
-            return mmd_fail(b->err, MMD_E_ARGUMENT, "vertex %zu: bone %d of %zu", b->item,
-                            (int)bones[i], b->model->bone_count);
+            return mmd_refuse(b->err, "vertex %zu: bone %d of %zu", b->item, (int)bones[i],
+                              b->model->bone_count);
     float first = weights[0], second = deform == MMD_BDEF1 ? 0 : weights[1];
     if (count < 4 && fabsf(second - (1 - first)) > MMD_WEIGHT_TOLERANCE)
-        return mmd_fail(b->err, MMD_E_ARGUMENT, "vertex %zu: its weights add up to %g, expected 1",
-                        b->item, (double)(first + second));
+        return mmd_refuse(b->err, "vertex %zu: its weights add up to %g, expected 1", b->item,
+                          (double)(first + second));
     for (size_t i = count; i < 4; i++) {
         bones[i] = -1;
         weights[i] = 0;
@@ -231,7 +226,7 @@ static bool complete_vertex(const builder *b, uint8_t *deform, int32_t *bones, f
     if (*deform != MMD_SDEF)
         return true;
     if (!b->from->sdef)
-        return mmd_fail(b->err, MMD_E_ARGUMENT, "vertex %zu is SDEF, but sdef is missing", b->item);
+        return mmd_refuse(b->err, "vertex %zu is SDEF, but sdef is missing", b->item);
     memcpy(b->model->sdef + 9 * b->item, b->from->sdef + 9 * b->item, 9 * sizeof(float));
     return true;
 }
@@ -241,8 +236,8 @@ static bool copy_influences(builder *b)
     const mmd_model *from = b->from;
     mmd_model *model = b->model;
     if (!from->bone_indices != !from->bone_weights || (from->deform && !from->bone_indices))
-        return mmd_fail(b->err, MMD_E_ARGUMENT, "%s: missing",
-                        from->bone_indices ? "bone_weights" : "bone_indices");
+        return mmd_refuse(b->err, "%s: missing",
+                          from->bone_indices ? "bone_weights" : "bone_indices");
     size_t count = model->vertex_count;
     model->deform = copy(b, from->deform, count, sizeof *from->deform);
     model->bone_indices = copy(b, from->bone_indices, count, 4 * sizeof *from->bone_indices);
@@ -313,8 +308,8 @@ static bool copy_offsets(const builder *b, void *record)
     mmd_morph *morph = record;
     size_t count = morph->offset_count;
     if ((unsigned)morph->kind >= MMD_MORPH_KIND_COUNT)
-        return mmd_fail(b->err, MMD_E_ARGUMENT, "morph %zu: kind %d of %d", b->item,
-                        (int)morph->kind, MMD_MORPH_KIND_COUNT);
+        return mmd_refuse(b->err, "morph %zu: kind %d of %d", b->item, (int)morph->kind,
+                          MMD_MORPH_KIND_COUNT);
     if (!check_parts(b, "offsets", morph->indices, count) ||
         !check_parts(b, "values", morph->values, count))
         return false;
@@ -363,11 +358,9 @@ mmd_model *mmd_model_new(const mmd_model *arrays, mmd_error *err)
 {
     if (!mmd_error_require(arrays, "arrays", err))
         return NULL;
-    mmd_model *model = mmd_arena_new_owner(sizeof *model);
-    if (!model) {
-        mmd_fail_memory(err);
+    mmd_model *model = mmd_arena_new_owner(sizeof *model, err);
+    if (!model)
         return NULL;
-    }
     mmd_arena arena = model->arena;
     *model = *arrays;
     model->arena = arena;

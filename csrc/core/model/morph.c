@@ -88,8 +88,8 @@ bool mmd_morph_check(const float *sliders, size_t frame_count, size_t morph_coun
     size_t bad = mmd_numbers_first_not_finite(sliders, count);
     if (bad == count)
         return true;
-    return mmd_fail(err, MMD_E_ARGUMENT, "morph_weights: frame %zu, morph %zu is %s",
-                    bad / morph_count, bad % morph_count, mmd_numbers_fault(sliders[bad]));
+    return mmd_refuse(err, "morph_weights: frame %zu, morph %zu is %s", bad / morph_count,
+                      bad % morph_count, mmd_numbers_fault(sliders[bad]));
 }
 
 void mmd_morph_uvs(const mmd_model *model, const float *weights, int channel, float *uvs)

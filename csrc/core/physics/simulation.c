@@ -33,14 +33,13 @@ mmd_simulation_settings mmd_simulation_default_settings(void)
 static bool check_gravity(const mmd_gravity *gravity, mmd_error *err)
 {
     if (gravity->rows && !gravity->row_count)
-        return mmd_fail(err, MMD_E_ARGUMENT, "gravity: 0 rows, expected at least 1");
+        return mmd_refuse(err, "gravity: 0 rows, expected at least 1");
     for (size_t i = 0; gravity->rows && i < 3 * gravity->row_count; i++)
         if (!(fabs(gravity->rows[i]) <= MMD_BODY_LIMIT))
-            return mmd_fail(err, MMD_E_ARGUMENT, "gravity[%zu, %zu]: %g, expected at most 1e6",
-                            i / 3, i % 3, gravity->rows[i]);
+            return mmd_refuse(err, "gravity[%zu, %zu]: %g, expected at most 1e6", i / 3, i % 3,
+                              gravity->rows[i]);
     if (!(gravity->noise >= 0 && gravity->noise <= MMD_BODY_LIMIT))
-        return mmd_fail(err, MMD_E_ARGUMENT, "gravity_noise: %g, expected 0 to 1e6",
-                        gravity->noise);
+        return mmd_refuse(err, "gravity_noise: %g, expected 0 to 1e6", gravity->noise);
     return true;
 }
 
@@ -50,13 +49,12 @@ static bool check_settings(const mmd_simulation_settings *settings, mmd_error *e
     if (!check_gravity(&settings->gravity, err))
         return false;
     if (settings->has_start && !(fabs(settings->start) <= UINT32_MAX))
-        return mmd_fail(err, MMD_E_ARGUMENT, "start: %g, expected a frame", settings->start);
+        return mmd_refuse(err, "start: %g, expected a frame", settings->start);
     if (settings->settle < 0 || settings->settle > MMD_SIMULATION_MAX_SETTLE)
-        return mmd_fail(err, MMD_E_ARGUMENT, "settle: %d steps, expected 0 to %d", settings->settle,
-                        MMD_SIMULATION_MAX_SETTLE);
+        return mmd_refuse(err, "settle: %d steps, expected 0 to %d", settings->settle,
+                          MMD_SIMULATION_MAX_SETTLE);
     if (!(settings->teleport >= 0))
-        return mmd_fail(err, MMD_E_ARGUMENT, "teleport: %g, expected at least 0",
-                        settings->teleport);
+        return mmd_refuse(err, "teleport: %g, expected at least 0", settings->teleport);
     return true;
 }
 
@@ -123,8 +121,8 @@ static bool find_rest_poses(mmd_simulation *simulation, mmd_error *err)
         mmd_simulation_member_to_world(member, &poses[i]);
         for (int k = 0; k < 3; k++)
             if (!(fabs(poses[i].position[k]) <= MMD_BODY_LIMIT)) {
-                mmd_fail(err, MMD_E_ARGUMENT, "places: body %zu at %g, expected at most 1e6",
-                         i - member->first_body, poses[i].position[k]);
+                mmd_refuse(err, "places: body %zu at %g, expected at most 1e6",
+                           i - member->first_body, poses[i].position[k]);
                 return mmd_simulation_members_fail((size_t)(member - simulation->members),
                                                    simulation->member_count, err);
             }
@@ -158,8 +156,7 @@ static bool build(mmd_simulation *simulation, const mmd_simulation_model *models
 static bool check_models(const mmd_simulation_model *models, size_t count, mmd_error *err)
 {
     if (count < 1 || count > MMD_SIMULATION_MAX_MODELS)
-        return mmd_fail(err, MMD_E_ARGUMENT, "%zu models, expected 1 to %d", count,
-                        MMD_SIMULATION_MAX_MODELS);
+        return mmd_refuse(err, "%zu models, expected 1 to %d", count, MMD_SIMULATION_MAX_MODELS);
     if (!mmd_error_require(models, "models", err))
         return false;
     for (size_t m = 0; m < count; m++)
@@ -173,11 +170,9 @@ mmd_simulation *mmd_simulation_new(const mmd_simulation_model *models, size_t co
 {
     if (!check_models(models, count, err))
         return NULL;
-    mmd_simulation *simulation = mmd_arena_new_owner(sizeof *simulation);
-    if (!simulation) {
-        mmd_fail_memory(err);
+    mmd_simulation *simulation = mmd_arena_new_owner(sizeof *simulation, err);
+    if (!simulation)
         return NULL;
-    }
     simulation->member_count = count;
     simulation->settings = settings ? *settings : mmd_simulation_default_settings();
     settings = &simulation->settings;
@@ -224,8 +219,8 @@ bool mmd_simulation_check(const mmd_simulation *simulation, const double *frames
         return false;
     for (size_t f = 0; f < count; f++)
         if (frames[f] > simulation->start + MMD_SIMULATION_MAX_FRAMES)
-            return mmd_fail(err, MMD_E_ARGUMENT, "frame is %.12g, limit %.12g with physics",
-                            frames[f], simulation->start + MMD_SIMULATION_MAX_FRAMES);
+            return mmd_refuse(err, "frame is %.12g, limit %.12g with physics", frames[f],
+                              simulation->start + MMD_SIMULATION_MAX_FRAMES);
     return true;
 }
 
@@ -282,12 +277,11 @@ static bool check_target(const mmd_simulation_member *member, const mmd_simulati
 {
     bool has_motion = member->poser->binding;
     if (has_motion && target->job)
-        return mmd_fail(err, MMD_E_ARGUMENT, "it has a motion and takes no pose");
+        return mmd_refuse(err, "it has a motion and takes no pose");
     if (!has_motion && !target->job)
-        return mmd_fail(err, MMD_E_ARGUMENT, "it has no motion and needs a pose");
+        return mmd_refuse(err, "it has no motion and needs a pose");
     if (!has_motion && target->job->frame_count != 1)
-        return mmd_fail(err, MMD_E_ARGUMENT, "a pose of %zu frames, expected 1",
-                        target->job->frame_count);
+        return mmd_refuse(err, "a pose of %zu frames, expected 1", target->job->frame_count);
     return has_motion || mmd_pose_check(member->rig, target->job, err);
 }
 
@@ -309,11 +303,10 @@ bool mmd_simulation_set_targets(mmd_simulation *simulation, const mmd_simulation
         return false;
     mmd_simulation_state *state = simulation->state;
     if (!mmd_simulation_run_takes_input(simulation))
-        return mmd_fail(err, MMD_E_ARGUMENT,
-                        "a simulation of a motion takes no poses, only frames");
+        return mmd_refuse(err, "a simulation of a motion takes no poses, only frames");
     if (!(seconds >= 0 && seconds <= MMD_SIMULATION_MAX_SECONDS))
-        return mmd_fail(err, MMD_E_ARGUMENT, "seconds: %g, expected 0 to %d", seconds,
-                        MMD_SIMULATION_MAX_SECONDS);
+        return mmd_refuse(err, "seconds: %g, expected 0 to %d", seconds,
+                          MMD_SIMULATION_MAX_SECONDS);
     if (gravity && !mmd_world_check_gravity(gravity, err))
         return false;
     for (size_t m = 0; m < simulation->member_count; m++)
@@ -353,7 +346,7 @@ bool mmd_simulation_advance(mmd_simulation *simulation, size_t *steps, mmd_error
         return false;
     mmd_simulation_state *state = simulation->state;
     if (!state->uses_input)
-        return mmd_fail(err, MMD_E_ARGUMENT, "there are no targets to advance to");
+        return mmd_refuse(err, "there are no targets to advance to");
     if (!run_to(simulation, state->input_end_step, steps, err))
         return false;
     mmd_simulation_run_interpolate(simulation, 1);
@@ -433,13 +426,13 @@ bool mmd_simulation_pose(mmd_simulation *simulation, size_t model, float *matric
     if (!mmd_error_require(simulation, "simulation", err))
         return false;
     if (model >= simulation->member_count)
-        return mmd_fail(err, MMD_E_ARGUMENT, "model: %zu of %zu", model, simulation->member_count);
+        return mmd_refuse(err, "model: %zu of %zu", model, simulation->member_count);
     mmd_simulation_member *member = &simulation->members[model];
     if ((member->rig->bone_count && !mmd_error_require(matrices, "matrices", err)) ||
         (member->rig->morph_count && !mmd_error_require(morph_weights, "morph_weights", err)))
         return false;
     if (!simulation->arrived)
-        return mmd_fail(err, MMD_E_ARGUMENT, "the simulation has not arrived at a frame");
+        return mmd_refuse(err, "the simulation has not arrived at a frame");
     pose(simulation, member, matrices, morph_weights);
     return true;
 }

@@ -19,11 +19,11 @@ static bool set_placement(const mmd_simulation_model *model, mmd_simulation_memb
     double square = 0;
     for (int i = 0; i < 7; i++)
         if (!(fabs(numbers[i]) <= MMD_BODY_LIMIT))
-            return mmd_fail(err, MMD_E_ARGUMENT, "places: %g, expected at most 1e6", numbers[i]);
+            return mmd_refuse(err, "places: %g, expected at most 1e6", numbers[i]);
     for (int i = 3; i < 7; i++)
         square += numbers[i] * numbers[i];
     if (square < 1e-12)
-        return mmd_fail(err, MMD_E_ARGUMENT, "places: quaternion of zero length");
+        return mmd_refuse(err, "places: quaternion of zero length");
     mmd_vec3_copy(numbers, member->placement.position);
     memcpy(member->placement.rotation, numbers + 3, sizeof member->placement.rotation);
     mmd_quat_normalize(member->placement.rotation);
@@ -41,7 +41,7 @@ static bool init_member(mmd_arena *arena, const mmd_simulation_model *model,
     if (!set_placement(model, member, err))
         return false;
     if (!(fabs(model->offset) <= UINT32_MAX))
-        return mmd_fail(err, MMD_E_ARGUMENT, "offsets: %g, expected frames", model->offset);
+        return mmd_refuse(err, "offsets: %g, expected frames", model->offset);
     member->offset = model->offset;
     member->poser = mmd_poser_new(rig, model->motion, err);
     if (!member->poser)

@@ -119,9 +119,9 @@ bool mmd_simulation_load(mmd_simulation *simulation, const void *bytes, size_t s
     const mmd_body *bodies = mmd_world_bodies(simulation->world);
     mmd_error world_error = {.code = MMD_E_ARGUMENT};
     if (size >= sizeof state_layout && memcmp(bytes, &state_layout, sizeof state_layout) != 0)
-        return mmd_fail(err, MMD_E_ARGUMENT,
-                        "state: saved by another version of mmdskin or on another kind of system, "
-                        "simulate it again");
+        return mmd_refuse(
+            err, "state: saved by another version of mmdskin or on another kind of system, "
+                 "simulate it again");
     memcpy(simulation->backup, simulation->state, own);
     if (size >= own)
         memcpy(simulation->state, bytes, own);
@@ -130,7 +130,7 @@ bool mmd_simulation_load(mmd_simulation *simulation, const void *bytes, size_t s
         memcpy(simulation->state, simulation->backup, own);
         return world_error.code == MMD_E_MEMORY
                    ? mmd_fail_memory(err)
-                   : mmd_fail(err, MMD_E_ARGUMENT, "state: not valid for this simulation");
+                   : mmd_refuse(err, "state: not valid for this simulation");
     }
     for (size_t i = 0; i < simulation->body_count; i++)
         if (!bodies[i].kinematic)

@@ -40,11 +40,10 @@ static bool check_joint_order(const mmd_world_desc *desc, bool *seen, mmd_error 
     for (size_t i = 0; i < desc->joint_order_count; i++) {
         int32_t joint = desc->joint_order[i];
         if (joint < 0 || (size_t)joint >= desc->joint_count)
-            return mmd_fail(err, MMD_E_ARGUMENT, "joint_order[%zu]: joint %d of %zu", i, (int)joint,
-                            desc->joint_count);
+            return mmd_refuse(err, "joint_order[%zu]: joint %d of %zu", i, (int)joint,
+                              desc->joint_count);
         if (seen[joint])
-            return mmd_fail(err, MMD_E_ARGUMENT, "joint_order[%zu]: joint %d is listed twice", i,
-                            (int)joint);
+            return mmd_refuse(err, "joint_order[%zu]: joint %d is listed twice", i, (int)joint);
         seen[joint] = true;
     }
     return true;
@@ -146,11 +145,9 @@ mmd_world *mmd_world_new(const mmd_world_desc *desc, mmd_error *err)
 {
     if (!mmd_error_require(desc, "desc", err) || !mmd_world_check(desc, err))
         return NULL;
-    mmd_world *world = mmd_arena_new_owner(sizeof *world);
-    if (!world) {
-        mmd_fail_memory(err);
+    mmd_world *world = mmd_arena_new_owner(sizeof *world, err);
+    if (!world)
         return NULL;
-    }
     if (init_world(desc, world, err))
         return world;
     mmd_world_free(world);
@@ -184,10 +181,10 @@ static bool check_rows(const char *name, const double *numbers, size_t rows, siz
         const double *row = numbers + i * columns;
         for (size_t k = 0; k < columns; k++)
             if (!(fabs(row[k]) <= MMD_BODY_LIMIT))
-                return mmd_fail(err, MMD_E_ARGUMENT, "%s[%zu, %zu]: %g, expected at most 1e6", name,
-                                i, k, row[k]);
+                return mmd_refuse(err, "%s[%zu, %zu]: %g, expected at most 1e6", name, i, k,
+                                  row[k]);
         if (mmd_vec3_dot(row + 3, row + 3) + row[6] * row[6] < 1e-12)
-            return mmd_fail(err, MMD_E_ARGUMENT, "%s[%zu]: quaternion of zero length", name, i);
+            return mmd_refuse(err, "%s[%zu]: quaternion of zero length", name, i);
     }
     return true;
 }
@@ -221,16 +218,16 @@ bool mmd_world_apply_impulse(mmd_world *world, size_t body, const double impulse
         !mmd_error_require(torque, "torque", err))
         return false;
     if (body >= world->body_count)
-        return mmd_fail(err, MMD_E_ARGUMENT, "body: %zu of %zu", body, world->body_count);
+        return mmd_refuse(err, "body: %zu of %zu", body, world->body_count);
     mmd_body pushed = world->bodies[body];
     mmd_body_apply_impulse(&pushed, impulse, torque);
     for (int i = 0; i < 3; i++) {
         double velocity = pushed.state.velocity[i], angular = pushed.state.angular_velocity[i];
         if (!isfinite(impulse[i]) || !isfinite(torque[i]) || !(fabs(velocity) <= MMD_BODY_LIMIT) ||
             !(fabs(angular) <= MMD_BODY_LIMIT))
-            return mmd_fail(err, MMD_E_ARGUMENT,
-                            "impulse on body %zu: velocity %g, %g rad/s, expected at most 1e6",
-                            body, velocity, angular);
+            return mmd_refuse(err,
+                              "impulse on body %zu: velocity %g, %g rad/s, expected at most 1e6",
+                              body, velocity, angular);
     }
     world->bodies[body] = pushed;
     return true;
@@ -396,7 +393,7 @@ bool mmd_world_load(mmd_world *world, const void *bytes, size_t size, mmd_error 
     if (!valid)
         world_parts(world, &before);
     mmd_arena_free(&arena);
-    return valid || mmd_fail(err, MMD_E_ARGUMENT, "state: not valid for this world");
+    return valid || mmd_refuse(err, "state: not valid for this world");
 }
 
 void mmd_world_restore(mmd_world *world, const void *bytes, size_t size)

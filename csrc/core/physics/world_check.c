@@ -11,15 +11,15 @@ static bool check_floats(const char *kind, size_t index, const char *name, const
                          size_t count, mmd_error *err)
 {
     size_t bad = mmd_numbers_first_not_finite(numbers, count);
-    return bad == count || mmd_fail(err, MMD_E_ARGUMENT, "%s %zu: %s is %s", kind, index, name,
-                                    mmd_numbers_fault((double)numbers[bad]));
+    return bad == count || mmd_refuse(err, "%s %zu: %s is %s", kind, index, name,
+                                      mmd_numbers_fault((double)numbers[bad]));
 }
 
 static bool check_index(const char *kind, size_t index, const char *name, int value, int count,
                         mmd_error *err)
 {
     return (value >= 0 && value < count) ||
-           mmd_fail(err, MMD_E_ARGUMENT, "%s %zu: %s %d of %d", kind, index, name, value, count);
+           mmd_refuse(err, "%s %zu: %s %d of %d", kind, index, name, value, count);
 }
 
 static bool check_body(const mmd_rigid_body *body, size_t index, mmd_error *err)
@@ -41,15 +41,13 @@ static bool check_body(const mmd_rigid_body *body, size_t index, mmd_error *err)
             return false;
     for (int i = 0; i < 3; i++)
         if (body->size[i] < 0)
-            return mmd_fail(err, MMD_E_ARGUMENT, "body %zu: size %g is negative", index,
-                            (double)body->size[i]);
+            return mmd_refuse(err, "body %zu: size %g is negative", index, (double)body->size[i]);
     for (int i = 0; i < 3; i++)
         if (fabs((double)body->position[i]) > MMD_BODY_LIMIT)
-            return mmd_fail(err, MMD_E_ARGUMENT, "body %zu: position %g, expected at most 1e6",
-                            index, (double)body->position[i]);
+            return mmd_refuse(err, "body %zu: position %g, expected at most 1e6", index,
+                              (double)body->position[i]);
     if (body->mass < 0)
-        return mmd_fail(err, MMD_E_ARGUMENT, "body %zu: mass %g is negative", index,
-                        (double)body->mass);
+        return mmd_refuse(err, "body %zu: mass %g is negative", index, (double)body->mass);
     return check_index("body", index, "shape", body->shape, MMD_SHAPE_COUNT, err) &&
            check_index("body", index, "mode", body->mode, MMD_BODY_MODE_COUNT, err) &&
            check_index("body", index, "group", body->group, MMD_BODY_GROUPS, err);
@@ -74,8 +72,7 @@ static bool check_joint(const mmd_joint *joint, size_t index, size_t body_count,
     const int32_t bodies[] = {joint->body_a, joint->body_b};
     for (int i = 0; i < 2; i++)
         if (bodies[i] < -1 || (bodies[i] >= 0 && (size_t)bodies[i] >= body_count))
-            return mmd_fail(err, MMD_E_ARGUMENT, "joint %zu: body %d of %zu", index, (int)bodies[i],
-                            body_count);
+            return mmd_refuse(err, "joint %zu: body %d of %zu", index, (int)bodies[i], body_count);
     return check_index("joint", index, "kind", joint->kind, MMD_JOINT_KIND_COUNT, err);
 }
 
@@ -83,7 +80,7 @@ static bool check_vector(const char *name, const double vector[3], mmd_error *er
 {
     for (int i = 0; i < 3; i++)
         if (!(fabs(vector[i]) <= MMD_BODY_LIMIT))
-            return mmd_fail(err, MMD_E_ARGUMENT, "%s: %g, expected at most 1e6", name, vector[i]);
+            return mmd_refuse(err, "%s: %g, expected at most 1e6", name, vector[i]);
     return true;
 }
 
@@ -98,14 +95,12 @@ static bool check_settings(const mmd_world_settings *settings, mmd_error *err)
         !check_vector("wind", settings->wind, err))
         return false;
     if (!(fabs(settings->ground_height) <= MMD_BODY_LIMIT))
-        return mmd_fail(err, MMD_E_ARGUMENT, "ground: height %g, expected at most 1e6",
-                        settings->ground_height);
+        return mmd_refuse(err, "ground: height %g, expected at most 1e6", settings->ground_height);
     if (!(settings->hz >= 1 && settings->hz <= MMD_WORLD_MAX_HZ))
-        return mmd_fail(err, MMD_E_ARGUMENT, "hz: %g, expected 1 to %d", settings->hz,
-                        MMD_WORLD_MAX_HZ);
+        return mmd_refuse(err, "hz: %g, expected 1 to %d", settings->hz, MMD_WORLD_MAX_HZ);
     if (settings->iterations < 1 || settings->iterations > MMD_WORLD_MAX_ITERATIONS)
-        return mmd_fail(err, MMD_E_ARGUMENT, "iterations: %d, expected 1 to %d",
-                        settings->iterations, MMD_WORLD_MAX_ITERATIONS);
+        return mmd_refuse(err, "iterations: %d, expected 1 to %d", settings->iterations,
+                          MMD_WORLD_MAX_ITERATIONS);
     return true;
 }
 

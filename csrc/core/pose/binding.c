@@ -172,14 +172,13 @@ static bool bind(mmd_binding *binding, mmd_arena *temporary)
 
 mmd_binding *mmd_binding_new(const mmd_rig *rig, const mmd_motion *motion, mmd_error *err)
 {
+    mmd_binding *binding = mmd_arena_new_owner(sizeof *binding, err);
+    if (!binding)
+        return NULL;
     mmd_arena temporary = {0};
-    mmd_binding *binding = mmd_arena_new_owner(sizeof *binding);
-    bool bound = false;
-    if (binding) {
-        binding->rig = rig;
-        binding->motion = motion;
-        bound = allocate(binding) && bind(binding, &temporary);
-    }
+    binding->rig = rig;
+    binding->motion = motion;
+    bool bound = allocate(binding) && bind(binding, &temporary);
     mmd_arena_free(&temporary);
     if (bound)
         return binding;

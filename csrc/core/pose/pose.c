@@ -38,7 +38,7 @@ mmd_poser *mmd_poser_new(const mmd_rig *rig, const mmd_motion *motion, mmd_error
 {
     if (!mmd_error_require(rig, "rig", err))
         return NULL;
-    mmd_poser *poser = mmd_arena_new_owner(sizeof *poser);
+    mmd_poser *poser = mmd_arena_new_owner(sizeof *poser, err);
     if (!poser || !allocate(poser, rig, motion)) {
         mmd_fail_memory(err);
     } else {
@@ -65,9 +65,8 @@ static bool check_components(const char *name, const float *numbers, size_t fram
     size_t bad = mmd_numbers_first_not_finite(numbers, count);
     if (bad == count)
         return true;
-    return mmd_fail(err, MMD_E_ARGUMENT, "%s: frame %zu, bone %zu is %s in %c", name,
-                    bad / width / bones, bad / width % bones, mmd_numbers_fault(numbers[bad]),
-                    "xyzw"[bad % width]);
+    return mmd_refuse(err, "%s: frame %zu, bone %zu is %s in %c", name, bad / width / bones,
+                      bad / width % bones, mmd_numbers_fault(numbers[bad]), "xyzw"[bad % width]);
 }
 
 static bool check_lengths(const mmd_pose_job *job, size_t bones, mmd_error *err)
@@ -75,8 +74,8 @@ static bool check_lengths(const mmd_pose_job *job, size_t bones, mmd_error *err)
     for (size_t i = 0; job->rotations && i < job->rotation_frames * bones; i++) {
         const float *q = job->rotations + 4 * i;
         if (q[0] == 0 && q[1] == 0 && q[2] == 0 && q[3] == 0)
-            return mmd_fail(err, MMD_E_ARGUMENT, "rotations: frame %zu, bone %zu has zero length",
-                            i / bones, i % bones);
+            return mmd_refuse(err, "rotations: frame %zu, bone %zu has zero length", i / bones,
+                              i % bones);
     }
     return true;
 }
@@ -263,7 +262,7 @@ bool mmd_pose(mmd_poser *poser, const mmd_pose_job *job, mmd_error *err)
         return false;
     const mmd_rig *rig = poser->pose.rig;
     if (poser->binding && !job->frames && job->frame_count)
-        return mmd_fail(err, MMD_E_ARGUMENT, "frames: missing, expected %zu", job->frame_count);
+        return mmd_refuse(err, "frames: missing, expected %zu", job->frame_count);
     if (!mmd_pose_check(rig, job, err))
         return false;
     if (job->frame_count &&

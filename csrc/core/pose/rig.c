@@ -269,16 +269,15 @@ mmd_rig *mmd_rig_new(const mmd_model *model, mmd_error *err)
 {
     if (!mmd_error_require(model, "model", err))
         return NULL;
+    mmd_rig *rig = mmd_arena_new_owner(sizeof *rig, err);
+    if (!rig)
+        return NULL;
     mmd_arena temporary = {0};
-    mmd_rig *rig = mmd_arena_new_owner(sizeof *rig);
-    bool built = false;
-    if (rig) {
-        rig->model = model;
-        rig->bone_count = model->bone_count;
-        rig->morph_count = model->morph_count;
-        built = copy_bones(rig) && find_order(rig, &temporary) && find_early(rig, &temporary) &&
-                mmd_rig_solvers_find(rig, &temporary);
-    }
+    rig->model = model;
+    rig->bone_count = model->bone_count;
+    rig->morph_count = model->morph_count;
+    bool built = copy_bones(rig) && find_order(rig, &temporary) && find_early(rig, &temporary) &&
+                 mmd_rig_solvers_find(rig, &temporary);
     mmd_arena_free(&temporary);
     if (built)
         return rig;

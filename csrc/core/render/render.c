@@ -22,9 +22,9 @@ static bool check_values(const char *name, const float *values, size_t frames, s
                          size_t width, mmd_error *err)
 {
     size_t count = frames * vertices * width, bad = mmd_numbers_first_not_finite(values, count);
-    return bad == count || mmd_fail(err, MMD_E_ARGUMENT, "%s: frame %zu, vertex %zu is %s", name,
-                                    bad / width / vertices, bad / width % vertices,
-                                    mmd_numbers_fault((double)values[bad]));
+    return bad == count ||
+           mmd_refuse(err, "%s: frame %zu, vertex %zu is %s", name, bad / width / vertices,
+                      bad / width % vertices, mmd_numbers_fault((double)values[bad]));
 }
 
 static bool check_coordinates(const mmd_render_job *job, mmd_error *err)
@@ -32,10 +32,9 @@ static bool check_coordinates(const mmd_render_job *job, mmd_error *err)
     size_t count = job->position_frames * job->vertex_count * 3;
     for (size_t i = 0; i < count; i++)
         if (!(fabsf(job->positions[i]) <= MMD_RENDER_MAX_COORDINATE))
-            return mmd_fail(err, MMD_E_ARGUMENT,
-                            "positions: frame %zu, vertex %zu: %g is beyond the limit %g",
-                            i / 3 / job->vertex_count, i / 3 % job->vertex_count,
-                            fabs((double)job->positions[i]), (double)MMD_RENDER_MAX_COORDINATE);
+            return mmd_refuse(err, "positions: frame %zu, vertex %zu: %g is beyond the limit %g",
+                              i / 3 / job->vertex_count, i / 3 % job->vertex_count,
+                              fabs((double)job->positions[i]), (double)MMD_RENDER_MAX_COORDINATE);
     return true;
 }
 
@@ -64,11 +63,11 @@ static bool check_point(const double point[3], const char *name, size_t frame, m
 {
     for (int i = 0; i < 3; i++) {
         if (!isfinite(point[i]))
-            return mmd_fail(err, MMD_E_ARGUMENT, "camera: frame %zu: %s[%d] is %s", frame, name, i,
-                            mmd_numbers_fault(point[i]));
+            return mmd_refuse(err, "camera: frame %zu: %s[%d] is %s", frame, name, i,
+                              mmd_numbers_fault(point[i]));
         if (fabs(point[i]) > (double)MMD_RENDER_MAX_COORDINATE)
-            return mmd_fail(err, MMD_E_ARGUMENT, "camera: frame %zu: %s[%d] is %g, limit %g", frame,
-                            name, i, point[i], (double)MMD_RENDER_MAX_COORDINATE);
+            return mmd_refuse(err, "camera: frame %zu: %s[%d] is %g, limit %g", frame, name, i,
+                              point[i], (double)MMD_RENDER_MAX_COORDINATE);
     }
     return true;
 }
@@ -82,14 +81,13 @@ static bool check_camera(const mmd_camera *camera, size_t frame, mmd_error *err)
     double forward[3], up[3], right[3];
     camera_axes(camera, forward, up, right);
     if (!(mmd_vec3_length(forward) > 0))
-        return mmd_fail(err, MMD_E_ARGUMENT, "camera: frame %zu: target and position are equal",
-                        frame);
+        return mmd_refuse(err, "camera: frame %zu: target and position are equal", frame);
     if (!(mmd_vec3_length(right) > MIN_UP_SINE * mmd_vec3_length(up) * mmd_vec3_length(forward)))
-        return mmd_fail(err, MMD_E_ARGUMENT,
-                        "camera: frame %zu: up is zero or parallel to the view direction", frame);
+        return mmd_refuse(err, "camera: frame %zu: up is zero or parallel to the view direction",
+                          frame);
     if (!(camera->fov >= MIN_FOV && camera->fov <= 180 - MIN_FOV))
-        return mmd_fail(err, MMD_E_ARGUMENT, "camera: frame %zu: fov is %g, expected %g to %g",
-                        frame, camera->fov, MIN_FOV, 180 - MIN_FOV);
+        return mmd_refuse(err, "camera: frame %zu: fov is %g, expected %g to %g", frame,
+                          camera->fov, MIN_FOV, 180 - MIN_FOV);
     return true;
 }
 
@@ -98,8 +96,8 @@ static bool check_colors(const float *values, int count, const char *name, size_
 {
     for (int i = 0; i < count; i++)
         if (!isfinite(values[i]))
-            return mmd_fail(err, MMD_E_ARGUMENT, "materials[%zu].%s is %s", material, name,
-                            mmd_numbers_fault((double)values[i]));
+            return mmd_refuse(err, "materials[%zu].%s is %s", material, name,
+                              mmd_numbers_fault((double)values[i]));
     return true;
 }
 
@@ -121,9 +119,8 @@ static bool check_materials(const mmd_render_job *job, mmd_error *err)
         if (!check_material(material, i, err))
             return false;
         if (material->triangle_count > left)
-            return mmd_fail(
-                err, MMD_E_ARGUMENT,
-                "materials[%zu]: %zu triangles, but of the mesh's %zu only %zu are left", i,
+            return mmd_refuse(
+                err, "materials[%zu]: %zu triangles, but of the mesh's %zu only %zu are left", i,
                 material->triangle_count, job->triangle_count, left);
         left -= material->triangle_count;
     }
@@ -134,8 +131,8 @@ static bool check_scene(const mmd_render_job *job, mmd_error *err)
 {
     for (int i = 0; i < 4; i++)
         if (!(job->background[i] >= 0 && job->background[i] <= 1))
-            return mmd_fail(err, MMD_E_ARGUMENT, "background[%d] is %g, expected 0 to 1", i,
-                            (double)job->background[i]);
+            return mmd_refuse(err, "background[%d] is %g, expected 0 to 1", i,
+                              (double)job->background[i]);
     for (size_t f = 0; f < job->light_frames; f++) {
         const float *light = job->lights + 3 * f;
         double length = mmd_vec3_length((double[]){light[0], light[1], light[2]});
@@ -144,8 +141,8 @@ static bool check_scene(const mmd_render_job *job, mmd_error *err)
         char at[32] = "";
         if (job->light_frames > 1)
             snprintf(at, sizeof at, "frame %zu: ", f);
-        return mmd_fail(err, MMD_E_ARGUMENT, "light: %s(%g, %g, %g) is not a direction", at,
-                        (double)light[0], (double)light[1], (double)light[2]);
+        return mmd_refuse(err, "light: %s(%g, %g, %g) is not a direction", at, (double)light[0],
+                          (double)light[1], (double)light[2]);
     }
     return true;
 }
@@ -153,8 +150,8 @@ static bool check_scene(const mmd_render_job *job, mmd_error *err)
 static bool check_finite(const char *name, const float *values, size_t count, mmd_error *err)
 {
     size_t bad = mmd_numbers_first_not_finite(values, count);
-    return bad == count || mmd_fail(err, MMD_E_ARGUMENT, "%s: number %zu is %s", name, bad,
-                                    mmd_numbers_fault((double)values[bad]));
+    return bad == count || mmd_refuse(err, "%s: number %zu is %s", name, bad,
+                                      mmd_numbers_fault((double)values[bad]));
 }
 
 static bool check_effects(const mmd_render_job *job, mmd_error *err)
@@ -186,7 +183,7 @@ bool mmd_render_check(const mmd_render_job *job, mmd_error *err)
         !mmd_numbers_check_frame_count("light", job->light_frames, job->frame_count, err))
         return false;
     if (job->edges && !job->has_normals)
-        return mmd_fail(err, MMD_E_ARGUMENT, "edges: need normals, but skinned has none");
+        return mmd_refuse(err, "edges: need normals, but skinned has none");
     for (size_t f = 0; job->cameras && f < job->camera_frames; f++)
         if (!check_camera(&job->cameras[f], f, err))
             return false;

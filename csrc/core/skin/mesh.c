@@ -16,8 +16,8 @@ static bool check_finite(const char *what, const float *values, size_t rows, siz
     size_t bad = mmd_numbers_first_not_finite(values, rows * columns);
     if (bad == rows * columns)
         return true;
-    return mmd_fail(err, MMD_E_ARGUMENT, "%s: vertex %zu, component %zu is %s", what, bad / columns,
-                    bad % columns, mmd_numbers_fault(values[bad]));
+    return mmd_refuse(err, "%s: vertex %zu, component %zu is %s", what, bad / columns,
+                      bad % columns, mmd_numbers_fault(values[bad]));
 }
 
 /* Influence slots that the vertex's deform type reads. */
@@ -35,25 +35,25 @@ static bool check_morphs(const mmd_mesh_desc *desc, mmd_error *err)
     for (size_t m = 0; m < desc->morph_count; m++) {
         const mmd_morph *morph = &desc->morphs[m];
         if ((unsigned)morph->kind >= MMD_MORPH_KIND_COUNT)
-            return mmd_fail(err, MMD_E_ARGUMENT, "morph %zu: kind %d of %d", m, (int)morph->kind,
-                            MMD_MORPH_KIND_COUNT);
+            return mmd_refuse(err, "morph %zu: kind %d of %d", m, (int)morph->kind,
+                              MMD_MORPH_KIND_COUNT);
         bool vertices = morph->kind == MMD_MORPH_VERTEX;
         if (!vertices && morph->kind != MMD_MORPH_GROUP && morph->kind != MMD_MORPH_FLIP)
             continue;
         if (morph->offset_count && (!morph->indices || !morph->values))
-            return mmd_fail(err, MMD_E_ARGUMENT, "morph %zu: %s: missing", m,
-                            morph->indices ? "values" : "indices");
+            return mmd_refuse(err, "morph %zu: %s: missing", m,
+                              morph->indices ? "values" : "indices");
         size_t limit = vertices ? desc->vertex_count : desc->morph_count;
         for (size_t i = 0; i < morph->offset_count; i++)
             if (morph->indices[i] < 0 || (size_t)morph->indices[i] >= limit)
-                return mmd_fail(err, MMD_E_ARGUMENT, "morph %zu, offset %zu: %s %d of %zu", m, i,
-                                vertices ? "vertex" : "morph", (int)morph->indices[i], limit);
+                return mmd_refuse(err, "morph %zu, offset %zu: %s %d of %zu", m, i,
+                                  vertices ? "vertex" : "morph", (int)morph->indices[i], limit);
         size_t count = morph->offset_count * mmd_morph_width(morph->kind);
         size_t bad = mmd_numbers_first_not_finite(morph->values, count);
         if (bad < count)
-            return mmd_fail(err, MMD_E_ARGUMENT, "morph %zu, offset %zu is %s", m,
-                            bad / mmd_morph_width(morph->kind),
-                            mmd_numbers_fault(morph->values[bad]));
+            return mmd_refuse(err, "morph %zu, offset %zu is %s", m,
+                              bad / mmd_morph_width(morph->kind),
+                              mmd_numbers_fault(morph->values[bad]));
     }
     return true;
 }
@@ -62,17 +62,16 @@ static bool check(const mmd_mesh_desc *desc, mmd_error *err)
 {
     size_t n = desc->vertex_count, k = desc->influence_count;
     if (n > MMD_MAX_VERTICES)
-        return mmd_fail(err, MMD_E_ARGUMENT, "%zu vertices, limit %d", n, MMD_MAX_VERTICES);
+        return mmd_refuse(err, "%zu vertices, limit %d", n, MMD_MAX_VERTICES);
     if (n && (!desc->positions || (k && (!desc->bone_indices || !desc->bone_weights))))
-        return mmd_fail(err, MMD_E_ARGUMENT, "%s: missing",
-                        !desc->positions      ? "positions"
-                        : !desc->bone_indices ? "bone_indices"
-                                              : "bone_weights");
+        return mmd_refuse(err, "%s: missing",
+                          !desc->positions      ? "positions"
+                          : !desc->bone_indices ? "bone_indices"
+                                                : "bone_weights");
     if (desc->tangents && !desc->normals)
-        return mmd_fail(err, MMD_E_ARGUMENT, "tangents without normals");
+        return mmd_refuse(err, "tangents without normals");
     if (desc->tangents && desc->tangent_width != 3 && desc->tangent_width != 4)
-        return mmd_fail(err, MMD_E_ARGUMENT, "tangents: %zu columns, expected 3 or 4",
-                        desc->tangent_width);
+        return mmd_refuse(err, "tangents: %zu columns, expected 3 or 4", desc->tangent_width);
     if (!check_finite("positions", desc->positions, n, 3, err) ||
         !check_finite("bone_weights", desc->bone_weights, n, k, err) ||
         (desc->normals && !check_finite("normals", desc->normals, n, 3, err)) ||
@@ -83,15 +82,15 @@ static bool check(const mmd_mesh_desc *desc, mmd_error *err)
 
     for (size_t v = 0; v < n; v++) {
         if (desc->deform && desc->deform[v] >= MMD_DEFORM_COUNT)
-            return mmd_fail(err, MMD_E_ARGUMENT, "deform: vertex %zu is %d, types are 0 to %d", v,
-                            desc->deform[v], MMD_DEFORM_COUNT - 1);
+            return mmd_refuse(err, "deform: vertex %zu is %d, types are 0 to %d", v,
+                              desc->deform[v], MMD_DEFORM_COUNT - 1);
         if (desc->deform && desc->deform[v] == MMD_SDEF && !desc->sdef)
-            return mmd_fail(err, MMD_E_ARGUMENT, "vertex %zu is SDEF, but sdef is missing", v);
+            return mmd_refuse(err, "vertex %zu is SDEF, but sdef is missing", v);
         for (size_t i = 0; i < used_slots(desc, v); i++) {
             int32_t bone = desc->bone_indices[v * k + i];
             if (bone < -1)
-                return mmd_fail(err, MMD_E_ARGUMENT,
-                                "bone_indices: vertex %zu: bone %d, minimum is -1", v, (int)bone);
+                return mmd_refuse(err, "bone_indices: vertex %zu: bone %d, minimum is -1", v,
+                                  (int)bone);
         }
     }
     return check_morphs(desc, err);
@@ -279,23 +278,23 @@ static bool allocate(mmd_mesh *mesh)
            MMD_ARENA_ARRAY(&mesh->arena, mesh->bone_rotates, mesh->bone_count);
 }
 
-static bool build(mmd_mesh *mesh, const mmd_mesh_desc *desc)
+static bool build(mmd_mesh *mesh, const mmd_mesh_desc *desc, mmd_error *err)
 {
     mesh->vertex_count = desc->vertex_count;
     mesh->bone_count = count_bones(desc);
     mesh->has_normals = desc->normals != NULL;
     mesh->tangent_width = desc->tangents ? desc->tangent_width : 0;
     if (!allocate(mesh) || !copy_morphs(mesh, desc))
-        return false;
+        return mmd_fail_memory(err);
     for (size_t v = 0; v < mesh->vertex_count; v++)
         resolve_vertex(desc, v, &mesh->vertices[v]);
-    return mmd_mesh_build_blocks(mesh);
+    return mmd_mesh_build_blocks(mesh, err);
 }
 
-bool mmd_mesh_build_blocks(mmd_mesh *mesh)
+bool mmd_mesh_build_blocks(mmd_mesh *mesh, mmd_error *err)
 {
     if (!mmd_vertex_blocks_build(mesh, &mesh->arena, &mesh->blocks))
-        return false;
+        return mmd_fail_memory(err);
     for (size_t g = 0; g < mesh->blocks.group_count; g++) {
         const mmd_vertex_block_group *group = &mesh->blocks.groups[g];
         for (int i = 0; group->kind != MMD_SKIN_LINEAR && i < group->count; i++)
@@ -306,11 +305,10 @@ bool mmd_mesh_build_blocks(mmd_mesh *mesh)
 
 static mmd_mesh *new_checked(const mmd_mesh_desc *desc, mmd_error *err)
 {
-    mmd_mesh *mesh = mmd_arena_new_owner(sizeof *mesh);
-    if (mesh && build(mesh, desc))
+    mmd_mesh *mesh = mmd_arena_new_owner(sizeof *mesh, err);
+    if (mesh && build(mesh, desc, err))
         return mesh;
     mmd_arena_free_owner(mesh);
-    mmd_fail_memory(err);
     return NULL;
 }
 
@@ -337,9 +335,9 @@ mmd_mesh *mmd_mesh_of_model(const mmd_model *model, mmd_error *err)
                        err);
 }
 
-mmd_mesh *mmd_mesh_copy(const mmd_mesh *base)
+mmd_mesh *mmd_mesh_copy(const mmd_mesh *base, mmd_error *err)
 {
-    mmd_mesh *mesh = mmd_arena_new_owner(sizeof *mesh);
+    mmd_mesh *mesh = mmd_arena_new_owner(sizeof *mesh, err);
     if (!mesh)
         return NULL;
     mmd_arena arena = mesh->arena;
@@ -348,6 +346,7 @@ mmd_mesh *mmd_mesh_copy(const mmd_mesh *base)
     mesh->blocks = (mmd_vertex_blocks){0};
     if (!allocate(mesh)) {
         mmd_arena_free_owner(mesh);
+        mmd_fail_memory(err);
         return NULL;
     }
     if (mesh->vertex_count)

@@ -141,9 +141,9 @@ struct mmd_mesh {
 bool mmd_mesh_extras_check(const mmd_mesh *mesh, const mmd_mesh_extras *extras, mmd_error *err);
 
 /* For variants: a copy with its own vertices, which shares the base's morphs, and the vertex blocks
-   to build when these vertices are final. NULL and false when memory runs out. */
-mmd_mesh *mmd_mesh_copy(const mmd_mesh *base);
-bool mmd_mesh_build_blocks(mmd_mesh *mesh);
+   to build when these vertices are final. NULL and false with MMD_E_MEMORY. */
+mmd_mesh *mmd_mesh_copy(const mmd_mesh *base, mmd_error *err);
+bool mmd_mesh_build_blocks(mmd_mesh *mesh, mmd_error *err);
 
 /* Builds the blocks of the mesh's vertices and vertex morphs; all memory is from `arena`. False
    when memory runs out. */

@@ -110,28 +110,29 @@ mmd_mesh *mmd_mesh_with_tangents(const mmd_mesh *base, const mmd_mesh_extras *ex
     if (!mmd_mesh_extras_check(base, extras, err))
         return NULL;
     if (extras->uvs && extras->triangles && !base->has_normals) {
-        mmd_fail(err, MMD_E_ARGUMENT, "tangents: need normals, the mesh has none");
+        mmd_refuse(err, "tangents: need normals, the mesh has none");
         return NULL;
     }
+    mmd_mesh *mesh = mmd_mesh_copy(base, err);
+    if (!mesh)
+        return NULL;
     mmd_arena scratch = {0};
     tangent_sum *sums = mmd_arena_alloc(&scratch, base->vertex_count, sizeof *sums);
-    mmd_mesh *mesh = sums ? mmd_mesh_copy(base) : NULL;
-    size_t used = 0, triangles = extras->uvs && extras->triangles ? extras->triangle_count : 0;
-    for (size_t t = 0; mesh && t < triangles; t++)
+    bool has_corners = extras->uvs && extras->triangles;
+    size_t used = 0, triangles = sums && has_corners ? extras->triangle_count : 0;
+    for (size_t t = 0; t < triangles; t++)
         used += add_triangle(base, extras->triangles + 3 * t, extras->uvs, sums);
-    bool made = mesh && used;
-    for (size_t v = 0; made && v < mesh->vertex_count; v++)
+    for (size_t v = 0; used && v < mesh->vertex_count; v++)
         set_tangent(&mesh->vertices[v], &sums[v]);
-    mmd_arena_free(&scratch);
-    if (made)
-        mesh->tangent_width = 4;
-    if (made && mmd_mesh_build_blocks(mesh))
-        return mesh;
-    if (mesh && !used)
-        mmd_fail(err, MMD_E_ARGUMENT, "tangents: the mesh has none%s",
-                 extras->uvs ? ", and no triangle with texture area to make them from" : "");
-    else
+    if (!sums)
         mmd_fail_memory(err);
+    else if (!used)
+        mmd_refuse(err, "tangents: the mesh has none%s",
+                   extras->uvs ? ", and no triangle with texture area to make them from" : "");
+    mmd_arena_free(&scratch);
+    mesh->tangent_width = 4;
+    if (used && mmd_mesh_build_blocks(mesh, err))
+        return mesh;
     mmd_mesh_free(mesh);
     return NULL;
 }

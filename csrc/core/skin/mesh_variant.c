@@ -34,8 +34,8 @@ static bool check_triangles(const mmd_mesh *mesh, const mmd_mesh_extras *extras,
     for (size_t i = 0; extras->triangles && i < 3 * extras->triangle_count; i++) {
         int32_t v = extras->triangles[i];
         if (v < 0 || (size_t)v >= mesh->vertex_count)
-            return mmd_fail(err, MMD_E_ARGUMENT, "triangles: triangle %zu: vertex %d of %zu", i / 3,
-                            (int)v, mesh->vertex_count);
+            return mmd_refuse(err, "triangles: triangle %zu: vertex %d of %zu", i / 3, (int)v,
+                              mesh->vertex_count);
     }
     return true;
 }
@@ -45,8 +45,8 @@ static bool check_parents(const mmd_mesh_extras *extras, mmd_error *err)
     for (size_t b = 0; extras->parents && b < extras->parent_count; b++) {
         int32_t parent = extras->parents[b];
         if (parent < -1 || parent >= (int64_t)extras->parent_count)
-            return mmd_fail(err, MMD_E_ARGUMENT, "parents: bone %zu: parent %d of %zu", b,
-                            (int)parent, extras->parent_count);
+            return mmd_refuse(err, "parents: bone %zu: parent %d of %zu", b, (int)parent,
+                              extras->parent_count);
     }
     return true;
 }
@@ -59,8 +59,8 @@ static bool check_vectors(const char *name, const char *row, const float *values
     size_t bad = values ? mmd_numbers_first_not_finite(values, count * width) : count * width;
     if (!values || bad == count * width)
         return true;
-    return mmd_fail(err, MMD_E_ARGUMENT, "%s: %s %zu, component %zu is %s", name, row, bad / width,
-                    bad % dimensions, mmd_numbers_fault(values[bad]));
+    return mmd_refuse(err, "%s: %s %zu, component %zu is %s", name, row, bad / width,
+                      bad % dimensions, mmd_numbers_fault(values[bad]));
 }
 
 bool mmd_mesh_extras_check(const mmd_mesh *mesh, const mmd_mesh_extras *extras, mmd_error *err)
@@ -68,11 +68,11 @@ bool mmd_mesh_extras_check(const mmd_mesh *mesh, const mmd_mesh_extras *extras, 
     if (!mmd_error_require(mesh, "base", err) || !mmd_error_require(extras, "extras", err))
         return false;
     if (extras->segments && extras->segment_count < mesh->bone_count)
-        return mmd_fail(err, MMD_E_ARGUMENT, "segments: %zu, expected at least %zu, one per bone",
-                        extras->segment_count, mesh->bone_count);
+        return mmd_refuse(err, "segments: %zu, expected at least %zu, one per bone",
+                          extras->segment_count, mesh->bone_count);
     if (extras->parents && extras->parent_count < mesh->bone_count)
-        return mmd_fail(err, MMD_E_ARGUMENT, "parents: %zu, expected at least %zu, one per bone",
-                        extras->parent_count, mesh->bone_count);
+        return mmd_refuse(err, "parents: %zu, expected at least %zu, one per bone",
+                          extras->parent_count, mesh->bone_count);
     return check_triangles(mesh, extras, err) && check_parents(extras, err) &&
            check_vectors("uvs", "vertex", extras->uvs, mesh->vertex_count, 2, err) &&
            check_vectors("centers", "vertex", extras->centers, mesh->vertex_count, 3, err) &&
@@ -299,21 +299,18 @@ static bool set_centers(mmd_mesh *mesh, const mmd_mesh_extras *extras, mmd_error
 static bool check_requirements(mmd_method method, const mmd_mesh_extras *extras, mmd_error *err)
 {
     if (method < MMD_METHOD_BULGE_FREE || method > MMD_METHOD_CENTERS_OF_ROTATION)
-        return mmd_fail(err, MMD_E_ARGUMENT, "method: %d needs no variant of the mesh, or is none",
-                        (int)method);
+        return mmd_refuse(err, "method: %d needs no variant of the mesh, or is none", (int)method);
     if (method == MMD_METHOD_CENTERS_OF_ROTATION)
         return extras->triangles || extras->centers ||
-               mmd_fail(err, MMD_E_ARGUMENT,
-                        "method: \"centers_of_rotation\" needs triangles or centers, "
-                        "the mesh has neither");
+               mmd_refuse(err, "method: \"centers_of_rotation\" needs triangles or centers, "
+                               "the mesh has neither");
     if (extras->segments && extras->parents)
         return true;
-    return mmd_fail(err, MMD_E_ARGUMENT,
-                    "method: \"%s\" needs segments and parents, the mesh has %s",
-                    method == MMD_METHOD_BULGE_FREE ? "bulge_free" : "bulge_compensated",
-                    extras->segments  ? "no parents"
-                    : extras->parents ? "no segments"
-                                      : "neither");
+    return mmd_refuse(err, "method: \"%s\" needs segments and parents, the mesh has %s",
+                      method == MMD_METHOD_BULGE_FREE ? "bulge_free" : "bulge_compensated",
+                      extras->segments  ? "no parents"
+                      : extras->parents ? "no segments"
+                                        : "neither");
 }
 
 mmd_mesh *mmd_mesh_variant(const mmd_mesh *base, mmd_method method, const mmd_mesh_extras *extras,
@@ -321,18 +318,14 @@ mmd_mesh *mmd_mesh_variant(const mmd_mesh *base, mmd_method method, const mmd_me
 {
     if (!mmd_mesh_extras_check(base, extras, err) || !check_requirements(method, extras, err))
         return NULL;
-    mmd_mesh *mesh = mmd_mesh_copy(base);
-    if (!mesh) {
-        mmd_fail_memory(err);
+    mmd_mesh *mesh = mmd_mesh_copy(base, err);
+    if (!mesh)
         return NULL;
-    }
     mesh->method = method;
     bool centers = method == MMD_METHOD_CENTERS_OF_ROTATION;
-    if (centers ? set_centers(mesh, extras, err) : set_segments(mesh, method, extras, err)) {
-        if (mmd_mesh_build_blocks(mesh))
-            return mesh;
-        mmd_fail_memory(err);
-    }
+    if ((centers ? set_centers(mesh, extras, err) : set_segments(mesh, method, extras, err)) &&
+        mmd_mesh_build_blocks(mesh, err))
+        return mesh;
     mmd_mesh_free(mesh);
     return NULL;
 }

@@ -158,16 +158,14 @@ bool mmd_skin_check(const mmd_skin_job *job, mmd_error *err)
 {
     const mmd_mesh *mesh = job->mesh;
     if ((unsigned)job->method > MMD_METHOD_CENTERS_OF_ROTATION)
-        return mmd_fail(err, MMD_E_ARGUMENT, "method: %d of %d", (int)job->method,
-                        MMD_METHOD_CENTERS_OF_ROTATION + 1);
+        return mmd_refuse(err, "method: %d of %d", (int)job->method,
+                          MMD_METHOD_CENTERS_OF_ROTATION + 1);
     if ((unsigned)job->sdef_blend > MMD_SDEF_SLERP)
-        return mmd_fail(err, MMD_E_ARGUMENT, "sdef_blend: %d of %d", (int)job->sdef_blend,
-                        MMD_SDEF_SLERP + 1);
+        return mmd_refuse(err, "sdef_blend: %d of %d", (int)job->sdef_blend, MMD_SDEF_SLERP + 1);
     if (mesh->method != (job->method < MMD_METHOD_BULGE_FREE ? MMD_METHOD_MMD : job->method))
-        return mmd_fail(err, MMD_E_ARGUMENT, "method: the mesh is prepared for another one");
+        return mmd_refuse(err, "method: the mesh is prepared for another one");
     if (has_correction(job->method) && !(job->correction >= 0 && job->correction <= 1))
-        return mmd_fail(err, MMD_E_ARGUMENT, "correction: %g, expected 0 to 1",
-                        (double)job->correction);
+        return mmd_refuse(err, "correction: %g, expected 0 to 1", (double)job->correction);
     if (!mmd_numbers_check_frame_count("bone_matrices", job->matrix_frames, job->frame_count,
                                        err) ||
         (job->morph_weights &&
@@ -178,25 +176,24 @@ bool mmd_skin_check(const mmd_skin_job *job, mmd_error *err)
         for (size_t v = 0; v < mesh->vertex_count; v++)
             for (int i = 0; i < mesh->vertices[v].count; i++)
                 if ((size_t)mesh->vertices[v].bones[i] >= job->bone_count)
-                    return mmd_fail(err, MMD_E_ARGUMENT, "vertex %zu: bone %d of %zu", v,
-                                    (int)mesh->vertices[v].bones[i], job->bone_count);
-        return mmd_fail(err, MMD_E_ARGUMENT, "bone_matrices: %zu bones, the mesh uses %zu",
-                        job->bone_count, mesh->bone_count);
+                    return mmd_refuse(err, "vertex %zu: bone %d of %zu", v,
+                                      (int)mesh->vertices[v].bones[i], job->bone_count);
+        return mmd_refuse(err, "bone_matrices: %zu bones, the mesh uses %zu", job->bone_count,
+                          mesh->bone_count);
     }
     if (job->normals && !mesh->has_normals)
-        return mmd_fail(err, MMD_E_ARGUMENT, "normals: the mesh has none");
+        return mmd_refuse(err, "normals: the mesh has none");
     if (job->tangents && !mesh->tangent_width)
-        return mmd_fail(err, MMD_E_ARGUMENT, "tangents: the mesh has none");
+        return mmd_refuse(err, "tangents: the mesh has none");
 
     size_t count = job->matrix_frames * job->bone_count * 16;
     if (count && !mmd_error_require(job->matrices, "bone_matrices", err))
         return false;
     size_t bad = mmd_numbers_first_not_finite(job->matrices, count);
     if (bad < count)
-        return mmd_fail(err, MMD_E_ARGUMENT,
-                        "bone_matrices: frame %zu, bone %zu, row %zu, column %zu is %s",
-                        bad / 16 / job->bone_count, bad / 16 % job->bone_count, bad / 4 % 4,
-                        bad % 4, mmd_numbers_fault(job->matrices[bad]));
+        return mmd_refuse(err, "bone_matrices: frame %zu, bone %zu, row %zu, column %zu is %s",
+                          bad / 16 / job->bone_count, bad / 16 % job->bone_count, bad / 4 % 4,
+                          bad % 4, mmd_numbers_fault(job->matrices[bad]));
     return mmd_morph_check(job->morph_weights, job->morph_weight_frames, mesh->morph_count, err);
 }
 

@@ -81,14 +81,14 @@ static bool load_egl(mmd_error *err)
     const char *name = is_chosen ? chosen : "libEGL.so.1";
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!library)
-        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: no EGL library: %s%s", dlerror(),
-                        is_chosen ? "" : "; install it (package libegl1 in Debian and Ubuntu)");
+        return mmd_gl_fail(err, "no EGL library: %s%s", dlerror(),
+                           is_chosen ? "" : "; install it (package libegl1 in Debian and Ubuntu)");
 
         /* POSIX allows the cast of void * to a function pointer, ISO C does not. */
 #define EGL_LOAD(type, name)                                                                       \
     *(void **)&egl.name = dlsym(library, "egl" #name);                                             \
     if (!egl.name)                                                                                 \
-        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: no EGL library: %s", dlerror());
+        return mmd_gl_fail(err, "no EGL library: %s", dlerror());
     EGL_FUNCTIONS(EGL_LOAD)
 #undef EGL_LOAD
     egl.GetPlatformDisplay =
@@ -267,20 +267,19 @@ static bool open_any(mmd_gl_context *gl, mmd_error *err)
 {
     attempts log = {""};
     if (!egl.BindAPI(EGL_OPENGL_API))
-        return mmd_fail(err, MMD_E_BACKEND,
-                        "OpenGL: EGL has no OpenGL: %s; install a driver (in Debian and Ubuntu "
-                        "libegl-mesa0, or libnvidia-gl of NVIDIA's driver)",
-                        egl_error());
+        return mmd_gl_fail(err,
+                           "EGL has no OpenGL: %s; install a driver (in Debian and Ubuntu "
+                           "libegl-mesa0, or libnvidia-gl of NVIDIA's driver)",
+                           egl_error());
     const char *platforms = egl.QueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS);
     if (!platforms || !egl.GetPlatformDisplay)
-        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: EGL has no client extensions: %s",
-                        egl_error());
+        return mmd_gl_fail(err, "EGL has no client extensions: %s", egl_error());
     const char *choice = getenv("MMDSKIN_EGL_DEVICE");
     bool opened = choice && *choice ? open_chosen(gl, platforms, choice, &log)
                                     : open_first(gl, platforms, &log);
     return opened ||
-           mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s",
-                    *log.text ? log.text : "EGL has neither devices nor surfaceless displays");
+           mmd_gl_fail(err, "%s",
+                       *log.text ? log.text : "EGL has neither devices nor surfaceless displays");
 }
 
 bool mmd_gl_platform_open(mmd_gl_context *gl, mmd_error *err)

@@ -23,7 +23,7 @@ static struct {
 
 static bool fail(mmd_error *err, const char *what)
 {
-    return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s (error %lu)", what, GetLastError());
+    return mmd_gl_fail(err, "%s (error %lu)", what, GetLastError());
 }
 
 /* For OpenGL 1.0 and 1.1, which opengl32.dll implements, drivers return NULL, 1, 2, 3 or -1. */
@@ -45,12 +45,11 @@ static bool load_wgl(mmd_error *err)
         name = "opengl32.dll";
     HMODULE library = LoadLibraryExA(name, NULL, chosen ? 0 : LOAD_LIBRARY_SEARCH_SYSTEM32);
     if (!library)
-        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s cannot be loaded (error %lu)", name,
-                        GetLastError());
+        return mmd_gl_fail(err, "%s cannot be loaded (error %lu)", name, GetLastError());
 #define WGL_LOAD(result, function, arguments)                                                      \
     wgl.function = (result(WINAPI *) arguments)(void *)GetProcAddress(library, "wgl" #function);   \
     if (!wgl.function)                                                                             \
-        return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s has no wgl" #function, name);
+        return mmd_gl_fail(err, "%s has no wgl" #function, name);
     WGL_FUNCTIONS(WGL_LOAD)
 #undef WGL_LOAD
     wgl.library = library;
@@ -113,9 +112,9 @@ static bool open_core(mmd_gl_context *gl, mmd_error *err)
         const GLubyte *(GLAPIENTRY * get_string)(GLenum) =
             (const GLubyte *(GLAPIENTRY *)(GLenum))mmd_gl_platform_proc("glGetString");
         const char *version = get_string ? (const char *)get_string(GL_VERSION) : NULL;
-        mmd_fail(err, MMD_E_BACKEND, "OpenGL: 4.3 needed, %s has %s",
-                 create ? "the driver" : "Windows without a graphics driver",
-                 version ? version : "none");
+        mmd_gl_fail(err, "4.3 needed, %s has %s",
+                    create ? "the driver" : "Windows without a graphics driver",
+                    version ? version : "none");
     }
     wgl.MakeCurrent(NULL, NULL);
     wgl.DeleteContext(legacy);
