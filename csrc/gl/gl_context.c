@@ -98,13 +98,6 @@ void mmd_gl_context_close(mmd_gl_context *gl)
     if (!mmd_gl_context_hangs(gl))
         mmd_gl_platform_close(gl);
     mmd_arena_free(&gl->arena);
-    gl->skin_programs = NULL;
-    gl->render_programs = NULL;
-    gl->skin_buffers = NULL;
-    gl->skin_ring = NULL;
-    gl->render_targets = NULL;
-    gl->render_ring = NULL;
-    gl->textures = NULL;
 }
 
 static GLenum reset_status(void)

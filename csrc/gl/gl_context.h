@@ -72,6 +72,11 @@ typedef struct mmd_gl_context {
 /* MMD_E_BACKEND with a text after "OpenGL: ". Returns false. */
 bool mmd_gl_fail(mmd_error *err, const char *format, ...) MMD_PRINTF(2, 3);
 
+/* Makes a member of the context, zeroed, at first use; false with MMD_E_MEMORY. */
+#define MMD_GL_CONTEXT_KEEP(context, member, err)                                                  \
+    ((context)->member || MMD_ARENA_ARRAY(&(context)->arena, (context)->member, 1) ||              \
+     mmd_fail_memory(err))
+
 /* Opens a context and makes it current on the calling thread; leaves nothing open if it fails. */
 bool mmd_gl_context_open(mmd_gl_context *context, mmd_error *err);
 
@@ -105,11 +110,22 @@ bool mmd_gl_is_interrupted(const mmd_gl_context *context, mmd_error *err);
    error. */
 bool mmd_gl_check(const char *what, mmd_error *err);
 
-/* In gl_program.c: compiles a shader from concatenated sources, and links a program. 0 or false if
-   the driver refuses; `err` has its log. */
-GLuint mmd_gl_program_compile(GLenum stage, const char *const *sources, GLsizei count,
-                              mmd_error *err);
-bool mmd_gl_program_link(GLuint program, mmd_error *err);
+/* A macro of shaders. */
+typedef struct mmd_gl_macro {
+    const char *name;
+    double value;
+} mmd_gl_macro;
+
+/* A stage of a program: its sources after the macros, "" if there are fewer. */
+typedef struct mmd_gl_stage {
+    GLenum type;
+    const char *sources[3];
+} mmd_gl_stage;
+
+/* In gl_program.c: compiles and links a program, with macros that are integers, then floats. 0 if
+   the driver refuses it; `err` has its log. */
+GLuint mmd_gl_program_make(const mmd_gl_macro *macros, size_t integers, size_t floats,
+                           const mmd_gl_stage *stages, size_t stage_count, mmd_error *err);
 
 /* Waits for the device, with a time limit: a device that hangs would otherwise block its callers
    forever. */

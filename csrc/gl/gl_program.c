@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The first line that says something: neither empty nor a heading, which a line of dashes follows.
@@ -30,14 +31,14 @@ static bool fail_with_log(const char *what, const char *log, mmd_error *err)
     return mmd_gl_fail(err, "%s: %.*s", what, (int)strcspn(line, "\r\n"), line);
 }
 
-GLuint mmd_gl_program_compile(GLenum stage, const char *const *sources, GLsizei count,
-                              mmd_error *err)
+static GLuint compile(const char *header, const mmd_gl_stage *stage, mmd_error *err)
 {
+    const char *sources[] = {header, stage->sources[0], stage->sources[1], stage->sources[2]};
     char log[1024] = "";
-    GLuint shader = glCreateShader(stage);
-    glShaderSource(shader, count, sources, NULL);
-    glCompileShader(shader);
     GLint ok = 0;
+    GLuint shader = glCreateShader(stage->type);
+    glShaderSource(shader, sizeof sources / sizeof *sources, sources, NULL);
+    glCompileShader(shader);
     glGetShaderiv(shader, GL_COMPILE_STATUS, &ok);
     if (ok)
         return shader;
@@ -47,14 +48,38 @@ GLuint mmd_gl_program_compile(GLenum stage, const char *const *sources, GLsizei 
     return 0;
 }
 
-bool mmd_gl_program_link(GLuint program, mmd_error *err)
+static bool link(GLuint program, mmd_error *err)
 {
     char log[1024] = "";
-    glLinkProgram(program);
     GLint ok = 0;
+    glLinkProgram(program);
     glGetProgramiv(program, GL_LINK_STATUS, &ok);
     if (ok)
         return true;
     glGetProgramInfoLog(program, sizeof log, NULL, log);
     return fail_with_log("program does not link", log, err);
+}
+
+GLuint mmd_gl_program_make(const mmd_gl_macro *macros, size_t integers, size_t floats,
+                           const mmd_gl_stage *stages, size_t stage_count, mmd_error *err)
+{
+    char header[2048] = "#version 430 core\n";
+    size_t used = strlen(header);
+    for (size_t i = 0; i < integers + floats; i++) /* nine digits of a float are exact */
+        used += (size_t)snprintf(header + used, sizeof header - used,
+                                 i < integers ? "#define %s %.0f\n" : "#define %s %#.9g\n",
+                                 macros[i].name, macros[i].value);
+    GLuint program = glCreateProgram();
+    bool compiled = true;
+    for (size_t i = 0; compiled && i < stage_count; i++) {
+        GLuint shader = compile(header, &stages[i], err);
+        compiled = shader != 0;
+        if (compiled)
+            glAttachShader(program, shader);
+        glDeleteShader(shader); /* once the program is deleted */
+    }
+    if (compiled && link(program, err))
+        return program;
+    glDeleteProgram(program);
+    return 0;
 }

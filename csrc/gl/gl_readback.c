@@ -51,8 +51,25 @@ void mmd_gl_readback_free(mmd_gl_readback *readback)
     *readback = (mmd_gl_readback){0};
 }
 
-const void *mmd_gl_readback_begin(const mmd_gl_readback *readback, size_t bytes, mmd_error *err)
+void mmd_gl_readback_submit(mmd_gl_readback *readback)
 {
+    readback->fence = glFenceSync(GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
+    mmd_gl1.Flush();
+}
+
+void mmd_gl_readback_cancel(mmd_gl_readback *readback)
+{
+    glDeleteSync(readback->fence);
+    readback->fence = NULL;
+}
+
+/* Mapping would wait, too, but with some drivers for all commands that were submitted. */
+const void *mmd_gl_readback_begin(mmd_gl_context *context, mmd_gl_readback *readback, size_t bytes,
+                                  mmd_error *err)
+{
+    if (!mmd_gl_fence_wait(context, readback->fence, err))
+        return NULL;
+    mmd_gl_readback_cancel(readback);
     if (readback->memory)
         return readback->memory;
     glBindBuffer(TARGET, readback->buffer);
@@ -64,10 +81,10 @@ const void *mmd_gl_readback_begin(const mmd_gl_readback *readback, size_t bytes,
     return mapped;
 }
 
-bool mmd_gl_readback_end(const mmd_gl_readback *readback)
+bool mmd_gl_readback_end(const mmd_gl_readback *readback, mmd_error *err)
 {
     if (readback->memory)
         return true;
     glBindBuffer(TARGET, readback->buffer);
-    return glUnmapBuffer(TARGET);
+    return glUnmapBuffer(TARGET) || mmd_gl_fail(err, "the results were lost while they were read");
 }

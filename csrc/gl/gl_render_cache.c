@@ -190,14 +190,9 @@ bool mmd_gl_render_targets_has_shadow_map(const mmd_render_job *job)
 const mmd_gl_render_targets *mmd_gl_render_targets_get(mmd_gl_context *context,
                                                        const mmd_render_job *job, mmd_error *err)
 {
-    if (!context->render_targets)
-        context->render_targets =
-            mmd_arena_alloc(&context->arena, 1, sizeof *context->render_targets);
-    mmd_gl_render_targets *targets = context->render_targets;
-    if (!targets) {
-        mmd_fail_memory(err);
+    if (!MMD_GL_CONTEXT_KEEP(context, render_targets, err))
         return NULL;
-    }
+    mmd_gl_render_targets *targets = context->render_targets;
     size_t rows = targets->rows = rows_of_bands(context, job);
     bool made = (!job->image || (make_samples(&targets->samples, job, rows, err) &&
                                  make_image(&targets->image, job, rows, err))) &&
@@ -226,9 +221,6 @@ void mmd_gl_render_targets_release(mmd_gl_context *context, bool ok)
     for (size_t i = 0; (!ok || bytes > KEPT_TARGET_BYTES) && i < sizeof all / sizeof *all; i++)
         free_framebuffer(all[i]);
 }
-
-/* Keeps textures from job to job: their upload and mipmaps take many times as long as the digest of
-   their pixels, by which they are found. */
 
 /* Textures: their upload and mipmaps take many times as long as the digest of their pixels, by
    which they are found. */
@@ -297,10 +289,8 @@ static size_t bytes_of(const entry *texture)
 
 bool mmd_gl_texture_cache_begin(mmd_gl_context *context, mmd_error *err)
 {
-    if (!context->textures)
-        context->textures = mmd_arena_alloc(&context->arena, 1, sizeof *context->textures);
-    if (!context->textures)
-        return mmd_fail_memory(err);
+    if (!MMD_GL_CONTEXT_KEEP(context, textures, err))
+        return false;
     context->textures->job++;
     return true;
 }

@@ -18,7 +18,6 @@ enum {
 typedef struct frame_results {
     mmd_gl_readback pixels; /* all outputs, one after the other */
     size_t frame;
-    GLsync fence; /* NULL: there is no frame */
 } frame_results;
 
 /* What the jobs in one context share. */
@@ -70,21 +69,6 @@ static void read_pixels(const pixels *one, size_t rows, void *to)
     mmd_gl1.ReadPixels(0, 0, one->from->width, (GLsizei)rows, one->format, one->type, to);
 }
 
-static struct mmd_gl_render_ring *ring_of(mmd_gl_context *context, mmd_error *err)
-{
-    if (!context->render_ring)
-        context->render_ring = mmd_arena_alloc(&context->arena, 1, sizeof *context->render_ring);
-    if (!context->render_ring)
-        mmd_fail_memory(err);
-    return context->render_ring;
-}
-
-static void delete_fence(frame_results *slot)
-{
-    glDeleteSync(slot->fence);
-    slot->fence = NULL;
-}
-
 typedef struct copied {
     char *to;
     const char *from;
@@ -104,14 +88,12 @@ static bool copy_blocks(void *arg, size_t worker, size_t first, size_t count, mm
 
 static bool collect(const mmd_gl_renderer *r, frame_results *slot, mmd_error *err)
 {
-    if (!slot->fence)
+    if (!slot->pixels.fence)
         return true;
     pixels list[OUTPUTS];
     size_t count = list_pixels(r, slot->frame, list);
-    if (!mmd_gl_fence_wait(r->context, slot->fence, err))
-        return false;
-    delete_fence(slot);
-    const char *from = mmd_gl_readback_begin(&slot->pixels, total_bytes(list, count), err);
+    const char *from =
+        mmd_gl_readback_begin(r->context, &slot->pixels, total_bytes(list, count), err);
     if (!from)
         return false;
     bool ok = true;
@@ -120,9 +102,7 @@ static bool collect(const mmd_gl_renderer *r, frame_results *slot, mmd_error *er
         size_t blocks = (copy.bytes + COPY_BYTES - 1) / COPY_BYTES;
         ok &= mmd_gl_caller_share(r->caller, blocks, copy.bytes, copy_blocks, &copy, err);
     }
-    if (mmd_gl_readback_end(&slot->pixels))
-        return ok;
-    return mmd_gl_fail(err, "the pixels were lost while they were read");
+    return mmd_gl_readback_end(&slot->pixels, err) && ok;
 }
 
 static bool submit(const mmd_gl_renderer *r, frame_results *slot, mmd_error *err)
@@ -137,8 +117,7 @@ static bool submit(const mmd_gl_renderer *r, frame_results *slot, mmd_error *err
         read_pixels(&list[i], r->rows, (void *)(uintptr_t)offset);
     glBindBuffer(GL_PIXEL_PACK_BUFFER, 0);
     slot->frame = r->frame;
-    slot->fence = glFenceSync(GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
-    mmd_gl1.Flush();
+    mmd_gl_readback_submit(&slot->pixels);
     return mmd_gl_check("drawing", err);
 }
 
@@ -160,8 +139,8 @@ bool mmd_gl_render_output_take(const mmd_gl_renderer *r, mmd_error *err)
     size_t count = list_pixels(r, r->frame, list);
     if (r->context->software || total_bytes(list, count) > MAX_BYTES)
         return read_directly(r, list, count, err);
-    struct mmd_gl_render_ring *ring = ring_of(r->context, err);
-    return ring && submit(r, &ring->slots[r->frame % RING_SIZE], err);
+    return MMD_GL_CONTEXT_KEEP(r->context, render_ring, err) &&
+           submit(r, &r->context->render_ring->slots[r->frame % RING_SIZE], err);
 }
 
 bool mmd_gl_render_output_finish(const mmd_gl_renderer *r, bool ok, mmd_error *err)
@@ -172,7 +151,7 @@ bool mmd_gl_render_output_finish(const mmd_gl_renderer *r, bool ok, mmd_error *e
         ok = ok && collect(r, slot, err);
         if (mmd_gl_context_hangs(r->context)) /* the device may still write to the buffers */
             return false;
-        delete_fence(slot);
+        mmd_gl_readback_cancel(&slot->pixels);
         if (slot->pixels.size > KEPT_BYTES)
             mmd_gl_readback_free(&slot->pixels);
     }

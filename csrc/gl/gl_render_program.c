@@ -6,50 +6,6 @@
 
 #include "shaders.h"
 
-#include <stdio.h>
-
-enum { HEADER_SIZE = 2048 };
-
-static GLuint compile_stage(GLenum stage, const char *header, const char *source, mmd_error *err)
-{
-    const char *sources[] = {header, mmd_shader_uniforms_glsl, mmd_shader_rescale_glsl, source};
-    return mmd_gl_program_compile(stage, sources, 4, err);
-}
-
-/* The names of all passes and of what a variant may have, and the values of this one. */
-static void write_header(mmd_gl_render_pass pass, const mmd_gl_look_variant *variant,
-                         char header[HEADER_SIZE])
-{
-    const struct {
-        const char *name;
-        int value;
-    } macros[] = {
-#define PASS_MACRO(name) {#name, MMD_GL_PASS_##name},
-        MMD_GL_RENDER_PASSES(PASS_MACRO)
-#undef PASS_MACRO
-#define ATTRIBUTE_MACRO(name) {#name, MMD_GL_RENDER_##name},
-            MMD_GL_RENDER_ATTRIBUTES(ATTRIBUTE_MACRO)
-#undef ATTRIBUTE_MACRO
-#define UNIT_MACRO(name) {#name "_UNIT", MMD_GL_##name##_UNIT},
-                MMD_GL_RENDER_UNITS(UNIT_MACRO)
-#undef UNIT_MACRO
-                    {"PASS", (int)pass},
-        {"NONE", MMD_SPHERE_NONE},
-        {"MULTIPLY", MMD_SPHERE_MULTIPLY},
-        {"ADD", MMD_SPHERE_ADD},
-        {"SUB_TEXTURE", MMD_SPHERE_SUB_TEXTURE},
-        {"TEXTURED", variant->textured},
-        {"TOON", variant->toon},
-        {"SPECULAR", variant->specular},
-        {"SELF_SHADOW", variant->self_shadow},
-        {"RECEIVES", variant->receives},
-        {"SPHERE", (int)variant->sphere}};
-    int used = snprintf(header, HEADER_SIZE, "#version 430 core\n");
-    for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
-        used += snprintf(header + used, HEADER_SIZE - (size_t)used, "#define %s %d\n",
-                         macros[i].name, macros[i].value);
-}
-
 typedef struct stage_sources {
     const char *vertex, *fragment;
 } stage_sources;
@@ -69,27 +25,37 @@ static stage_sources sources_of(mmd_gl_render_pass pass)
     }
 }
 
-/* 0 if the driver refuses it. */
+/* The macros: the names of all passes and of what a variant may have, and the values of this one.
+ */
 static GLuint make_program(mmd_gl_render_pass pass, const mmd_gl_look_variant *variant,
                            mmd_error *err)
 {
-    char header[HEADER_SIZE];
-    write_header(pass, variant, header);
+    const mmd_gl_macro macros[] = {
+#define PASS_MACRO(name) {#name, MMD_GL_PASS_##name},
+        MMD_GL_RENDER_PASSES(PASS_MACRO)
+#undef PASS_MACRO
+#define ATTRIBUTE_MACRO(name) {#name, MMD_GL_RENDER_##name},
+            MMD_GL_RENDER_ATTRIBUTES(ATTRIBUTE_MACRO)
+#undef ATTRIBUTE_MACRO
+#define UNIT_MACRO(name) {#name "_UNIT", MMD_GL_##name##_UNIT},
+                MMD_GL_RENDER_UNITS(UNIT_MACRO)
+#undef UNIT_MACRO
+                    {"PASS", pass},
+        {"NONE", MMD_SPHERE_NONE},
+        {"MULTIPLY", MMD_SPHERE_MULTIPLY},
+        {"ADD", MMD_SPHERE_ADD},
+        {"SUB_TEXTURE", MMD_SPHERE_SUB_TEXTURE},
+        {"TEXTURED", variant->textured},
+        {"TOON", variant->toon},
+        {"SPECULAR", variant->specular},
+        {"SELF_SHADOW", variant->self_shadow},
+        {"RECEIVES", variant->receives},
+        {"SPHERE", variant->sphere}};
+    const char *uniforms = mmd_shader_uniforms_glsl, *rescale = mmd_shader_rescale_glsl;
     stage_sources sources = sources_of(pass);
-    GLuint vertex = compile_stage(GL_VERTEX_SHADER, header, sources.vertex, err);
-    GLuint fragment = vertex ? compile_stage(GL_FRAGMENT_SHADER, header, sources.fragment, err) : 0;
-    GLuint name = fragment ? glCreateProgram() : 0;
-    if (name) {
-        glAttachShader(name, vertex);
-        glAttachShader(name, fragment);
-    }
-    bool linked = name && mmd_gl_program_link(name, err);
-    glDeleteShader(vertex);
-    glDeleteShader(fragment);
-    if (linked)
-        return name;
-    glDeleteProgram(name);
-    return 0;
+    const mmd_gl_stage stages[] = {{GL_VERTEX_SHADER, {uniforms, rescale, sources.vertex}},
+                                   {GL_FRAGMENT_SHADER, {uniforms, rescale, sources.fragment}}};
+    return mmd_gl_program_make(macros, sizeof macros / sizeof *macros, 0, stages, 2, err);
 }
 
 static bool compile(const mmd_gl_context *context, mmd_gl_render_pass pass,
@@ -103,14 +69,9 @@ static bool compile(const mmd_gl_context *context, mmd_gl_render_pass pass,
 const mmd_gl_render_programs *mmd_gl_render_programs_get(mmd_gl_context *context, mmd_error *err)
 {
     static const mmd_gl_look_variant none = {0};
-    if (!context->render_programs)
-        context->render_programs =
-            mmd_arena_alloc(&context->arena, 1, sizeof *context->render_programs);
-    mmd_gl_render_programs *programs = context->render_programs;
-    if (!programs) {
-        mmd_fail_memory(err);
+    if (!MMD_GL_CONTEXT_KEEP(context, render_programs, err))
         return NULL;
-    }
+    mmd_gl_render_programs *programs = context->render_programs;
     for (int pass = 0; pass < MMD_GL_PASS_LOOK; pass++)
         if (!compile(context, (mmd_gl_render_pass)pass, &none, &programs->passes[pass], err))
             return NULL;

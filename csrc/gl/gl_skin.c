@@ -18,17 +18,11 @@ enum {
     STREAMED_BYTES = 16 << 20   /* of results that exceed the caches */
 };
 
-/* Where a pass leaves its outputs. */
-typedef struct pass_results {
-    mmd_gl_readback outputs;
-    GLsync fence; /* signaled when the submitted pass is done; NULL: none is in flight */
-} pass_results;
-
 /* What the jobs in one context share. A device with its own memory skins to a buffer there and then
    copies it: the results would each cross the bus. */
 struct mmd_gl_skin_ring {
-    pass_results slots[RING_SIZE];
-    GLuint device_buffer; /* unused by software renderers */
+    mmd_gl_readback slots[RING_SIZE]; /* the outputs of a pass */
+    GLuint device_buffer;             /* unused by software renderers */
     size_t device_size;
 };
 
@@ -42,14 +36,6 @@ typedef struct pass_runner {
     bool streams;
     size_t done; /* frames whose outputs are complete */
 } pass_runner;
-
-static bool make_ring(mmd_gl_context *context, mmd_error *err)
-{
-    if (context->skin_ring)
-        return true;
-    context->skin_ring = mmd_arena_alloc(&context->arena, 1, sizeof *context->skin_ring);
-    return context->skin_ring || mmd_fail_memory(err);
-}
 
 static bool plan_passes(pass_runner *r, mmd_error *err)
 {
@@ -104,43 +90,27 @@ static bool reserve_device_buffer(struct mmd_gl_skin_ring *ring, size_t size, mm
     return true;
 }
 
-static bool submit_pass(pass_runner *r, pass_results *slot, size_t first, size_t frames,
+static bool submit_pass(pass_runner *r, mmd_gl_readback *slot, size_t first, size_t frames,
                         mmd_error *err)
 {
     mmd_gl_context *context = r->pass.context;
     struct mmd_gl_skin_ring *ring = context->skin_ring;
     mmd_gl_skin_output outputs[MMD_GL_SKIN_OUTPUTS];
     size_t size = place_outputs(r, 0, r->pass_frames, outputs);
-    if (!mmd_gl_readback_reserve(context, &slot->outputs, size, err) ||
+    if (!mmd_gl_readback_reserve(context, slot, size, err) ||
         (!context->software && !reserve_device_buffer(ring, size, err)))
         return false;
-    GLuint buffer = context->software ? slot->outputs.buffer : ring->device_buffer;
+    GLuint buffer = context->software ? slot->buffer : ring->device_buffer;
     size = place_outputs(r, buffer, frames, outputs);
     if (!mmd_gl_skin_pass_run(&r->pass, first, frames, NULL, outputs, err))
         return false;
     if (!context->software) {
         glBindBuffer(GL_COPY_READ_BUFFER, buffer);
-        glBindBuffer(GL_COPY_WRITE_BUFFER, slot->outputs.buffer);
+        glBindBuffer(GL_COPY_WRITE_BUFFER, slot->buffer);
         glCopyBufferSubData(GL_COPY_READ_BUFFER, GL_COPY_WRITE_BUFFER, 0, 0, (GLsizeiptr)size);
     }
-    slot->fence = glFenceSync(GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
-    mmd_gl1.Flush();
+    mmd_gl_readback_submit(slot);
     return mmd_gl_check("skinning", err);
-}
-
-static void delete_fence(pass_results *slot)
-{
-    glDeleteSync(slot->fence);
-    slot->fence = NULL;
-}
-
-/* Mapping the buffers would wait, too, but with some drivers for all passes that were submitted. */
-static bool wait_for_pass(mmd_gl_context *context, pass_results *slot, mmd_error *err)
-{
-    if (!mmd_gl_fence_wait(context, slot->fence, err))
-        return false;
-    delete_fence(slot);
-    return true;
 }
 
 /* Computes the directions of vertices that the device has marked, by their index in the results. */
@@ -217,28 +187,23 @@ static bool copy_pass(const pass_runner *r, const char *mapped, size_t first, si
     return mmd_gl_caller_share(r->caller, blocks, bytes, copy_blocks, &copy, err);
 }
 
-/* Maps all outputs before it writes to the caller's memory. */
-static bool read_pass(const pass_runner *r, pass_results *slot, size_t first, size_t frames,
+static bool read_pass(const pass_runner *r, mmd_gl_readback *slot, size_t first, size_t frames,
                       mmd_error *err)
 {
     mmd_gl_skin_output outputs[MMD_GL_SKIN_OUTPUTS];
-    if (!wait_for_pass(r->pass.context, slot, err) || mmd_gl_context_is_lost(true, err))
-        return false;
-    const char *mapped =
-        mmd_gl_readback_begin(&slot->outputs, place_outputs(r, 0, frames, outputs), err);
-    if (!mapped)
+    size_t bytes = place_outputs(r, 0, frames, outputs);
+    const char *mapped = mmd_gl_readback_begin(r->pass.context, slot, bytes, err);
+    if (!mapped || mmd_gl_context_is_lost(true, err))
         return false;
     bool copied = copy_pass(r, mapped, first, frames, err);
-    if (!mmd_gl_readback_end(&slot->outputs))
-        return mmd_gl_fail(err, "the results were lost while they were read");
-    return copied;
+    return mmd_gl_readback_end(slot, err) && copied;
 }
 
 static bool run_passes(pass_runner *r, mmd_error *err)
 {
     size_t count = r->pass.job->frame_count, step = r->pass_frames;
     size_t passes = (count + step - 1) / step;
-    pass_results *ring = r->pass.context->skin_ring->slots;
+    mmd_gl_readback *ring = r->pass.context->skin_ring->slots;
     for (size_t pass = 0; pass <= passes; pass++) {
         size_t first = pass * step, frames = count - first < step ? count - first : step;
         if (mmd_gl_is_interrupted(r->pass.context, err))
@@ -269,11 +234,11 @@ static bool skin(mmd_gl_context *context, void *arg, mmd_error *err)
     if (job->mesh->vertex_count == 0 || job->frame_count == 0)
         return true;
     pass_runner r = {.pass = {.job = job, .context = context}, .caller = request->caller};
-    if (!make_ring(context, err) || !mmd_gl_skin_pass_begin(&r.pass, err))
+    if (!MMD_GL_CONTEXT_KEEP(context, skin_ring, err) || !mmd_gl_skin_pass_begin(&r.pass, err))
         return false;
     bool ok = plan_passes(&r, err) && run_passes(&r, err);
     for (size_t i = 0; i < RING_SIZE && !mmd_gl_context_hangs(context); i++)
-        delete_fence(&context->skin_ring->slots[i]);
+        mmd_gl_readback_cancel(&context->skin_ring->slots[i]);
     request->done = r.done;
     free(r.pass.bones);
     free(r.pass.weights);

@@ -8,15 +8,13 @@
 #include "shaders.h"
 
 #include <float.h>
-#include <stdio.h>
 
 /* Programs */
 
 enum {
     INFLUENCES = 5,
     TANGENT_WIDTHS = 5,
-    VARIANTS = MMD_SKIN_KIND_COUNT * INFLUENCES * TANGENT_WIDTHS * 16,
-    HEADER_SIZE = 2048
+    VARIANTS = MMD_SKIN_KIND_COUNT * INFLUENCES * TANGENT_WIDTHS * 16
 };
 
 struct mmd_gl_skin_programs {
@@ -30,81 +28,50 @@ static size_t variant_index(const mmd_gl_skin_variant *v)
     return (((index * 2 + v->morphed) * 2 + v->slerp) * 2 + v->normals) * 2 + v->drawn;
 }
 
-/* Writes the constants that the shader and C have in common; the shader has no copy of them. */
-static void write_header(const mmd_gl_skin_variant *v, char text[HEADER_SIZE])
+/* Its macros are the constants that it shares with C; the shader has no copy of them. */
+static GLuint make_program(const mmd_gl_skin_variant *v, mmd_error *err)
 {
-    const struct {
-        const char *name;
-        int value;
-    } integers[] = {{"LINEAR", MMD_SKIN_LINEAR},
-                    {"SDEF", MMD_SKIN_SDEF},
-                    {"QDEF", MMD_SKIN_QDEF},
-                    {"CENTER", MMD_SKIN_CENTER},
-                    {"BULGE_FREE", MMD_SKIN_BULGE_FREE},
-                    {"COMPENSATED", MMD_SKIN_COMPENSATED},
-                    {"KIND", (int)v->kind},
-                    {"INFLUENCES", (int)v->influences},
-                    {"MORPHED", v->morphed},
-                    {"SLERP", v->slerp},
-                    {"NORMALS", v->normals},
-                    {"DRAWN", v->drawn},
-                    {"TANGENTS", (int)v->tangent_width},
-                    {"GROUP_SIZE", MMD_GL_GROUP_SIZE},
+    enum { FLOATS = 6 }; /* the last macros */
+    const mmd_gl_macro macros[] = {{"LINEAR", MMD_SKIN_LINEAR},
+                                   {"SDEF", MMD_SKIN_SDEF},
+                                   {"QDEF", MMD_SKIN_QDEF},
+                                   {"CENTER", MMD_SKIN_CENTER},
+                                   {"BULGE_FREE", MMD_SKIN_BULGE_FREE},
+                                   {"COMPENSATED", MMD_SKIN_COMPENSATED},
+                                   {"KIND", v->kind},
+                                   {"INFLUENCES", v->influences},
+                                   {"MORPHED", v->morphed},
+                                   {"SLERP", v->slerp},
+                                   {"NORMALS", v->normals},
+                                   {"DRAWN", v->drawn},
+                                   {"TANGENTS", (double)v->tangent_width},
+                                   {"GROUP_SIZE", MMD_GL_GROUP_SIZE},
 #define LOCATION_MACRO(name) {#name, MMD_GL_SKIN_##name},
 #define UNIT_MACRO(name) {#name "_UNIT", MMD_GL_##name##_UNIT},
-                    MMD_GL_SKIN_UNIFORMS(LOCATION_MACRO) MMD_GL_SKIN_UNITS(UNIT_MACRO)
+                                   MMD_GL_SKIN_UNIFORMS(LOCATION_MACRO)
+                                       MMD_GL_SKIN_UNITS(UNIT_MACRO)
 #undef LOCATION_MACRO
 #undef UNIT_MACRO
-                        {"BONE_TEXELS", MMD_GL_BONE_TEXELS},
-                    {"ROTATION_TEXEL", offsetof(mmd_skin_bone, rotation) / 16},
-                    {"DUAL_TEXEL", offsetof(mmd_skin_bone, dual) / 16}};
-    static const struct {
-        const char *name;
-        float value;
-    } floats[] = {{"MIN_NORMAL", MMD_MIN_NORMAL},
-                  {"MIN_TANGENT", MMD_MIN_TANGENT},
-                  {"MIN_QUATERNION", MMD_MIN_QUATERNION},
-                  {"IMPRECISE", MMD_GL_IMPRECISE},
-                  {"FLT_MIN", FLT_MIN},
-                  {"FLT_MAX", FLT_MAX}};
-    int used = snprintf(text, HEADER_SIZE, "#version 430 core\n");
-    for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
-        used += snprintf(text + used, HEADER_SIZE - (size_t)used, "#define %s %d\n",
-                         integers[i].name, integers[i].value);
-    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) /* nine digits are exact */
-        used += snprintf(text + used, HEADER_SIZE - (size_t)used, "#define %s %#.9g\n",
-                         floats[i].name, (double)floats[i].value);
-}
-
-static GLuint make_program(const mmd_gl_skin_variant *variant, mmd_error *err)
-{
-    char header[HEADER_SIZE];
-    write_header(variant, header);
-    const char *sources[] = {header, mmd_shader_skinning_glsl, mmd_shader_skin_comp};
-    GLuint shader = mmd_gl_program_compile(GL_COMPUTE_SHADER, sources, 3, err);
-    if (!shader)
-        return 0;
-    GLuint program = glCreateProgram();
-    glAttachShader(program, shader);
-    bool ok = mmd_gl_program_link(program, err);
-    glDetachShader(program, shader);
-    glDeleteShader(shader);
-    if (ok)
-        return program;
-    glDeleteProgram(program);
-    return 0;
+                                           {"BONE_TEXELS", MMD_GL_BONE_TEXELS},
+                                   {"ROTATION_TEXEL", offsetof(mmd_skin_bone, rotation) / 16},
+                                   {"DUAL_TEXEL", offsetof(mmd_skin_bone, dual) / 16},
+                                   {"MIN_NORMAL", (double)MMD_MIN_NORMAL},
+                                   {"MIN_TANGENT", (double)MMD_MIN_TANGENT},
+                                   {"MIN_QUATERNION", (double)MMD_MIN_QUATERNION},
+                                   {"IMPRECISE", (double)MMD_GL_IMPRECISE},
+                                   {"FLT_MIN", (double)FLT_MIN},
+                                   {"FLT_MAX", (double)FLT_MAX}};
+    const mmd_gl_stage stage = {GL_COMPUTE_SHADER,
+                                {mmd_shader_skinning_glsl, mmd_shader_skin_comp, ""}};
+    size_t integers = sizeof macros / sizeof *macros - FLOATS;
+    return mmd_gl_program_make(macros, integers, FLOATS, &stage, 1, err);
 }
 
 GLuint mmd_gl_skin_program_get(mmd_gl_context *context, const mmd_gl_skin_variant *variant,
                                mmd_error *err)
 {
-    if (!context->skin_programs)
-        context->skin_programs =
-            mmd_arena_alloc(&context->arena, 1, sizeof *context->skin_programs);
-    if (!context->skin_programs) {
-        mmd_fail_memory(err);
+    if (!MMD_GL_CONTEXT_KEEP(context, skin_programs, err))
         return 0;
-    }
     GLuint *program = &context->skin_programs->variants[variant_index(variant)];
     if (!*program)
         *program = make_program(variant, err);
@@ -149,23 +116,16 @@ static void upload_buffer_texture(const buffer_texture *texture, const void *dat
         glBufferData(GL_TEXTURE_BUFFER, (GLsizeiptr)bytes, data, GL_STREAM_DRAW);
 }
 
-static bool prepare_context(mmd_gl_context *context, mmd_error *err)
-{
-    if (context->skin_buffers)
-        return true;
-    struct mmd_gl_skin_buffers *made = mmd_arena_alloc(&context->arena, 1, sizeof *made);
-    if (!made)
-        return mmd_fail_memory(err);
-    made->bones = make_buffer_texture(MMD_GL_BONES_UNIT, GL_RGBA32F);
-    made->weights = make_buffer_texture(MMD_GL_MORPH_WEIGHTS_UNIT, GL_R32F);
-    context->skin_buffers = made;
-    return true;
-}
-
 bool mmd_gl_skin_pass_begin(mmd_gl_skin_pass *pass, mmd_error *err)
 {
-    if (!prepare_context(pass->context, err))
+    bool is_first = !pass->context->skin_buffers;
+    if (!MMD_GL_CONTEXT_KEEP(pass->context, skin_buffers, err))
         return false;
+    if (is_first) {
+        struct mmd_gl_skin_buffers *made = pass->context->skin_buffers;
+        made->bones = make_buffer_texture(MMD_GL_BONES_UNIT, GL_RGBA32F);
+        made->weights = make_buffer_texture(MMD_GL_MORPH_WEIGHTS_UNIT, GL_R32F);
+    }
     glActiveTexture(GL_TEXTURE0 + MMD_GL_VERTICES_UNIT);
     pass->mesh = mmd_gl_mesh_get(pass->context, pass->job->mesh, err);
     return pass->mesh;

@@ -119,12 +119,12 @@ bool mmd_gl_skin_pass_run(mmd_gl_skin_pass *pass, size_t first, size_t frames,
                           const mmd_gl_skin_view *view,
                           const mmd_gl_skin_output outputs[MMD_GL_SKIN_OUTPUTS], mmd_error *err);
 
-/* A buffer that commands of the device write and the CPU reads, after a fence that follows them.
-   Initialize to zero. */
+/* A buffer that commands of the device write and the CPU reads. Initialize to zero. */
 typedef struct mmd_gl_readback {
     GLuint buffer;
     size_t size;
     const void *memory; /* where it is mapped as long as it exists; NULL: it is mapped to be read */
+    GLsync fence;       /* after the commands that write it; NULL: none are submitted */
 } mmd_gl_readback;
 
 /* Makes a buffer at least this large; what it had is lost. */
@@ -132,9 +132,14 @@ bool mmd_gl_readback_reserve(mmd_gl_context *context, mmd_gl_readback *readback,
                              mmd_error *err);
 void mmd_gl_readback_free(mmd_gl_readback *readback);
 
-/* Its first bytes; NULL if they cannot be mapped. Each that is begun must be ended, which returns
-   false if the bytes were lost meanwhile. */
-const void *mmd_gl_readback_begin(const mmd_gl_readback *readback, size_t bytes, mmd_error *err);
-bool mmd_gl_readback_end(const mmd_gl_readback *readback);
+/* Submits the commands so far, which write it; forgets those that were submitted. */
+void mmd_gl_readback_submit(mmd_gl_readback *readback);
+void mmd_gl_readback_cancel(mmd_gl_readback *readback);
+
+/* Waits for the commands; its first bytes, or NULL if they fail or cannot be mapped. Each that is
+   begun must be ended, which fails if the bytes were lost meanwhile. */
+const void *mmd_gl_readback_begin(mmd_gl_context *context, mmd_gl_readback *readback, size_t bytes,
+                                  mmd_error *err);
+bool mmd_gl_readback_end(const mmd_gl_readback *readback, mmd_error *err);
 
 #endif
