@@ -109,23 +109,6 @@ static bool begin_track(builder *b, const mmd_motion_layout *layout, const void 
     return true;
 }
 
-/* A track that has nothing but keys. */
-static bool copy_track(builder *b, const mmd_motion_layout *layout, const void *from, void *track)
-{
-    if (!begin_track(b, layout, from))
-        return false;
-    mmd_track_alloc(&b->r, layout, track, b->count);
-    return mmd_reader_ok(&b->r) && copy_columns(b, layout, from, track);
-}
-
-/* The same for one that a motion has once. */
-static bool copy_single(builder *b, const char *name, const mmd_motion_layout *layout,
-                        const void *from, void *track)
-{
-    snprintf(b->path, sizeof b->path, "%s", name);
-    return copy_track(b, layout, from, track);
-}
-
 static bool copy_name(builder *b, mmd_text input, mmd_text *name)
 {
     if (input.size && (!input.data || memchr(input.data, 0, input.size)))
@@ -178,87 +161,84 @@ static void update_stored(const mmd_bone_track *track, size_t key)
         memcpy(stored + ROTATION, now + ROTATION, sizeof now - ROTATION);
 }
 
-static bool copy_bone(builder *b, const mmd_bone_track *input, mmd_bone_track *track)
+static bool copy_stored(builder *b, const mmd_bone_track *from, mmd_bone_track *track)
 {
-    if (!begin_track(b, &mmd_motion_bone_layout, input))
-        return false;
-    mmd_track_alloc(&b->r, &mmd_motion_bone_layout, track, b->count);
-    if (input->stored && b->count)
-        track->stored = mmd_reader_alloc_uninitialized(&b->r, b->count, MMD_STORED_SIZE);
-    if (!mmd_reader_ok(&b->r))
-        return false;
-    for (size_t k = 0; input->stored && k < b->count; k++)
+    if (!from->stored || !b->count)
+        return true;
+    track->stored = mmd_reader_alloc_uninitialized(&b->r, b->count, MMD_STORED_SIZE);
+    for (size_t k = 0; track->stored && k < b->count; k++)
         memcpy(track->stored + MMD_STORED_SIZE * k,
-               input->stored + MMD_STORED_SIZE * mmd_track_key_index(b->keys[k]), MMD_STORED_SIZE);
-    if (!copy_columns(b, &mmd_motion_bone_layout, input, track))
-        return false;
+               from->stored + MMD_STORED_SIZE * mmd_track_key_index(b->keys[k]), MMD_STORED_SIZE);
+    return mmd_reader_ok(&b->r);
+}
+
+/* Drops the stored bytes where all are as mmdskin would store them. */
+static void complete_stored(mmd_bone_track *track)
+{
     bool as_encoded = true;
-    for (size_t k = 0; track->stored && k < b->count; k++) {
+    for (size_t k = 0; track->stored && k < track->key_count; k++) {
         update_stored(track, k);
         as_encoded =
             as_encoded && mmd_vmd_is_as_encoded(track, k, track->stored + MMD_STORED_SIZE * k);
     }
     if (as_encoded)
         track->stored = NULL;
+}
+
+static bool copy_switches(builder *b, const mmd_property_track *from, mmd_property_track *track)
+{
+    size_t names = b->count ? from->ik_count : 0;
+    if (names && !mmd_error_require(from->ik_names, "properties.ik_names", b->r.err))
+        return false;
+    mmd_track_alloc_property(&b->r, track, b->count, names);
+    bool ok = mmd_reader_ok(&b->r);
+    for (size_t i = 0; ok && i < names; i++)
+        ok = copy_unique_name(b, "properties.ik_names", i, from->ik_names[i], &track->ik_names[i]);
+    clear_names(b);
+    snprintf(b->path, sizeof b->path, "properties");
+    return ok;
+}
+
+static bool copy_track(builder *b, mmd_motion_kind kind, const void *from, void *track)
+{
+    const mmd_motion_layout *layout = &mmd_motion_layouts[kind];
+    if (!begin_track(b, layout, from))
+        return false;
+    if (kind == MMD_MOTION_PROPERTIES)
+        return copy_switches(b, from, track) && copy_columns(b, layout, from, track);
+    mmd_track_alloc(&b->r, layout, track, b->count);
+    if (!mmd_reader_ok(&b->r) || (kind == MMD_MOTION_BONES && !copy_stored(b, from, track)) ||
+        !copy_columns(b, layout, from, track))
+        return false;
+    if (kind == MMD_MOTION_BONES)
+        complete_stored(track);
     return true;
 }
 
-static bool copy_bones(builder *b, const mmd_motion *input, mmd_motion *motion)
+/* All tracks of a kind; those of names without keys are dropped. */
+static bool copy_tracks(builder *b, mmd_motion_kind kind, const mmd_motion *input,
+                        mmd_motion *motion)
 {
-    size_t kept = 0;
-    if (input->bone_track_count && !mmd_error_require(input->bone_tracks, "bones", b->r.err))
+    const mmd_motion_layout *layout = &mmd_motion_layouts[kind];
+    size_t count = mmd_motion_track_count(layout, input), kept = 0;
+    snprintf(b->path, sizeof b->path, "%s", layout->name);
+    if (!layout->count)
+        return copy_track(b, kind, mmd_motion_track(layout, input, 0),
+                          mmd_motion_track(layout, motion, 0));
+    if (count && !mmd_error_require(mmd_motion_track(layout, input, 0), layout->name, b->r.err))
         return false;
-    motion->bone_tracks =
-        mmd_reader_alloc(&b->r, input->bone_track_count, sizeof *motion->bone_tracks);
+    char *tracks = mmd_reader_alloc(&b->r, count, layout->size);
     bool ok = mmd_reader_ok(&b->r);
-    for (size_t t = 0; ok && t < input->bone_track_count; t++) {
-        const mmd_bone_track *from = &input->bone_tracks[t];
-        mmd_bone_track *track = &motion->bone_tracks[kept];
-        ok = copy_unique_name(b, "bones", t, from->name, &track->name) && copy_bone(b, from, track);
-        kept += from->key_count != 0;
+    for (size_t t = 0; ok && t < count; t++) {
+        const void *from = mmd_motion_track(layout, input, t);
+        void *track = tracks + kept * layout->size;
+        ok = copy_unique_name(b, layout->name, t, mmd_motion_track_name(from), track) &&
+             copy_track(b, kind, from, track);
+        kept += mmd_motion_key_count(layout, from) != 0;
     }
     clear_names(b);
-    motion->bone_track_count = kept;
+    mmd_motion_set_tracks(layout, motion, tracks, kept);
     return ok;
-}
-
-static bool copy_morphs(builder *b, const mmd_motion *input, mmd_motion *motion)
-{
-    size_t kept = 0;
-    if (input->morph_track_count && !mmd_error_require(input->morph_tracks, "morphs", b->r.err))
-        return false;
-    motion->morph_tracks =
-        mmd_reader_alloc(&b->r, input->morph_track_count, sizeof *motion->morph_tracks);
-    bool ok = mmd_reader_ok(&b->r);
-    for (size_t t = 0; ok && t < input->morph_track_count; t++) {
-        const mmd_morph_track *from = &input->morph_tracks[t];
-        mmd_morph_track *track = &motion->morph_tracks[kept];
-        ok = copy_unique_name(b, "morphs", t, from->name, &track->name) &&
-             copy_track(b, &mmd_motion_morph_layout, from, track);
-        kept += from->key_count != 0;
-    }
-    clear_names(b);
-    motion->morph_track_count = kept;
-    return ok;
-}
-
-static bool copy_properties(builder *b, const mmd_property_track *input, mmd_property_track *track)
-{
-    snprintf(b->path, sizeof b->path, "properties");
-    if (!begin_track(b, &mmd_motion_property_layout, input))
-        return false;
-    size_t names = b->count ? input->ik_count : 0;
-    if (names && !mmd_error_require(input->ik_names, "properties.ik_names", b->r.err))
-        return false;
-    mmd_track_alloc_property(&b->r, track, b->count, names);
-    if (!mmd_reader_ok(&b->r))
-        return false;
-    bool ok = true;
-    for (size_t i = 0; ok && i < names; i++)
-        ok = copy_unique_name(b, "properties.ik_names", i, input->ik_names[i], &track->ik_names[i]);
-    clear_names(b);
-    snprintf(b->path, sizeof b->path, "properties");
-    return ok && copy_columns(b, &mmd_motion_property_layout, input, track);
 }
 
 mmd_motion *mmd_motion_new(const mmd_motion *tracks, mmd_error *err)
@@ -269,13 +249,9 @@ mmd_motion *mmd_motion_new(const mmd_motion *tracks, mmd_error *err)
     if (!motion)
         return NULL;
     builder b = {.r = mmd_reader_begin(NULL, 0, &motion->arena, err), .path = "name"};
-    bool made =
-        copy_name(&b, tracks->name, &motion->name) && copy_bones(&b, tracks, motion) &&
-        copy_morphs(&b, tracks, motion) &&
-        copy_single(&b, "camera", &mmd_motion_camera_layout, &tracks->camera, &motion->camera) &&
-        copy_single(&b, "light", &mmd_motion_light_layout, &tracks->light, &motion->light) &&
-        copy_single(&b, "shadow", &mmd_motion_shadow_layout, &tracks->shadow, &motion->shadow) &&
-        copy_properties(&b, &tracks->properties, &motion->properties);
+    bool made = copy_name(&b, tracks->name, &motion->name);
+    for (size_t kind = 0; made && kind < MMD_MOTION_KINDS; kind++)
+        made = copy_tracks(&b, (mmd_motion_kind)kind, tracks, motion);
     mmd_arena_free(&b.scratch);
     clear_names(&b);
     if (made) {

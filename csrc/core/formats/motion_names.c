@@ -3,6 +3,7 @@
 #include "core/formats/formats.h"
 
 #include "core/base/text.h"
+#include "core/model/motion.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -76,21 +77,19 @@ static bool is_kept(const name_check *names, const char *kind, size_t index, mmd
     return true;
 }
 
-static bool is_bone_at_rest(const mmd_bone_track *track)
+/* Whether a track does what a model without it does. */
+static bool is_at_rest(mmd_motion_kind kind, const void *track)
 {
-    for (size_t k = 0; k < track->key_count; k++) {
-        const float *t = track->translations + 3 * k, *q = track->rotations + 4 * k;
+    const mmd_bone_track *bone = track;
+    const mmd_morph_track *morph = track;
+    for (size_t k = 0; kind == MMD_MOTION_BONES && k < bone->key_count; k++) {
+        const float *t = bone->translations + 3 * k, *q = bone->rotations + 4 * k;
         if (t[0] != 0 || t[1] != 0 || t[2] != 0 || q[0] != 0 || q[1] != 0 || q[2] != 0 ||
-            !track->physics[k])
+            !bone->physics[k])
             return false;
     }
-    return true;
-}
-
-static bool is_morph_at_zero(const mmd_morph_track *track)
-{
-    for (size_t k = 0; k < track->key_count; k++)
-        if (track->weights[k] != 0)
+    for (size_t k = 0; kind == MMD_MOTION_MORPHS && k < morph->key_count; k++)
+        if (morph->weights[k] != 0)
             return false;
     return true;
 }
@@ -103,32 +102,19 @@ static bool is_always_on(const mmd_property_track *track, size_t ik)
     return true;
 }
 
-static bool fit_bones(mmd_arena *arena, const name_check *names, mmd_motion *tracks)
+static bool fit_tracks(mmd_arena *arena, const name_check *names, mmd_motion_kind kind,
+                       mmd_motion *tracks)
 {
-    size_t count = tracks->bone_track_count, kept = 0;
-    mmd_bone_track *bones = mmd_arena_alloc(arena, count, sizeof *bones);
-    for (size_t i = 0; bones && i < count; i++) {
-        const mmd_bone_track *track = &tracks->bone_tracks[i];
-        if (is_kept(names, "bones", i, track->name, is_bone_at_rest(track)))
-            bones[kept++] = *track;
+    const mmd_motion_layout *layout = &mmd_motion_layouts[kind];
+    size_t count = mmd_motion_track_count(layout, tracks), kept = 0;
+    char *list = mmd_arena_alloc(arena, count, layout->size);
+    for (size_t i = 0; list && i < count; i++) {
+        const void *track = mmd_motion_track(layout, tracks, i);
+        if (is_kept(names, layout->name, i, mmd_motion_track_name(track), is_at_rest(kind, track)))
+            memcpy(list + kept++ * layout->size, track, layout->size);
     }
-    tracks->bone_tracks = bones;
-    tracks->bone_track_count = kept;
-    return bones != NULL;
-}
-
-static bool fit_morphs(mmd_arena *arena, const name_check *names, mmd_motion *tracks)
-{
-    size_t count = tracks->morph_track_count, kept = 0;
-    mmd_morph_track *morphs = mmd_arena_alloc(arena, count, sizeof *morphs);
-    for (size_t i = 0; morphs && i < count; i++) {
-        const mmd_morph_track *track = &tracks->morph_tracks[i];
-        if (is_kept(names, "morphs", i, track->name, is_morph_at_zero(track)))
-            morphs[kept++] = *track;
-    }
-    tracks->morph_tracks = morphs;
-    tracks->morph_track_count = kept;
-    return morphs != NULL;
+    mmd_motion_set_tracks(layout, tracks, list, kept);
+    return list != NULL;
 }
 
 static bool fit_switches(mmd_arena *arena, const name_check *names, mmd_motion *tracks)
@@ -156,6 +142,7 @@ bool mmd_motion_names_fit(mmd_arena *arena, size_t capacity, mmd_motion_names_re
                           void *arg, mmd_motion *tracks)
 {
     const name_check names = {mmd_text_cp932_table(arena), capacity, report, arg};
-    return names.encoding && fit_bones(arena, &names, tracks) &&
-           fit_morphs(arena, &names, tracks) && fit_switches(arena, &names, tracks);
+    return names.encoding && fit_tracks(arena, &names, MMD_MOTION_BONES, tracks) &&
+           fit_tracks(arena, &names, MMD_MOTION_MORPHS, tracks) &&
+           fit_switches(arena, &names, tracks);
 }

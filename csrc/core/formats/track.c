@@ -67,7 +67,7 @@ void mmd_track_alloc_property(mmd_reader *r, mmd_property_track *track, size_t c
 {
     track->ik_count = ik_count;
     track->ik_names = mmd_reader_alloc(r, ik_count, sizeof *track->ik_names);
-    mmd_track_alloc(r, &mmd_motion_property_layout, track, count);
+    mmd_track_alloc(r, &mmd_motion_layouts[MMD_MOTION_PROPERTIES], track, count);
 }
 
 void mmd_track_sanitize_rotation(float rotation[4])

@@ -1,12 +1,56 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads VMD, in the order of docs/mmd-behavior.md#vmd. Malformed files are handled as in
+/* Reads VMD, in the order of docs/mmd-behavior.md#vmd, and writes it: all sections, keys track by
+   track, so that reading it back gives an equal motion. Malformed files are handled as in
    docs/mmd-behavior.md#robust-reader. */
 #include "core/formats/formats.h"
 
+#include "core/base/error.h"
 #include "core/formats/track.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+/* Sizes in bytes, docs/mmd-behavior.md#vmd. */
+enum {
+    HEAD = 30,
+    MODEL_NAME = 20,
+    NAME = MMD_VMD_NAME_SIZE,
+    CAMERA = 61,
+    PROPERTY = 9, /* without its IK states */
+    IK_STATE = 21,
+    IK_NAME = 20 /* MMD leaves garbage after the first 15 */
+};
+
+/* The third and fourth byte of the interpolation block of a bone key with physics off; zero: on. */
+static const uint8_t physics_off[2] = {0x63, 0x0F};
+
+/* Records are a name, if there are tracks of several, the frame, and the columns, apart from bones:
+   the translation is followed by what `stored` has. */
+static size_t record_size(mmd_motion_kind kind)
+{
+    const mmd_motion_layout *layout = &mmd_motion_layouts[kind];
+    size_t size = (layout->count ? NAME : 0) + sizeof(uint32_t);
+    if (kind == MMD_MOTION_BONES)
+        return size + 3 * sizeof(float) + MMD_STORED_SIZE;
+    for (size_t i = 0; i < layout->column_count; i++)
+        size += mmd_motion_row(&layout->columns[i], NULL);
+    return size;
+}
+
+/* A camera's record from that of its columns, and back: the file has x1 x2 y1 y2 of each curve, and
+   whether perspective is off. */
+static void exchange_camera(uint8_t record[CAMERA])
+{
+    for (size_t i = 0; i < 6; i++) {
+        uint8_t *curve = record + 32 + 4 * i, second = curve[1];
+        curve[1] = curve[2];
+        curve[2] = second;
+    }
+    record[CAMERA - 1] = record[CAMERA - 1] == 0;
+}
+
+/* Reading */
 
 /* A property key gets a state for every IK name of the motion, listed in the file or not. MMD lists
    all of them, 21 bytes a state, so this limit only stops hostile files. */
@@ -108,9 +152,8 @@ static bool group_by_name(vmd *v, const section *s, grouping *g)
         return ok(v);
     for (size_t i = 0; i < s->count && !v->scratch.no_memory; i++) {
         const uint8_t *record = s->bytes + i * s->size;
-        if (i == 0 || memcmp(record, record - s->size, MMD_VMD_NAME) != 0)
-            track =
-                mmd_reader_intern(&v->scratch, &g->names, record, field_size(record, MMD_VMD_NAME));
+        if (i == 0 || memcmp(record, record - s->size, NAME) != 0)
+            track = mmd_reader_intern(&v->scratch, &g->names, record, field_size(record, NAME));
         tracks[i] = track;
     }
     g->first = mmd_reader_alloc(&v->scratch, g->names.count + 2, sizeof *g->first);
@@ -123,7 +166,7 @@ static bool group_by_name(vmd *v, const section *s, grouping *g)
         g->first[t + 2] += g->first[t + 1];
     for (size_t i = 0; i < s->count; i++)
         g->keys[next[tracks[i]]++] =
-            (uint64_t)mmd_bytes_u32_at(s->bytes + i * s->size + MMD_VMD_NAME) << 32 | i;
+            (uint64_t)mmd_bytes_u32_at(s->bytes + i * s->size + NAME) << 32 | i;
     return true;
 }
 
@@ -164,22 +207,47 @@ void mmd_vmd_decode(const uint8_t stored[MMD_STORED_SIZE], float rotation[4], ui
     mmd_bytes in = {.data = stored, .size = MMD_STORED_SIZE};
     read_rotation(&in, rotation);
     const uint8_t *block = mmd_bytes_take(&in, 64);
-    *physics = memcmp(block + 2, mmd_vmd_physics_off, sizeof mmd_vmd_physics_off) != 0;
+    *physics = memcmp(block + 2, physics_off, sizeof physics_off) != 0;
     read_interpolation(block, *physics, curves);
 }
 
-static void read_bone_key(mmd_bytes in, mmd_bone_track *track, size_t k)
+static void read_key(mmd_motion_kind kind, mmd_bytes in, void *track, size_t k)
 {
-    mmd_bytes_take(&in, MMD_VMD_NAME);
-    track->frames[k] = mmd_bytes_u32(&in);
-    mmd_bytes_f32s(&in, track->translations + 3 * k, 3);
-    mmd_vmd_decode(mmd_bytes_take(&in, MMD_STORED_SIZE), track->rotations + 4 * k,
-                   track->interpolation + 16 * k, track->physics + k);
+    const mmd_motion_layout *layout = &mmd_motion_layouts[kind];
+    uint8_t camera[CAMERA];
+    if (kind == MMD_MOTION_CAMERA) {
+        memcpy(camera, in.data, CAMERA);
+        exchange_camera(camera);
+        in.data = camera;
+    }
+    mmd_bytes_take(&in, layout->count ? NAME : 0);
+    ((uint32_t *)mmd_motion_array(track, layout->frames))[k] = mmd_bytes_u32(&in);
+    if (kind == MMD_MOTION_BONES) {
+        mmd_bone_track *bone = track;
+        mmd_bytes_f32s(&in, bone->translations + 3 * k, 3);
+        mmd_vmd_decode(mmd_bytes_take(&in, MMD_STORED_SIZE), bone->rotations + 4 * k,
+                       bone->interpolation + 16 * k, bone->physics + k);
+        return;
+    }
+    for (size_t i = 0; i < layout->column_count; i++) {
+        const mmd_motion_column *column = &layout->columns[i];
+        uint8_t *to = mmd_motion_array(track, column->offset);
+        to += k * mmd_motion_row(column, track);
+        float *numbers = (float *)(void *)to;
+        if (column->content == MMD_MOTION_DEGREES)
+            *numbers = (float)mmd_bytes_u32(&in);
+        else if (column->content == MMD_MOTION_FLOATS)
+            mmd_bytes_f32s(&in, numbers, column->width);
+        for (size_t n = 0; column->content == MMD_MOTION_BYTES && n < column->width; n++) {
+            uint8_t value = mmd_bytes_u8(&in);
+            to[n] = value > column->max ? column->max : value;
+        }
+    }
 }
 
 static const uint8_t *stored_of(const section *s, uint64_t key)
 {
-    return s->bytes + mmd_track_key_index(key) * s->size + MMD_VMD_BONE - MMD_STORED_SIZE;
+    return s->bytes + (mmd_track_key_index(key) + 1) * s->size - MMD_STORED_SIZE;
 }
 
 bool mmd_vmd_is_as_encoded(const mmd_bone_track *track, size_t key, const uint8_t *stored)
@@ -203,133 +271,52 @@ static void keep_stored(vmd *v, const section *s, const uint64_t *keys, mmd_bone
         memcpy(track->stored + MMD_STORED_SIZE * k, stored_of(s, keys[k]), MMD_STORED_SIZE);
 }
 
-static bool read_bones(vmd *v)
+/* Files may end before the morphs. */
+static bool read_named(vmd *v, mmd_motion_kind kind)
 {
-    section s;
+    const mmd_motion_layout *layout = &mmd_motion_layouts[kind];
+    section s = {.size = record_size(kind)};
     grouping g = {0};
-    if (!read_section(v, "bones", MMD_VMD_BONE, false, &s) || !group_by_name(v, &s, &g))
-        return false;
-    mmd_bone_track *tracks = mmd_reader_alloc(&v->r, g.names.count, sizeof *tracks);
-    for (size_t t = 0; tracks && t < g.names.count; t++) {
-        uint64_t *keys;
-        mmd_track_alloc(&v->r, &mmd_motion_bone_layout, &tracks[t], sort_track(&g, t, &keys));
-        tracks[t].name = mmd_reader_text(&v->r, g.names.strings[t].bytes, g.names.strings[t].size);
-        if (!ok(v))
-            return false;
-        for (size_t k = 0; k < tracks[t].key_count; k++)
-            read_bone_key(record_at(&s, mmd_track_key_index(keys[k])), &tracks[t], k);
-        keep_stored(v, &s, keys, &tracks[t]);
-    }
-    v->motion->bone_tracks = tracks;
-    v->motion->bone_track_count = g.names.count;
-    return ok(v);
-}
-
-static bool read_morphs(vmd *v)
-{
-    section s = {.size = MMD_VMD_MORPH};
-    grouping g = {0};
-    bool missing = mmd_bytes_left(&v->r.in) == 0;
-    if (!missing && !read_section(v, "morphs", MMD_VMD_MORPH, false, &s))
+    bool missing = kind == MMD_MOTION_MORPHS && mmd_bytes_left(&v->r.in) == 0;
+    if (!missing && !read_section(v, layout->name, s.size, false, &s))
         return false;
     if (!group_by_name(v, &s, &g))
         return false;
-    mmd_morph_track *tracks = mmd_reader_alloc(&v->r, g.names.count, sizeof *tracks);
+    char *tracks = mmd_reader_alloc(&v->r, g.names.count, layout->size);
     for (size_t t = 0; tracks && t < g.names.count; t++) {
         uint64_t *keys;
-        mmd_track_alloc(&v->r, &mmd_motion_morph_layout, &tracks[t], sort_track(&g, t, &keys));
-        tracks[t].name = mmd_reader_text(&v->r, g.names.strings[t].bytes, g.names.strings[t].size);
+        size_t count = sort_track(&g, t, &keys);
+        void *track = tracks + t * layout->size;
+        mmd_track_alloc(&v->r, layout, track, count);
+        *(mmd_text *)track =
+            mmd_reader_text(&v->r, g.names.strings[t].bytes, g.names.strings[t].size);
         if (!ok(v))
             return false;
-        for (size_t k = 0; k < tracks[t].key_count; k++) {
-            mmd_bytes in = record_at(&s, mmd_track_key_index(keys[k]));
-            mmd_bytes_take(&in, MMD_VMD_NAME);
-            tracks[t].frames[k] = mmd_bytes_u32(&in);
-            tracks[t].weights[k] = mmd_bytes_f32(&in, 0);
-        }
+        for (size_t k = 0; k < count; k++)
+            read_key(kind, record_at(&s, mmd_track_key_index(keys[k])), track, k);
+        if (kind == MMD_MOTION_BONES)
+            keep_stored(v, &s, keys, track);
     }
-    v->motion->morph_tracks = tracks;
-    v->motion->morph_track_count = g.names.count;
+    mmd_motion_set_tracks(layout, v->motion, tracks, g.names.count);
     return ok(v);
 }
 
-/* Reads the records of a section that is one track. They begin with their frame. */
-static bool read_track(vmd *v, const char *name, size_t size, section *s, uint64_t **keys,
-                       size_t *count)
+/* A section that is one track. Its records begin with their frame. */
+static bool read_single(vmd *v, mmd_motion_kind kind)
 {
-    uint64_t *scratch;
-    if (!read_section(v, name, size, true, s) || !allocate_keys(v, s->count, keys, &scratch))
-        return false;
-    for (size_t i = 0; i < s->count; i++)
-        (*keys)[i] = (uint64_t)mmd_bytes_u32_at(s->bytes + i * size) << 32 | i;
-    *count = mmd_track_sort_keys(*keys, scratch, s->count);
-    return true;
-}
-
-static void read_camera_key(mmd_bytes in, mmd_camera_track *track, size_t k)
-{
-    track->frames[k] = mmd_bytes_u32(&in);
-    track->distances[k] = mmd_bytes_f32(&in, 0);
-    mmd_bytes_f32s(&in, track->targets + 3 * k, 3);
-    mmd_bytes_f32s(&in, track->rotations + 3 * k, 3);
-    for (size_t i = 0; i < 6; i++) {
-        static const size_t column[4] = {0, 2, 1, 3}; /* the file has x1 x2 y1 y2 */
-        for (size_t j = 0; j < 4; j++) {
-            uint8_t value = mmd_bytes_u8(&in);
-            track->interpolation[24 * k + 4 * i + column[j]] = value > 127 ? 127 : value;
-        }
-    }
-    track->view_angles[k] = (float)mmd_bytes_u32(&in);
-    track->perspective[k] = mmd_bytes_u8(&in) == 0;
-}
-
-static bool read_camera(vmd *v)
-{
+    const mmd_motion_layout *layout = &mmd_motion_layouts[kind];
+    void *track = mmd_motion_track(layout, v->motion, 0);
     section s;
-    uint64_t *keys;
-    size_t count;
-    if (!read_track(v, "camera", MMD_VMD_CAMERA, &s, &keys, &count))
+    uint64_t *keys, *scratch;
+    if (!read_section(v, layout->name, record_size(kind), true, &s) ||
+        !allocate_keys(v, s.count, &keys, &scratch))
         return false;
-    mmd_track_alloc(&v->r, &mmd_motion_camera_layout, &v->motion->camera, count);
+    for (size_t i = 0; i < s.count; i++)
+        keys[i] = (uint64_t)mmd_bytes_u32_at(s.bytes + i * s.size) << 32 | i;
+    size_t count = mmd_track_sort_keys(keys, scratch, s.count);
+    mmd_track_alloc(&v->r, layout, track, count);
     for (size_t k = 0; k < count && !v->r.no_memory; k++)
-        read_camera_key(record_at(&s, mmd_track_key_index(keys[k])), &v->motion->camera, k);
-    return ok(v);
-}
-
-static bool read_light(vmd *v)
-{
-    mmd_light_track *track = &v->motion->light;
-    section s;
-    uint64_t *keys;
-    size_t count;
-    if (!read_track(v, "light", MMD_VMD_LIGHT, &s, &keys, &count))
-        return false;
-    mmd_track_alloc(&v->r, &mmd_motion_light_layout, track, count);
-    for (size_t k = 0; k < count && !v->r.no_memory; k++) {
-        mmd_bytes in = record_at(&s, mmd_track_key_index(keys[k]));
-        track->frames[k] = mmd_bytes_u32(&in);
-        mmd_bytes_f32s(&in, track->colors + 3 * k, 3);
-        mmd_bytes_f32s(&in, track->directions + 3 * k, 3);
-    }
-    return ok(v);
-}
-
-static bool read_shadow(vmd *v)
-{
-    mmd_shadow_track *track = &v->motion->shadow;
-    section s;
-    uint64_t *keys;
-    size_t count;
-    if (!read_track(v, "shadow", MMD_VMD_SHADOW, &s, &keys, &count))
-        return false;
-    mmd_track_alloc(&v->r, &mmd_motion_shadow_layout, track, count);
-    for (size_t k = 0; k < count && !v->r.no_memory; k++) {
-        mmd_bytes in = record_at(&s, mmd_track_key_index(keys[k]));
-        track->frames[k] = mmd_bytes_u32(&in);
-        uint8_t mode = mmd_bytes_u8(&in);
-        track->modes[k] = mode > 2 ? 2 : mode;
-        track->distances[k] = mmd_bytes_f32(&in, 0);
-    }
+        read_key(kind, record_at(&s, mmd_track_key_index(keys[k])), track, k);
     return ok(v);
 }
 
@@ -350,10 +337,10 @@ static bool read_properties(mmd_reader *r, size_t extra, property *properties, s
         p->visible = mmd_bytes_u8(&r->in) != 0;
         mmd_bytes_take(&r->in, extra);
         uint32_t states = mmd_bytes_u32(&r->in);
-        if (!mmd_reader_check_count(r, "IK states", states, MMD_VMD_IK_STATE, MMD_MAX_RECORDS,
+        if (!mmd_reader_check_count(r, "IK states", states, IK_STATE, MMD_MAX_RECORDS,
                                     &p->state_count))
             return false;
-        p->states = mmd_bytes_take(&r->in, p->state_count * MMD_VMD_IK_STATE);
+        p->states = mmd_bytes_take(&r->in, p->state_count * IK_STATE);
     }
     return true;
 }
@@ -378,20 +365,20 @@ static void fill_properties(vmd *v, const property *properties, const uint64_t *
         track->frames[k] = p->frame;
         track->visible[k] = p->visible;
         for (size_t i = 0; i < p->state_count; i++) {
-            const uint8_t *state = p->states + i * MMD_VMD_IK_STATE;
-            uint32_t ik =
-                mmd_reader_intern(&v->scratch, names, state, field_size(state, MMD_VMD_NAME));
-            track->ik_enabled[k * track->ik_count + ik] = state[MMD_VMD_IK_NAME] != 0;
+            const uint8_t *state = p->states + i * IK_STATE;
+            uint32_t ik = mmd_reader_intern(&v->scratch, names, state, field_size(state, NAME));
+            track->ik_enabled[k * track->ik_count + ik] = state[IK_NAME] != 0;
         }
     }
 }
 
-static bool read_property_section(vmd *v)
+static bool read_property_section(vmd *v, mmd_motion_kind kind)
 {
+    (void)kind;
     mmd_string_table names = {0};
     uint64_t *keys, *scratch;
     size_t count;
-    if (!read_count(v, "properties", MMD_VMD_PROPERTY, true, &count))
+    if (!read_count(v, "properties", PROPERTY, true, &count))
         return false;
     size_t start = v->r.in.offset;
     property *properties = mmd_reader_alloc(&v->scratch, count, sizeof *properties);
@@ -406,8 +393,8 @@ static bool read_property_section(vmd *v)
     for (size_t i = 0; i < count; i++) {
         keys[i] = (uint64_t)properties[i].frame << 32 | i;
         for (size_t k = 0; k < properties[i].state_count; k++) {
-            const uint8_t *state = properties[i].states + k * MMD_VMD_IK_STATE;
-            mmd_reader_intern(&v->scratch, &names, state, field_size(state, MMD_VMD_NAME));
+            const uint8_t *state = properties[i].states + k * IK_STATE;
+            mmd_reader_intern(&v->scratch, &names, state, field_size(state, NAME));
         }
         if (!ok(v))
             return false;
@@ -427,12 +414,12 @@ static bool read_property_section(vmd *v)
 static bool read_header(vmd *v)
 {
     mmd_reader *r = &v->r;
-    const uint8_t *header = mmd_bytes_take(&r->in, MMD_VMD_HEAD);
+    const uint8_t *header = mmd_bytes_take(&r->in, HEAD);
     if (!header)
         return mmd_reader_ok(r);
     bool first =
         memcmp(header + sizeof signature - 1, first_version, sizeof first_version - 1) == 0;
-    size_t size = first ? 10 : MMD_VMD_MODEL_NAME;
+    size_t size = first ? 10 : MODEL_NAME;
     const uint8_t *name = mmd_bytes_take(&r->in, size);
     if (!name)
         return mmd_reader_ok(r);
@@ -448,19 +435,253 @@ bool mmd_vmd_is(const uint8_t *bytes, size_t size)
 bool mmd_vmd_read(mmd_motion *motion, const uint8_t *bytes, size_t size,
                   const mmd_text_decoder *names, mmd_error *err)
 {
-    static bool (*const sections[])(vmd *) = {
-        read_header, read_bones,  read_morphs,           read_camera,
-        read_light,  read_shadow, read_property_section,
-    };
+    static bool (*const sections[MMD_MOTION_KINDS])(vmd *, mmd_motion_kind) = {
+        read_named, read_named, read_single, read_single, read_single, read_property_section};
     mmd_arena arena = {0};
     vmd v = {.motion = motion, .scratch.arena = &arena};
     v.r = mmd_reader_begin(bytes, size, &motion->arena, err);
     v.r.encoding = MMD_CP932_NAMES;
     v.r.decoder = names;
-    bool read = true;
-    for (size_t i = 0; i < sizeof sections / sizeof *sections && read; i++) {
-        read = sections[i](&v);
+    bool read = read_header(&v);
+    for (size_t kind = 0; read && kind < MMD_MOTION_KINDS; kind++) {
+        read = sections[kind](&v, (mmd_motion_kind)kind);
         mmd_arena_free(&arena);
     }
     return read;
+}
+
+/* Writing */
+
+typedef struct writer {
+    uint8_t *at;
+    mmd_arena arena;          /* freed after writing */
+    const uint16_t *encoding; /* cp932 */
+    bool cut_names;
+    mmd_error *err;
+} writer;
+
+static void write_u8(writer *w, uint8_t value)
+{
+    *w->at++ = value;
+}
+
+static void write_u32(writer *w, uint32_t value)
+{
+    for (int i = 0; i < 4; i++)
+        write_u8(w, (uint8_t)(value >> 8 * i));
+}
+
+static void write_f32s(writer *w, const float *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &numbers[i], sizeof bits);
+        write_u32(w, bits);
+    }
+}
+
+static void write_bytes(writer *w, const void *bytes, size_t size)
+{
+    memcpy(w->at, bytes, size);
+    w->at += size;
+}
+
+/* Fills a field with the name, padded with zeros. */
+static bool encode_name(const writer *w, mmd_text name, const char *where, uint8_t *field)
+{
+    mmd_motion_names_fault fault;
+    return mmd_motion_names_encode(w->encoding, name, NAME, field, &fault) || w->cut_names ||
+           mmd_refuse(w->err, "%s: \"%.*s\" %s", where, mmd_text_fit(name, 120), name.data,
+                      fault.text);
+}
+
+/* The fields of names that are `stride` bytes apart. NULL if two of them are equal, possibly
+   because they were cut, or on any other failure. */
+static const uint8_t *encode_names(writer *w, const char *kind, const mmd_text *first,
+                                   size_t stride, size_t count)
+{
+    mmd_string_table table = {0};
+    uint8_t *fields = mmd_arena_alloc(&w->arena, count, NAME);
+    bool ok = fields || mmd_fail_memory(w->err);
+    for (size_t i = 0; ok && i < count; i++) {
+        char where[48];
+        uint32_t index;
+        uint8_t *field = fields + i * NAME;
+        const mmd_text *name = (const mmd_text *)(const void *)((const char *)first + i * stride);
+        snprintf(where, sizeof where, "%s[%zu]", kind, i);
+        ok = encode_name(w, *name, where, field);
+        if (ok && !mmd_string_table_add(&w->arena, &table, field, NAME, &index))
+            ok = mmd_fail_memory(w->err);
+        else if (ok && index != i)
+            ok = mmd_refuse(
+                w->err, "%s: \"%.*s\" and the name of %s[%u] have the same first %d bytes", where,
+                mmd_text_fit(*name, 120), name->data, kind, (unsigned)index, NAME);
+    }
+    return ok ? fields : NULL;
+}
+
+/* Readers accept no more than this. */
+static bool write_count(writer *w, const char *what, size_t count)
+{
+    if (count > MMD_MAX_RECORDS)
+        return mmd_refuse(w->err, "%s: %zu keys, limit %d", what, count, MMD_MAX_RECORDS);
+    write_u32(w, (uint32_t)count);
+    return true;
+}
+
+static void write_header(writer *w, const mmd_motion *motion)
+{
+    uint8_t header[HEAD] = "Vocaloid Motion Data 0002";
+    mmd_motion_names_fault
+        ignored; /* MMD only asks whether a motion of another model shall be loaded */
+    write_bytes(w, header, sizeof header);
+    mmd_motion_names_encode(w->encoding, motion->name, MODEL_NAME, w->at, &ignored);
+    w->at += MODEL_NAME;
+}
+
+/* Four rows of the same sixteen numbers, each shifted by one more, padded with zeros: channel c
+   begins row c. Two numbers of row 0 are replaced by the physics flag. */
+static void write_curves(writer *w, const uint8_t curves[16], bool physics)
+{
+    for (int row = 0; row < 4; row++)
+        for (int i = row; i < 16 + row; i++) {
+            if (row == 0 && (i == 2 || i == 3))
+                write_u8(w, physics ? 0 : physics_off[i - 2]);
+            else
+                write_u8(w, i < 16 ? curves[4 * (i % 4) + i / 4] : 0);
+        }
+}
+
+void mmd_vmd_encode(const float rotation[4], const uint8_t curves[16], bool physics,
+                    uint8_t stored[MMD_STORED_SIZE])
+{
+    writer w = {.at = stored};
+    write_f32s(&w, rotation, 4);
+    write_curves(&w, curves, physics);
+}
+
+static size_t count_keys(mmd_motion_kind kind, const mmd_motion *motion)
+{
+    const mmd_motion_layout *layout = &mmd_motion_layouts[kind];
+    size_t count = 0;
+    for (size_t t = 0; t < mmd_motion_track_count(layout, motion); t++)
+        count += mmd_motion_key_count(layout, mmd_motion_track(layout, motion, t));
+    return count;
+}
+
+/* Whole degrees. UINT32_MAX is no float: a reader makes it 2^32. */
+static bool write_degrees(writer *w, double degrees, size_t key)
+{
+    static const double limit = 4294967296.0;
+    if (!(degrees >= 0 && degrees <= limit && degrees == floor(degrees)))
+        return mmd_refuse(w->err, "camera: key %zu: view angle %g, but a VMD stores whole degrees",
+                          key, degrees);
+    write_u32(w, degrees == limit ? UINT32_MAX : (uint32_t)degrees);
+    return true;
+}
+
+static void write_stored(writer *w, const mmd_bone_track *track, size_t k)
+{
+    if (track->stored)
+        memcpy(w->at, track->stored + MMD_STORED_SIZE * k, MMD_STORED_SIZE);
+    else
+        mmd_vmd_encode(track->rotations + 4 * k, track->interpolation + 16 * k, track->physics[k],
+                       w->at);
+    w->at += MMD_STORED_SIZE;
+}
+
+static bool write_key(writer *w, mmd_motion_kind kind, const void *track, size_t k)
+{
+    const mmd_motion_layout *layout = &mmd_motion_layouts[kind];
+    uint8_t *record = w->at;
+    write_u32(w, ((const uint32_t *)mmd_motion_array(track, layout->frames))[k]);
+    size_t columns = kind == MMD_MOTION_BONES ? 1 : layout->column_count;
+    for (size_t i = 0; i < columns; i++) {
+        const mmd_motion_column *column = &layout->columns[i];
+        const uint8_t *from = mmd_motion_array(track, column->offset);
+        from += k * mmd_motion_row(column, track);
+        const float *numbers = (const float *)(const void *)from;
+        if (column->content == MMD_MOTION_BYTES)
+            write_bytes(w, from, column->width);
+        else if (column->content == MMD_MOTION_FLOATS)
+            write_f32s(w, numbers, column->width);
+        else if (!write_degrees(w, (double)*numbers, k))
+            return false;
+    }
+    if (kind == MMD_MOTION_BONES)
+        write_stored(w, track, k);
+    if (kind == MMD_MOTION_CAMERA)
+        exchange_camera(record);
+    return true;
+}
+
+static bool write_tracks(writer *w, mmd_motion_kind kind, const mmd_motion *motion)
+{
+    const mmd_motion_layout *layout = &mmd_motion_layouts[kind];
+    size_t count = mmd_motion_track_count(layout, motion), named = layout->count ? count : 0;
+    const mmd_text *first = named ? mmd_motion_track(layout, motion, 0) : NULL;
+    const uint8_t *names = encode_names(w, layout->name, first, layout->size, named);
+    bool ok = names && write_count(w, layout->name, count_keys(kind, motion));
+    for (size_t t = 0; ok && t < count; t++) {
+        const void *track = mmd_motion_track(layout, motion, t);
+        for (size_t k = 0; ok && k < mmd_motion_key_count(layout, track); k++) {
+            write_bytes(w, names + t * NAME, named ? NAME : 0);
+            ok = write_key(w, kind, track, k);
+        }
+    }
+    return ok;
+}
+
+static bool write_properties(writer *w, mmd_motion_kind kind, const mmd_motion *motion)
+{
+    (void)kind;
+    const mmd_property_track *track = &motion->properties;
+    const uint8_t *names = encode_names(w, "properties.ik_names", track->ik_names,
+                                        sizeof *track->ik_names, track->ik_count);
+    if (!names || !write_count(w, "properties", track->key_count))
+        return false;
+    if (track->ik_count && track->key_count > MMD_MAX_RECORDS / track->ik_count)
+        return mmd_refuse(w->err, "properties: %zu keys of %zu IK names, limit %d states",
+                          track->key_count, track->ik_count, MMD_MAX_RECORDS);
+    for (size_t k = 0; k < track->key_count; k++) {
+        write_u32(w, track->frames[k]);
+        write_u8(w, track->visible[k]);
+        write_u32(w, (uint32_t)track->ik_count);
+        for (size_t i = 0; i < track->ik_count; i++) {
+            static const uint8_t unused[IK_NAME - NAME];
+            write_bytes(w, names + i * NAME, NAME);
+            write_bytes(w, unused, sizeof unused);
+            write_u8(w, track->ik_enabled[k * track->ik_count + i]);
+        }
+    }
+    return true;
+}
+
+size_t mmd_vmd_size(const mmd_motion *motion)
+{
+    if (!motion)
+        return 0;
+    size_t size = HEAD + MODEL_NAME + MMD_MOTION_KINDS * sizeof(uint32_t);
+    for (size_t kind = 0; kind < MMD_MOTION_PROPERTIES; kind++)
+        size += count_keys((mmd_motion_kind)kind, motion) * record_size((mmd_motion_kind)kind);
+    return size +
+           motion->properties.key_count * (PROPERTY + motion->properties.ik_count * IK_STATE);
+}
+
+bool mmd_vmd_write(const mmd_motion *motion, bool cut_names, uint8_t *bytes, mmd_error *err)
+{
+    static bool (*const sections[MMD_MOTION_KINDS])(writer *, mmd_motion_kind,
+                                                    const mmd_motion *) = {
+        write_tracks, write_tracks, write_tracks, write_tracks, write_tracks, write_properties};
+    if (!mmd_error_require(motion, "motion", err) || !mmd_error_require(bytes, "bytes", err))
+        return false;
+    writer w = {.at = bytes, .cut_names = cut_names, .err = err};
+    w.encoding = mmd_text_cp932_table(&w.arena);
+    bool written = w.encoding || mmd_fail_memory(err);
+    if (written)
+        write_header(&w, motion);
+    for (size_t kind = 0; written && kind < MMD_MOTION_KINDS; kind++)
+        written = sections[kind](&w, (mmd_motion_kind)kind, motion);
+    mmd_arena_free(&w.arena);
+    return written;
 }

@@ -297,7 +297,7 @@ static bool fill_motion(vpd *v)
     motion->bone_tracks = mmd_reader_alloc(r, v->bones.count, sizeof *motion->bone_tracks);
     for (size_t i = 0; i < v->bones.count && !r->no_memory; i++) {
         mmd_bone_track *track = &motion->bone_tracks[motion->bone_track_count++];
-        mmd_track_alloc(r, &mmd_motion_bone_layout, track, 1);
+        mmd_track_alloc(r, &mmd_motion_layouts[MMD_MOTION_BONES], track, 1);
         track->name = mmd_reader_text(r, v->bones.strings[i].bytes, v->bones.strings[i].size);
         if (r->no_memory)
             break;
@@ -309,14 +309,14 @@ static bool fill_motion(vpd *v)
     motion->morph_tracks = mmd_reader_alloc(r, v->morphs.count, sizeof *motion->morph_tracks);
     for (size_t i = 0; i < v->morphs.count && !r->no_memory; i++) {
         mmd_morph_track *track = &motion->morph_tracks[motion->morph_track_count++];
-        mmd_track_alloc(r, &mmd_motion_morph_layout, track, 1);
+        mmd_track_alloc(r, &mmd_motion_layouts[MMD_MOTION_MORPHS], track, 1);
         track->name = mmd_reader_text(r, v->morphs.strings[i].bytes, v->morphs.strings[i].size);
         if (!r->no_memory)
             track->weights[0] = v->weights[i];
     }
-    mmd_track_alloc(r, &mmd_motion_camera_layout, &motion->camera, 0);
-    mmd_track_alloc(r, &mmd_motion_light_layout, &motion->light, 0);
-    mmd_track_alloc(r, &mmd_motion_shadow_layout, &motion->shadow, 0);
+    for (size_t kind = MMD_MOTION_CAMERA; kind < MMD_MOTION_PROPERTIES; kind++)
+        mmd_track_alloc(r, &mmd_motion_layouts[kind],
+                        mmd_motion_track(&mmd_motion_layouts[kind], motion, 0), 0);
     mmd_track_alloc_property(r, &motion->properties, 0, 0);
     return mmd_reader_ok(r);
 }

@@ -22,11 +22,6 @@ static const uint8_t yes = 1;
     {                                                                                              \
 #name, MMD_MOTION_BYTES, offsetof(track, name), width, max, fallback                       \
     }
-#define LAYOUT(track, columns)                                                                     \
-    {                                                                                              \
-        offsetof(track, key_count), offsetof(track, frames), sizeof columns / sizeof *columns,     \
-            columns                                                                                \
-    }
 
 static const mmd_motion_column bone_columns[] = {
     FLOATS(mmd_bone_track, translations, 3, zeros),
@@ -40,7 +35,7 @@ static const mmd_motion_column camera_columns[] = {
     FLOATS(mmd_camera_track, targets, 3, NULL),
     FLOATS(mmd_camera_track, rotations, 3, NULL),
     BYTES(mmd_camera_track, interpolation, 24, 127, mmd_motion_linear_curves),
-    FLOATS(mmd_camera_track, view_angles, 1, NULL),
+    {"view_angles", MMD_MOTION_DEGREES, offsetof(mmd_camera_track, view_angles), 1, 0, NULL},
     BYTES(mmd_camera_track, perspective, 1, 1, &yes),
 };
 static const mmd_motion_column light_columns[] = {FLOATS(mmd_light_track, colors, 3, NULL),
@@ -52,43 +47,44 @@ static const mmd_motion_column property_columns[] = {
     BYTES(mmd_property_track, ik_enabled, 0, 1, NULL),
 };
 
-const mmd_motion_layout mmd_motion_bone_layout = LAYOUT(mmd_bone_track, bone_columns);
-const mmd_motion_layout mmd_motion_morph_layout = LAYOUT(mmd_morph_track, morph_columns);
-const mmd_motion_layout mmd_motion_camera_layout = LAYOUT(mmd_camera_track, camera_columns);
-const mmd_motion_layout mmd_motion_light_layout = LAYOUT(mmd_light_track, light_columns);
-const mmd_motion_layout mmd_motion_shadow_layout = LAYOUT(mmd_shadow_track, shadow_columns);
-const mmd_motion_layout mmd_motion_property_layout = LAYOUT(mmd_property_track, property_columns);
+#define LAYOUT(name, tracks, count, track, columns)                                                \
+    {                                                                                              \
+        name, offsetof(mmd_motion, tracks), count, sizeof(track), offsetof(track, key_count),      \
+            offsetof(track, frames), sizeof columns / sizeof *columns, columns                     \
+    }
 
-typedef struct frame_range {
-    uint32_t first, last;
-    bool any;
-} frame_range;
+const mmd_motion_layout mmd_motion_layouts[MMD_MOTION_KINDS] = {
+    [MMD_MOTION_BONES] = LAYOUT("bones", bone_tracks, offsetof(mmd_motion, bone_track_count),
+                                mmd_bone_track, bone_columns),
+    [MMD_MOTION_MORPHS] = LAYOUT("morphs", morph_tracks, offsetof(mmd_motion, morph_track_count),
+                                 mmd_morph_track, morph_columns),
+    [MMD_MOTION_CAMERA] = LAYOUT("camera", camera, 0, mmd_camera_track, camera_columns),
+    [MMD_MOTION_LIGHT] = LAYOUT("light", light, 0, mmd_light_track, light_columns),
+    [MMD_MOTION_SHADOW] = LAYOUT("shadow", shadow, 0, mmd_shadow_track, shadow_columns),
+    [MMD_MOTION_PROPERTIES] =
+        LAYOUT("properties", properties, 0, mmd_property_track, property_columns),
+};
 
-/* The frames must ascend. */
-static void include_frames(frame_range *range, const uint32_t *frames, size_t count)
-{
-    if (count == 0)
-        return;
-    if (!range->any || frames[0] < range->first)
-        range->first = frames[0];
-    if (!range->any || frames[count - 1] > range->last)
-        range->last = frames[count - 1];
-    range->any = true;
-}
-
+/* The frames of keys ascend. */
 void mmd_motion_find_range(mmd_motion *motion)
 {
-    frame_range all = {0};
-    for (size_t i = 0; i < motion->bone_track_count; i++)
-        include_frames(&all, motion->bone_tracks[i].frames, motion->bone_tracks[i].key_count);
-    for (size_t i = 0; i < motion->morph_track_count; i++)
-        include_frames(&all, motion->morph_tracks[i].frames, motion->morph_tracks[i].key_count);
-    include_frames(&all, motion->camera.frames, motion->camera.key_count);
-    include_frames(&all, motion->light.frames, motion->light.key_count);
-    include_frames(&all, motion->shadow.frames, motion->shadow.key_count);
-    include_frames(&all, motion->properties.frames, motion->properties.key_count);
-    motion->first_frame = all.first;
-    motion->last_frame = all.last;
+    bool any = false;
+    motion->first_frame = motion->last_frame = 0;
+    for (size_t kind = 0; kind < MMD_MOTION_KINDS; kind++) {
+        const mmd_motion_layout *layout = &mmd_motion_layouts[kind];
+        for (size_t i = 0; i < mmd_motion_track_count(layout, motion); i++) {
+            const void *track = mmd_motion_track(layout, motion, i);
+            const uint32_t *frames = mmd_motion_array(track, layout->frames);
+            size_t count = mmd_motion_key_count(layout, track);
+            if (count == 0)
+                continue;
+            if (!any || frames[0] < motion->first_frame)
+                motion->first_frame = frames[0];
+            if (!any || frames[count - 1] > motion->last_frame)
+                motion->last_frame = frames[count - 1];
+            any = true;
+        }
+    }
 }
 
 mmd_motion mmd_motion_select(const mmd_motion *motion, mmd_motion_part part)
@@ -134,31 +130,31 @@ static bool same_track(const mmd_motion_layout *layout, const void *a, const voi
     return equal;
 }
 
-static bool same_properties(const mmd_property_track *a, const mmd_property_track *b)
+static bool same_kind(const mmd_motion_layout *layout, const mmd_motion *a, const mmd_motion *b)
 {
-    bool equal = a->ik_count == b->ik_count;
-    for (size_t i = 0; equal && i < a->ik_count; i++)
-        equal = mmd_text_equal(a->ik_names[i], b->ik_names[i]);
-    return equal && same_track(&mmd_motion_property_layout, a, b);
+    size_t count = mmd_motion_track_count(layout, a);
+    bool equal = count == mmd_motion_track_count(layout, b);
+    for (size_t i = 0; equal && i < count; i++) {
+        const void *one = mmd_motion_track(layout, a, i), *two = mmd_motion_track(layout, b, i);
+        equal = (!layout->count ||
+                 mmd_text_equal(mmd_motion_track_name(one), mmd_motion_track_name(two))) &&
+                same_track(layout, one, two);
+    }
+    return equal;
 }
 
 bool mmd_motion_equal(const mmd_motion *a, const mmd_motion *b)
 {
-    bool equal = mmd_text_equal(a->name, b->name) && a->bone_track_count == b->bone_track_count &&
-                 a->morph_track_count == b->morph_track_count &&
-                 same_track(&mmd_motion_camera_layout, &a->camera, &b->camera) &&
-                 same_track(&mmd_motion_light_layout, &a->light, &b->light) &&
-                 same_track(&mmd_motion_shadow_layout, &a->shadow, &b->shadow) &&
-                 same_properties(&a->properties, &b->properties);
+    const mmd_property_track *p = &a->properties, *q = &b->properties;
+    bool equal = mmd_text_equal(a->name, b->name) && p->ik_count == q->ik_count;
+    for (size_t i = 0; equal && i < p->ik_count; i++)
+        equal = mmd_text_equal(p->ik_names[i], q->ik_names[i]);
+    for (size_t kind = 0; equal && kind < MMD_MOTION_KINDS; kind++)
+        equal = same_kind(&mmd_motion_layouts[kind], a, b);
     for (size_t i = 0; equal && i < a->bone_track_count; i++) {
         const mmd_bone_track *one = &a->bone_tracks[i], *two = &b->bone_tracks[i];
-        equal = mmd_text_equal(one->name, two->name) &&
-                same_track(&mmd_motion_bone_layout, one, two) &&
-                same(one->stored, two->stored, one->key_count * MMD_STORED_SIZE);
+        equal = same(one->stored, two->stored, one->key_count * MMD_STORED_SIZE);
     }
-    for (size_t i = 0; equal && i < a->morph_track_count; i++)
-        equal = mmd_text_equal(a->morph_tracks[i].name, b->morph_tracks[i].name) &&
-                same_track(&mmd_motion_morph_layout, &a->morph_tracks[i], &b->morph_tracks[i]);
     return equal;
 }
 

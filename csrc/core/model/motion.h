@@ -8,12 +8,13 @@
 
 /* Motions, whichever file or caller they come from. mmdskin.h declares their struct. */
 
-/* What the keys of a track hold: by one table tracks are allocated, copied, checked and compared.
- */
+/* What the tracks of a motion hold: by one table they are read, allocated, copied, checked,
+   compared and written. */
 
 typedef enum mmd_motion_content {
     MMD_MOTION_FLOATS,
     MMD_MOTION_ROTATIONS,
+    MMD_MOTION_DEGREES, /* floats, whole degrees in a VMD */
     MMD_MOTION_BYTES
 } mmd_motion_content;
 
@@ -27,37 +28,80 @@ typedef struct mmd_motion_column {
     const void *fallback; /* the row of all keys without an array; NULL: it is required */
 } mmd_motion_column;
 
+/* The tracks of one kind, which begin with their names, or the only one. */
 typedef struct mmd_motion_layout {
+    const char *name;     /* in errors */
+    size_t tracks, count; /* offsets in the motion: of their pointer and number; of one track: 0 */
+    size_t size;          /* of a track */
     size_t key_count, frames; /* offsets in the track */
     size_t column_count;
-    const mmd_motion_column *columns;
+    const mmd_motion_column *columns; /* in the order of a VMD */
 } mmd_motion_layout;
 
-extern const mmd_motion_layout mmd_motion_bone_layout, mmd_motion_morph_layout,
-    mmd_motion_camera_layout, mmd_motion_light_layout, mmd_motion_shadow_layout,
-    mmd_motion_property_layout;
+typedef enum mmd_motion_kind {
+    MMD_MOTION_BONES,
+    MMD_MOTION_MORPHS,
+    MMD_MOTION_CAMERA,
+    MMD_MOTION_LIGHT,
+    MMD_MOTION_SHADOW,
+    MMD_MOTION_PROPERTIES,
+    MMD_MOTION_KINDS
+} mmd_motion_kind;
+
+extern const mmd_motion_layout mmd_motion_layouts[MMD_MOTION_KINDS];
 
 /* x1 y1 x2 y2 of linear interpolation, as MMD writes it, six times: the most a key has. */
 extern const uint8_t mmd_motion_linear_curves[24];
 
-/* Members of a track by their offsets. */
-static inline size_t mmd_motion_key_count(const mmd_motion_layout *layout, const void *track)
+/* Members of a motion or a track by their offsets. */
+static inline size_t mmd_motion_number(const void *owner, size_t offset)
 {
-    size_t count;
-    memcpy(&count, (const char *)track + layout->key_count, sizeof count);
-    return count;
+    size_t number;
+    memcpy(&number, (const char *)owner + offset, sizeof number);
+    return number;
 }
 
-static inline void *mmd_motion_array(const void *track, size_t offset)
+static inline void *mmd_motion_array(const void *owner, size_t offset)
 {
     void *array;
-    memcpy(&array, (const char *)track + offset, sizeof array);
+    memcpy(&array, (const char *)owner + offset, sizeof array);
     return array;
 }
 
-static inline void mmd_motion_set_array(void *track, size_t offset, const void *array)
+static inline void mmd_motion_set_array(void *owner, size_t offset, const void *array)
 {
-    memcpy((char *)track + offset, &array, sizeof array);
+    memcpy((char *)owner + offset, &array, sizeof array);
+}
+
+static inline size_t mmd_motion_key_count(const mmd_motion_layout *layout, const void *track)
+{
+    return mmd_motion_number(track, layout->key_count);
+}
+
+static inline size_t mmd_motion_track_count(const mmd_motion_layout *layout,
+                                            const mmd_motion *motion)
+{
+    return layout->count ? mmd_motion_number(motion, layout->count) : 1;
+}
+
+static inline void *mmd_motion_track(const mmd_motion_layout *layout, const mmd_motion *motion,
+                                     size_t index)
+{
+    const char *tracks = layout->count ? mmd_motion_array(motion, layout->tracks)
+                                       : (const char *)motion + layout->tracks;
+    return (char *)tracks + index * layout->size;
+}
+
+static inline mmd_text mmd_motion_track_name(const void *track)
+{
+    return *(const mmd_text *)track;
+}
+
+static inline void mmd_motion_set_tracks(const mmd_motion_layout *layout, mmd_motion *motion,
+                                         const void *tracks, size_t count)
+{
+    mmd_motion_set_array(motion, layout->tracks, tracks);
+    memcpy((char *)motion + layout->count, &count, sizeof count);
 }
 
 /* Bytes of a key in a column. */
