@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads PMD, in the order of docs/mmd-behavior.md#pmd-layout. */
+/* Reads PMD, in the order of docs/mmd-behavior.md#pmd-layout, and converts it to the PMX model by
+   the rules of docs/mmd-behavior.md#pmd-to-pmx. */
 #include "core/formats/formats.h"
 
 #include "core/base/error.h"
-#include "core/formats/pmd_convert.h"
+#include "core/formats/reader.h"
 #include "core/model/model.h"
 
 #include <math.h>
@@ -11,7 +12,292 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME = 20, FRAME_NAME = 50, NO_BONE = 0xFFFF, TOON_NAME = 100, BODY = 83, JOINT = 124 };
+enum {
+    NAME = 20,
+    FRAME_NAME = 50,
+    NO_BONE = 0xFFFF,
+    TOONS = 10,
+    TOON_NAME = 100,
+    BODY = 83,
+    JOINT = 124
+};
+
+typedef struct pmd_file {
+    mmd_model *model;
+    uint8_t *toon_of_material;
+    uint16_t *tails; /* of each bone, as in the file */
+    uint16_t *ik_fields;
+    uint8_t *types;
+    size_t file_bones;              /* in the file; extra ones for second IK entries follow */
+    size_t base_morph, file_morphs; /* base_morph == file_morphs: there is none */
+    size_t named_frames;
+    mmd_text *texture_fields;
+    mmd_string_table texture_names;
+} pmd_file;
+
+/* Conversion */
+
+enum {
+    /* Bone types */
+    MOVABLE = 1,
+    IK_BONE = 2,
+    APPENDS_IK_FIELD = 5,
+    EFFECTOR = 6,
+    HIDDEN = 7,
+    TWIST = 8,
+    APPENDS_TAIL = 9
+};
+
+/* The index of the texture of this name, which is added if it is new. */
+static int32_t texture_index(mmd_reader *r, pmd_file *pmd, const char *name, size_t size)
+{
+    mmd_model *model = pmd->model;
+    if (size == 0)
+        return -1;
+    uint32_t texture = mmd_reader_intern(r, &pmd->texture_names, (const uint8_t *)name, size);
+    if (texture < model->texture_count || r->no_memory)
+        return (int32_t)texture;
+    char *data = mmd_reader_alloc(r, size + 1, 1);
+    if (!data)
+        return -1;
+    memcpy(data, name, size);
+    model->textures[model->texture_count++] = (mmd_text){data, size};
+    return (int32_t)texture;
+}
+
+static bool ends_with(const char *name, size_t size, const char *ending)
+{
+    size_t length = strlen(ending);
+    for (size_t i = 0; i < length; i++) {
+        char c = size < length ? 0 : name[size - length + i];
+        if (c != ending[i] && c + ('a' - 'A') != ending[i])
+            return false;
+    }
+    return true;
+}
+
+/* "texture*sphere", in either order; .sph multiplies, .spa adds. */
+static void split_texture(mmd_reader *r, pmd_file *pmd, mmd_material *material, mmd_text field)
+{
+    for (size_t first = 0; first <= field.size;) {
+        const char *part = field.data + first;
+        const char *star = memchr(part, '*', field.size - first);
+        size_t size = star ? (size_t)(star - part) : field.size - first;
+        int32_t texture = texture_index(r, pmd, part, size);
+        bool multiplies = ends_with(part, size, ".sph"), adds = ends_with(part, size, ".spa");
+        if (texture >= 0 && (multiplies || adds)) {
+            material->sphere_texture = texture;
+            material->sphere_mode = multiplies ? MMD_SPHERE_MULTIPLY : MMD_SPHERE_ADD;
+        } else if (texture >= 0) {
+            material->texture = texture;
+        }
+        first += size + 1;
+    }
+}
+
+/* The index of "toon01.bmp" to "toon10.bmp", which all programs ship; -1 for others. */
+static int32_t shared_toon(const mmd_text *name)
+{
+    int number = 0;
+    if (name->size != 10 || memcmp(name->data, "toon", 4) != 0 ||
+        memcmp(name->data + 6, ".bmp", 4) != 0)
+        return -1;
+    for (int i = 4; i < 6; i++) {
+        if (name->data[i] < '0' || name->data[i] > '9')
+            return -1;
+        number = 10 * number + (name->data[i] - '0');
+    }
+    return number >= 1 && number <= TOONS ? number - 1 : -1;
+}
+
+/* Textures and toons of the materials; `toons` is NULL when the file has no table. */
+static bool find_textures(mmd_reader *r, pmd_file *pmd, const mmd_text *toons)
+{
+    mmd_model *model = pmd->model;
+    /* A field of 20 bytes holds at most ten names. */
+    size_t capacity = 10 * model->material_count + TOONS;
+    model->textures = mmd_reader_alloc(r, capacity, sizeof *model->textures);
+    if (!model->textures)
+        return mmd_reader_ok(r);
+    for (size_t i = 0; i < model->material_count; i++) {
+        mmd_material *material = &model->materials[i];
+        split_texture(r, pmd, material, pmd->texture_fields[i]);
+        uint8_t toon = pmd->toon_of_material[i];
+        if (toon >= TOONS)
+            continue;
+        int32_t shared = toons ? shared_toon(&toons[toon]) : toon;
+        material->shared_toon = shared >= 0;
+        material->toon =
+            shared >= 0 ? shared : texture_index(r, pmd, toons[toon].data, toons[toon].size);
+    }
+    return mmd_reader_ok(r);
+}
+
+/* The direction from one point to another; false if they coincide. */
+static bool find_direction(const float from[3], const float to[3], float out[3])
+{
+    float difference[3], square = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        float scale = pass ? 0x1p-70f : 1; /* the second pass avoids an overflow */
+        square = 0;
+        for (int i = 0; i < 3; i++) {
+            difference[i] = to[i] * scale - from[i] * scale;
+            square += difference[i] * difference[i];
+        }
+        if (isfinite(square))
+            break;
+    }
+    for (int i = 0; i < 3 && square > 0; i++)
+        out[i] = difference[i] / sqrtf(square);
+    return square > 0;
+}
+
+static void set_append(mmd_bone *bone, int32_t source, float ratio)
+{
+    bone->flags |= MMD_BONE_APPEND_ROTATION;
+    bone->append_source = source;
+    bone->append_ratio = ratio;
+}
+
+/* The table at docs/mmd-behavior.md#pmd-bone-types. */
+static void convert_bone(pmd_file *pmd, size_t index)
+{
+    mmd_bone *bone = &pmd->model->bones[index];
+    uint16_t tail = pmd->tails[index], ik_field = pmd->ik_fields[index];
+    uint8_t type = pmd->types[index];
+    bool hidden = type == 3 || type == EFFECTOR || type == HIDDEN || type == APPENDS_TAIL;
+    bone->flags |= MMD_BONE_ROTATABLE | MMD_BONE_OPERABLE;
+    if (!hidden)
+        bone->flags |= MMD_BONE_VISIBLE;
+    if (type == MOVABLE || type == IK_BONE)
+        bone->flags |= MMD_BONE_MOVABLE;
+    if (type == IK_BONE)
+        bone->layer = 1;
+    if (type != APPENDS_TAIL && tail > 0 && tail < pmd->file_bones) {
+        bone->flags |= MMD_BONE_TAIL_IS_BONE;
+        bone->tail_bone = tail;
+    }
+    if (type == APPENDS_IK_FIELD) {
+        bone->layer = 2;
+        set_append(bone, ik_field, 1);
+    }
+    if (type == APPENDS_TAIL)
+        set_append(bone, tail, (float)(int16_t)ik_field / 100.0f);
+    if (type == TWIST && bone->tail_bone >= 0) {
+        if (find_direction(bone->position, pmd->model->bones[tail].position, bone->fixed_axis))
+            bone->flags |= MMD_BONE_FIXED_AXIS;
+    }
+}
+
+/* The bone that gets an IK entry: `bone` itself, or a new child at the same position if it has one
+   already, as PMX allows one IK a bone. -1 when memory is short. */
+static int32_t ik_bone(mmd_reader *r, pmd_file *pmd, int32_t bone)
+{
+    mmd_model *model = pmd->model;
+    if (!model->bones[bone].ik)
+        return bone;
+    const mmd_bone *parent = &model->bones[bone];
+    mmd_bone *child = &model->bones[model->bone_count];
+    char *name = mmd_reader_alloc(r, parent->name.size + 2, 1);
+    if (!name)
+        return -1;
+    memcpy(name, parent->name.data, parent->name.size);
+    name[parent->name.size] = '+';
+    child->name = (mmd_text){name, parent->name.size + 1};
+    child->name_english = (mmd_text){"", 0};
+    memcpy(child->position, parent->position, sizeof child->position);
+    child->parent = bone;
+    child->tail_bone = child->append_source = -1;
+    child->flags = MMD_BONE_ROTATABLE | MMD_BONE_MOVABLE;
+    return (int32_t)model->bone_count++;
+}
+
+/* Limits the link if it is a knee, which is recognized by its name. */
+static void limit_knee(const mmd_model *model, mmd_ik_link *link)
+{
+    static const char knees[2][10] = {"\xE5\xB7\xA6\xE3\x81\xB2\xE3\x81\x96",  /* 左ひざ */
+                                      "\xE5\x8F\xB3\xE3\x81\xB2\xE3\x81\x96"}; /* 右ひざ */
+    if (link->bone < 0 || (size_t)link->bone >= model->bone_count)
+        return;
+    const mmd_text *name = &model->bones[link->bone].name;
+    for (int i = 0; i < 2; i++)
+        if (name->size == 9 && memcmp(name->data, knees[i], 9) == 0) {
+            link->limited = true;
+            link->lower[0] = -3.14159265f;
+            link->upper[0] = -0.00872664626f; /* half a degree */
+        }
+}
+
+/* Reserves memory for `extra` bones, which carry second IK entries. */
+static bool reserve_ik_bones(mmd_reader *r, pmd_file *pmd, size_t extra)
+{
+    mmd_bone *bones = mmd_reader_alloc(r, pmd->file_bones + extra, sizeof *bones);
+    if (!mmd_reader_ok(r))
+        return false;
+    if (pmd->file_bones)
+        memcpy(bones, pmd->model->bones, pmd->file_bones * sizeof *bones);
+    pmd->model->bones = bones;
+    return true;
+}
+
+/* Raises layers to at least the parent's. Cycles are left alone. */
+static bool raise_layers(mmd_reader *r, mmd_model *model)
+{
+    size_t n = model->bone_count;
+    int32_t *path = mmd_reader_alloc(r, n, sizeof *path);
+    bool *done = mmd_reader_alloc(r, n, sizeof *done);
+    if (!path || !done)
+        return mmd_reader_ok(r);
+    for (size_t i = 0; i < n; i++) {
+        size_t length = 0;
+        int32_t bone = (int32_t)i;
+        for (; bone >= 0 && (size_t)bone < n && !done[bone]; bone = model->bones[bone].parent) {
+            done[bone] = true;
+            path[length++] = bone;
+        }
+        int32_t layer = bone >= 0 && (size_t)bone < n ? model->bones[bone].layer : 0;
+        while (length--) {
+            mmd_bone *below = &model->bones[path[length]];
+            layer = below->layer = below->layer < layer ? layer : below->layer;
+        }
+    }
+    return true;
+}
+
+/* Offsets of morphs are indices into the vertices of the base morph, or of the model if there is no
+   base morph. */
+static void resolve_base_morph(pmd_file *pmd)
+{
+    mmd_model *model = pmd->model;
+    mmd_morph base = {0};
+    size_t kept = 0;
+    if (pmd->base_morph < pmd->file_morphs)
+        base = model->morphs[pmd->base_morph];
+    for (size_t m = 0; m < pmd->file_morphs; m++) {
+        mmd_morph *morph = &model->morphs[m];
+        if (morph->panel == 0)
+            continue;
+        for (size_t i = 0; base.indices && i < morph->offset_count; i++) {
+            int32_t index = morph->indices[i];
+            bool inside = index >= 0 && (size_t)index < base.offset_count;
+            morph->indices[i] = inside ? base.indices[index] : -1;
+        }
+        model->morphs[kept++] = *morph;
+    }
+    model->morph_count = kept;
+}
+
+/* After the file is read: converts the types of bones to flags, layers, appends and axes, and the
+   indices of morph offsets to vertices; removes the base morph. */
+static bool convert(mmd_reader *r, pmd_file *pmd)
+{
+    resolve_base_morph(pmd);
+    for (size_t i = 0; i < pmd->file_bones; i++)
+        convert_bone(pmd, i);
+    return raise_layers(r, pmd->model);
+}
+
+/* Reading */
 
 static mmd_text read_text(mmd_reader *r, size_t size)
 {
@@ -58,21 +344,13 @@ static bool read_vertices(mmd_reader *r, mmd_model *model)
 
 static bool read_faces(mmd_reader *r, mmd_model *model)
 {
-    size_t n = 0;
-    mmd_reader_begin_section(r, "faces");
-    uint32_t count = mmd_bytes_u32(&r->in);
-    if (!mmd_reader_check_count(r, "faces", count, 2, INT32_MAX, &n))
-        return false;
+    size_t n;
+    model->triangles = mmd_reader_begin_records(r, "faces", mmd_bytes_u32(&r->in), 2, INT32_MAX,
+                                                sizeof *model->triangles, &n);
     model->triangle_count = n / 3;
-    model->triangles = mmd_reader_alloc(r, n / 3, 3 * sizeof *model->triangles);
-    if (!mmd_reader_ok(r))
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        int32_t vertex = mmd_bytes_u16(&r->in);
-        if (i < 3 * model->triangle_count)
-            model->triangles[i] = vertex;
-    }
-    return mmd_reader_ok(r);
+    for (size_t i = 0; model->triangles && i < n; i++)
+        model->triangles[i] = mmd_bytes_u16(&r->in);
+    return model->triangles && mmd_reader_ok(r);
 }
 
 static mmd_text numbered_name(mmd_reader *r, const char *stem, size_t number)
@@ -84,17 +362,15 @@ static mmd_text numbered_name(mmd_reader *r, const char *stem, size_t number)
     return (mmd_text){data, (size_t)size};
 }
 
-static bool read_materials(mmd_reader *r, mmd_pmd *pmd)
+static bool read_materials(mmd_reader *r, pmd_file *pmd)
 {
     mmd_model *model = pmd->model;
-    mmd_reader_begin_section(r, "materials");
-    uint32_t count = mmd_bytes_u32(&r->in);
-    if (!mmd_reader_check_count(r, "materials", count, 70, MMD_MAX_RECORDS, &model->material_count))
-        return false;
-    model->materials = mmd_reader_alloc(r, model->material_count, sizeof *model->materials);
+    model->materials =
+        mmd_reader_begin_records(r, "materials", mmd_bytes_u32(&r->in), 70, MMD_MAX_RECORDS,
+                                 sizeof *model->materials, &model->material_count);
     pmd->toon_of_material = mmd_reader_alloc(r, model->material_count, 1);
     pmd->texture_fields = mmd_reader_alloc(r, model->material_count, sizeof *pmd->texture_fields);
-    if (!mmd_reader_ok(r))
+    if (!model->materials || !mmd_reader_ok(r))
         return false;
     for (size_t i = 0; i < model->material_count; i++) {
         mmd_material *material = &model->materials[i];
@@ -128,19 +404,16 @@ static bool read_materials(mmd_reader *r, mmd_pmd *pmd)
     return true;
 }
 
-static bool read_bones(mmd_reader *r, mmd_pmd *pmd)
+static bool read_bones(mmd_reader *r, pmd_file *pmd)
 {
     mmd_model *model = pmd->model;
-    mmd_reader_begin_section(r, "bones");
-    if (!mmd_reader_check_count(r, "bones", mmd_bytes_u16(&r->in), 39, UINT16_MAX,
-                                &pmd->file_bones))
-        return false;
+    model->bones = mmd_reader_begin_records(r, "bones", mmd_bytes_u16(&r->in), 39, UINT16_MAX,
+                                            sizeof *model->bones, &pmd->file_bones);
     size_t n = pmd->file_bones;
-    model->bones = mmd_reader_alloc(r, n, sizeof *model->bones);
     pmd->tails = mmd_reader_alloc(r, n, sizeof *pmd->tails);
     pmd->ik_fields = mmd_reader_alloc(r, n, sizeof *pmd->ik_fields);
     pmd->types = mmd_reader_alloc(r, n, 1);
-    if (!mmd_reader_ok(r))
+    if (!model->bones || !mmd_reader_ok(r))
         return false;
     model->bone_count = n;
     for (size_t i = 0; i < n; i++) {
@@ -157,13 +430,13 @@ static bool read_bones(mmd_reader *r, mmd_pmd *pmd)
     return mmd_reader_ok(r);
 }
 
-static bool read_ik(mmd_reader *r, mmd_pmd *pmd)
+static bool read_ik(mmd_reader *r, pmd_file *pmd)
 {
     mmd_model *model = pmd->model;
     mmd_reader_begin_section(r, "ik");
     size_t count = 0;
     if (!mmd_reader_check_count(r, "ik", mmd_bytes_u16(&r->in), 11, UINT16_MAX, &count) ||
-        !mmd_pmd_reserve_ik_bones(r, pmd, count))
+        !reserve_ik_bones(r, pmd, count))
         return false;
     for (size_t i = 0; i < count; i++) {
         r->record = (long)i;
@@ -180,13 +453,13 @@ static bool read_ik(mmd_reader *r, mmd_pmd *pmd)
             fmaxf(fminf(4 * mmd_bytes_f32(&r->in, -1), MMD_BYTES_LIMIT), -MMD_BYTES_LIMIT);
         for (size_t k = 0; k < links; k++) {
             list[k].bone = read_bone_index(r);
-            mmd_pmd_limit_knee(model, &list[k]);
+            limit_knee(model, &list[k]);
         }
         if (!mmd_reader_ok(r))
             return false;
         if (bone < 0 || (size_t)bone >= pmd->file_bones)
             continue;
-        bone = mmd_pmd_ik_bone(r, pmd, bone);
+        bone = ik_bone(r, pmd, bone);
         if (bone < 0)
             return mmd_reader_ok(r);
         model->bones[bone].ik = ik;
@@ -217,16 +490,15 @@ static bool read_morph(mmd_reader *r, mmd_morph *morph)
     return mmd_reader_ok(r);
 }
 
-static bool read_morphs(mmd_reader *r, mmd_pmd *pmd)
+static bool read_morphs(mmd_reader *r, pmd_file *pmd)
 {
     mmd_model *model = pmd->model;
-    mmd_reader_begin_section(r, "morphs");
-    if (!mmd_reader_check_count(r, "morphs", mmd_bytes_u16(&r->in), 25, UINT16_MAX,
-                                &pmd->file_morphs))
-        return false;
-    model->morphs = mmd_reader_alloc(r, pmd->file_morphs, sizeof *model->morphs);
+    model->morphs = mmd_reader_begin_records(r, "morphs", mmd_bytes_u16(&r->in), 25, UINT16_MAX,
+                                             sizeof *model->morphs, &pmd->file_morphs);
     pmd->base_morph = pmd->file_morphs;
-    for (size_t i = 0; model->morphs && i < pmd->file_morphs; i++) {
+    if (!model->morphs)
+        return false;
+    for (size_t i = 0; i < pmd->file_morphs; i++) {
         r->record = (long)i;
         if (!read_morph(r, &model->morphs[i]))
             return false;
@@ -237,7 +509,7 @@ static bool read_morphs(mmd_reader *r, mmd_pmd *pmd)
 }
 
 /* The index in the model, which has no base morphs, of a morph of the file; -1 for a base morph. */
-static int32_t model_morph_index(const mmd_pmd *pmd, const uint8_t *panels, size_t morph)
+static int32_t model_morph_index(const pmd_file *pmd, const uint8_t *panels, size_t morph)
 {
     int32_t index = -1;
     for (size_t i = 0; i <= morph && morph < pmd->file_morphs; i++)
@@ -263,7 +535,7 @@ static void add_element(mmd_display_frame *frame, uint8_t kind, int32_t index)
 }
 
 /* The display frame of the morphs that the file lists. */
-static bool read_morph_frame(mmd_reader *r, const mmd_pmd *pmd, mmd_display_frame *frame)
+static bool read_morph_frame(mmd_reader *r, const pmd_file *pmd, mmd_display_frame *frame)
 {
     uint8_t *panels = mmd_reader_alloc(r, pmd->file_morphs, 1);
     size_t count = 0;
@@ -286,7 +558,7 @@ static bool read_morph_frame(mmd_reader *r, const mmd_pmd *pmd, mmd_display_fram
 
 /* Entries are a bone and a frame: 0 is that of the center bone, k the k-th named one. Counts the
    entries of each frame, then fills them. */
-static bool read_frame_bones(mmd_reader *r, const mmd_pmd *pmd, mmd_display_frame *list)
+static bool read_frame_bones(mmd_reader *r, const pmd_file *pmd, mmd_display_frame *list)
 {
     size_t entries = 0, frames = pmd->named_frames + 2;
     uint32_t count = mmd_bytes_u32(&r->in);
@@ -318,7 +590,7 @@ static bool read_frame_bones(mmd_reader *r, const mmd_pmd *pmd, mmd_display_fram
 }
 
 /* "Root" with the center bone, the frame of the morphs, then the named frames of the file. */
-static bool read_display_frames(mmd_reader *r, mmd_pmd *pmd)
+static bool read_display_frames(mmd_reader *r, pmd_file *pmd)
 {
     mmd_model *model = pmd->model;
     mmd_display_frame morph_frame;
@@ -345,7 +617,7 @@ static bool read_display_frames(mmd_reader *r, mmd_pmd *pmd)
     return true;
 }
 
-static bool read_english(mmd_reader *r, mmd_pmd *pmd)
+static bool read_english(mmd_reader *r, pmd_file *pmd)
 {
     mmd_model *model = pmd->model;
     mmd_reader_begin_section(r, "english");
@@ -377,27 +649,24 @@ static bool physics_follows(const mmd_reader *r)
            mmd_bytes_left(&in) == (size_t)joints * JOINT;
 }
 
-static bool read_toons(mmd_reader *r, mmd_pmd *pmd)
+static bool read_toons(mmd_reader *r, pmd_file *pmd)
 {
-    mmd_text toons[MMD_PMD_TOONS];
+    mmd_text toons[TOONS];
     if (mmd_bytes_left(&r->in) == 0 || physics_follows(r))
-        return mmd_pmd_textures(r, pmd, NULL);
+        return find_textures(r, pmd, NULL);
     mmd_reader_begin_section(r, "toons");
-    for (int i = 0; i < MMD_PMD_TOONS; i++)
+    for (int i = 0; i < TOONS; i++)
         toons[i] = read_text(r, TOON_NAME);
-    return mmd_reader_ok(r) && mmd_pmd_textures(r, pmd, toons);
+    return mmd_reader_ok(r) && find_textures(r, pmd, toons);
 }
 
-static bool read_rigid_bodies(mmd_reader *r, mmd_pmd *pmd)
+static bool read_rigid_bodies(mmd_reader *r, pmd_file *pmd)
 {
     mmd_model *model = pmd->model;
-    mmd_reader_begin_section(r, "rigid_bodies");
-    uint32_t count = mmd_bytes_u32(&r->in);
-    if (!mmd_reader_check_count(r, "rigid bodies", count, BODY, MMD_MAX_RECORDS,
-                                &model->rigid_body_count))
-        return false;
-    model->rigid_bodies = mmd_reader_alloc(r, model->rigid_body_count, sizeof *model->rigid_bodies);
-    if (!mmd_reader_ok(r))
+    model->rigid_bodies =
+        mmd_reader_begin_records(r, "rigid_bodies", mmd_bytes_u32(&r->in), BODY, MMD_MAX_RECORDS,
+                                 sizeof *model->rigid_bodies, &model->rigid_body_count);
+    if (!model->rigid_bodies)
         return false;
     for (size_t i = 0; i < model->rigid_body_count; i++) {
         mmd_rigid_body *body = &model->rigid_bodies[i];
@@ -416,12 +685,10 @@ static bool read_rigid_bodies(mmd_reader *r, mmd_pmd *pmd)
 
 static bool read_joints(mmd_reader *r, mmd_model *model)
 {
-    mmd_reader_begin_section(r, "joints");
-    uint32_t count = mmd_bytes_u32(&r->in);
-    if (!mmd_reader_check_count(r, "joints", count, JOINT, MMD_MAX_RECORDS, &model->joint_count))
-        return false;
-    model->joints = mmd_reader_alloc(r, model->joint_count, sizeof *model->joints);
-    if (!mmd_reader_ok(r))
+    model->joints =
+        mmd_reader_begin_records(r, "joints", mmd_bytes_u32(&r->in), JOINT, MMD_MAX_RECORDS,
+                                 sizeof *model->joints, &model->joint_count);
+    if (!model->joints)
         return false;
     for (size_t i = 0; i < model->joint_count; i++) {
         mmd_joint *joint = &model->joints[i];
@@ -435,7 +702,7 @@ static bool read_joints(mmd_reader *r, mmd_model *model)
 }
 
 /* A file may end before any of these. */
-static bool read_optional(mmd_reader *r, mmd_pmd *pmd)
+static bool read_optional(mmd_reader *r, pmd_file *pmd)
 {
     const mmd_bytes *in = &r->in;
     if (mmd_bytes_left(in) && !read_english(r, pmd))
@@ -469,9 +736,9 @@ bool mmd_pmd_is(const uint8_t *bytes, size_t size)
 bool mmd_pmd_read(mmd_model *model, const uint8_t *bytes, size_t size, mmd_error *err)
 {
     mmd_reader reader = mmd_reader_begin(bytes, size, &model->arena, err), *r = &reader;
-    mmd_pmd pmd = {.model = model};
+    pmd_file pmd = {.model = model};
     return read_header(r, model) && read_vertices(r, model) && read_faces(r, model) &&
            read_materials(r, &pmd) && read_bones(r, &pmd) && read_ik(r, &pmd) &&
            read_morphs(r, &pmd) && read_display_frames(r, &pmd) && read_optional(r, &pmd) &&
-           mmd_pmd_convert(r, &pmd);
+           convert(r, &pmd);
 }

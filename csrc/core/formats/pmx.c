@@ -353,13 +353,9 @@ static void *read_section(mmd_reader *r, const uint8_t *sizes, const char *name,
                           mmd_model_record_kind kind, read_parts *parts, size_t *count)
 {
     size_t size = mmd_model_record_tables[kind].size;
-    mmd_reader_begin_section(r, name);
-    if (!read_count(r, name, min_size, MMD_MAX_RECORDS, count))
-        return NULL;
-    char *records = mmd_reader_alloc(r, *count, size);
-    if (!records)
-        return mmd_fail_memory(r->err), NULL;
-    for (size_t i = 0; i < *count; i++) {
+    char *records = mmd_reader_begin_records(r, name, mmd_bytes_i32(&r->in), min_size,
+                                             MMD_MAX_RECORDS, size, count);
+    for (size_t i = 0; records && i < *count; i++) {
         r->record = (long)i;
         mmd_pmx_read_fields(r, sizes, kind, 0, records + i * size);
         if (!mmd_reader_ok(r) || (parts && !parts(r, sizes, records + i * size)))

@@ -97,6 +97,17 @@ bool mmd_reader_check_count(mmd_reader *r, const char *what, int64_t value, size
     return true;
 }
 
+void *mmd_reader_begin_records(mmd_reader *r, const char *section, int64_t value, size_t min_size,
+                               size_t limit, size_t size, size_t *count)
+{
+    *count = 0;
+    mmd_reader_begin_section(r, section);
+    if (!mmd_reader_check_count(r, section, value, min_size, limit, count))
+        return NULL;
+    void *records = mmd_reader_alloc(r, *count, size);
+    return mmd_reader_ok(r) ? records : NULL;
+}
+
 bool mmd_reader_alloc_vertices(mmd_reader *r, mmd_model *model, size_t count)
 {
     model->positions = mmd_reader_alloc_uninitialized(r, count, 3 * sizeof *model->positions);

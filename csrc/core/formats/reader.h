@@ -50,6 +50,10 @@ uint32_t mmd_reader_intern(mmd_reader *r, mmd_string_table *table, const uint8_t
 bool mmd_reader_check_count(mmd_reader *r, const char *what, int64_t value, size_t min_size,
                             size_t limit, size_t *count);
 
+/* Begins a section of as many records: memory for them, zeroed. NULL on failure. */
+void *mmd_reader_begin_records(mmd_reader *r, const char *section, int64_t value, size_t min_size,
+                               size_t limit, size_t size, size_t *count);
+
 /* The arrays of the vertices, of which only sdef is zeroed. */
 bool mmd_reader_alloc_vertices(mmd_reader *r, mmd_model *model, size_t count);
 
