@@ -30,7 +30,7 @@ MODULES["python"] = CORE | {"gl"}
 
 # Names that do not begin with the first word of their file.
 OTHER_NAMES = {
-    "error": {"fail", "numbers"},  # a verb: return mmd_fail(err, ...); what checks lead to it
+    "error": {"fail", "refuse", "numbers"},  # verbs: return mmd_fail(err, ...); what checks them
     "threads": {"mutex", "condition"},  # as C11's threads.h
     "scalar": {"clamp", "unwrap", "portable"},
     "vec3": {"double2", "simd", "float4"},  # vectors in registers
