@@ -1,20 +1,14 @@
 # SPDX-License-Identifier: MIT
 """A skeleton measured in its reference, and how references of two bodies agree."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import numpy as np
 
 from mmdskin.retargeting.reference import facing
 from mmdskin.retargeting.rotations import Array, about, apply, between, frame_of, length, unit
+from mmdskin.retargeting.skeleton import Skeleton
 from mmdskin.retargeting.slots import ARM, FINGERS, LEG, NEXT, PHALANGES, SIDES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from mmdskin.retargeting.skeleton import Skeleton
 
 STANDARD_LEG = 9.419  # units, of MMD's own models, for which or for whose kin most dances are made
 MMD_KNEE = np.radians(-0.5)  # the least bend that MMD's IK leaves

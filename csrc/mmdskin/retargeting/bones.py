@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Bones of a rig: their names, their tree and where they are at rest."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from mmdskin.retargeting.rotations import cross, nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
 
 LARGEST = 1e9  # a coordinate
 MOST_TRANSFORMS = 1 << 24  # of all bones in all frames, 2 GiB

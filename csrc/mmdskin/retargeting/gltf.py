@@ -16,7 +16,7 @@ import numpy as np
 from mmdskin import FormatError, convert, file_io
 from mmdskin.printable import printable
 from mmdskin.retargeting.bones import LARGEST, Tree
-from mmdskin.retargeting.rotations import from_quaternions, slerp
+from mmdskin.retargeting.rotations import Array, from_quaternions, slerp
 from mmdskin.retargeting.skeleton import Skeleton
 
 if TYPE_CHECKING:
@@ -24,15 +24,17 @@ if TYPE_CHECKING:
 
     from mmdskin import _Source
 
-    _Array = NDArray[np.float64]
-    _Channels = dict[tuple[int, str], tuple[_Array, _Array, str]]
+    _Channel = tuple[Array, Array, str]  # times (K,), values (K,C) or (K,3,C), interpolation
+    _Channels = dict[tuple[int, str], _Channel]
 
 _FPS = 30.0
-_GLB, _JSON_CHUNK, _BINARY_CHUNK = b"glTF", 0x4E4F534A, 0x004E4942
 _COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5126: "<f4"}
 _SIZES = {"SCALAR": 1, "VEC3": 3, "VEC4": 4}
-_PATHS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3"}
-_DEFAULTS = {"translation": (0, 0, 0), "rotation": (0, 0, 0, 1), "scale": (1, 1, 1)}
+_PATHS = {  # types and defaults
+    "translation": ("VEC3", (0, 0, 0)),
+    "rotation": ("VEC4", (0, 0, 0, 1)),
+    "scale": ("VEC3", (1, 1, 1)),
+}
 _MOST_NODES = 65_536
 _MOST_TRANSFORMS = 1 << 22  # of all nodes in all frames, 512 MiB: two keys may be far apart
 _MOST_VALUES = 1 << 27  # of the keys of all channels, 1 GiB: channels may share accessors
@@ -89,10 +91,9 @@ class _File:
     def __init__(self, source: Any) -> None:
         path = file_io.path_of(source)
         self._folder = None if path is None else os.path.dirname(path)
-        data = file_io.read(source)
-        self._binary = b""
-        if data[:4] == _GLB:
-            data = self._chunks(data)
+        data, self._binary = file_io.read(source), b""
+        if data.startswith(b"glTF"):
+            data, self._binary = _chunks(data)
         if not data.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{"):
             _fail("header", "no JSON, nor binary glTF as in .glb and .vrm: this is no glTF file")
         self.json: dict[str, Any] = json.loads(data.decode("utf-8-sig"))
@@ -104,27 +105,12 @@ class _File:
         self._buffers: dict[int, bytes] = {}
         self._values = self._bytes = 0
 
-    def _chunks(self, data: bytes) -> bytes:
-        start, version = 12, int.from_bytes(data[4:8], "little")
-        if version != 2:
-            _fail("header", f"version {version} of binary glTF, expected 2")
-        found: dict[int, bytes] = {}
-        while start + 8 <= len(data):
-            length, kind = struct.unpack_from("<II", data, start)
-            if start + 8 + length > len(data):
-                _fail("header", f"a chunk of {length:,} bytes: the file is cut off")
-            found.setdefault(kind, data[start + 8 : start + 8 + length])
-            start += 8 + length
-        self._binary = found.get(_BINARY_CHUNK, b"")
-        return found.get(_JSON_CHUNK, b"")
-
     def at(self, what: str, index: Any) -> dict[str, Any]:
         """One of a list: of "accessors", ..."""
         items = self.json.get(what, [])
         if not isinstance(index, int) or not 0 <= index < len(items):
             _fail(what, f"{index!r} of {len(items)}")
-        found: dict[str, Any] = items[index]
-        return found
+        return items[index]
 
     def node(self, index: Any) -> int:
         """The index, checked."""
@@ -134,6 +120,16 @@ class _File:
     def joints(self) -> set[int]:
         skins = self.json.get("skins", [])
         return {self.node(joint) for skin in skins for joint in skin["joints"]}
+
+    def parents(self) -> list[int]:
+        """Of the nodes, -1 for none."""
+        found = [-1] * len(self.nodes)
+        for i, one in enumerate(self.nodes):
+            for child in one.get("children", []):
+                if found[self.node(child)] >= 0:
+                    _fail(f"nodes[{child}]", "two parents")
+                found[child] = i
+        return found
 
     def human(self) -> dict[str, int]:
         """{slot: node}"""
@@ -146,7 +142,7 @@ class _File:
         return {}
 
     def channels(self, animation: int | str) -> _Channels:
-        """{(node, path): (times (K,), values (K,C) or (K,3,C), interpolation)}"""
+        """By node and path."""
         animations = self.json.get("animations", [])
         names = [one.get("name") for one in animations]
         if not animations and animation == 0:
@@ -159,22 +155,24 @@ class _File:
         found: _Channels = {}
         for channel in animations[animation]["channels"]:
             node, path = (channel["target"].get(key) for key in ("node", "path"))
-            if node is None or path not in _PATHS:
-                continue
-            sampler = samplers[channel["sampler"]]
-            times = self._accessor(sampler["input"], "SCALAR")[:, 0]
-            values = self._accessor(sampler["output"], _PATHS[path])
-            kind, section = sampler.get("interpolation", "LINEAR"), f"animation of nodes[{node}]"
-            if kind not in _INTERPOLATIONS:
-                _fail(section, f"interpolation {kind}, expected {', '.join(_INTERPOLATIONS)}")
-            if kind == "CUBICSPLINE":
-                values = values.reshape(len(times), 3, -1)
-            if not len(times) or len(values) != len(times) or (np.diff(times) < 0).any():
-                _fail(section, "times that do not increase, or fit the values")
-            found[self.node(node), path] = times, values, kind
+            if node is not None and path in _PATHS:
+                sampler = samplers[channel["sampler"]]
+                found[self.node(node), path] = self._channel(sampler, path, f"nodes[{node}]")
         return found
 
-    def _accessor(self, index: Any, kind: str) -> _Array:
+    def _channel(self, sampler: dict[str, Any], path: str, node: str) -> _Channel:
+        section, kind = f"animation of {node}", sampler.get("interpolation", "LINEAR")
+        if kind not in _INTERPOLATIONS:
+            _fail(section, f"interpolation {kind}, expected {', '.join(_INTERPOLATIONS)}")
+        times = self._accessor(sampler["input"], "SCALAR")[:, 0]
+        values = self._accessor(sampler["output"], _PATHS[path][0])
+        if kind == "CUBICSPLINE":
+            values = values.reshape(len(times), 3, -1)
+        if not len(times) or len(values) != len(times) or (np.diff(times) < 0).any():
+            _fail(section, "times that do not increase, or fit the values")
+        return times, values, kind
+
+    def _accessor(self, index: Any, kind: str) -> Array:
         """(N,C) float64."""
         accessor = self.at("accessors", index)
         section = f"accessors[{index}]"
@@ -206,12 +204,11 @@ class _File:
         if index not in self._buffers:
             uri = self.at("buffers", index).get("uri")
             if uri is None:
-                found = self._binary
+                self._buffers[index] = self._binary
             elif uri.startswith("data:"):
-                found = base64.b64decode(uri.partition(",")[2])
+                self._buffers[index] = base64.b64decode(uri.partition(",")[2])
             else:
-                found = self._beside(urllib.parse.unquote(uri), f"buffers[{index}]")
-            self._buffers[index] = found
+                self._buffers[index] = self._beside(urllib.parse.unquote(uri), f"buffers[{index}]")
         return self._buffers[index]
 
     def _beside(self, name: str, section: str) -> bytes:
@@ -224,23 +221,31 @@ class _File:
         return file_io.read(path)
 
 
+def _chunks(data: bytes) -> tuple[bytes, bytes]:
+    """The JSON of binary glTF, and its buffer."""
+    start, version = 12, int.from_bytes(data[4:8], "little")
+    if version != 2:
+        _fail("header", f"version {version} of binary glTF, expected 2")
+    found: dict[bytes, bytes] = {}
+    while start + 8 <= len(data):
+        size, kind = struct.unpack_from("<I4s", data, start)
+        start += 8 + size
+        if start > len(data):
+            _fail("header", f"a chunk of {size:,} bytes: the file is cut off")
+        found.setdefault(kind, data[start - size : start])
+    return found.get(b"JSON", b""), found.get(b"BIN\0", b"")
+
+
 def _posed(
     file: _File, chosen: set[int], channels: _Channels, human: dict[str, int]
-) -> tuple[Skeleton, _Array, float]:
+) -> tuple[Skeleton, Array, float]:
     names = [str(one.get("name") or f"node {i}") for i, one in enumerate(file.nodes)]
-    parents = np.full(len(names), -1)
-    for i, one in enumerate(file.nodes):
-        for child in one.get("children", []):
-            if parents[file.node(child)] >= 0:
-                _fail(f"nodes[{child}]", "two parents")
-            parents[child] = i
-    tree = Tree(names, parents)
-    above = parents.tolist()
+    parents = file.parents()
+    tree = Tree(names, np.array(parents))
     needed = {*chosen}  # and what is above them
     for node in reversed(tree.order):
-        if node in needed:
-            needed.add(above[node])
-    needed.discard(-1)
+        if node in needed and parents[node] >= 0:
+            needed.add(parents[node])
     count = int(max([0.0, *(times[-1] for times, _, _ in channels.values())]) * _FPS + 1e-6) + 1
     if count * len(needed) > _MOST_TRANSFORMS:
         what = f"{count:,} frames of {len(needed):,} nodes"
@@ -249,12 +254,13 @@ def _posed(
     bones = [node for node in tree.order if node in chosen]
     number = {node: i for i, node in enumerate(bones)}
     poses = np.empty((1 + count, len(bones), 4, 4))  # at rest, and over the frames
-    worlds: dict[int, _Array] = {-1: np.eye(4)[None]}
+    worlds: dict[int, Array] = {-1: np.eye(4)[None]}
     bone_above = {-1: -1}
     for node in filter(needed.__contains__, tree.order):
+        above = parents[node]
         moved = {path: channels[node, path] for path in _PATHS if (node, path) in channels}
-        worlds[node] = worlds[above[node]] @ _local(file.nodes[node], moved, times)
-        bone_above[node] = number.get(above[node], bone_above[above[node]])
+        worlds[node] = worlds[above] @ _local(file.nodes[node], moved, times)
+        bone_above[node] = number.get(above, bone_above[above])
         if node in number:
             poses[:, number[node]] = worlds[node]
     if not np.abs(poses).max() <= LARGEST:
@@ -269,15 +275,13 @@ def _posed(
     return skeleton, poses[1:], _FPS
 
 
-def _local(
-    node: dict[str, Any], moved: dict[str, tuple[_Array, _Array, str]], times: _Array
-) -> _Array:
+def _local(node: dict[str, Any], moved: dict[str, _Channel], times: Array) -> Array:
     """(1+F,4,4), or (1,4,4) of a node that does not move: relative to its parent, at rest and over the
     frames."""
     if "matrix" in node:
         return np.array(node["matrix"], float).reshape(1, 4, 4).transpose(0, 2, 1)
     values = {}
-    for path, default in _DEFAULTS.items():
+    for path, (_, default) in _PATHS.items():
         still = np.array(node.get(path, default), float).reshape(1, len(default))
         still = from_quaternions(still) if path == "rotation" else still
         over = [_sampled(*moved[path], times)] if path in moved else []
@@ -289,22 +293,16 @@ def _local(
     return found
 
 
-def _sampled(keys: _Array, values: _Array, kind: str, times: _Array) -> _Array:
+def _sampled(keys: Array, values: Array, kind: str, times: Array) -> Array:
     """(F,3), or rotations (F,3,3); appendix C of the specification."""
     first = np.clip(np.searchsorted(keys, times, "right") - 1, 0, len(keys) - 1)
     after = np.minimum(first + 1, len(keys) - 1)
     length = np.maximum(keys[after] - keys[first], 1e-9)[:, None]
     t = np.clip((times - keys[first])[:, None] / length, 0, 1) * (after > first)[:, None]
     if kind == "CUBICSPLINE":
-        (_, start, leave), (arrive, end, _) = (
-            values[at].transpose(1, 0, 2) for at in (first, after)
-        )
-        found = (
-            (2 * t**3 - 3 * t**2 + 1) * start
-            + (t**3 - 2 * t**2 + t) * length * leave
-            + (3 * t**2 - 2 * t**3) * end
-            + (t**3 - t**2) * length * arrive
-        )
+        (_, start, leave), (arrive, end, _) = (np.moveaxis(values[i], 1, 0) for i in (first, after))
+        found = (1 + 2 * t) * (1 - t) ** 2 * start + t**2 * (3 - 2 * t) * end
+        found += length * t * (1 - t) * ((1 - t) * leave - t * arrive)
     else:
         t = np.zeros_like(t) if kind == "STEP" else t
         start, end = values[first], values[after]

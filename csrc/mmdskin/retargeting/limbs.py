@@ -1,17 +1,11 @@
 # SPDX-License-Identifier: MIT
 """IK of limbs by two bones: feet on scaled copies of the source's paths, hands that keep their gap."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from mmdskin.retargeting.posing import Posing, Source
 from mmdskin.retargeting.rotations import Array, across, apply, between, length, unit
 from mmdskin.retargeting.slots import ARM, LEG, SIDES
-
-if TYPE_CHECKING:
-    from mmdskin.retargeting.posing import Posing, Source
 
 _THERE = 1e-5  # of a leg: an ankle this near to its goal is not moved
 _STRAIGHT, _BENT = 0.005, 0.03  # of a leg: the knee's distance from the line of hip and ankle

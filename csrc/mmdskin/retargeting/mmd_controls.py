@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Motion.from_skeleton(): the motion of any skeleton as keys of the bones that dances of MMD move."""
 
-from __future__ import annotations
-
 import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import mmdskin
 from mmdskin.retargeting import rotations
@@ -17,11 +17,6 @@ from mmdskin.retargeting.rotations import Array, about, across, dot, frame_of, t
 from mmdskin.retargeting.skeleton import Skeleton, of_model
 from mmdskin.retargeting.slots import ARM, LEG, SIDES
 from mmdskin.retargeting.transfer import retarget, world_of
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
-
-    from numpy.typing import ArrayLike
 
 _Values = dict[str, "tuple[Array | None, Array | None]"]  # translations and rotations by name
 

@@ -1,22 +1,17 @@
 # SPDX-License-Identifier: MIT
 """Which bone is which, by names: one table (bone_names.txt) for all conventions."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from mmdskin.retargeting.bones import Bones
 from mmdskin.retargeting.slots import FINGERS, LIMBS, MIDDLE, PHALANGES, SIDES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from mmdskin.retargeting.bones import Bones
 
 _SIDE_OF = {"left": "left", "l": "left", "左": "left", "lt": "left"}
 _SIDE_OF |= {"right": "right", "r": "right", "右": "right", "rt": "right"}

@@ -2,18 +2,13 @@
 """The poses of a source, and those of a target while they are computed, for all frames at once, in the
 canonical axes of their bodies."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import numpy as np
 
 from mmdskin.retargeting.body import Body, Joints
 from mmdskin.retargeting.rotations import Array, apply, transpose
 from mmdskin.retargeting.slots import SIDES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class Source(Joints):

@@ -1,20 +1,14 @@
 # SPDX-License-Identifier: MIT
 """The reference, the pose that counts as rest: which one it is, and what the motion corrects in it."""
 
-from __future__ import annotations
-
 import itertools
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
 
 from mmdskin.retargeting.rotations import Array, about, apply, degrees_between, transpose, unit
+from mmdskin.retargeting.skeleton import Skeleton
 from mmdskin.retargeting.slots import ARM, LEG, SIDES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from mmdskin.retargeting.skeleton import Skeleton
 
 _UPRIGHT = 35.0  # degrees by which an upright pose may miss the ideal
 _TRIED = 400  # frames

@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Which bone is which by topology and geometry alone: a fallback for names that say nothing."""
 
-from __future__ import annotations
-
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from mmdskin.retargeting.bones import Bones
 from mmdskin.retargeting.slots import FINGERS, PHALANGES
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from mmdskin.retargeting.bones import Bones
 
 _FEWEST = 14  # bones of a body
 # Of the height:

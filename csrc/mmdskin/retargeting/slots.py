@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: MIT
 """The slots of a humanoid, named as in VRM 1.0, and what contradicts that bones in them are a body."""
 
-from __future__ import annotations
-
 import itertools
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from mmdskin.retargeting.bones import Bones
+from mmdskin.retargeting.bones import Bones
 
 SIDES = ("left", "right")
 ARM = ("UpperArm", "LowerArm", "Hand")

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 import mmdskin
 from mmdskin.retargeting.body import Body, alignment
@@ -17,10 +18,6 @@ from mmdskin.retargeting.reference import prepare
 from mmdskin.retargeting.rotations import Array, slerp, transpose
 from mmdskin.retargeting.skeleton import Skeleton
 from mmdskin.retargeting.slots import LIMBS, SIDES, require
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
 
 _ALIKE = 0.01  # of a leg
 
