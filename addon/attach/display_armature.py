@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import bpy
+from bpy.types import ChildOfConstraint, Constraint, Context, Object, ViewLayer
 from mathutils import Matrix
 
 from ..blender import blender_versions, data_users
@@ -18,7 +19,7 @@ DRIVEN = "ik_stretch"  # a property of it without another effect
 CONSTRAINT = "MMD Skin"  # of attached objects, and of bones that follow the model's
 
 
-def find(armature: bpy.types.Object) -> bpy.types.Object | None:
+def find(armature: Object) -> Object | None:
     """The display armature of an armature object in this file, or None.
 
     One that comes with a linked model follows its armature, as its pose cannot be written here.
@@ -29,25 +30,23 @@ def find(armature: bpy.types.Object) -> bpy.types.Object | None:
     return next((one for one in found if not (one.library or one.override_library)), None)
 
 
-def all_displays() -> list[bpy.types.Object]:
+def all_displays() -> list[Object]:
     """The display armatures of all models."""
     return data_users.objects_of(data for data in bpy.data.armatures if MARK in data)
 
 
-def is_shown(display: bpy.types.Object | None) -> bool:
+def is_shown(display: Object | None) -> bool:
     return display is not None and SHOWN in display
 
 
-def followed(display: bpy.types.Object) -> dict[str, str]:
+def followed(display: Object) -> dict[str, str]:
     """{bone: the model's bone}, which users may have renamed since."""
     bones: Any = display.pose.bones
     found = ((bone.name, bone.constraints.get(CONSTRAINT)) for bone in bones)
     return {name: constraint.subtarget for name, constraint in found if constraint is not None}
 
 
-def ensure(
-    context: bpy.types.Context, armature: bpy.types.Object, bones: Iterable[str]
-) -> tuple[bpy.types.Object, bool]:
+def ensure(context: Context, armature: Object, bones: Iterable[str]) -> tuple[Object, bool]:
     """The display armature of an armature object, with the named bones; and whether it is new."""
     display = find(armature)
     is_new = display is None
@@ -60,7 +59,7 @@ def ensure(
     return display, is_new
 
 
-def show(display: bpy.types.Object, on: bool) -> None:
+def show(display: Object, on: bool) -> None:
     """Let users see and select it, or hide it."""
     display.hide_viewport = display.hide_select = not on
     if on:
@@ -69,7 +68,7 @@ def show(display: bpy.types.Object, on: bool) -> None:
         display.pop(SHOWN, None)
 
 
-def drop_unused(context: bpy.types.Context, display: bpy.types.Object) -> None:
+def drop_unused(context: Context, display: Object) -> None:
     """Remove bones without attachments, and an armature without bones, unless it is shown."""
     if is_shown(display):
         return
@@ -85,16 +84,14 @@ def drop_unused(context: bpy.types.Context, display: bpy.types.Object) -> None:
             _set_parents(bones, left, display)
 
 
-def remove(display: bpy.types.Object) -> None:
+def remove(display: Object) -> None:
     data: Any = display.data
     bpy.data.objects.remove(display)
     if not data.users:
         bpy.data.armatures.remove(data)
 
 
-def attachments(
-    display: bpy.types.Object,
-) -> Iterator[tuple[bpy.types.Object, bpy.types.ChildOfConstraint]]:
+def attachments(display: Object) -> Iterator[tuple[Object, ChildOfConstraint]]:
     """The objects that follow bones of a display armature, and their constraints."""
     for obj in bpy.data.objects:
         for constraint in obj.constraints:
@@ -102,7 +99,7 @@ def attachments(
                 yield obj, constraint
 
 
-def constraints_of(obj: bpy.types.Object) -> list[bpy.types.ChildOfConstraint]:
+def constraints_of(obj: Object) -> list[ChildOfConstraint]:
     """The constraints that attach an object."""
     return [
         one
@@ -112,12 +109,8 @@ def constraints_of(obj: bpy.types.Object) -> list[bpy.types.ChildOfConstraint]:
 
 
 def attach(
-    context: bpy.types.Context,
-    obj: bpy.types.Object,
-    display: bpy.types.Object,
-    bone: str,
-    snap: bool = False,
-) -> bpy.types.Constraint:
+    context: Context, obj: Object, display: Object, bone: str, snap: bool = False
+) -> Constraint:
     """Let an object follow a bone of the model, from where it is now or, with `snap`, from the bone.
 
     Its own transform stays, and is where it returns to without the constraint.
@@ -136,25 +129,25 @@ def attach(
     return constraint
 
 
-def place_of(context: bpy.types.Context, display: bpy.types.Object, bone: str) -> Any:
+def place_of(context: Context, display: Object, bone: str) -> Any:
     """The matrix in the world of a bone of the model as shown now."""
     shown: Any = display.evaluated_get(context.evaluated_depsgraph_get())
     return shown.matrix_world @ shown.pose.bones[follower_of(display, bone)].matrix
 
 
-def follower_of(display: bpy.types.Object, bone: str) -> str:
+def follower_of(display: Object, bone: str) -> str:
     """The bone that follows a bone of the model."""
     return next(name for name, one in followed(display).items() if one == bone)
 
 
-def rename(display: bpy.types.Object) -> None:
+def rename(display: Object) -> None:
     """Give bones the names of the model's bones, which were renamed."""
     for name, bone in followed(display).items():
         if name != bone and bone not in display.data.bones:
             display.data.bones[name].name = bone
 
 
-def _new(context: bpy.types.Context, armature: bpy.types.Object) -> bpy.types.Object:
+def _new(context: Context, armature: Object) -> Object:
     name = f"{armature.name}_pose"
     display = bpy.data.objects.new(name, bpy.data.armatures.new(name))
     display.parent = armature
@@ -177,12 +170,7 @@ def _new(context: bpy.types.Context, armature: bpy.types.Object) -> bpy.types.Ob
     return display
 
 
-def _add_bones(
-    context: bpy.types.Context,
-    display: bpy.types.Object,
-    armature: bpy.types.Object,
-    sources: list[str],
-) -> None:
+def _add_bones(context: Context, display: Object, armature: Object, sources: list[str]) -> None:
     """Add bones at the rest positions of the model's."""
     followed_bones = followed(display)
     with _edited(context, display) as bones:
@@ -202,7 +190,7 @@ def _add_bones(
             blender_versions.hide_bone(display.pose.bones[name], hidden)
 
 
-def _set_parents(bones: Any, followed_bones: dict[str, str], display: bpy.types.Object) -> None:
+def _set_parents(bones: Any, followed_bones: dict[str, str], display: Object) -> None:
     """Give edit bones the hierarchy of the model's bones that they follow."""
     follower = {source: name for name, source in followed_bones.items()}
     for name, source in followed_bones.items():
@@ -213,9 +201,7 @@ def _set_parents(bones: Any, followed_bones: dict[str, str], display: bpy.types.
         bones[name].parent = bones[follower[above.name] if above is not None else ROOT]
 
 
-def _copy_transforms(
-    display: bpy.types.Object, name: str, armature: bpy.types.Object, bone: str
-) -> None:
+def _copy_transforms(display: Object, name: str, armature: Object, bone: str) -> None:
     """What shows where the driver does not pose the bones."""
     constraint: Any = display.pose.bones[name].constraints.new("COPY_TRANSFORMS")
     constraint.name = CONSTRAINT
@@ -224,7 +210,7 @@ def _copy_transforms(
 
 
 @contextlib.contextmanager
-def _edited(context: bpy.types.Context, display: bpy.types.Object) -> Iterator[Any]:
+def _edited(context: Context, display: Object) -> Iterator[Any]:
     """The edit bones; selection, modes and the active object are then as before."""
     layer = context.view_layer
     objects = [obj for obj in layer.objects if obj]
@@ -249,9 +235,7 @@ def _edited(context: bpy.types.Context, display: bpy.types.Object) -> Iterator[A
 
 
 def _set_modes(
-    layer: bpy.types.ViewLayer,
-    modes: Iterable[tuple[bpy.types.Object, str]],
-    wanted: str | None = None,
+    layer: ViewLayer, modes: Iterable[tuple[Object, str]], wanted: str | None = None
 ) -> None:
     """Set each object's mode to its own, or to the one that is wanted."""
     for obj, own in modes:
@@ -261,13 +245,13 @@ def _set_modes(
             bpy.ops.object.mode_set(mode=mode)
 
 
-def _select(objects: Iterable[bpy.types.Object], selected: list[bpy.types.Object]) -> None:
+def _select(objects: Iterable[Object], selected: list[Object]) -> None:
     for obj in objects:
         if obj.select_get() != (obj in selected):
             obj.select_set(obj in selected)
 
 
-def is_own(obj: bpy.types.Object, model: scene_model.SceneModel) -> bool:
+def is_own(obj: Object, model: scene_model.SceneModel) -> bool:
     """Whether an object is part of the model: armature, mesh, root or display armature."""
     return (
         obj in (model.armature, *model.meshes)

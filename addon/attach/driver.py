@@ -5,6 +5,7 @@ import contextlib
 from typing import Any
 
 import bpy
+from bpy.types import Driver, FCurve, Object
 
 from ..blender import drivers, playhead
 from ..blender.user_error import UserError
@@ -22,7 +23,7 @@ _PLAYED = {"SHAPE_KEYS", "MESH_CACHE"}  # targets of bakes that play the pose so
 _known: dict[str, tuple] = {}  # name of an armature: the states for which its driver was made
 
 
-def build(display: bpy.types.Object, meshes: tuple | None = None) -> None:
+def build(display: Object, meshes: tuple | None = None) -> None:
     """Make the driver depend on what the pose that is shown depends on.
 
     `meshes`: the mesh objects of the model; without, as before.
@@ -55,12 +56,12 @@ def build(display: bpy.types.Object, meshes: tuple | None = None) -> None:
     display.update_tag()
 
 
-def is_current(display: bpy.types.Object) -> bool:
+def is_current(display: Object) -> bool:
     settings = _shown(display.parent, tuple(_meshes(display)))
     return _known.get(display.name) == (_state(display, settings), _quick_state(display))
 
 
-def is_current_on_frame(display: bpy.types.Object) -> bool:
+def is_current_on_frame(display: Object) -> bool:
     """As `is_current` on another frame, on which the driver reads the settings in any case."""
     known = _known.get(display.name)
     return known is not None and known[1] == _quick_state(display)
@@ -70,19 +71,19 @@ def forget() -> None:
     _known.clear()
 
 
-def curve_of(display: bpy.types.Object) -> bpy.types.FCurve | None:
+def curve_of(display: Object) -> FCurve | None:
     animation = display.animation_data
     return animation.drivers.find(driver_function.PATH) if animation else None
 
 
-def _shown(armature: bpy.types.Object, meshes: tuple) -> pose_source.Settings | None:
+def _shown(armature: Object, meshes: tuple) -> pose_source.Settings | None:
     """The Settings of the pose that the model shows, None for that of the armature."""
     if not any(obj is not None and (switch.is_live(obj) or _is_played(obj)) for obj in meshes):
         return None
     return pose_source.shown_settings_of(armature, bpy.context.scene)
 
 
-def _is_played(obj: bpy.types.Object) -> bool:
+def _is_played(obj: Object) -> bool:
     """Whether the mesh plays a bake of the pose source."""
     if not saved_state.exists(obj, saved_state.BAKE):
         return False
@@ -92,11 +93,11 @@ def _is_played(obj: bpy.types.Object) -> bool:
         return False
 
 
-def _state(display: bpy.types.Object, settings: pose_source.Settings | None) -> tuple:
+def _state(display: Object, settings: pose_source.Settings | None) -> tuple:
     return display.parent.name, display_armature.followed(display), settings
 
 
-def _quick_state(display: bpy.types.Object) -> tuple:
+def _quick_state(display: Object) -> tuple:
     """What the variables of the driver depend on, quickly."""
     parts = [
         (obj.name, saved_state.exists(obj, saved_state.BAKE), switch.is_live(obj))
@@ -107,7 +108,7 @@ def _quick_state(display: bpy.types.Object) -> tuple:
     return display.parent.name, settings.source, settings.model_path, parts
 
 
-def _meshes(display: bpy.types.Object) -> list[Any]:
+def _meshes(display: Object) -> list[Any]:
     curve = curve_of(display)
     variables: Any = curve.driver.variables if curve else {}
     found: list[Any] = []
@@ -117,10 +118,7 @@ def _meshes(display: bpy.types.Object) -> list[Any]:
 
 
 def _wait_for_armature(
-    driver: bpy.types.Driver,
-    armature: bpy.types.Object,
-    settings: ik_source.Settings,
-    meshes: tuple,
+    driver: Driver, armature: Object, settings: ik_source.Settings, meshes: tuple
 ) -> None:
     try:
         solver = ik_source.Solver(armature, settings)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
+from bpy.types import Depsgraph, Object, PoseBone
 
 from ..blender import blender_versions, details, drivers, evaluated_bones, playhead
 from ..physics import playback
@@ -59,7 +60,7 @@ def uninstall() -> bool:
     return was
 
 
-def forget(display: bpy.types.Object | None = None) -> None:
+def forget(display: Object | None = None) -> None:
     """Discard what was read of a display armature, or of all."""
     if display is None:
         _ready.clear()
@@ -67,7 +68,7 @@ def forget(display: bpy.types.Object | None = None) -> None:
         _ready.pop(blender_versions.identity(display), None)
 
 
-def evaluate(root: bpy.types.PoseBone, depsgraph: bpy.types.Depsgraph, frame: float) -> float:
+def evaluate(root: PoseBone, depsgraph: Depsgraph, frame: float) -> float:
     """Pose the evaluated display armature; never raises, since that would disable the driver.
 
     Returns whether it did: if not, the bones copy those of the armature.
@@ -88,7 +89,7 @@ def evaluate(root: bpy.types.PoseBone, depsgraph: bpy.types.Depsgraph, frame: fl
     return float(posed)
 
 
-def _is_writable(display: bpy.types.Object, bones: evaluated_bones.Bones) -> bool:
+def _is_writable(display: Object, bones: evaluated_bones.Bones) -> bool:
     """Blender silently ignores writes to linked data."""
     if _WRITABLE not in bones.cache:
         original = display.original
@@ -97,10 +98,7 @@ def _is_writable(display: bpy.types.Object, bones: evaluated_bones.Bones) -> boo
 
 
 def _pose(
-    display: bpy.types.Object,
-    bones: evaluated_bones.Bones,
-    depsgraph: bpy.types.Depsgraph,
-    frame: float,
+    display: Object, bones: evaluated_bones.Bones, depsgraph: Depsgraph, frame: float
 ) -> bool:
     armature = display.parent
     if armature is None or armature.pose is None:  # its library is missing
@@ -120,7 +118,7 @@ def _pose(
     return True
 
 
-def _waits_for_rest(display: bpy.types.Object) -> bool:
+def _waits_for_rest(display: Object) -> bool:
     """Whether the mesh shows the armature's Rest Position: not if it plays a bake."""
     return REST in display.animation_data.drivers.find(PATH).driver.variables
 
@@ -144,7 +142,7 @@ def _basis(ready: _Ready, shown: np.ndarray) -> np.ndarray:
     return basis
 
 
-def _copy_transforms(display: bpy.types.Object, on: bool) -> None:
+def _copy_transforms(display: Object, on: bool) -> None:
     """Let the evaluated bones copy those of the armature, or not.
 
     By `foreach_set`, which tags nothing for an update. Blender resets it in each new copy.
@@ -158,7 +156,7 @@ def _copy_transforms(display: bpy.types.Object, on: bool) -> None:
             bone.constraints.foreach_set("mute", muted)
 
 
-def _key_values(ready: _Ready, display: bpy.types.Object) -> dict[str, float]:
+def _key_values(ready: _Ready, display: Object) -> dict[str, float]:
     """Values of the shape keys that move bones."""
     if not ready.keys:
         return {}
@@ -170,14 +168,12 @@ def _key_values(ready: _Ready, display: bpy.types.Object) -> dict[str, float]:
     return ik_source.of_all_meshes(skinner.chosen_values(one, ready.keys) for one in blocks)
 
 
-def variables(display: bpy.types.Object) -> Any:
+def variables(display: Object) -> Any:
     """The variables of the driver."""
     return display.animation_data.drivers.find(PATH).driver.variables
 
 
-def _prepared(
-    display: bpy.types.Object, bones: evaluated_bones.Bones, opened: pose_source.Opened
-) -> _Ready:
+def _prepared(display: Object, bones: evaluated_bones.Bones, opened: pose_source.Opened) -> _Ready:
     number = blender_versions.identity(display)
     ready = _ready.get(number)
     if ready is not None and ready.opened is opened and ready.bones is bones:

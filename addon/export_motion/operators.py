@@ -67,7 +67,7 @@ class Exporter(_Model, PosingOperator, OptionsDialog, ExportHelper):
         return super().invoke(context, event)
 
 
-class MMDSKIN_OT_export_motion(Exporter, modal_job.ModalJob, bpy.types.Operator):
+class MMDSKIN_OT_export_motion(modal_job.AskedJob, Exporter, bpy.types.Operator):
     """Write the animation of MMD models as motion files with MMD's keyframes and curves"""
 
     bl_idname = "mmdskin.export_motion"
@@ -204,7 +204,7 @@ class MMDSKIN_OT_export_motion(Exporter, modal_job.ModalJob, bpy.types.Operator)
         name="Camera Scale",
         description="Size of one MMD unit for the camera, the same as for the scene's models",
     )
-    _is_browsed = False
+    _ask = Exporter.invoke
 
     def is_used(self, option: str) -> bool:
         moves_camera = self.content == "CAMERA"
@@ -217,16 +217,6 @@ class MMDSKIN_OT_export_motion(Exporter, modal_job.ModalJob, bpy.types.Operator)
             "switches": self.bones in {samples.AUTO, samples.AS_KEYED},
             "model_path": self.content == "MODEL",
         }.get(option, True)
-
-    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
-        self._is_browsed = True
-        return super().invoke(context, event)
-
-    def execute(self, context: bpy.types.Context) -> set[Any]:
-        """The file browser, too, calls this; a script waits until the file is written."""
-        if self._is_browsed:
-            return modal_job.ModalJob.invoke(self, context, None)
-        return modal_job.ModalJob.execute(self, context)
 
     def _start(self, context: bpy.types.Context) -> Job:
         path = files.checked(self.filepath, self.filename_ext)

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
-from mathutils import Matrix, Quaternion
+from mathutils import Matrix
 
 from ..blender import actions, evaluated_bones, fcurves
 from ..blender.translations import tr
+from ..pose import quaternions
 from ..scene import mmd_tools, sliders
 from ..scene.names import PHYSICS
 from . import bezier, tracks
@@ -323,22 +324,11 @@ def _pose(record: Record, bones: Sequence[Channels | Track], at: At | None) -> N
     for one in bones:
         bone = record.armature.pose.bones[one.name]
         paths = actions.bone_paths(one.name)
-        turn = _rotation(bone, Quaternion(one.rotations[0]))
-        for channel, value in (("location", one.locations[0]), turn):
+        rotation, (turn,) = quaternions.in_mode(bone, one.rotations[:1])
+        for channel, value in (("location", one.locations[0]), (rotation, turn)):
             if at:
                 _key(record, paths[channel], value, getattr(bone, channel), at, one.name)
             setattr(bone, channel, value)
-
-
-def _rotation(bone: bpy.types.PoseBone, quaternion: Quaternion) -> tuple:
-    """The rotation channel of a bone, and its value."""
-    if bone.rotation_mode == "QUATERNION":
-        near = quaternion.dot(bone.rotation_quaternion) >= 0
-        return "rotation_quaternion", quaternion if near else -quaternion
-    if bone.rotation_mode == "AXIS_ANGLE":
-        axis, angle = quaternion.to_axis_angle()
-        return "rotation_axis_angle", (angle, *axis)
-    return "rotation_euler", quaternion.to_euler(bone.rotation_mode, bone.rotation_euler)
 
 
 def _key(

@@ -160,6 +160,23 @@ class ModalJob:
             _leave(self._job, context)
 
 
+class AskedJob(ModalJob):
+    """A ModalJob that asks for its options first: `_ask`, in place of `invoke`, opens a dialog or the
+    file browser, and Blender calls `execute` afterwards. A script waits until the job is done."""
+
+    _was_asked = False
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
+        self._was_asked = True
+        return self._ask(context, event)
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        was_asked, self._was_asked = self._was_asked, False
+        return (
+            ModalJob.invoke(self, context, None) if was_asked else ModalJob.execute(self, context)
+        )
+
+
 def _in_window(context: bpy.types.Context) -> bool:
     return not bpy.app.background and context.window is not None
 

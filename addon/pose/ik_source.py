@@ -10,8 +10,8 @@ import copy
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-import bpy
 import numpy as np
+from bpy.types import Object, Scene
 
 from ..blender import evaluated_bones, playhead
 from ..scene import mmd_tools, model_file, names, setting_paths, sliders
@@ -70,9 +70,7 @@ class _Input(NamedTuple):
     rig: bytes  # the pose of the armature that drives the model
 
 
-def settings_of(
-    armature: bpy.types.Object, scene: bpy.types.Scene, overrides: dict | None = None
-) -> Settings | None:
+def settings_of(armature: Object, scene: Scene, overrides: dict | None = None) -> Settings | None:
     """The Settings of a model, None if its pose has another source.
 
     `overrides`: properties by name that replace the model's own.
@@ -87,9 +85,7 @@ def settings_of(
     return settings
 
 
-def evaluated_settings_of(
-    armature: bpy.types.Object, scene: bpy.types.Scene, overrides: dict
-) -> Settings | None:
+def evaluated_settings_of(armature: Object, scene: Scene, overrides: dict) -> Settings | None:
     """The Settings of a model whose pose is Blender's and whose hair moves live, else None."""
     own = armature.mmdskin
     if overrides.get("source", own.source) != "ARMATURE" or not own.physics_live:
@@ -98,7 +94,7 @@ def evaluated_settings_of(
     return settings._replace(evaluated=True) if settings.physics else None
 
 
-def _settings_of(armature: bpy.types.Object, scene: bpy.types.Scene, overrides: dict) -> Settings:
+def _settings_of(armature: Object, scene: Scene, overrides: dict) -> Settings:
     own, path = armature.mmdskin, setting_paths.absolute(armature, "model_path", overrides)
     # The simulation always starts with the range that the scene plays.
     fps = playhead.fps(scene)
@@ -110,7 +106,7 @@ def _settings_of(armature: bpy.types.Object, scene: bpy.types.Scene, overrides: 
     return Settings(path, physics._replace(start=0), fps)
 
 
-def has_muted_ik(armature: bpy.types.Object) -> bool:
+def has_muted_ik(armature: Object) -> bool:
     """Whether the constraints of IK bones are muted, as by imports of solved keys."""
     return any(
         constraint.type == "IK" and constraint.mute
@@ -135,7 +131,7 @@ def of_all_meshes(of_each: Iterable[Iterable[tuple[str, float]]]) -> dict[str, f
 class Solver:
     """Any thread may use it: it only remembers its last result."""
 
-    def __init__(self, armature: bpy.types.Object, settings: Settings) -> None:
+    def __init__(self, armature: Object, settings: Settings) -> None:
         self.settings = settings
         self.rig = rig = model_file.rig(armature, settings.model_path)
         self._driving: driving_rig.DrivingRig | None = None
@@ -218,11 +214,7 @@ class Solver:
         return self._rests
 
     def matrices(
-        self,
-        armature: bpy.types.Object,
-        bones: Sequence[str],
-        keys: Mapping[str, float],
-        frame: float = 0.0,
+        self, armature: Object, bones: Sequence[str], keys: Mapping[str, float], frame: float = 0.0
     ) -> np.ndarray:
         """(B, 4, 4) float32 from rest to pose of the named scene bones, in armature space.
 
@@ -256,16 +248,16 @@ class Solver:
         """As `posed`, without physics."""
         return self.rig.pmx.pose_from(*local[:3], ik=local.ik).bone_matrices
 
-    def local(self, armature: bpy.types.Object, keys: Mapping[str, float]) -> Local:
+    def local(self, armature: Object, keys: Mapping[str, float]) -> Local:
         """The input values from an evaluated armature object and shape key values."""
         return self._local(self._input(armature, keys, self._morphs))
 
-    def _shown_input(self, armature: bpy.types.Object, keys: Mapping[str, float]) -> _Input:
+    def _shown_input(self, armature: Object, keys: Mapping[str, float]) -> _Input:
         return self._input(armature, keys, self._acting_morphs, self._finish is not None)
 
     def _input(
         self,
-        armature: bpy.types.Object,
+        armature: Object,
         keys: Mapping[str, float],
         morphs: Sequence[int],
         reads_physics: bool = True,
@@ -329,7 +321,7 @@ class Solver:
         return translations, rotations
 
     def _weights(
-        self, armature: bpy.types.Object, keys: Mapping[str, float], morphs: Sequence[int]
+        self, armature: Object, keys: Mapping[str, float], morphs: Sequence[int]
     ) -> dict[int, float]:
         """The weights of some of the file's morphs."""
         weights = {}

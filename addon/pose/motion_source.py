@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import bpy
 import numpy as np
+from bpy.types import Object, Scene
 from numpy.typing import ArrayLike
 
 from ..blender import playhead
@@ -45,9 +46,7 @@ class Settings(NamedTuple):
         return min([self.start, *(one.start for one in self.earlier)])
 
 
-def settings_of(
-    armature: bpy.types.Object, scene: bpy.types.Scene, overrides: dict | None = None
-) -> Settings | None:
+def settings_of(armature: Object, scene: Scene, overrides: dict | None = None) -> Settings | None:
     """The Settings of a model, None if no motion file animates it.
 
     `overrides`: properties by name that replace the model's own.
@@ -72,7 +71,7 @@ def settings_of(
     return settings._replace(physics=physics_settings.settings_of(own, overrides, timing))
 
 
-def load(armature: bpy.types.Object, settings: Settings) -> "Motion":
+def load(armature: Object, settings: Settings) -> "Motion":
     """The Motion of Settings for an armature object."""
     if not settings.motion_path:
         raise UserError("No motion file selected: choose a .vmd or .vpd file")
@@ -126,7 +125,7 @@ class Motion:
         rig: model_file.Rig,
         motion: "mmdskin.Motion",
         path: str,
-        armature: bpy.types.Object,
+        armature: Object,
         start: float,
         speed: float,
     ) -> None:
@@ -258,11 +257,7 @@ class Motion:
         """(K,) bool: whether the model has a morph for each of these shape keys."""
         return np.array([name in self._keys for name in names], bool)
 
-    def key_values(
-        self,
-        names: Sequence[str],
-        frames: ArrayLike,
-    ) -> np.ndarray:
+    def key_values(self, names: Sequence[str], frames: ArrayLike) -> np.ndarray:
         """(F, K) float32 values of the named shape keys, with groups and flips applied.
 
         0 for unknown names, and for groups: their children have their effect.
@@ -352,7 +347,7 @@ class Motion:
         return weights
 
 
-def morphs_of_keys(pmx: "mmdskin.Model", armature: bpy.types.Object) -> dict[str, int]:
+def morphs_of_keys(pmx: "mmdskin.Model", armature: Object) -> dict[str, int]:
     """{shape key: its vertex morph}, or -1 for a group, which acts through others.
 
     In order of reliability: our importer's data, else the file's names; then mmd_tools' list, which

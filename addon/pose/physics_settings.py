@@ -5,8 +5,8 @@ import hashlib
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import bpy
 import numpy as np
+from bpy.types import FCurve, Object
 
 from ..blender import actions, blender_versions, fcurves, native
 from ..blender.user_error import UserError
@@ -140,9 +140,7 @@ def _more_of(owner: Any, timing: Timing) -> dict[str, Any]:
     return values | {"gravity": now if rows is None else rows}
 
 
-def _gravity_rows(
-    armature: bpy.types.Object, now: tuple[float, ...], timing: Timing
-) -> GravityRows | None:
+def _gravity_rows(armature: Object, now: tuple[float, ...], timing: Timing) -> GravityRows | None:
     """The GravityRows of keyframes; `now` is the value of axes without any. None without keyframes."""
     found = _gravity_curves(armature.original)
     if not found:
@@ -157,9 +155,9 @@ def _gravity_rows(
     return known[1]
 
 
-def _gravity_curves(armature: bpy.types.Object) -> dict[int, bpy.types.FCurve]:
+def _gravity_curves(armature: Object) -> dict[int, FCurve]:
     """By axis."""
-    found: dict[int, bpy.types.FCurve] = {}
+    found: dict[int, FCurve] = {}
     if armature.animation_data is not None:
         for curves in actions.played(armature.animation_data):
             for axis in range(3):
@@ -169,9 +167,7 @@ def _gravity_curves(armature: bpy.types.Object) -> dict[int, bpy.types.FCurve]:
     return found
 
 
-def _sampled_gravity(
-    found: dict[int, bpy.types.FCurve], still: list[float], timing: Timing
-) -> GravityRows:
+def _sampled_gravity(found: dict[int, FCurve], still: list[float], timing: Timing) -> GravityRows:
     ends = [curve.range()[1] for curve in found.values()]
     count = math.ceil((max(timing.last, *ends) - timing.first) / timing.rate) + 1
     rows = np.tile(np.array(still, np.float64), (min(max(count, 1), _MAX_ROWS), 1))

@@ -5,6 +5,7 @@ from typing import cast
 
 import bpy
 import numpy as np
+from bpy.types import Depsgraph, Object, Scene
 
 from ..blender import evaluated_bones
 from ..blender.user_error import UserError
@@ -16,10 +17,10 @@ Opened = ik_source.Solver | motion_source.Motion
 
 
 def settings_of(
-    armature: bpy.types.Object,
-    scene: bpy.types.Scene,
+    armature: Object,
+    scene: Scene,
     overrides: dict | None = None,
-    depsgraph: bpy.types.Depsgraph | None = None,
+    depsgraph: Depsgraph | None = None,
 ) -> Settings | None:
     """The Settings of a model, None if the pose source is the armature.
 
@@ -42,7 +43,7 @@ def settings_at(now: Evaluation, overrides: dict | None = None) -> Settings | No
     return cache[key]
 
 
-def shown_settings_of(armature: bpy.types.Object, scene: bpy.types.Scene) -> Settings | None:
+def shown_settings_of(armature: Object, scene: Scene) -> Settings | None:
     """As `settings_of`, but also those by which hair moves live in Blender's pose."""
     found = settings_of(armature, scene)
     return found or ik_source.evaluated_settings_of(armature, scene, {})
@@ -57,10 +58,7 @@ def shown_settings_at(now: Evaluation, overrides: dict | None = None) -> Setting
 
 
 def _with_group(
-    armature: bpy.types.Object,
-    scene: bpy.types.Scene,
-    settings: Settings,
-    depsgraph: bpy.types.Depsgraph | None,
+    armature: Object, scene: Scene, settings: Settings, depsgraph: Depsgraph | None
 ) -> Settings:
     """Settings with the group of models that a model is simulated with, if there is one."""
     physics, name = settings.physics, armature.mmdskin.physics_group
@@ -82,7 +80,7 @@ def _with_group(
     return cast(Settings, settings._replace(physics=physics))
 
 
-def _world(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None) -> tuple[float, ...]:
+def _world(obj: Object, depsgraph: Depsgraph | None) -> tuple[float, ...]:
     """The world matrix of an object, row by row.
 
     Blender sets an original's only after an evaluation: in a file that was just loaded, it is wrong.
@@ -92,9 +90,7 @@ def _world(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None) -> tupl
     return tuple(round(number, 5) + 0.0 for row in obj.matrix_world for number in row)
 
 
-def members_of(
-    name: str, armature: bpy.types.Object, scene: bpy.types.Scene
-) -> list[bpy.types.Object]:
+def members_of(name: str, armature: Object, scene: Scene) -> list[Object]:
     """The armature objects of a scene that are simulated together under a name, with this one."""
     return [
         obj
@@ -105,14 +101,14 @@ def members_of(
     ]
 
 
-def others_of(settings: Settings | None, armature: bpy.types.Object) -> list[bpy.types.Object]:
+def others_of(settings: Settings | None, armature: Object) -> list[Object]:
     """The armature objects that an armature object is simulated together with."""
     physics = settings.physics if settings else None
     own = armature.original.name_full
     return [armature_of(one) for one in (physics.group if physics else ()) if one.name != own]
 
 
-def armature_of(member: physics_settings.Member) -> bpy.types.Object:
+def armature_of(member: physics_settings.Member) -> Object:
     """The armature object of a member, which may be linked."""
     for obj in bpy.data.objects:
         if obj.name_full == member.name:
@@ -120,27 +116,25 @@ def armature_of(member: physics_settings.Member) -> bpy.types.Object:
     raise UserError("The model was removed in the meantime")
 
 
-def _settings_of(
-    armature: bpy.types.Object, scene: bpy.types.Scene, overrides: dict | None = None
-) -> Settings | None:
+def _settings_of(armature: Object, scene: Scene, overrides: dict | None = None) -> Settings | None:
     return ik_source.settings_of(armature, scene, overrides) or motion_source.settings_of(
         armature, scene, overrides
     )
 
 
-def load(armature: bpy.types.Object, settings: Settings) -> Opened:
+def load(armature: Object, settings: Settings) -> Opened:
     """The pose source of Settings for an armature object."""
     if isinstance(settings, ik_source.Settings):
         return ik_source.Solver(armature, settings)
     return motion_source.load(armature, settings)
 
 
-def is_at_rest(armature: bpy.types.Object) -> bool:
+def is_at_rest(armature: Object) -> bool:
     """Whether its rest is shown, whatever its pose source: Rest Position is on, or its bones are edited."""
     return armature.data.pose_position == "REST" or armature.data.is_editmode
 
 
-def matrices(armature: bpy.types.Object, obj: bpy.types.Object, numbers: np.ndarray) -> np.ndarray:
+def matrices(armature: Object, obj: Object, numbers: np.ndarray) -> np.ndarray:
     """(B, 4, 4) float32 from rest to pose of pose bones, in the space of the mesh object.
 
     Both objects are evaluated (`evaluated_get`); bones are given by index.
@@ -150,9 +144,7 @@ def matrices(armature: bpy.types.Object, obj: bpy.types.Object, numbers: np.ndar
     return in_mesh_space(columns.transpose(0, 2, 1), armature, obj)
 
 
-def in_mesh_space(
-    matrices: np.ndarray, armature: bpy.types.Object, obj: bpy.types.Object
-) -> np.ndarray:
+def in_mesh_space(matrices: np.ndarray, armature: Object, obj: Object) -> np.ndarray:
     """Matrices (…, 4, 4) from armature space in mesh object space; float32."""
     if armature.matrix_world == obj.matrix_world:
         return np.asarray(matrices, np.float32)
@@ -160,7 +152,7 @@ def in_mesh_space(
     return (to_mesh @ matrices.astype(np.float64) @ np.linalg.inv(to_mesh)).astype(np.float32)
 
 
-def mesh_from_armature(armature: bpy.types.Object, obj: bpy.types.Object) -> np.ndarray:
+def mesh_from_armature(armature: Object, obj: Object) -> np.ndarray:
     """(4, 4) float64: from armature space to mesh object space."""
     armature_world = np.array(armature.matrix_world, np.float64)
     mesh_world = np.array(obj.matrix_world, np.float64)

@@ -2,6 +2,8 @@
 """Rotations as quaternions w x y z."""
 
 import numpy as np
+from bpy.types import PoseBone
+from mathutils import Quaternion
 
 
 def from_matrices(matrices: np.ndarray) -> np.ndarray:
@@ -47,6 +49,22 @@ def _by_largest(m: np.ndarray) -> np.ndarray:
     d, e, f = m[1, 0] + m[0, 1], m[0, 2] + m[2, 0], m[2, 1] + m[1, 2]
     choices = np.array([[w, a, b, c], [a, x, d, e], [b, d, y, f], [c, e, f, z]])
     return np.take_along_axis(choices, squares.argmax(axis=0)[None, None], axis=0)[0]
+
+
+def in_mode(bone: PoseBone, rotations: np.ndarray) -> tuple[str, np.ndarray]:
+    """The channel of a bone's rotation mode, and its values (F, C) for rotations (F, 4) that follow the
+    bone's own: with the nearest signs and turns."""
+    if bone.rotation_mode == "QUATERNION":
+        is_far = rotations[0] @ np.array(bone.rotation_quaternion) < 0
+        return "rotation_quaternion", -rotations if is_far else rotations
+    found = [Quaternion(rotation) for rotation in rotations.tolist()]
+    if bone.rotation_mode == "AXIS_ANGLE":
+        pairs = [one.to_axis_angle() for one in found]
+        return "rotation_axis_angle", np.array([(angle, *axis) for axis, angle in pairs])
+    eulers = [bone.rotation_euler]
+    for one in found:
+        eulers.append(one.to_euler(bone.rotation_mode, eulers[-1]))
+    return "rotation_euler", np.array(eulers[1:])
 
 
 def matrices(quaternions: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ from typing import Any
 
 import bpy
 import numpy as np
+from bpy.types import ID, Key, Modifier, Object, VertexGroup
 
 from ..blender import blender_versions, native
 from ..blender.user_error import UserError
@@ -38,8 +39,8 @@ class Skinner:
 
     def __init__(
         self,
-        obj: bpy.types.Object,
-        armature: bpy.types.Object,
+        obj: Object,
+        armature: Object,
         absent: Sequence[str] = (),
         normals: mesh_source.Normals | None = None,
     ) -> None:
@@ -202,12 +203,12 @@ def _with_still_bone(source: mesh_source.Source) -> tuple[np.ndarray, np.ndarray
 
 
 def key_values(
-    obj: bpy.types.Object,
+    obj: Object,
     names: Sequence[str],
-    evaluated_keys: bpy.types.Key | None,
+    evaluated_keys: Key | None,
     unmuted: Iterable[str] = (),
     pinned: str | None = None,
-    muted_in: bpy.types.Key | None = None,
+    muted_in: Key | None = None,
 ) -> np.ndarray:
     """(K,) float32 by which Blender mixes the named keys now.
 
@@ -256,12 +257,12 @@ def key_indices(names: tuple[str, ...], all_names: tuple[str, ...]) -> np.ndarra
     return np.array([number[name] for name in names], np.intp)
 
 
-def pinned_key(obj: bpy.types.Object) -> str | None:
+def pinned_key(obj: Object) -> str | None:
     """The name of the only shape key that the object shows, or None."""
     return obj.active_shape_key.name if obj.show_only_shape_key and obj.active_shape_key else None
 
 
-def check_writable(obj: bpy.types.Object) -> None:
+def check_writable(obj: Object) -> None:
     """UserError if the object or its mesh cannot be written now."""
     mesh = obj.data
     if obj.library or mesh.library or obj.override_library or mesh.override_library:
@@ -272,7 +273,7 @@ def check_writable(obj: bpy.types.Object) -> None:
     check_mode(obj)
 
 
-def check_mode(obj: bpy.types.Object) -> None:
+def check_mode(obj: Object) -> None:
     """UserError if the object is in a mode that keeps its data elsewhere."""
     if obj.mode in {"EDIT", "SCULPT"}:
         raise UserError(
@@ -280,7 +281,7 @@ def check_mode(obj: bpy.types.Object) -> None:
         )
 
 
-def check_editable(obj: bpy.types.Object) -> None:
+def check_editable(obj: Object) -> None:
     """UserError if nothing can be added to the object or its mesh now."""
     check_writable(obj)
     users = users_of(obj.data)
@@ -288,12 +289,12 @@ def check_editable(obj: bpy.types.Object) -> None:
         raise shared_mesh(obj, users)
 
 
-def users_of(mesh: bpy.types.ID) -> int:
+def users_of(mesh: ID) -> int:
     """The number of objects that have a mesh, without those that are about to be removed."""
     return sum(obj.data == mesh and obj.users > 0 for obj in bpy.data.objects)
 
 
-def shared_mesh(obj: bpy.types.Object, users: int) -> UserError:
+def shared_mesh(obj: Object, users: int) -> UserError:
     """The error where objects share a mesh that can only be deformed for one of them."""
     return UserError(
         "The mesh of '{name}' is used by {count} objects: make it single-user first",
@@ -302,9 +303,7 @@ def shared_mesh(obj: bpy.types.Object, users: int) -> UserError:
     )
 
 
-def check_modifiers(
-    obj: bpy.types.Object, armature: bpy.types.Object, last: bpy.types.Modifier | None = None
-) -> None:
+def check_modifiers(obj: Object, armature: Object, last: Modifier | None = None) -> None:
     """UserError if a modifier moves vertices before those of the armature, or before `last`, do."""
     for modifier in obj.modifiers:
         if modifier == last:
@@ -322,15 +321,13 @@ def check_modifiers(
             )
 
 
-def moves(modifier: bpy.types.Modifier) -> bool:
+def moves(modifier: Modifier) -> bool:
     """Whether a modifier may move vertices."""
     still = modifier.type in HARMLESS or modifier.name.startswith(names.UV_MORPHS)
     return not still and (modifier.show_viewport or modifier.show_render)
 
 
-def _segments(
-    obj: bpy.types.Object, armature: bpy.types.Object, bones: tuple[str, ...]
-) -> np.ndarray:
+def _segments(obj: Object, armature: Object, bones: tuple[str, ...]) -> np.ndarray:
     """(B, 2, 3) float32 in mesh space."""
     segments = rest_bones.segments(armature, bones)
     if armature.matrix_world == obj.matrix_world:
@@ -340,7 +337,7 @@ def _segments(
 
 
 def _modifier_influence(
-    obj: bpy.types.Object, armature: bpy.types.Object, source: mesh_source.Source
+    obj: Object, armature: Object, source: mesh_source.Source
 ) -> np.ndarray | None:
     """(V,) influence of the modifier's vertex group on the deformation, or None."""
     modifiers = scene_model.armature_modifiers(obj, armature)
@@ -351,7 +348,7 @@ def _modifier_influence(
             armature=armature.name,
         )
     modifier = modifiers[0]
-    group: bpy.types.VertexGroup | None = obj.vertex_groups.get(mmd_tools.users_group(modifier))
+    group: VertexGroup | None = obj.vertex_groups.get(mmd_tools.users_group(modifier))
     if group is None:
         return None
     influence = mesh_source.group_weights(source.weights, group.index, len(source.deform))

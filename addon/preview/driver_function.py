@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
+from bpy.types import ID, Depsgraph, FloatVectorAttribute, Mesh, Object, ViewLayer
 
 from ..blender import (
     address_cache,
@@ -66,7 +67,7 @@ class Live:
     cost: float | None = None  # ms of the last evaluation
     outdated: bool = False  # driver or attributes no longer match the mesh
     was_blank: bool = False  # whether `is_blank` was true since the driver was last evaluated
-    mesh: bpy.types.ID | None = None  # the user's, if it is one
+    mesh: ID | None = None  # the user's, if it is one
     copies: dict[int, _Ready] = field(default_factory=dict)  # by address of the evaluated mesh
 
     @property
@@ -100,7 +101,7 @@ def uninstall() -> bool:
     return was
 
 
-def forget(mesh: bpy.types.ID | None = None) -> None:
+def forget(mesh: ID | None = None) -> None:
     """Discard the data of a mesh that is no longer live, or of all."""
     if mesh is None:
         _live.clear()
@@ -109,7 +110,7 @@ def forget(mesh: bpy.types.ID | None = None) -> None:
         _live.pop(blender_versions.identity(mesh), None)
 
 
-def live_of(block: bpy.types.ID) -> Live:
+def live_of(block: ID) -> Live:
     """The data of a mesh or an armature object, or of their evaluated copies."""
     return _live.setdefault(blender_versions.identity(block), Live())
 
@@ -120,7 +121,7 @@ def evaluated_meshes() -> list[Any]:
     return [mesh for mesh in found if _exists(mesh)]
 
 
-def _exists(block: bpy.types.ID) -> bool:
+def _exists(block: ID) -> bool:
     try:
         return bool(block.name)
     except ReferenceError:  # deleted
@@ -141,9 +142,7 @@ def take_outdated() -> set[int]:
     return found
 
 
-def evaluate(
-    mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph, frame: float | None = None
-) -> float:
+def evaluate(mesh: Mesh, depsgraph: Depsgraph, frame: float | None = None) -> float:
     """Write the positions of this evaluated mesh; never raises, since that would disable the driver.
 
     With a frame, use the motion file. Returns whether it wrote them: if not, the mesh is left to
@@ -154,15 +153,13 @@ def evaluate(
     return _evaluate(mesh, depsgraph, frame, {"source": motion_source.SOURCE})
 
 
-def evaluate_in_time(mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph, frame: float) -> float:
+def evaluate_in_time(mesh: Mesh, depsgraph: Depsgraph, frame: float) -> float:
     """As `evaluate`, for an armature whose pose also depends on time, because of physics."""
     return _evaluate(mesh, depsgraph, frame, {})
 
 
-def _evaluate(
-    mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph, frame: float, overrides: dict[str, Any]
-) -> float:
-    obj: bpy.types.Object | None = None
+def _evaluate(mesh: Mesh, depsgraph: Depsgraph, frame: float, overrides: dict[str, Any]) -> float:
+    obj: Object | None = None
     if playhead.skips_live_update(depsgraph):
         return getattr(mesh, PROPERTY)
     try:
@@ -227,7 +224,7 @@ def _show(now: Evaluation, live: Live, overrides: dict[str, Any]) -> bool:
     return True
 
 
-def _follows_its_object(mesh: bpy.types.ID) -> bool:
+def _follows_its_object(mesh: ID) -> bool:
     """Whether the object of the user's mesh's driver has this mesh: not if the object was removed,
     or the mesh copied."""
     curve = mesh.animation_data.drivers.find(PROPERTY) if mesh.animation_data else None
@@ -244,7 +241,7 @@ def _check_users(now: Evaluation) -> None:
     if original.users - original.use_fake_user < 2:
         return
     blocks = (block.original for block in now.depsgraph.ids)
-    users = [one for one in blocks if isinstance(one, bpy.types.Object) and one.data == original]
+    users = [one for one in blocks if isinstance(one, Object) and one.data == original]
     for obj in users:
         if not nodes.are_on(obj) or scene_model.armature_modifiers(obj, now.armature.original):
             continue
@@ -272,17 +269,17 @@ def _show_normals(now: Evaluation, live: Live, ready: _Ready, normals: np.ndarra
         evaluated.set_vectors(now.mesh.attributes[names.HULL_NORMALS], shown.ravel())
 
 
-def _targets(mesh: bpy.types.Mesh) -> list[bpy.types.Object]:
+def _targets(mesh: Mesh) -> list[Object]:
     """The evaluated armature and mesh object of the driver's variables."""
     variables = _variables(mesh)
     return [variables[name].targets[0].id for name in ("armature", "object")]
 
 
-def _variables(mesh: bpy.types.Mesh) -> Any:
+def _variables(mesh: Mesh) -> Any:
     return mesh.animation_data.drivers.find(PROPERTY).driver.variables
 
 
-def _leave_to_armature(mesh: bpy.types.Mesh) -> None:
+def _leave_to_armature(mesh: Mesh) -> None:
     """Write zeros, the first one negative: this marks a copy that has been read (`_is_fresh`)."""
     for attribute in filter(lambda one: len(one.data), _vectors_of(mesh)):
         values = np.zeros(3 * len(attribute.data), np.float32)
@@ -290,7 +287,7 @@ def _leave_to_armature(mesh: bpy.types.Mesh) -> None:
         evaluated.set_vectors(attribute, values)
 
 
-def _vectors_of(mesh: bpy.types.ID) -> list[Any]:
+def _vectors_of(mesh: ID) -> list[Any]:
     """The attributes that are written, those which the mesh has."""
     found = (
         mesh.attributes.get(name) for name in (nodes.ATTRIBUTE, nodes.NORMALS, names.HULL_NORMALS)
@@ -298,7 +295,7 @@ def _vectors_of(mesh: bpy.types.ID) -> list[Any]:
     return [attribute for attribute in found if attribute is not None]
 
 
-def is_blank(mesh: bpy.types.Mesh) -> bool:
+def is_blank(mesh: Mesh) -> bool:
     """Whether Blender has copied a live mesh without evaluating its driver.
 
     True once until the driver is evaluated, so that a mesh whose driver fails is not tagged for ever.
@@ -317,13 +314,13 @@ def _is_fresh(attribute: Any) -> bool:
     return not (x or y or z) and math.copysign(1, x) > 0
 
 
-def is_filled(mesh: bpy.types.ID) -> bool:
+def is_filled(mesh: ID) -> bool:
     """Whether the user's mesh has positions: Blender writes them to it when a modifier is applied."""
     attribute: Any = mesh.attributes.get(nodes.ATTRIBUTE)
     return bool(attribute and len(attribute.data) and not _is_fresh(attribute))
 
 
-def clear(mesh: bpy.types.ID) -> None:
+def clear(mesh: ID) -> None:
     """Remove what Blender has written to the user's mesh."""
     for attribute in _vectors_of(mesh):
         attribute.data.foreach_set("vector", np.zeros(3 * len(attribute.data), np.float32))
@@ -358,7 +355,7 @@ def _input(now: Evaluation, ready: _Ready, pinned: str | None) -> tuple[np.ndarr
     return matrices, values
 
 
-def _of_other_meshes(mesh: bpy.types.Mesh, acting: set[str]) -> list[list[tuple[str, float]]]:
+def _of_other_meshes(mesh: Mesh, acting: set[str]) -> list[list[tuple[str, float]]]:
     """(name, value) of the shape keys that move bones, of each other mesh that has some."""
     return [
         skinner.chosen_values(drivers.keys_of(variable), acting)
@@ -370,7 +367,7 @@ def _of_other_meshes(mesh: bpy.types.Mesh, acting: set[str]) -> list[list[tuple[
 def _prepared(
     now: Evaluation,
     live: Live,
-    attribute: bpy.types.FloatVectorAttribute,
+    attribute: FloatVectorAttribute,
     chosen: deformation.Deformation,
     settings: pose_source.Settings | None,
 ) -> _Ready:
@@ -453,11 +450,8 @@ def _by_blender(opened: pose_source.Opened | None, bones: tuple[str, ...]) -> np
 
 
 def sliding_meshes(
-    armature: bpy.types.Object,
-    mesh: bpy.types.ID,
-    opened: pose_source.Opened | None,
-    view_layer: bpy.types.ViewLayer,
-) -> list[bpy.types.ID]:
+    armature: Object, mesh: ID, opened: pose_source.Opened | None, view_layer: ViewLayer
+) -> list[ID]:
     """A model's other meshes that have shape keys that move bones."""
     acting = _acting(opened)
     if not acting:
@@ -473,10 +467,7 @@ def _acting(opened: pose_source.Opened | None) -> set[str]:
 
 
 def _waits_for(
-    mesh: bpy.types.Mesh,
-    bones: tuple[str, ...],
-    opened: pose_source.Opened | None,
-    others: list[bpy.types.ID],
+    mesh: Mesh, bones: tuple[str, ...], opened: pose_source.Opened | None, others: list[ID]
 ) -> bool:
     """Whether the driver depends on all that the mesh does: with new bones or keys, it may not, nor
     in files of 0.1."""

@@ -5,6 +5,7 @@ cached by address, and a disabled add-on must release everything.
 
 import bpy
 from bpy.app.handlers import persistent
+from bpy.types import Depsgraph, Mesh, Scene
 
 from ..blender import playhead, registration
 from ..blender.blender_versions import identity
@@ -50,18 +51,14 @@ def _extend_drivers(*_: object) -> None:
 
 
 @persistent
-def _evaluate_blank_meshes(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+def _evaluate_blank_meshes(scene: Scene, depsgraph: Depsgraph) -> None:
     """Some operators, such as Texture Paint Mode, let Blender copy a mesh without its drivers."""
     # Finding the updates takes long in large scenes.
     if not depsgraph.id_type_updated("MESH") or playhead.skips_live_update(depsgraph):
         return
     for update in depsgraph.updates:
         mesh = update.id
-        if (
-            isinstance(mesh, bpy.types.Mesh)
-            and switch.driver_of(mesh)
-            and driver_function.is_blank(mesh)
-        ):
+        if isinstance(mesh, Mesh) and switch.driver_of(mesh) and driver_function.is_blank(mesh):
             mesh.original.update_tag()
 
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import bpy
 import numpy as np
+from bpy.types import Depsgraph, FCurve, Object
 
 from ..blender import address_cache, blender_versions, details, evaluated_bones, playhead
 from ..blender.user_error import UserError
@@ -34,9 +35,7 @@ class SliderState(saved_state.SavedState):
     animated: bool = False  # whether the armature object had animation data
 
 
-def weight(
-    armature: bpy.types.Object, depsgraph: bpy.types.Depsgraph, frame: float, number: int
-) -> float:
+def weight(armature: Object, depsgraph: Depsgraph, frame: float, number: int) -> float:
     """What a driver calls: the weight of a morph of the file; never raises, as that would disable it."""
     try:
         if not armature.is_evaluated:
@@ -53,7 +52,7 @@ def weight(
         return 0.0
 
 
-def follow(armature: bpy.types.Object) -> None:
+def follow(armature: Object) -> None:
     """Drive the sliders if a motion file animates the model, else bring their own values back."""
     if armature.library:
         return
@@ -90,12 +89,12 @@ def follow(armature: bpy.types.Object) -> None:
     armature.update_tag()
 
 
-def driven() -> list[bpy.types.Object]:
+def driven() -> list[Object]:
     """The armature objects whose sliders are driven."""
     return [obj for obj in bpy.data.objects if obj.type == "ARMATURE" and _drivers(obj)]
 
 
-def recompile(armature: bpy.types.Object) -> None:
+def recompile(armature: Object) -> None:
     """Make the drivers of a loaded file find their function."""
     for curve in _drivers(armature).values():
         curve.driver.expression = curve.driver.expression
@@ -105,14 +104,14 @@ def forget() -> None:
     _opened.clear()
 
 
-def _forget(armature: bpy.types.Object, was_animated: bool) -> None:
+def _forget(armature: Object, was_animated: bool) -> None:
     saved_state.remove(armature, SliderState.PROPERTY)
     data = armature.animation_data
     if data and not (was_animated or data.action or data.drivers or data.nla_tracks):
         armature.animation_data_clear()
 
 
-def _load(armature: bpy.types.Object, settings: motion_source.Settings) -> motion_source.Motion:
+def _load(armature: Object, settings: motion_source.Settings) -> motion_source.Motion:
     key = blender_versions.identity(armature)
     known = _opened.get(key)
     if known is None or known[0] != settings:
@@ -121,7 +120,7 @@ def _load(armature: bpy.types.Object, settings: motion_source.Settings) -> motio
     return known[1]
 
 
-def _wanted(armature: bpy.types.Object) -> dict[str, str]:
+def _wanted(armature: Object) -> dict[str, str]:
     """The expression for the path of each slider that the file sets."""
     names = sliders.names(armature)
     settings = pose_source.settings_of(armature, bpy.context.scene, _WITHOUT_PHYSICS)
@@ -142,7 +141,7 @@ def _wanted(armature: bpy.types.Object) -> dict[str, str]:
     return found
 
 
-def _drivers(armature: bpy.types.Object) -> dict[str, bpy.types.FCurve]:
+def _drivers(armature: Object) -> dict[str, FCurve]:
     """Our drivers, by path."""
     values = SliderState.read(armature).values
     data = armature.animation_data if values else None
@@ -154,6 +153,6 @@ def _drivers(armature: bpy.types.Object) -> dict[str, bpy.types.FCurve]:
     )
 
 
-def _is_driven(armature: bpy.types.Object, path: str) -> bool:
+def _is_driven(armature: Object, path: str) -> bool:
     data = armature.animation_data
     return data is not None and data.drivers.find(path) is not None

@@ -5,6 +5,7 @@ import os
 from typing import Any
 
 import bpy
+from bpy.types import ID, Collection, Context, Object, Operator, Scene
 from mathutils import Matrix
 
 from ..blender import registration
@@ -13,7 +14,7 @@ from ..operator_base.model_operator import ModelOperator
 from ..scene import scene_model
 
 
-class MMDSKIN_OT_make_override(bpy.types.Operator):
+class MMDSKIN_OT_make_override(Operator):
     """Make the linked model, or the model of a collection instance, editable in this file"""
 
     bl_idname = "mmdskin.make_override"
@@ -21,10 +22,10 @@ class MMDSKIN_OT_make_override(bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
+    def poll(cls, context: Context) -> bool:
         return ModelOperator.poll.__func__(cls, context)
 
-    def execute(self, context: bpy.types.Context) -> set[Any]:
+    def execute(self, context: Context) -> set[Any]:
         try:
             active = make(context, context.active_object)
         except UserError as error:
@@ -46,7 +47,7 @@ def file_of(model: scene_model.SceneModel) -> str:
     return os.path.basename(model.armature.library.filepath.replace("\\", "/"))
 
 
-def make(context: bpy.types.Context, obj: bpy.types.Object | None) -> bpy.types.Object:
+def make(context: Context, obj: Object | None) -> Object:
     """Override a linked model, or the collection that an empty shows; returns the model's armature."""
     instanced = scene_model.instanced(obj)
     model = instanced[0] if instanced else scene_model.model_of(obj, context.view_layer)
@@ -66,10 +67,7 @@ def make(context: bpy.types.Context, obj: bpy.types.Object | None) -> bpy.types.
 
 
 def _override(
-    context: bpy.types.Context,
-    root: bpy.types.ID,
-    model: scene_model.SceneModel,
-    reference: bpy.types.Object | None = None,
+    context: Context, root: ID, model: scene_model.SceneModel, reference: Object | None = None
 ) -> None:
     made = root.override_hierarchy_create(
         context.scene, context.view_layer, reference=reference, do_fully_editable=True
@@ -80,7 +78,7 @@ def _override(
         )
 
 
-def _replace_instance(empty: bpy.types.Object, before: set[bpy.types.ID]) -> None:
+def _replace_instance(empty: Object, before: set[ID]) -> None:
     """Leave the override where the instance was; it follows what moves the empty."""
     offset = Matrix.Translation(tuple(-x for x in empty.instance_collection.instance_offset))
     empty.instance_type, empty.instance_collection = "NONE", None
@@ -90,9 +88,7 @@ def _replace_instance(empty: bpy.types.Object, before: set[bpy.types.ID]) -> Non
             obj.matrix_parent_inverse = offset
 
 
-def _linked_collection(
-    scene: bpy.types.Scene, armature: bpy.types.Object
-) -> bpy.types.Collection | None:
+def _linked_collection(scene: Scene, armature: Object) -> Collection | None:
     """The linked collection of a scene with an object, as it is in the scene: not one within another."""
     level = list(scene.collection.children)
     while level:
@@ -104,7 +100,7 @@ def _linked_collection(
     return None
 
 
-def _replace_linked(scene: bpy.types.Scene, before: set[bpy.types.ID]) -> None:
+def _replace_linked(scene: Scene, before: set[ID]) -> None:
     """Remove what has a new override from the scene's local collections: the override is in them."""
     parents = [scene.collection, *scene.collection.children_recursive]
     local = [one for one in parents if not one.library and not one.override_library]
@@ -116,7 +112,7 @@ def _replace_linked(scene: bpy.types.Scene, before: set[bpy.types.ID]) -> None:
                     content.unlink(reference)
 
 
-def _override_of(armature: bpy.types.Object, before: set[bpy.types.ID]) -> bpy.types.Object:
+def _override_of(armature: Object, before: set[ID]) -> Object:
     return next(
         obj
         for obj in bpy.data.objects

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 import numpy as np
+from bpy.types import Context, Depsgraph, Object, Scene
 
-from ..blender import actions, native, playhead, reader_texts
+from ..blender import actions, native, output_files, playhead, reader_texts
 from ..blender.pose_evaluation import PoseFrames
 from ..blender.translations import tr, tr_count
-from ..blender.user_error import UserError
 from ..export_motion import samples
 from ..import_motion import import_state, original_keys, solved_keys
 from ..import_motion.motion_import import PHYSICS, MotionImport
@@ -34,11 +34,7 @@ Reports = list[tuple[Any, str]]  # arguments of `report`
 
 
 def to_armature(
-    context: bpy.types.Context,
-    model: scene_model.SceneModel,
-    armature: bpy.types.Object,
-    frames: range,
-    options: Any,
+    context: Context, model: scene_model.SceneModel, armature: Object, frames: range, options: Any
 ) -> Steps[Reports]:
     """Key an armature. Closing it early leaves everything unchanged."""
     scene = context.scene
@@ -79,11 +75,7 @@ def to_armature(
 
 
 def from_armature(
-    context: bpy.types.Context,
-    model: scene_model.SceneModel,
-    armature: bpy.types.Object,
-    frames: range,
-    options: Any,
+    context: Context, model: scene_model.SceneModel, armature: Object, frames: range, options: Any
 ) -> Steps[Reports]:
     """Key a model. Closing it early leaves everything unchanged."""
     scene, module = context.scene, native.load()
@@ -97,7 +89,7 @@ def from_armature(
     elif options.rest == "CURRENT":
         source = source.replace(reference=skeletons.poses(evaluated, names))
 
-    def read(depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+    def read(depsgraph: Depsgraph) -> np.ndarray:
         return skeletons.poses(armature.evaluated_get(depsgraph), names)
 
     poses = yield from _read(context, [armature], frames, read)
@@ -124,7 +116,7 @@ def notes_of(report: "mmdskin.FitReport") -> Reports:
 
 
 def import_motion(
-    context: bpy.types.Context,
+    context: Context,
     model: scene_model.SceneModel,
     motion: "mmdskin.Motion",
     name: str,
@@ -138,9 +130,7 @@ def import_motion(
     try:
         motion.save(path)
     except (OSError, ValueError) as error:
-        raise UserError(
-            "'{file}' cannot be written: {reason}", file=os.path.basename(path), reason=error
-        ) from error
+        raise output_files.unwritable(path, error) from error
     settings = motion_source.Settings("", path, start, True, playhead.fps(scene))
     source = motion_source.load(model.armature, settings)
     options = SimpleNamespace(
@@ -153,13 +143,13 @@ def import_motion(
         write(MotionImport(options, model, scene, edit, replace=True), source)
 
 
-def _check(armature: bpy.types.Object) -> None:
+def _check(armature: Object) -> None:
     """UserError if an armature cannot be keyed."""
     scene_model.check_editable(armature)
     actions.check_not_tweaked(armature)
 
 
-def _arguments(options: Any, scene: bpy.types.Scene) -> dict[str, Any]:
+def _arguments(options: Any, scene: Scene) -> dict[str, Any]:
     """Of `mmdskin.retarget` and what uses it."""
     return {
         "feet": options.feet == "FLOOR",
@@ -169,7 +159,7 @@ def _arguments(options: Any, scene: bpy.types.Scene) -> dict[str, Any]:
     }
 
 
-def _name_of(armature: bpy.types.Object, scene: bpy.types.Scene) -> str:
+def _name_of(armature: Object, scene: Scene) -> str:
     """A name for the motion that an armature shows."""
     settings = motion_source.settings_of(armature, scene)
     if settings is not None:
@@ -179,7 +169,7 @@ def _name_of(armature: bpy.types.Object, scene: bpy.types.Scene) -> str:
 
 
 def _model_poses(
-    context: bpy.types.Context, model: scene_model.SceneModel, frames: range
+    context: Context, model: scene_model.SceneModel, frames: range
 ) -> "Steps[tuple[mmdskin.Skeleton, mmdskin.Pose]]":
     """The skeleton of a model's file, and the pose of its pose source."""
     scene = context.scene
@@ -197,10 +187,7 @@ def _model_poses(
 
 
 def _read(
-    context: bpy.types.Context,
-    objects: list[bpy.types.Object],
-    frames: range,
-    read: Callable[[bpy.types.Depsgraph], Any],
+    context: Context, objects: list[Object], frames: range, read: Callable[[Depsgraph], Any]
 ) -> Steps[list]:
     """What `read` returns in each frame; it reads the poses of the objects."""
     found = []
@@ -213,7 +200,7 @@ def _read(
 
 
 def _channels(
-    context: bpy.types.Context, armature: bpy.types.Object, poses: np.ndarray
+    context: Context, armature: Object, poses: np.ndarray
 ) -> Steps[list[keys.BoneValues]]:
     """The channels that show poses (F, B, 4, 4); what they do not key is at rest."""
     for bone in armature.pose.bones:
@@ -227,7 +214,7 @@ def _channels(
     return controls.values()
 
 
-def _constrained(armature: bpy.types.Object) -> list[str]:
+def _constrained(armature: Object) -> list[str]:
     """The bones that constraints move, too; those of a Rigify rig are for that."""
     return [
         bone.name
@@ -238,7 +225,7 @@ def _constrained(armature: bpy.types.Object) -> list[str]:
 
 
 @contextlib.contextmanager
-def _alone(armature: bpy.types.Object) -> Iterator[None]:
+def _alone(armature: Object) -> Iterator[None]:
     """In the block, no action or strip moves an armature."""
     data = armature.animation_data or armature.animation_data_create()
     action, slots = actions.assigned(armature)

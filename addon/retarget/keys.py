@@ -4,9 +4,9 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-import bpy
 import numpy as np
-from mathutils import Matrix, Quaternion
+from bpy.types import Action, AnimData, Bone, NlaTrack, Object
+from mathutils import Matrix
 
 from ..blender import actions, fcurves
 from ..export_motion import line_fit
@@ -27,7 +27,7 @@ class BoneValues(NamedTuple):
     rotations: np.ndarray | None  # (F, 4) unit quaternions w x y z
 
 
-def channels(armature: bpy.types.Object, poses: np.ndarray) -> list[BoneValues]:
+def channels(armature: Object, poses: np.ndarray) -> list[BoneValues]:
     """What shows poses (F, B, 4, 4) of all bones, in the armature's space."""
     bones, rests = armature.data.bones, rest_bones.matrices(armature)
     number = {name: i for i, name in enumerate(bones.keys())}
@@ -55,7 +55,7 @@ def values(name: str, basis: np.ndarray, size: float) -> BoneValues:
     return BoneValues(name, locations if moves else None, rotations if turns else None)
 
 
-def size_of(armature: bpy.types.Object) -> float:
+def size_of(armature: Object) -> float:
     """The largest extent of the heads of an armature's bones."""
     return max(float(np.ptp(rest_bones.matrices(armature)[:, :3, 3], axis=0).max()), 1e-9)
 
@@ -63,7 +63,7 @@ def size_of(armature: bpy.types.Object) -> float:
 class NewAction:
     """An action that is not assigned to anything yet."""
 
-    def __init__(self, armature: bpy.types.Object, name: str, frames: np.ndarray, reduced: bool):
+    def __init__(self, armature: Object, name: str, frames: np.ndarray, reduced: bool):
         self._armature, self._frames, self._reduced = armature, frames, reduced
         self._action, self._slot, holder = actions.new_action(name)
         self._curves = actions.Curves(holder)
@@ -78,7 +78,7 @@ class NewAction:
             paths = actions.bone_paths(bone.name)
             if bone.rotations is not None:
                 owner = self._armature.pose.bones[bone.name]
-                channel, values = _in_mode(owner, bone.rotations)
+                channel, values = quaternions.in_mode(owner, bone.rotations)
                 tolerance = _QUATERNION if values.shape[1] == 4 else _TURN
                 self._key(paths[channel], values, bone.name, tolerance)
             if bone.locations is not None:
@@ -121,7 +121,7 @@ class NewAction:
         self.keyframes += len(self._frames[rows])
 
 
-def _by_blender(bone: bpy.types.Bone, poses: np.ndarray, parents: np.ndarray) -> np.ndarray:
+def _by_blender(bone: Bone, poses: np.ndarray, parents: np.ndarray) -> np.ndarray:
     """The basis of a bone that inherits less than its parent's whole transform."""
     rest, above = bone.matrix_local, bone.parent.matrix_local
     return np.array(
@@ -138,23 +138,7 @@ def _by_blender(bone: bpy.types.Bone, poses: np.ndarray, parents: np.ndarray) ->
     )
 
 
-def _in_mode(bone: bpy.types.PoseBone, rotations: np.ndarray) -> tuple[str, np.ndarray]:
-    """The channel of a bone's rotation mode, and its values (F, C) for quaternions."""
-    if bone.rotation_mode == "QUATERNION":
-        return "rotation_quaternion", rotations
-    found = [Quaternion(rotation) for rotation in rotations.tolist()]
-    if bone.rotation_mode == "AXIS_ANGLE":
-        pairs = [one.to_axis_angle() for one in found]
-        return "rotation_axis_angle", np.array([(angle, *axis) for axis, angle in pairs])
-    eulers = [found[0].to_euler(bone.rotation_mode)]
-    for one in found[1:]:
-        eulers.append(one.to_euler(bone.rotation_mode, eulers[-1]))
-    return "rotation_euler", np.array(eulers)
-
-
-def _strip(
-    data: bpy.types.AnimData, action: bpy.types.Action, start: float, slot: Any
-) -> bpy.types.NlaTrack:
+def _strip(data: AnimData, action: Action, start: float, slot: Any) -> NlaTrack:
     """On a track of its own, above the others."""
     track = data.nla_tracks.new()
     track.name = action.name

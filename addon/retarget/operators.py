@@ -38,12 +38,11 @@ class _Proportions:
     )
 
 
-class _Retargeting(_Proportions, PosingOperator, OptionsDialog, modal_job.ModalJob):
+class _Retargeting(_Proportions, PosingOperator, OptionsDialog, modal_job.AskedJob):
     """A subclass has the `steps` of its job, and `_chosen`, the model and the armature."""
 
     bl_options = {"REGISTER", "UNDO"}
     steps: Callable[..., modal_job.Steps[jobs.Reports]]
-    _asked = False
 
     feet: EnumProperty(
         name="Feet",
@@ -55,16 +54,8 @@ class _Retargeting(_Proportions, PosingOperator, OptionsDialog, modal_job.ModalJ
         default="FLOOR",
     )
 
-    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
-        self._asked = True
+    def _ask(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
         return context.window_manager.invoke_props_dialog(self)  # type: ignore[arg-type]
-
-    def execute(self, context: bpy.types.Context) -> set[Any]:
-        """The dialog, too, calls this; a script waits until the job is done."""
-        if self._asked:
-            self._asked = False
-            return modal_job.ModalJob.invoke(self, context, None)
-        return modal_job.ModalJob.execute(self, context)
 
     def _start(self, context: bpy.types.Context) -> modal_job.Job:
         first, last = playhead.frame_range(context.scene)
