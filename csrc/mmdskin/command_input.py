@@ -87,17 +87,29 @@ def physics_setting(text: str) -> tuple[str, Any]:
         raise ValueError(
             f"{text}: expected one of {', '.join(mmdskin.Physics._fields)}, and =VALUE"
         )
+    default = mmdskin.Physics._field_defaults[name]
     words = {"true": True, "false": False}
-    if value.lower() in words:
+    if isinstance(default, bool) and value.lower() in words:
         return name, words[value.lower()]
     try:
         numbers = [float(part) for part in value.split(",")]
     except ValueError:
-        raise ValueError(f"{text}: expected a number, x,y,z, true or false") from None
-    if len(numbers) > 1:
+        numbers = []
+    if isinstance(default, tuple):
+        fits, expected = len(numbers) == 3, "x,y,z"
+    elif name == "ground":
+        fits, expected = len(numbers) == 1, "true, false or a height"
+    elif isinstance(default, bool):
+        fits, expected = False, "true or false"
+    elif isinstance(default, int):
+        fits, expected = len(numbers) == 1 and numbers[0].is_integer(), "a whole number"
+    else:
+        fits, expected = len(numbers) == 1, "a number"
+    if not fits:
+        raise ValueError(f"{text}: expected {name}={expected}")
+    if isinstance(default, tuple):
         return name, tuple(numbers)
-    whole = isinstance(mmdskin.Physics._field_defaults[name], int) and numbers[0].is_integer()
-    return name, int(numbers[0]) if whole and name != "ground" else numbers[0]
+    return name, int(numbers[0]) if expected == "a whole number" else numbers[0]
 
 
 def physics_settings(options: Any) -> mmdskin.Physics:
@@ -116,5 +128,5 @@ def textures(model: mmdskin.Model, path: str) -> dict[int, NDArray[np.uint8]]:
     try:
         return read_textures(model, os.path.dirname(path), lambda text: warn(f"{path}: {text}"))
     except ImportError as error:
-        warn(f"{path}: drawn without textures. {error}")
+        warn(f"{path}: textures are left out. {error}")
         return {}

@@ -309,6 +309,7 @@ def _ending(*endings: str) -> Callable[[str], str]:
 
 def _encoding(text: str) -> str:
     try:
+        "a".encode(text)  # which refuses codecs that are no encodings of texts
         return codecs.lookup(text).name
     except LookupError as error:
         raise argparse.ArgumentTypeError(str(error)) from None

@@ -16,6 +16,7 @@ _CHUNK = 1 << 20
 _FORMATS = (
     *(".pmx", ".pmd", ".vmd", ".vpd", ".bvh", ".obj"),
     *(".fbx", ".gltf", ".glb", ".abc", ".usd", ".npz"),
+    *(".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tga", ".tif", ".tiff", ".exr"),
 )
 
 

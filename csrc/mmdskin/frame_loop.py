@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 import mmdskin
+from mmdskin.argument import check_model, check_motion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -69,12 +70,8 @@ def frames(
     Raises ValueError for frames that are not (F,) or not finite, and for a chunk or threads below 1;
     the loop raises what Model.pose() and skin() raise.
     """
-    if not isinstance(model, mmdskin.Model):
-        hint = "; load_model() reads a file" if isinstance(model, str) else ""
-        raise TypeError(f"model: expected a Model, not {type(model)!r}{hint}")
-    if motion is not None and not isinstance(motion, mmdskin.Motion):
-        hint = "; load_motion() reads a file" if isinstance(motion, str) else ""
-        raise TypeError(f"motion: expected a Motion or None, not {type(motion)!r}{hint}")
+    check_model(model)
+    check_motion(motion)
     numbers: range | _Numbers
     if frames is None:  # a range, as a key of a damaged file may be at frame 4,294,967,295
         first, last = motion.frame_range if motion is not None else (0, 0)

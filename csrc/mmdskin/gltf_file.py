@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import mmdskin
-from mmdskin.new_file import new_file
+from mmdskin.argument import check_model, check_motion
+from mmdskin.file_io import check_name, write
 from mmdskin.notebook import png
 
 if TYPE_CHECKING:
@@ -52,8 +53,11 @@ def save_glb(
     Programs that read it skin linearly: elbows of SDEF collapse there. Colors are those of MMD's light,
     unlit where KHR_materials_unlit is known; toons, sphere maps and edges are left out.
 
-    Raises ValueError for frames that do not increase, and OSError.
+    Raises ValueError for frames that do not increase and for a name that is not .glb, and OSError.
     """
+    check_name(path, "glTF file", ".glb")
+    check_model(model)
+    check_motion(motion)
     file = _File(model)
     file.add_mesh(textures or {})
     file.add_skeleton()
@@ -65,8 +69,7 @@ def save_glb(
         file.add_dance(model.pose(motion, numbers, physics=physics), (numbers - numbers[0]) / FPS)
     elif frames is not None:
         raise ValueError("frames: expected None without a motion")
-    with new_file(os.fspath(path)) as target:
-        target.write(file.data())
+    write(path, file.data())
 
 
 class _File:

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import itertools
+import numbers
 import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import mmdskin
+from mmdskin.argument import check_model
 from mmdskin.printable import printable
 
 if TYPE_CHECKING:
@@ -40,8 +42,9 @@ def scaled(model: mmdskin.Model, factor: float) -> mmdskin.Model:
 
     Raises ValueError for a factor that is not positive or beyond 1e15, and for coordinates beyond 1e10.
     """
-    if not isinstance(model, mmdskin.Model):
-        raise TypeError(f"model: expected a Model, not {type(model)!r}")
+    check_model(model)
+    if not isinstance(factor, numbers.Real):
+        raise TypeError(f"factor: expected a number, not {type(factor)!r}")
     if not 0 < factor <= _LARGEST:
         raise ValueError(f"factor: {factor}, expected a positive number up to {_LARGEST:g}")
 
@@ -92,10 +95,11 @@ def merged(models: Iterable[mmdskin.Model], *, join_bones: bool = False) -> mmds
     Raises ValueError without a model, for material morphs of all materials that need more than
     1,000,000 offsets, and what Model.replace() raises.
     """
+    if isinstance(models, mmdskin.Model):
+        raise TypeError("models: expected a list of models, not one Model")
     parts = list(models)
     for number, part in enumerate(parts):
-        if not isinstance(part, mmdskin.Model):
-            raise TypeError(f"models[{number}]: expected a Model, not {type(part)!r}")
+        check_model(part, f"models[{number}]")
     if not parts:
         raise ValueError("models: expected at least one")
     found = _Merged()

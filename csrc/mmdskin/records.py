@@ -49,7 +49,7 @@ class Named(tuple[_Record, ...]):
         try:
             return self._by_name()[key]
         except KeyError:
-            raise unknown_name(key, "record", self, False) from None
+            raise unknown_name(key, self._kind(), self, False) from None
 
     def __contains__(self, value: object, /) -> bool:
         return (
@@ -74,6 +74,15 @@ class Named(tuple[_Record, ...]):
     def __reduce__(self) -> tuple[Any, ...]:
         """Without the index."""
         return Named, (tuple(self),)
+
+    def _kind(self) -> str:
+        """What its records are called: bone, rigid body."""
+        name = type(self[0]).__name__ if self else "Record"
+        return "".join(f" {c}" if c.isupper() else c for c in name).strip().lower()
+
+    def _ipython_key_completions_(self) -> tuple[str, ...]:
+        """For IPython and notebooks: what Tab offers after model.bones["."""
+        return self.names
 
     def _by_name(self) -> dict[str, _Record]:
         """The first record of each name, made once."""
@@ -311,16 +320,18 @@ class Rendered(NamedTuple):
     triangles: NDArray[np.int32] | None
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the image as a PNG. Raises ValueError without one and for a batch, OSError."""
-        from mmdskin.new_file import new_file
+        """Writes the image as a PNG. Raises ValueError without one, for a batch and for the name of
+        another format, and OSError.
+        """
+        from mmdskin.file_io import check_name, write
 
+        check_name(path, "picture", ".png")
         data = self._repr_png_()
         if data is None:
             raise ValueError(
                 "image: expected that of one frame: Rendered(image[0], None, None, None)"
             )
-        with new_file(os.fspath(path)) as file:
-            file.write(data)
+        write(path, data)
 
     def _repr_png_(self) -> bytes | None:
         """For notebooks: the image, unless there is none or a batch."""

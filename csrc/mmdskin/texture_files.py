@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mmdskin.argument import check_model
 from mmdskin.printable import printable
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def load_textures(
     missing or damaged, and leaves them out. Raises ValueError for a model without a path, and
     ImportError without Pillow.
     """
+    check_model(model)
     if folder is None:
         if model.path is None:
             raise ValueError("folder: needed, as the model was not loaded from a path")

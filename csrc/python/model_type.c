@@ -607,6 +607,7 @@ static PyGetSetDef model_members[] = {
     {0}};
 
 static const char model_doc[] =
+    "Model()\n--\n\n"
     "An MMD model, as load_model() and Model.from_arrays() return it: immutable, picklable (as\n"
     "the bytes of the file) and safe to share between threads. Coordinates are those of the\n"
     "file: left-handed, +Y up, about 12.5 units per meter. Arrays are read-only views, not\n"
@@ -614,19 +615,22 @@ static const char model_doc[] =
     "VTK ignores that an array is read-only, and DLPack before version 1 cannot say so: give them\n"
     "a copy, as by numpy_to_vtk(model.positions, deep=True) and model.positions.copy().";
 
-static PyType_Slot model_slots[] = {{Py_tp_doc, (void *)model_doc},
-                                    {Py_tp_dealloc, model_dealloc},
-                                    {Py_tp_traverse, model_traverse},
-                                    {Py_tp_repr, model_repr},
-                                    {Py_tp_richcompare, model_compare},
-                                    {Py_tp_hash, model_hash},
-                                    {Py_tp_methods, model_methods},
-                                    {Py_tp_getset, model_members},
-                                    {0, NULL}};
+static PyObject *refuse_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    (void)type, (void)args, (void)kwargs;
+    PyErr_SetString(PyExc_TypeError, "load_model() and Model.from_arrays() make a Model");
+    return NULL;
+}
+
+static PyType_Slot model_slots[] = {
+    {Py_tp_doc, (void *)model_doc}, {Py_tp_new, refuse_new},
+    {Py_tp_dealloc, model_dealloc}, {Py_tp_traverse, model_traverse},
+    {Py_tp_repr, model_repr},       {Py_tp_richcompare, model_compare},
+    {Py_tp_hash, model_hash},       {Py_tp_methods, model_methods},
+    {Py_tp_getset, model_members},  {0, NULL}};
 
 PyType_Spec mmd_py_model_spec = {.name = "mmdskin.Model",
                                  .basicsize = sizeof(model_object),
                                  .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
-                                          Py_TPFLAGS_IMMUTABLETYPE |
-                                          Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                          Py_TPFLAGS_IMMUTABLETYPE,
                                  .slots = model_slots};

@@ -450,23 +450,27 @@ static PyGetSetDef motion_members[] = {
     {0}};
 
 static const char motion_doc[] =
+    "Motion()\n--\n\n"
     "A motion, as load_motion() and from_tracks() return it: immutable, picklable and safe to\n"
     "share between threads. Arrays are read-only views, not copies; a view keeps the data\n"
     "alive. Motions are equal if their names and all their tracks are.";
 
-static PyType_Slot motion_slots[] = {{Py_tp_doc, (void *)motion_doc},
-                                     {Py_tp_dealloc, motion_dealloc},
-                                     {Py_tp_traverse, motion_traverse},
-                                     {Py_tp_repr, motion_repr},
-                                     {Py_tp_richcompare, motion_compare},
-                                     {Py_tp_hash, motion_hash},
-                                     {Py_tp_methods, motion_methods},
-                                     {Py_tp_getset, motion_members},
-                                     {0, NULL}};
+static PyObject *refuse_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    (void)type, (void)args, (void)kwargs;
+    PyErr_SetString(PyExc_TypeError, "load_motion() and Motion.from_tracks() make a Motion");
+    return NULL;
+}
+
+static PyType_Slot motion_slots[] = {
+    {Py_tp_doc, (void *)motion_doc}, {Py_tp_new, refuse_new},
+    {Py_tp_dealloc, motion_dealloc}, {Py_tp_traverse, motion_traverse},
+    {Py_tp_repr, motion_repr},       {Py_tp_richcompare, motion_compare},
+    {Py_tp_hash, motion_hash},       {Py_tp_methods, motion_methods},
+    {Py_tp_getset, motion_members},  {0, NULL}};
 
 PyType_Spec mmd_py_motion_spec = {.name = "mmdskin.Motion",
                                   .basicsize = sizeof(motion_object),
                                   .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
-                                           Py_TPFLAGS_IMMUTABLETYPE |
-                                           Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                           Py_TPFLAGS_IMMUTABLETYPE,
                                   .slots = motion_slots};

@@ -361,7 +361,7 @@ def test_without_pillow_the_picture_has_no_textures(dancer, tmp_path, gl):
     words = ("--size", "64x64", "-o", str(tmp_path / "a.png"))
     result = run(dancer, "render", "dancer.pmx", *words, env=environment)
     assert result.returncode == 0 and (tmp_path / "a.png").exists()
-    assert "drawn without textures. Pillow reads textures: pip install" in result.stderr
+    assert "textures are left out. Pillow reads textures: pip install" in result.stderr
 
 
 # Errors
@@ -379,7 +379,20 @@ def test_without_pillow_the_picture_has_no_textures(dancer, tmp_path, gl):
         ("skin chain.pmx swing.vmd -o a.npy --frames 91:", 1, "swing.vmd: no frame is chosen"),
         ("skin chain.pmx swing.vmd -o a.npy --backend x", 1, 'backend: "x" is unknown'),
         ("skin chain.pmx swing.vmd -o a.npy --physics --set hz=0", 1, "hz"),
-        ("skin chain.pmx swing.vmd -o a.npy --set hz", 2, "hz: expected a number"),
+        *(
+            (f"skin chain.pmx swing.vmd -o a.npy --physics --set {given}", 2, f"{given}: {words}")
+            for given, words in (
+                ("hz", "expected hz=a number"),
+                ("hz=true", "expected hz=a number"),
+                ("wind=50", "expected wind=x,y,z"),
+                ("gravity=true", "expected gravity=x,y,z"),
+                ("iterations=2.5", "expected iterations=a whole number"),
+                ("settle=inf", "expected settle=a whole number"),
+                ("ground=1,2,3", "expected ground=true, false or a height"),
+                ("additional_damping=1", "expected additional_damping=true or false"),
+            )
+        ),
+        ("skin chain.pmx swing.vmd -o a.npy --encoding hex", 2, "'hex' is not a text encoding"),
         ("skin chain.pmx swing.vmd -o a.npy --set hz=60", 2, "--set is for --physics"),
         ("skin chain.pmx late.vmd -o a.npy", 1, "late.vmd: 4,294,967,296 frames, expected at most"),
         ("simulate chain.pmx late.vmd -o a.vmd", 1, "late.vmd: 4,294,967,296 frames"),

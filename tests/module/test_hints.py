@@ -33,14 +33,65 @@ def test_a_motion_is_posed_first(model, motion):
 
 
 def test_a_file_is_loaded_first(model):
-    for call in (model.pose, lambda motion: mmdskin.frames(model, motion)):
+    for call in (
+        model.pose,
+        lambda motion: mmdskin.frames(model, motion),
+        lambda motion: mmdskin.save_glb("dance.glb", model, motion),
+    ):
         with pytest.raises(TypeError, match=r"motion: .*str'>; load_motion\(\) reads a file"):
             call("dance.vmd")
-    for call in (mmdskin.Simulation, lambda model: mmdskin.frames(model, None)):
-        with pytest.raises(TypeError, match=r"model: .*str'>; load_model\(\) reads a file"):
+    for call in (
+        mmdskin.Simulation,
+        lambda model: mmdskin.frames(model, None),
+        mmdskin.load_textures,
+        lambda model: mmdskin.save_glb("dance.glb", model),
+        lambda model: mmdskin.scaled(model, 2),
+        lambda model: mmdskin.merged([model]),
+    ):
+        with pytest.raises(TypeError, match=r"model(s\[0\])?: .*str'>; load_model\(\)"):
             call("miku.pmx")
-    with pytest.raises(TypeError, match=r"mesh: .*str'>; load_model\(\) reads a file"):
-        mmdskin.skin("miku.pmx", np.eye(4)[None])
+    for call in (lambda mesh: mmdskin.skin(mesh, np.eye(4)[None]), mmdskin.framing):
+        with pytest.raises(TypeError, match=r"mesh: .*str'>; load_model\(\) reads a file"):
+            call("miku.pmx")
+
+
+def test_classes_of_files_say_what_makes_them():
+    with pytest.raises(TypeError, match=r"load_model\(\) and Model\.from_arrays\(\) make a Model"):
+        mmdskin.Model("miku.pmx")
+    with pytest.raises(TypeError, match=r"load_motion\(\) and Motion\.from_tracks\(\) make a"):
+        mmdskin.Motion("dance.vmd")
+    with pytest.raises(TypeError, match="not safe"):
+        object.__new__(mmdskin.Model)
+
+
+def test_models_are_merged_in_a_list(model):
+    with pytest.raises(TypeError, match="models: expected a list of models, not one Model"):
+        mmdskin.merged(model)
+
+
+@pytest.mark.parametrize(
+    ("size", "error", "words"),
+    [
+        (300, TypeError, r"size: expected \(width, height\), two integers"),
+        ((300, 1.5), TypeError, r"size: expected \(width, height\), two integers"),
+        ((0, 300), ValueError, "size: 0 x 300, expected at least 1 x 1"),
+    ],
+)
+def test_a_size_has_two_numbers(model, size, error, words):
+    """As render() says."""
+    with pytest.raises(error, match=words):
+        mmdskin.framing(model, size=size)
+
+
+def test_files_have_the_ending_of_their_format(model, tmp_path):
+    picture = mmdskin.Rendered(np.zeros((2, 2, 4), np.uint8), None, None, None)
+    with pytest.raises(ValueError, match=r"path: .*a\.jpg: a picture is written as \.png"):
+        picture.save(tmp_path / "a.jpg")
+    with pytest.raises(ValueError, match=r"path: .*a\.gltf: a glTF file is written as \.glb"):
+        mmdskin.save_glb(tmp_path / "a.gltf", model)
+    with pytest.raises(ValueError, match=r"path: .*a\.png: a model is written as \.pmx"):
+        model.save(tmp_path / "a.png")
+    assert not [*tmp_path.iterdir()]
 
 
 def test_names_of_morphs_become_weights_by_sliders(model, motion):

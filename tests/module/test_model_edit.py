@@ -146,6 +146,8 @@ def test_a_scale_that_leaves_the_range_of_coordinates_is_refused():
         mmdskin.scaled(rigged(), 1e11)
     with pytest.raises(TypeError, match="model: expected a Model"):
         mmdskin.scaled("figure.pmx", 2)
+    with pytest.raises(TypeError, match="factor: expected a number, not <class 'str'>"):
+        mmdskin.scaled(rigged(), "half")
 
 
 def test_merged_models_deform_as_each_alone():

@@ -41,6 +41,7 @@ def test_tracks_and_records_are_found_by_name(model, motion):
     assert model.materials[model.materials[2].name] is model.materials[2]
     assert "センター" in model.bones and "中心" not in model.bones
     assert model.bones.names == tuple(bone.name for bone in model.bones)
+    assert model.bones._ipython_key_completions_() == model.bones.names
 
 
 def test_the_error_for_a_missing_name_suggests_similar_and_japanese_names():
@@ -49,11 +50,14 @@ def test_the_error_for_a_missing_name_suggests_similar_and_japanese_names():
     for name, nearest in (("左ひじ ", "左ひじ"), ("ELBOW_L", "左ひじ"), ("すべての親", "全ての親")):
         with pytest.raises(KeyError) as refused:
             model.bones[name]
-        assert str(refused.value).startswith(f'no record "{name}"; nearest: "{nearest}"')
+        assert str(refused.value).startswith(f'no bone "{name}"; nearest: "{nearest}"')
     western = mmdskin.Model.from_arrays([[0, 0, 0]], bones=(mmdskin.Bone("arm_L", "arm L"),))
     with pytest.raises(KeyError) as refused:
         western.bones["arm.L"]
-    assert str(refused.value) == 'no record "arm.L"; nearest: "arm_L"'
+    assert str(refused.value) == 'no bone "arm.L"; nearest: "arm_L"'
+    bodies = mmdskin.Named([mmdskin.RigidBody("hair")])
+    with pytest.raises(KeyError, match='no rigid body "hat"; nearest: "hair"'):
+        bodies["hat"]
     with pytest.raises(KeyError) as refused:
         mmdskin.Named()["root"]
     assert str(refused.value) == 'no record "root" and no similar name'

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""Checks of arguments, with errors as those of the extension module."""
+
+from __future__ import annotations
+
+import operator
+
+import mmdskin
+
+
+def check_model(model: object, name: str = "model") -> None:
+    if not isinstance(model, mmdskin.Model):
+        raise TypeError(f"{name}: expected a Model, not {_type(model, 'load_model')}")
+
+
+def check_motion(motion: object) -> None:
+    if motion is not None and not isinstance(motion, mmdskin.Motion):
+        raise TypeError(f"motion: expected a Motion or None, not {_type(motion, 'load_motion')}")
+
+
+def check_mesh(mesh: object) -> None:
+    if not isinstance(mesh, (mmdskin.Model, mmdskin.Mesh)):
+        raise TypeError(f"mesh: expected a Model or a Mesh, not {_type(mesh, 'load_model')}")
+
+
+def _type(value: object, loader: str) -> str:
+    return f"{type(value)!r}" + (f"; {loader}() reads a file" if isinstance(value, str) else "")
+
+
+def check_size(size: object) -> None:
+    """Of a picture."""
+    try:
+        width, height = map(operator.index, size)  # type: ignore[call-overload]
+    except (TypeError, ValueError):
+        raise TypeError("size: expected (width, height), two integers") from None
+    if min(width, height) < 1:
+        raise ValueError(f"size: {width} x {height}, expected at least 1 x 1")
