@@ -16,7 +16,7 @@ from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
 from ..operator_base import modal_job
 from ..operator_base.editing import editing
-from ..physics import runs
+from ..physics import baked, runs
 from ..pose import pose_source, skinner
 from ..pose.deformation import Deformation, gives_normals
 from ..preview import switch
@@ -58,7 +58,7 @@ class Job(modal_job.Job):
     ) -> None:
         self.options = options
         self._context = context
-        self._shown: PoseFrames | runs.SceneRun | None = None  # what the window shows
+        self._shown: PoseFrames | runs.Runs | None = None  # what the window shows
         wanted = list(zip(models, poses, deformations, strict=True))
         super().__init__(self._run(wanted), len(options.visited))
 
@@ -85,8 +85,7 @@ class Job(modal_job.Job):
             with sliders.temporarily_restored(
                 [(part.obj, part.state.sliders) for part in parts if part.state]
             ):
-                for group in groups:
-                    yield from self._simulate(group)
+                yield from self._simulate(groups)
                 yield from self._read(groups)
             for target in targets:
                 _check_unchanged(target.part)
@@ -99,23 +98,17 @@ class Job(modal_job.Job):
             for target in targets:
                 target.close(done)
 
-    def _simulate(self, group: "_Group") -> Generator[modal_job.Progress, None, None]:
-        """The physics of own keys, where no file has it."""
-        poses, done = group.poses, 0
-        if not isinstance(poses, sources.IkPoses):
+    def _simulate(self, groups: list["_Group"]) -> Generator[modal_job.Progress, None, None]:
+        """The physics that no file has."""
+        sources = [group.poses.source for group in groups if group.poses.source is not None]
+        if self.options.moves:
+            yield from baked.simulate(self._context, sources, self._begin)
             return
-        if not self.options.moves:
-            poses.show(self._context.scene)
-            return
-        run = poses.simulation(self._context, group.model)
-        if run is None:
-            return
-        self._shown = run
-        with contextlib.closing(iter(run)) as steps:
-            for frames in steps:
-                done += frames
-                yield modal_job.frames_done(done, run.frames)
-        poses.play(run)
+        for source in sources:
+            source.show(self._context.scene)
+
+    def _begin(self, shown: runs.Runs) -> None:
+        self._shown = shown
 
     def _read(self, groups: "list[_Group]") -> Generator[modal_job.Progress, None, None]:
         """Pass the poses to the targets, in blocks of frames.
@@ -174,7 +167,7 @@ class _Group:
             )
         self.model, self.armature = model, model.armature
         self.bones = _with_parents(model.armature, {name for part in parts for name in part.bones})
-        self.poses = sources.poses_of(model.armature, self.bones, settings)
+        self.poses = sources.poses_of(model, self.bones, settings)
         self.poses.prepare(parts)
         kind = _TARGETS[options.target]
         self.parts: list[tuple[list[int], Target]] = [

@@ -8,31 +8,34 @@ scene's current frame, so they give one frame at a time.
 from typing import Protocol
 
 import numpy as np
-from bpy.types import Context, Depsgraph, Object, Scene
+from bpy.types import Depsgraph, Object
 
 from ..blender import actions, evaluated_bones, playhead
 from ..blender.user_error import UserError
-from ..physics import group, keyed, runs, simulation
-from ..pose import ik_source, motion_source, pose_source, skinner
+from ..physics.baked import Baked
+from ..physics.group import Member
+from ..pose import ik_source, pose_source, skinner
 from ..pose.deformation import Deformation
 from ..pose.motion_source import Motion
 from ..scene import mesh_source, scene_model
 from .bake_state import BakeState
 
 
-def poses_of(armature: Object, bones: list[str], settings: pose_source.Settings | None) -> "Poses":
+def poses_of(
+    model: scene_model.SceneModel, bones: list[str], settings: pose_source.Settings | None
+) -> "Poses":
     """The pose source of the named bones for settings; None means the armature."""
     if settings is None:
-        return ArmaturePoses(armature, bones)
-    opened = pose_source.load(armature, settings)
-    if isinstance(opened, ik_source.Solver):
-        return IkPoses(armature, bones, opened)
-    assert isinstance(settings, motion_source.Settings)
-    return MotionPoses(bones, simulation.baked(opened, armature, settings))
+        return ArmaturePoses(model.armature, bones)
+    opened = pose_source.load(model.armature, settings)
+    source = Baked(Member(model, settings, opened))
+    kind = IkPoses if isinstance(opened, ik_source.Solver) else MotionPoses
+    return kind(bones, source)
 
 
 class Poses(Protocol):
     moves_scene: bool
+    source: Baked | None
 
     def prepare(self, parts: "list[Part]") -> None: ...
 
@@ -43,6 +46,7 @@ class Poses(Protocol):
 
 class ArmaturePoses:
     moves_scene = True
+    source: Baked | None = None
 
     def __init__(self, armature: Object, bones: list[str]) -> None:
         self._armature = armature
@@ -60,28 +64,12 @@ class ArmaturePoses:
 
 
 class IkPoses(ArmaturePoses):
-    def __init__(self, armature: Object, bones: list[str], solver: ik_source.Solver) -> None:
-        super().__init__(armature, bones)
-        self._bones, self._plain = bones, solver
-        self._solver = keyed.with_physics(solver, armature, strict=True)
+    source: Baked
+
+    def __init__(self, bones: list[str], source: Baked) -> None:
+        super().__init__(source.member.model.armature, bones)
+        self._bones, self.source = bones, source
         self._parts: list[Part] = []
-
-    def show(self, scene: Scene) -> None:
-        """Bake the current frame as the viewport shows it."""
-        self._solver = keyed.as_shown(self._plain, self._armature, scene)
-
-    def simulation(self, context: Context, model: scene_model.SceneModel) -> runs.SceneRun | None:
-        """A run that simulates the model, None if that is not needed, or needs other models."""
-        settings = self._plain.settings
-        grouped = settings.physics is not None and settings.physics.group
-        if grouped or not keyed.lacks_simulation(self._plain, self._armature):
-            return None
-        return runs.SceneRun(context, [group.Member(model, settings, self._plain)])
-
-    def play(self, run: runs.SceneRun) -> None:
-        """Bake what was simulated."""
-        (simulated,) = run.results()
-        self._solver = keyed.playing(self._plain, self._armature, simulated)
 
     def prepare(self, parts: "list[Part]") -> None:
         """Shape keys of group morphs may also move bones."""
@@ -93,13 +81,19 @@ class IkPoses(ArmaturePoses):
             zip(part.keys, part.scene_values(depsgraph), strict=True) for part in self._parts
         )
         frame = playhead.time(depsgraph.scene)
-        return self._solver.matrices(armature, self._bones, keys, frame)[None]
+        assert isinstance(self.source.opened, ik_source.Solver)
+        return self.source.opened.matrices(armature, self._bones, keys, frame)[None]
 
 
 class MotionPoses:
-    def __init__(self, bones: list[str], motion: Motion) -> None:
-        self._bones, self._motion = bones, motion
+    def __init__(self, bones: list[str], source: Baked) -> None:
+        self._bones, self.source = bones, source
         self.moves_scene = False
+
+    @property
+    def _motion(self) -> Motion:
+        assert isinstance(self.source.opened, Motion)
+        return self.source.opened
 
     def prepare(self, parts: "list[Part]") -> None:
         """Keys that the motion lacks keep the scene's values, so the scene's frame must change."""

@@ -9,6 +9,7 @@ from ..blender import actions
 from ..blender.translations import tr, tr_count
 from ..import_motion import import_state
 from ..operator_base.modal_job import Steps
+from ..physics.baked import Baked
 from ..pose import motion_source, pose_source
 from ..scene import mmd_tools, scene_model
 from . import files, fit
@@ -69,6 +70,11 @@ class ModelExport:
         model = self._sampler.model
         root = scene_model.root_of(model.armature)
         return [model.armature, *model.meshes, *([root] if root is not None else [])]
+
+    @property
+    def simulated(self) -> list[Baked]:
+        source = self._sampler.simulated
+        return [source] if source is not None else []
 
     def read(self, depsgraph: bpy.types.Depsgraph) -> None:
         self._sampler.read(depsgraph)

@@ -83,6 +83,8 @@ class MMDSKIN_OT_export_pose(Exporter, bpy.types.Operator):
             form = samples.SOLVED_BOTH  # with hair as it is shown
         options.physics = "KEYS"  # hair as it is shown
         sampler = samples.Sampler(model, scene, form != samples.AS_KEYED, options)
+        if sampler.simulated is not None:
+            sampler.simulated.show(scene)
         sampler.read(context.evaluated_depsgraph_get())
         found, pmx = sampler.result(), sampler.rig.pmx
         if form != samples.AS_KEYED:

@@ -8,7 +8,8 @@ import numpy as np
 
 from ..blender import actions, evaluated_bones, playhead
 from ..blender.user_error import UserError
-from ..physics import keyed, simulation
+from ..physics.baked import Baked
+from ..physics.group import Member
 from ..pose import ik_source, motion_source, pose_source
 from ..scene import mmd_tools, model_file, scene_model
 
@@ -54,18 +55,31 @@ class Sampler:
         rig = getattr(settings, "rig", None)
         self.solver = ik_source.Solver(armature, ik_source.Settings(path, physics, fps, rig=rig))
         self.rig = self.solver.rig
-        self._poses: _Poses | None = None
-        if solved:
-            self._poses = _poses_of(armature, settings, self.solver, options)
         self._motion: motion_source.Motion | None = None
         if isinstance(settings, motion_source.Settings):
             settings = settings._replace(model_path=path)
             self._motion = motion_source.load(armature, settings)
+        elif settings is not None:
+            settings = self.solver.settings
+        # With the hair that physics moves, if that is to have keys.
+        self.simulated: Baked | None = None
+        if solved and settings is not None and options.physics == "KEYS":
+            self.simulated = Baked(Member(model, settings, self._motion or self.solver))
+        self._poses: _Poses | None = None
+        if solved:
+            self._poses = _poses_of(armature, settings, self)
         self._keys = _ShapeKeys(model, self.rig.pmx)
         self._visible = _Visibility(model)
         self._name = model.name
         self._frames: list[int] = []
         self._rows: list[tuple] = []
+
+    @property
+    def source(self) -> pose_source.Opened:
+        """What poses the model, if not Blender."""
+        if self.simulated is not None:
+            return self.simulated.opened
+        return self._motion or self.solver
 
     @property
     def animates_visibility(self) -> bool:
@@ -150,13 +164,13 @@ class _Poses:
 class _SolvedPoses(_Poses):
     """MMD's IK for the armature's own channels."""
 
-    def __init__(self, solver: ik_source.Solver) -> None:
-        self._solver = solver
+    def __init__(self, sampler: Sampler) -> None:
+        self._sampler: Any = sampler
 
     def matrices(
         self, armature: bpy.types.Object, keys: dict, local: ik_source.Local, frame: float
     ) -> np.ndarray:
-        return self._solver.posed(local, frame)
+        return self._sampler.source.posed(local, frame)
 
     def in_file(self, matrices: np.ndarray) -> np.ndarray:
         return matrices
@@ -165,32 +179,21 @@ class _SolvedPoses(_Poses):
 class _MotionPoses(_SolvedPoses):
     """The motion file that animates the model."""
 
-    def __init__(self, motion: motion_source.Motion) -> None:
-        self._motion = motion
-
     def matrices(
         self, armature: bpy.types.Object, keys: dict, local: ik_source.Local, frame: float
     ) -> np.ndarray:
-        return self._motion.posed(self._motion.motion_frames(frame))[0]
+        motion = self._sampler.source
+        return motion.posed(motion.motion_frames(frame))[0]
 
 
 def _poses_of(
-    armature: bpy.types.Object,
-    settings: pose_source.Settings | None,
-    solver: ik_source.Solver,
-    options: Any,
+    armature: bpy.types.Object, settings: pose_source.Settings | None, sampler: Sampler
 ) -> _Poses:
-    is_simulated = options.physics == "KEYS"
     if isinstance(settings, ik_source.Settings):
-        return _SolvedPoses(
-            keyed.with_physics(solver, armature, strict=True) if is_simulated else solver
-        )
+        return _SolvedPoses(sampler)
     if isinstance(settings, motion_source.Settings):
-        motion = motion_source.load(armature, settings)
-        return _MotionPoses(
-            simulation.baked(motion, armature, settings) if is_simulated else motion
-        )
-    return _Poses(armature, solver.rig)
+        return _MotionPoses(sampler)
+    return _Poses(armature, sampler.rig)
 
 
 def _nearest(bones: Any, number: int, column: dict[int, int]) -> int:

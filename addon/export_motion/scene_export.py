@@ -28,6 +28,8 @@ _ROUNDING = 1e-4  # frames
 class SceneExport:
     """See `job.Export`."""
 
+    simulated = ()
+
     def __init__(self, path: str, scene: bpy.types.Scene, timing: Timing, options: Any) -> None:
         self.path = path
         self._light: light_export.LightExport | None = None

@@ -26,7 +26,6 @@ from . import fingerprint
 if TYPE_CHECKING:
     import mmdskin
 
-RATE = 2  # samples per frame of the motion
 ENDING = "_physics.npz"
 
 
@@ -89,7 +88,12 @@ def with_cached_physics(
     return motion.with_poses(grouped.posed, grouped.changes)
 
 
-def _matching(
+def playing(motion: Motion, simulated: Cache) -> Motion:
+    """The motion with the physics of a simulation."""
+    return motion.with_poses(lambda frames: _posed(motion, simulated, frames))
+
+
+def matching(
     motion: Motion, armature: bpy.types.Object, settings: motion_source.Settings
 ) -> tuple[Cache | None, object]:
     """The cache of an armature object if it is one of this motion, or the reason why there is none."""
@@ -127,7 +131,7 @@ class _Grouped:
         if self._known is None or self._known[0] is not state or self._known[1] != state.changes:
             changes = state.changes
             try:
-                cache, problem = _matching(self._motion, self._armature, self._settings)
+                cache, problem = matching(self._motion, self._armature, self._settings)
             except UserError as error:
                 cache, problem = None, error
             if problem and self._strict:

@@ -24,6 +24,12 @@ def of_motion(motion: Motion, settings: motion_source.Settings) -> str:
     return _text(*_files_of(motion, settings), *physics.own, *_of_group(physics))
 
 
+def of_run(motion: Motion, settings: motion_source.Settings) -> str:
+    """The inputs of the run of a motion, which those of a group share."""
+    assert settings.physics is not None
+    return "".join(_of_group(settings.physics)) or of_motion(motion, settings)
+
+
 def of_keys(solver: Solver, armature: bpy.types.Object, inputs: Inputs) -> str:
     """All inputs besides the values of bones and sliders; the last word is the digest of the keyframes."""
     physics = solver.settings.physics

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Models that are simulated together: what they must have in common, and where they are."""
 
+import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bpy
 import numpy as np
 
+from ..blender import actions, native
 from ..blender.translations import name_of
 from ..blender.user_error import UserError
 from ..pose import ik_source, motion_source, physics_settings, pose_source, quaternions
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 _SAME_SCALE = 1e-3  # relative
 _AXES = np.eye(3)[[0, 2, 1]]  # the file's y is Blender's z
+_TRANSFORMS = "location", "rotation", "scale", "delta"  # how paths of an object's transform begin
 
 
 class Member(NamedTuple):
@@ -40,22 +43,64 @@ def objects(members: Sequence[Member]) -> list[bpy.types.Object]:
     return [obj for member in members for obj in (member.model.armature, *member.model.meshes)]
 
 
-def batches(models: list[SceneModel], context: bpy.types.Context) -> list[list[SceneModel]]:
+def needs_file(settings: pose_source.Settings) -> bool:
+    """Whether a simulation has to be stored: not of motion files, of which any frame is simulated
+    when it is shown."""
+    physics = settings.physics
+    found = [settings, *(one.settings for one in (physics.group if physics else ()))]
+    return any(isinstance(one, ik_source.Settings) for one in found)
+
+
+def members(physics: physics_settings.Settings) -> list[Member]:
+    """All models of a group, without their meshes."""
+    found = []
+    for known in physics.group:
+        armature = pose_source.armature_of(known)
+        name = (scene_model.root_of(armature) or armature).name
+        own = known.settings._replace(physics=known.settings.physics._replace(group=physics.group))
+        opened = pose_source.load(armature, own)
+        found.append(Member(SceneModel(name, armature, ()), own, opened))
+    return found
+
+
+def batches(found: Sequence[Member], view_layer: bpy.types.ViewLayer) -> list[list[Member]]:
     """The models, each with those that are simulated together with it."""
-    found: dict[tuple[str, ...], list[SceneModel]] = {}
-    for model in models:
-        settings = pose_source.settings_of(model.armature, context.scene)
-        group = settings.physics.group if settings and settings.physics else ()
-        names = tuple(member.name for member in group) or (model.armature.name_full,)
-        if names not in found:
-            armatures = [pose_source.armature_of(member) for member in group]
-            found[names] = [
-                scene_model.model_of(armature, context.view_layer) for armature in armatures
-            ] or [model]
-    return list(found.values())
+    result: dict[tuple[str, ...], list[Member]] = {}
+    for member in found:
+        own = member.model.armature.name_full
+        names = tuple(known.name for known in member.physics.group) or (own,)
+        if names not in result:
+            result[names] = [
+                one._replace(model=scene_model.model_of(one.model.armature, view_layer))
+                for one in members(member.physics)
+            ] or [member]
+    return list(result.values())
 
 
-def record(members: Sequence[Member], start: float) -> "mmdskin.Physics":
+def simulation(
+    opened: Sequence[Solver | Motion],
+    record: "mmdskin.Physics",
+    places: np.ndarray | None,
+    offsets: Sequence[float],
+) -> "mmdskin.Simulation[Any, Any, Any, Any]":
+    """Of all models. Motions are ahead of the run by so many frames."""
+    try:
+        return native.load().Simulation(
+            [one.rig.pmx for one in opened],
+            [one.motion if isinstance(one, Motion) else None for one in opened],
+            record,
+            places=places,
+            offsets=offsets,
+        )
+    except (ValueError, MemoryError) as error:
+        raise UserError(
+            "The physics of '{file}' cannot be simulated: {reason}",
+            file=os.path.basename(opened[0].rig.path),
+            reason=error,
+        ) from error
+
+
+def record(members: Sequence[Member]) -> "mmdskin.Physics":
     """The settings of all members, which must be the same."""
     first = members[0]
     for other in members[1:]:
@@ -70,7 +115,7 @@ def record(members: Sequence[Member], start: float) -> "mmdskin.Physics":
                     other=other.model.name,
                     setting=name_of(settings, f"physics_{name}"),
                 )
-    return first.physics.record()._replace(start=start)
+    return first.physics.record()
 
 
 def places(members: Sequence[Member]) -> np.ndarray | None:
@@ -81,9 +126,10 @@ def places(members: Sequence[Member]) -> np.ndarray | None:
     if len(members) == 1:
         return None
     found, scales = [], []
-    for member in members:
-        armature = member.model.armature
-        world = np.array(armature.matrix_world, np.float64) @ member.opened.rig.to_armature
+    for member, known in zip(members, members[0].physics.group, strict=True):
+        if _is_animated(member.model.armature):
+            raise _moves(member)
+        world = np.reshape(known.world, (4, 4)) @ member.opened.rig.to_armature
         scales.append(_scale(world[:3, :3], member))
         to_file = _AXES / scales[0]
         turn = _AXES @ world[:3, :3] / scales[-1]
@@ -110,10 +156,40 @@ def check_still(members: Sequence[Member]) -> None:
         member = armatures[known.name]
         now = np.array(member.model.armature.matrix_world).ravel()
         if not np.allclose(now, known.world, rtol=0, atol=1e-4 * max(1, np.abs(now).max())):
-            raise UserError(
-                "'{name}' moves as an object, which Simulate Together does not support: move its bones",
-                name=member.model.name,
-            )
+            raise _moves(member)
+
+
+def offsets(motions: Sequence[Motion]) -> list[float]:
+    """By how many frames each motion is ahead of the first one."""
+    return [(motions[0].start - motion.start) * motion.speed for motion in motions]
+
+
+def check_speed(member: Member, speed: float, expected: float) -> None:
+    if abs(speed / expected - 1) > 1e-6:
+        raise UserError(
+            "'{name}' plays at a different speed from the models that it is simulated with:"
+            " set {setting} to the same value",
+            name=member.model.name,
+            setting=name_of(member.model.armature.mmdskin, "motion_real_time"),
+        )
+
+
+def _is_animated(obj: bpy.types.Object | None) -> bool:
+    """Whether keys move an object, or one that it is parented to."""
+    while obj is not None:
+        for curve in actions.playing_curves(obj):
+            values = {point.co.y for point in curve.keyframe_points}
+            if curve.data_path.startswith(_TRANSFORMS) and len(values) > 1:
+                return True
+        obj = obj.parent
+    return False
+
+
+def _moves(member: Member) -> UserError:
+    return UserError(
+        "'{name}' moves as an object, which Simulate Together does not support: move its bones",
+        name=member.model.name,
+    )
 
 
 def _scale(matrix: np.ndarray, member: Member) -> float:

@@ -23,35 +23,17 @@ _NEAR = 1e-4  # tolerance, in file units and for quaternions
 _ON_PLACE = 1e-3  # fraction of a sample
 
 
-def with_physics(solver: Solver, armature: bpy.types.Object, strict: bool = False) -> Solver:
+def with_physics(solver: Solver, armature: bpy.types.Object) -> Solver:
     """The solver with the physics of the armature's cache, if enabled in its settings.
 
-    `cache.PlaybackState` reports why it cannot be played; with `strict`, a UserError does.
+    `cache.PlaybackState` reports why it cannot be played.
     """
     if not cache.has_physics(armature, solver.settings, solver.rig.pmx):
         return solver
-    return solver.with_finish(_Playing(solver, armature, strict))
+    return solver.with_finish(Playing(solver, armature, False))
 
 
-def as_shown(solver: Solver, armature: bpy.types.Object, scene: bpy.types.Scene) -> Solver:
-    """The solver for the pose of the current frame: where no simulation matches, physics are as live."""
-    if not cache.has_physics(armature, solver.settings, solver.rig.pmx):
-        return solver
-    return solver.with_finish(_Playing(solver, armature, True, scene=scene))
-
-
-def playing(solver: Solver, armature: bpy.types.Object, simulated: cache.Cache) -> Solver:
-    """The solver with the physics of a simulation that is in no file; a UserError where it differs."""
-    return solver.with_finish(_Playing(solver, armature, True, simulated))
-
-
-def lacks_simulation(solver: Solver, armature: bpy.types.Object) -> bool:
-    """Whether the solver has physics, and the armature's file is none of these keys and settings."""
-    is_simulated = cache.has_physics(armature, solver.settings, solver.rig.pmx)
-    return is_simulated and bool(_Playing(solver, armature, True).changed())
-
-
-class _Playing:
+class Playing:
     """Poses for a Solver: with the simulated bones, else stores why not, and moves them live."""
 
     def __init__(
@@ -62,7 +44,8 @@ class _Playing:
         simulated: cache.Cache | None = None,
         scene: bpy.types.Scene | None = None,
     ) -> None:
-        """`scene`: of whose live physics a pose is taken, if it is not simulated."""
+        """`strict`: raise a UserError where the simulation does not match, which is that of the file
+        or `simulated`. `scene`: of whose live physics a pose is then taken."""
         self._solver, self._armature, self._strict = solver, armature.original, strict
         self._name, self._full_name = armature.name, armature.original.name_full
         self._scene = scene.name_full if scene and solver.settings.physics.live else ""

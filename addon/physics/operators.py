@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The operator Simulate: writes the file that MMD Skinning, and bakes of an armature's own keys, play."""
 
-import contextlib
+import itertools
 import os
 from collections.abc import Generator
 from typing import Any
@@ -29,7 +29,7 @@ class MMDSKIN_OT_simulate(modal_job.ModalJob, ModelOperator, bpy.types.Operator)
     @classmethod
     def unavailable(cls, model: scene_model.SceneModel) -> str:
         settings = model.armature.mmdskin
-        if not _needs_file(model):
+        if settings.source == "MOTION" and not needs_file(model):
             return tr("The physics of a motion file needs no simulation")
         if settings.source == "MOTION" and not settings.motion_path:
             return tr("No motion file selected: choose a .vmd or .vpd file")
@@ -39,7 +39,7 @@ class MMDSKIN_OT_simulate(modal_job.ModalJob, ModelOperator, bpy.types.Operator)
 
     def _start(self, context: bpy.types.Context) -> "Job":
         models = self.models(context)
-        return Job(list(filter(_needs_file, models)) or models, context)
+        return Job(list(filter(needs_file, models)) or models, context)
 
     def _stopped(self) -> None:
         self.report({"WARNING"}, tr("Simulation cancelled: nothing was changed"))
@@ -104,51 +104,35 @@ class Job(modal_job.Job):
     """Simulates all models, with those of their groups; files are written at the end."""
 
     def __init__(self, models: list[scene_model.SceneModel], context: bpy.types.Context) -> None:
-        self._batches = [_Batch(batch, context) for batch in group.batches(models, context)]
-        super().__init__(self._all(), sum(batch.frames for batch in self._batches))
-
-    def show(self) -> None:
-        for batch in self._batches:
-            batch.run.show()
-
-    def _all(self) -> Generator[modal_job.Progress, None, None]:
-        done = 0
-        for batch in self._batches:
-            with contextlib.closing(iter(batch.run)) as steps:
-                for frames in steps:
-                    done += frames
-                    yield modal_job.frames_done(done, self.frames)
-        _write([file for batch in self._batches for file in batch.files()])
-
-
-class _Batch:
-    """Models that are simulated together, or one."""
-
-    def __init__(self, models: list[scene_model.SceneModel], context: bpy.types.Context) -> None:
-        self._members = [_member(model, context) for model in models]
+        members = [_member(model, context) for model in models]
         if not bpy.data.filepath:
             raise UserError("Save the .blend file first: the simulation is stored next to it")
-        self.run = runs.new(context, self._members)
-        self.frames = self.run.frames
+        batches = group.batches(members, context.view_layer)
+        for member in itertools.chain(*batches):
+            _check_own(member.model)
+        self._runs = runs.Runs(context, batches)
+        super().__init__(self._all(), self._runs.frames)
 
-    def files(self) -> "list[_File]":
-        armatures = [member.model.armature for member in self._members]
-        return [_File(*pair) for pair in zip(armatures, self.run.results(), strict=True)]
+    def show(self) -> None:
+        self._runs.show()
+
+    def _all(self) -> Generator[modal_job.Progress, None, None]:
+        yield from self._runs
+        _write([_File(*pair) for pair in self._runs.results()])
 
 
-def _needs_file(model: scene_model.SceneModel) -> bool:
-    """Not for a motion file alone, of which any frame is simulated when it is shown."""
-    settings = model.armature.mmdskin
-    return settings.source != "MOTION" or bool(settings.physics_group)
+def needs_file(model: scene_model.SceneModel) -> bool:
+    """Whether its physics has to be simulated and stored."""
+    settings = pose_source.settings_of(model.armature, bpy.context.scene)
+    return settings is not None and group.needs_file(settings)
 
 
 def _member(model: scene_model.SceneModel, context: bpy.types.Context) -> group.Member:
-    if model.armature.library:  # Blender would not save where its simulation is
-        raise scene_model.needs_override(model.name)
+    _check_own(model)
     settings = pose_source.settings_of(model.armature, context.scene)
     if settings is None or settings.physics is None:
         raise physics_settings.nothing_to_simulate(model.name)
-    if not _needs_file(model):
+    if not group.needs_file(settings):
         raise UserError("The physics of a motion file needs no simulation")
     opened = pose_source.load(model.armature, settings)
     if not len(key_inputs.moved_bones(opened.rig.pmx)) and not settings.physics.group:
@@ -157,6 +141,11 @@ def _member(model: scene_model.SceneModel, context: bpy.types.Context) -> group.
             name=model.name,
         )
     return group.Member(model, settings, opened)
+
+
+def _check_own(model: scene_model.SceneModel) -> None:
+    if model.armature.library:  # Blender would not save where its simulation is
+        raise scene_model.needs_override(model.name)
 
 
 class _File:

@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs of a simulation, of one model or of several together.
+"""The run of a simulation through the scene, of one model or of several together.
 
-Motion files alone are simulated in blocks of their frames. If a model has its own keyframes, the
-scene's frames are gone through, and motion files follow.
+Own keyframes are read frame by frame, and motion files follow.
 """
 
+import contextlib
 import math
-import os
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import bpy
 import numpy as np
 
-from ..blender import native, playhead
+from ..blender import playhead
 from ..blender.pose_evaluation import PoseFrames
-from ..blender.translations import name_of
 from ..blender.user_error import UserError
+from ..operator_base import modal_job
 from ..pose.ik_source import Local, Solver
 from ..pose.motion_source import Motion
 from . import cache, fingerprint, group, key_inputs, keyed
@@ -25,76 +24,38 @@ from .group import Member
 if TYPE_CHECKING:
     import mmdskin
 
-_BLOCK = 16  # frames of a motion that are simulated together
 _SAMPLES = 24  # minimum rate per second at which the scene is sampled, else once per frame
 
 
-def new(context: bpy.types.Context, members: Sequence[Member]) -> "MotionRun | SceneRun":
-    """Iterating a run yields the number of frames that were simulated since; then it has `results`."""
-    if any(isinstance(member.opened, Solver) for member in members):
-        return SceneRun(context, members)
-    return MotionRun(context, members)
+class Runs:
+    """Simulations of several models, one after the other. Iterating yields the Progress."""
 
-
-class MotionRun:
-    """Of several models, along motion files. The run counts the frames of the first one."""
-
-    def __init__(self, context: bpy.types.Context, members: Sequence[Member]) -> None:
-        self._context, self._members = context, members
-        motions: list[Any] = [member.opened for member in members]
-        self._bones = [key_inputs.moved_bones(motion.rig.pmx) for motion in motions]
-        self._fingerprints = [fingerprint.of_motion(m.opened, m.settings) for m in members]  # type: ignore[arg-type]
-        self._offsets = [(motions[0].start - motion.start) * motion.speed for motion in motions]
-        starts, ends = [], []
-        for member, motion, offset in zip(members, motions, self._offsets, strict=True):
-            _check_speed(member, motion.speed, motions[0].speed)
-            last = max(_last(motion, context.scene), member.physics.start)
-            starts.append(member.physics.start - offset)
-            ends.append(last - offset)
-        self._first = min(starts)
-        self.frames = math.ceil(max(ends) - self._first - 1e-6) + 1
-        self._simulation = _simulation(members, self._first, self._offsets)
-        self._blocks: list[list[np.ndarray]] = []
+    def __init__(self, context: bpy.types.Context, batches: Sequence[Sequence[Member]]) -> None:
+        """`batches`: models that touch each other."""
+        self._batches = batches
+        self._runs = [SceneRun(context, batch) for batch in batches]
+        self.frames = sum(run.frames for run in self._runs)
 
     def show(self) -> None:
-        """The scene is not changed."""
+        """Before the window is drawn."""
+        for run in self._runs:
+            run.show()
 
-    def __iter__(self) -> Generator[int, None, None]:
-        with PoseFrames(self._context, group.objects(self._members)) as frames:
-            for frame in playhead.frame_range(self._context.scene):
-                frames.go_to(frame)
-                group.check_still(self._members)
-        for begin in range(0, self.frames, _BLOCK):
-            count = min(_BLOCK, self.frames - begin)
-            halves = np.arange(count * cache.RATE) / cache.RATE
-            poses = self._simulation.pose(self._first + begin + halves)
-            self._blocks.append(
-                [
-                    pose.bone_matrices[:, bones]
-                    for pose, bones in zip(poses, self._bones, strict=True)
-                ]
-            )
-            yield count
+    def __iter__(self) -> Generator[modal_job.Progress, None, None]:
+        done = 0
+        for run in self._runs:
+            with contextlib.closing(iter(run)) as steps:
+                for frames in steps:
+                    done += frames
+                    yield modal_job.frames_done(done, self.frames)
 
-    def results(self) -> list[cache.Cache]:
-        """One for each member."""
-        found = []
-        for number, member in enumerate(self._members):
-            matrices = np.concatenate([block[number] for block in self._blocks])
-            bones, first = self._bones[number], self._first + self._offsets[number]
-            transforms = cache.pivot_transforms(member.opened.rig.pmx, bones, matrices)
-            found.append(
-                cache.Cache(self._fingerprints[number], first, cache.RATE, bones, *transforms)
-            )
-        return found
-
-
-def _last(motion: Motion, scene: bpy.types.Scene) -> int:
-    """The frame of a motion up to which it is simulated: where the motion and the scene end, or the
-    scene's preview range."""
-    end = playhead.frame_range(scene)[1] * playhead.stretch(scene)
-    [last] = motion.motion_frames(end)
-    return max(math.ceil(last), 0 if scene.use_preview_range else motion.motion.frame_range[1])
+    def results(self) -> list[tuple[bpy.types.Object, cache.Cache]]:
+        """The armature object of each model, and its simulation."""
+        return [
+            (member.model.armature, result)
+            for batch, run in zip(self._batches, self._runs, strict=True)
+            for member, result in zip(batch, run.results(), strict=True)
+        ]
 
 
 class SceneRun:
@@ -116,12 +77,14 @@ class SceneRun:
         offsets = []
         for member in members:
             if isinstance(member.opened, Motion):
-                _check_speed(member, member.opened.speed, 30 / fps)
+                group.check_speed(member, member.opened.speed, 30 / fps)
                 offsets.append(member.opened.motion_frames(self._first)[0])
             else:
                 offsets.append(0.0)
         self._offsets = offsets
-        self._simulation = _simulation(members, 0, offsets)
+        opened = [member.opened for member in members]
+        record = group.record(members)._replace(start=0)
+        self._simulation: Any = group.simulation(opened, record, group.places(members), offsets)
         self._scene_frames: PoseFrames | None = None
 
     def show(self) -> None:
@@ -208,32 +171,3 @@ class _Part:
         pmx = self._member.opened.rig.pmx
         transforms = cache.pivot_transforms(pmx, self._bones, matrices)
         return cache.Cache(self._fingerprint, first, rate, self._bones, *transforms)
-
-
-def _simulation(members: Sequence[Member], start: float, offsets: Sequence[float]) -> Any:
-    motions = [m.opened.motion if isinstance(m.opened, Motion) else None for m in members]
-    record, places = group.record(members, start), group.places(members)
-    try:
-        return native.load().Simulation(
-            [member.opened.rig.pmx for member in members],
-            motions,
-            record,
-            places=places,
-            offsets=offsets,
-        )
-    except (ValueError, MemoryError) as error:
-        raise UserError(
-            "The physics of '{file}' cannot be simulated: {reason}",
-            file=os.path.basename(members[0].opened.rig.path),
-            reason=error,
-        ) from error
-
-
-def _check_speed(member: Member, speed: float, expected: float) -> None:
-    if abs(speed / expected - 1) > 1e-6:
-        raise UserError(
-            "'{name}' plays at a different speed from the models that it is simulated with:"
-            " set {setting} to the same value",
-            name=member.model.name,
-            setting=name_of(member.model.armature.mmdskin, "motion_real_time"),
-        )

@@ -1,45 +1,56 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A motion with physics: frames in order are cheap, others restart from an earlier state."""
+"""Motions with physics: frames in order are cheap, others restart from an earlier state."""
 
-import os
+import threading
 import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
-from ..blender import native, registration
+from ..blender import registration
 from ..blender.translations import Sentence
 from ..blender.user_error import UserError
 from ..pose import motion_source, physics_settings
 from ..pose.motion_source import Motion
-from . import cache, fingerprint
+from . import cache, fingerprint, group
+
+if TYPE_CHECKING:
+    import mmdskin
 
 _FAR = 1000  # frames that are not computed at once where a user waits for them
 
 
 class Run:
-    """The simulation of a motion. Any thread may use it."""
+    """The simulation of a motion, or of several together. Any thread may use it.
 
-    def __init__(self, motion: Motion, settings: physics_settings.Settings) -> None:
-        name = os.path.basename(motion.rig.path)
-        try:
-            self._simulation = native.load().Simulation(
-                motion.rig.pmx, motion.motion, settings.record()
-            )
-        except (ValueError, MemoryError) as error:
-            raise UserError(
-                "The physics of '{file}' cannot be simulated: {reason}", file=name, reason=error
-            ) from error
-        self._start = self._reached = float(settings.start)
+    Frames are those of the first motion.
+    """
+
+    def __init__(
+        self,
+        motions: Sequence[Motion],
+        record: "mmdskin.Physics",
+        places: np.ndarray | None = None,
+    ) -> None:
+        self.offsets = group.offsets(motions)
+        self._simulation = group.simulation(motions, record, places, self.offsets)
+        self._start = self._reached = float(record.start)
+        self._last: tuple[np.ndarray, tuple] | None = None  # frames, and their poses
+        self._lock = threading.Lock()
         self._wanted: float | None = None  # the frame that is computed, step by step
         self.changes = 0  # incremented when that frame is reached
 
-    def posed(self, frames: np.ndarray) -> np.ndarray:
-        """As `Motion.posed`."""
-        matrices: np.ndarray = self._simulation.pose(frames).bone_matrices
-        self._reached = max(self._reached, frames.max(initial=self._start))
-        return matrices
+    def posed(self, frames: np.ndarray, number: int = 0) -> np.ndarray:
+        """As `Motion.posed`, of one of the models; each frame is simulated once for all of them."""
+        with self._lock:
+            if self._last is None or not np.array_equal(self._last[0], frames):
+                self._last = frames, self._simulation.pose(frames)
+                self._reached = max(self._reached, frames.max(initial=self._start))
+            matrices: np.ndarray = self._last[1][number].bone_matrices
+            return matrices
 
     def is_far(self, frame: float) -> bool:
         """Whether a frame takes so long that `advance` must compute it first."""
@@ -63,48 +74,88 @@ class Run:
                 self._wanted, self.changes = None, self.changes + 1
 
 
-_runs: dict[str, tuple[object, str, Run]] = {}  # by armature object: model, inputs, and run
+# By armature objects: their inputs, and the run.
+_runs: dict[tuple[str, ...], tuple[str, Run]] = {}
 
 
 def with_physics(motion: Motion, settings: physics_settings.Settings | None) -> Motion:
     """The simulated motion, or the motion unchanged without settings."""
-    return motion if settings is None else motion.with_poses(Run(motion, settings).posed)
+    return motion if settings is None else _posed_by(motion, Run([motion], settings.record()))
 
 
 def shown(motion: Motion, armature: bpy.types.Object, settings: motion_source.Settings) -> Motion:
     """The simulated motion for MMD Skinning, whose run lasts while nothing changes it."""
     if not cache.has_physics(armature, settings, motion.rig.pmx):
         return motion
-    assert settings.physics is not None
-    if settings.physics.group:
+    if group.needs_file(settings):
         return cache.with_cached_physics(motion, armature, settings)
-    state, name = cache.state_of(armature), armature.original.name_full
-    pmx, inputs = motion.rig.pmx, fingerprint.of_motion(motion, settings)
-    known = _runs.get(name)
-    if known is None or known[0] is not pmx or known[1] != inputs:
-        known = _runs[name] = pmx, inputs, Run(motion, settings.physics)
-    run = known[2]
+    state = cache.state_of(armature)
+    try:
+        run, number = _run_of(motion, armature, settings)
+    except UserError as error:
+        state.problem = error
+        return motion
 
     def waits(frame: float) -> bool:
-        done = run.done if run.is_far(frame) else None
+        done = run.done if run.is_far(frame - run.offsets[number]) else None
         percent = "" if done is None else f"{max(done, 0):.0%}"
         state.problem = Sentence("Physics: {percent}", percent=percent) if percent else ""
         return bool(percent)
 
-    state.problem = ""
-    return motion.with_poses(run.posed, lambda: run.changes, waits)
-
-
-def waiting() -> dict[str, Run]:
-    """The runs that compute a far frame, by the name of their armature object."""
-    return {name: run for name, (*_, run) in list(_runs.items()) if run.done is not None}
+    return _posed_by(motion, run, number, lambda: run.changes, waits)
 
 
 def baked(motion: Motion, armature: bpy.types.Object, settings: motion_source.Settings) -> Motion:
-    """The motion as MMD Skinning shows it; of models that are simulated together, their file's."""
-    if settings.physics is not None and settings.physics.group:
+    """The motion as MMD Skinning shows it; of a group with own keys, that of its file."""
+    if settings.physics is None:
+        return motion
+    if group.needs_file(settings):
         return cache.with_cached_physics(motion, armature, settings, strict=True)
-    return with_physics(motion, settings.physics)
+    return _posed_by(motion, *_run_of(motion, armature, settings))
+
+
+def _posed_by(motion: Motion, run: Run, number: int = 0, *more: Any) -> Motion:
+    offset = run.offsets[number]
+
+    def posed(frames: np.ndarray) -> np.ndarray:
+        if len(run.offsets) > 1:  # rounding decides whether they are those of the other models
+            frames = np.round(frames - offset, 6)
+        return run.posed(frames, number)
+
+    return motion.with_poses(posed, *more)
+
+
+def _run_of(
+    motion: Motion, armature: bpy.types.Object, settings: motion_source.Settings
+) -> tuple[Run, int]:
+    """The run of a model, and which of the models there it is."""
+    physics, name = settings.physics, armature.original.name_full
+    assert physics is not None
+    names = tuple(known.name for known in physics.group) or (name,)
+    inputs = fingerprint.of_run(motion, settings)
+    known = _runs.get(names)
+    if known is None or known[0] != inputs:
+        for one in names:
+            forget(one)
+        known = _runs[names] = inputs, _new_run(motion, physics)
+    return known[1], names.index(name)
+
+
+def _new_run(motion: Motion, physics: physics_settings.Settings) -> Run:
+    members = group.members(physics)
+    if not members:
+        return Run([motion], physics.record())
+    motions: list[Any] = [member.opened for member in members]
+    for member in members:
+        group.check_speed(member, member.opened.speed, motions[0].speed)  # type: ignore[union-attr]
+    starts = zip(members, group.offsets(motions), strict=True)
+    start = min(member.physics.start - offset for member, offset in starts)
+    return Run(motions, group.record(members)._replace(start=start), group.places(members))
+
+
+def waiting() -> dict[tuple[str, ...], Run]:
+    """The runs that compute a far frame, by the names of their armature objects."""
+    return {names: run for names, (_, run) in list(_runs.items()) if run.done is not None}
 
 
 def bones(motion: Motion) -> set[str]:
@@ -114,7 +165,8 @@ def bones(motion: Motion) -> set[str]:
 
 
 def forget(armature: str) -> None:
-    _runs.pop(armature, None)
+    for names in [names for names in list(_runs) if armature in names]:
+        _runs.pop(names, None)
 
 
 @persistent

@@ -24,8 +24,7 @@ class _Grouping:
 
 
 class MMDSKIN_OT_simulate_together(_Grouping, bpy.types.Operator):
-    """Let the selected models touch each other, so that hands move each other's hair. Simulate then \
-simulates all of them"""
+    """Let the selected models touch each other, so that hands move each other's hair"""
 
     bl_idname = "mmdskin.simulate_together"
     bl_label = "Simulate Together"
@@ -43,7 +42,7 @@ simulates all of them"""
             return cancelled(self, error)
         text = tr_count(
             "1 model is simulated together",
-            "{count} models are simulated together: use Simulate",
+            "{count} models are simulated together",
             len(models),
         )
         self.report({"INFO"}, text)

@@ -34,8 +34,10 @@ def passed() -> float | None:
         return None
     for run in computing.values():
         run.advance(_SLICE)
-    if computing:
-        _tag(set(computing))
+    tagged = _tag({name for names in computing for name in names})
+    for names in computing:
+        if tagged.isdisjoint(names):  # deleted, renamed, or switched off
+            simulation.forget(names[0])
     if not _advance() and not computing:
         live.set_running(False)
         return _LOOK
@@ -57,28 +59,28 @@ def _advance() -> bool:
         if not playing and now - one.changed <= live.CALM:
             one.ticks += 1
             moving.add(armature)
-    if moving:
-        _tag(moving)
+    for name in moving - _tag(moving):  # deleted, renamed, or switched off
+        live.forget(name)
     return playing or bool(moving)
 
 
-def _tag(armatures: set[str]) -> None:
-    """Evaluate the live meshes of armature objects, by name, again, and draw."""
-    tagged = set()
+def _tag(armatures: set[str]) -> set[str]:
+    """Evaluate the live meshes of armature objects, by name, again, and draw; the names of those found."""
+    tagged: set[str] = set()
+    if not armatures:
+        return tagged
     for mesh in filter(switch.driver_of, driver_function.evaluated_meshes()):
         armature, obj = switch.followed(mesh)
         if armature is not None and obj is not None and armature.name_full in armatures:
             obj.update_tag(refresh={"OBJECT"})
             tagged.add(armature.name_full)
-    for name in armatures - tagged:  # deleted, renamed, or switched off
-        live.forget(name)
-        simulation.forget(name)
     for window in bpy.context.window_manager.windows:
         for area in window.screen.areas:
             if area.type == "VIEW_3D":
                 for region in area.regions:
                     if region.type == "WINDOW":
                         region.tag_redraw()
+    return tagged
 
 
 @persistent

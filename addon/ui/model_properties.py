@@ -134,7 +134,7 @@ class MMDSKIN_PG_model(_Settings, PropertyGroup):
     physics_group: StringProperty(
         name="Simulate Together",
         description="Models with the same name here collide with each other, so that hands move each"
-        " other's hair. Simulate then simulates all of them; if empty, the model is simulated alone",
+        " other's hair; if empty, the model is simulated alone",
         update=_group_changed,
         **_SETTING,
     )

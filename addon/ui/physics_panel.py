@@ -7,14 +7,17 @@ from ..blender import registration
 from ..blender.translations import tr
 from ..operator_base import properties
 from ..physics import cache, live
-from ..physics.operators import MMDSKIN_OT_keep_physics, MMDSKIN_OT_settle, MMDSKIN_OT_simulate
+from ..physics.operators import (
+    MMDSKIN_OT_keep_physics,
+    MMDSKIN_OT_settle,
+    MMDSKIN_OT_simulate,
+    needs_file,
+)
 from ..physics.together import MMDSKIN_OT_simulate_alone, MMDSKIN_OT_simulate_together
 from ..pose import physics_settings, pose_source
 from ..preview import switch
 from ..scene import scene_model
 from . import drawing, panels, shown_model
-
-_WITHOUT_FILE = {"ARMATURE", "MOTION"}  # pose sources that need no simulation, or have none
 
 
 class MMDSKIN_PT_physics(drawing.Below, Panel):
@@ -42,7 +45,7 @@ class MMDSKIN_PT_physics(drawing.Below, Panel):
         if others:
             drawing.wrapped(layout, tr("Simulated together with {names}", names=others), width)
             layout.operator(MMDSKIN_OT_simulate_alone.bl_idname, icon="UNLINKED")
-        if settings.source not in _WITHOUT_FILE or others:
+        if needs_file(model):
             drawing.button(layout, MMDSKIN_OT_simulate, model, "PHYSICS")
             if any(moving.played for moving in live.of_armature(armature)):
                 layout.operator(MMDSKIN_OT_keep_physics.bl_idname, icon="FILE_TICK")
@@ -87,8 +90,7 @@ def _physics_trouble(model: scene_model.SceneModel, grouped: bool) -> str:
     """What is worth telling about a model's physics, "" for nothing."""
     armature, settings = model.armature, model.armature.mmdskin
     if not any(switch.is_live(obj) for obj in model.meshes):
-        needs_file = settings.source not in _WITHOUT_FILE
-        return MMDSKIN_OT_simulate.unavailable(model) if needs_file else ""
+        return MMDSKIN_OT_simulate.unavailable(model) if needs_file(model) else ""
     state = cache.state_of(armature)
     problem = state.problem_text
     if not settings.physics_live or settings.source == "MOTION" or not state.moves:
@@ -98,7 +100,7 @@ def _physics_trouble(model: scene_model.SceneModel, grouped: bool) -> str:
             return str(moving.problem)
     if grouped:
         return tr("Models of a group do not touch each other live")
-    if settings.source not in _WITHOUT_FILE and problem and not settings.physics_cache:
+    if problem and needs_file(model) and not settings.physics_cache:
         return tr("Renders show no live physics: Simulate, or play from the first frame and Keep")
     return problem
 

@@ -2,8 +2,10 @@
 """Export MMD Motion of simulated hair: with Physics › Keys it plays alike with and without physics."""
 
 import os
+from unittest import mock
 
 import bpy
+import fingerprint
 import numpy as np
 import scene
 from files import motion_file
@@ -42,11 +44,36 @@ class Simulated(Keyed):
                 self.assertLessEqual(miss.max(), BAR)
 
     def test_keys_of_simulated_hair(self):
-        self.simulate()
-        tracks = self.exported(physics="KEYS")
-        for name in HAIR:
-            self.assertFalse(tracks[name].physics.any())
-        self.assert_plays_with_and_without_physics()
+        """Where no file has it, it is simulated for the export."""
+        for has_file in (False, True):
+            if has_file:
+                self.simulate()
+            tracks = self.exported(physics="KEYS")
+            self.assertEqual(os.path.isfile(self.file), has_file)
+            for name in HAIR:
+                self.assertFalse(tracks[name].physics.any())
+            self.assert_plays_with_and_without_physics()
+
+    def test_escape_leaves_all_as_it_was(self):
+        """Amid the simulation, and amid the export after it."""
+        start, jobs = addon().operator_base.modal_job.ModalJob, addon().export_motion.job
+        made = []
+
+        def stop(job):
+            made.append(job)
+            raise addon().blender.user_error.UserError("stopped")
+
+        before = fingerprint.of_file()
+        with mock.patch.object(start, "_finish", lambda _, job: stop(job)):
+            self.assertRaises(RuntimeError, self.exported, physics="KEYS")
+        (job,) = made
+        self.assertIsInstance(job, jobs.Job)
+        texts = [next(job).text for _ in range(20)]
+        self.assertEqual([text.count("frame 16 of 16") for text in texts].index(1), 15)
+        self.assertIn("frame 4 of 16", texts[-1])
+        job.close()
+        self.assertFalse(os.path.exists(self.out))
+        self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
 
     def test_keys_of_hair_that_a_motion_file_moves(self):
         self.settings.source, self.settings.motion_path = "MOTION", self.motion_path

@@ -278,7 +278,7 @@ class Written(Keyed):
         self.assert_not_simulated("no rigid bodies that move bones")
 
     def test_an_unsaved_file_is_reported(self):
-        unsaved = SimpleNamespace(data=SimpleNamespace(filepath=""))
+        unsaved = SimpleNamespace(data=SimpleNamespace(filepath=""), context=bpy.context)
         with mock.patch.object(addon().physics.operators, "bpy", unsaved):
             self.assert_not_simulated("Save the .blend file first")
 

@@ -128,13 +128,16 @@ class Group(Keyed):
 
 class Together(Group):
     def test_a_hand_moves_the_hair_of_the_other_model(self):
-        self.simulate()
-        self.assertEqual(len(self.files()), 2)
-        self.assert_both()
+        """Of motion files nothing is stored."""
+        self.assert_refused("needs no simulation")
+        self.assertNotIn(("mmdskin.simulate", None), redraw(self.mesh))
+        self.assert_both((11, 4, 14))
         self.assertGreater(np.abs(self.both(11)[0] - self.expected(11, settle=20)).max(), 0.01)
 
     def test_each_file_is_enough_to_play(self):
+        self.own_keys(*self.armatures)
         self.simulate()
+        self.assertEqual(len(self.files()), 2)
         os.remove(bpy.path.abspath(self.other.mmdskin.physics_cache))
         bpy.context.scene.frame_set(11)
         self.assert_close(scene.evaluated_positions(self.mesh), self.both(11)[0], NEAR)
@@ -159,7 +162,6 @@ class Together(Group):
         half = np.sqrt(0.5)
         # about Blender's z, which is the file's y: mirrored axes turn the other way
         place = x, z, y, 0, -half, 0, half
-        self.simulate()
         for frame in (11, 4):
             bpy.context.scene.frame_set(frame)
             self.assert_close(
@@ -172,42 +174,52 @@ class Together(Group):
 
     def test_motions_that_start_at_different_frames(self):
         self.other.mmdskin.motion_start = 3
-        self.simulate()
         bpy.context.scene.frame_set(11)
         hair, _ = self.both(11, offsets=(0, -3))
         self.assert_close(scene.evaluated_positions(self.mesh), hair, NEAR)
 
     def test_a_model_without_physics_is_simulated_alone(self):
         self.other.mmdskin.physics = False
-        self.simulate()
-        self.assertEqual(len(self.files()), 1)
         bpy.context.scene.frame_set(11)
         shown = scene.evaluated_positions(self.mesh)
         self.assert_close(shown, self.expected(11, settle=20), BAR)
 
-    def test_bakes_use_the_simulation(self):
-        with self.assertRaisesRegex(RuntimeError, "Not simulated yet"):
-            bpy.ops.mmdskin.bake(target="SHAPE_KEYS", range="CURRENT")
-        self.simulate()
-        bpy.context.scene.frame_set(11)
-        self.settings.preview = False
-        self.assertEqual(bpy.ops.mmdskin.bake(target="SHAPE_KEYS", range="CURRENT"), {"FINISHED"})
-        bpy.context.scene.frame_set(11)
-        shown = scene.evaluated_positions(self.mesh)
-        self.assert_close(shown, self.both(11)[0], NEAR)
+    def test_bakes(self):
+        """Of own keys without a simulation they simulate all models, once."""
+        for sources in (("MOTION", "MOTION"), ("IK", "MOTION"), ("IK", "IK")):
+            for armature, source in zip(self.armatures, sources, strict=True):
+                armature.mmdskin.source = source
+            with self.subTest(sources):
+                scene.select(self.mesh)
+                self.other_mesh.select_set(True)
+                for armature in self.armatures:
+                    armature.mmdskin.preview = False
+                run = addon().physics.runs.SceneRun
+                with mock.patch.object(addon().physics.runs, "SceneRun", wraps=run) as started:
+                    baked = bpy.ops.mmdskin.bake(
+                        target="SHAPE_KEYS", range="CUSTOM", frame_start=10, frame_end=11
+                    )
+                self.assertEqual(baked, {"FINISHED"})
+                self.assertEqual(started.call_count, int("IK" in sources))
+                self.assertEqual(self.files(), [])
+                bpy.context.scene.frame_set(11)
+                found = [scene.evaluated_positions(mesh) for mesh in (self.mesh, self.other_mesh)]
+                for shown, expected in zip(found, self.both(11), strict=True):
+                    self.assert_close(shown, expected, NEAR)
+                bpy.ops.mmdskin.clear_bake()
 
 
 class Reopened(Group):
     def test_shows_the_simulation_before_the_frame_changes(self):
         """Where the models are is known only after they were evaluated."""
-        self.simulate()
         bpy.context.scene.frame_set(11)
         expected = self.both(11)
         for source in ("MOTION", "IK"):
             with self.subTest(source):
                 for armature in self.armatures:
                     armature.mmdskin.source = source
-                self.simulate()
+                if source == "IK":
+                    self.simulate()
                 bpy.ops.wm.save_mainfile()
                 names = [obj.name for obj in (*self.armatures, self.mesh, self.other_mesh)]
                 bpy.ops.wm.open_mainfile(filepath=self.blend)
@@ -220,6 +232,16 @@ class Reopened(Group):
                 scene.select(self.mesh)
 
     def test_a_move_of_the_other_model_shows_at_once(self):
+        place = (-0.088, 0.042, 0.032)
+        bpy.context.scene.frame_set(11)
+        self.put(place)
+        x, y, z = np.array(place) / scene.SCALE
+        hair, _ = self.both(11, place=(x, z, y, 0, 0, 0, 1))
+        self.assert_close(scene.evaluated_positions(self.mesh), hair, NEAR)
+        self.put(self.place)
+        self.assertGreater(np.abs(self.both(11)[0] - hair).max(), 2 * NEAR)
+        self.assert_both((11,))
+        self.own_keys(*self.armatures)
         self.simulate()
         bpy.context.scene.frame_set(11)
         expected = scene.evaluated_positions(self.mesh)
@@ -250,7 +272,6 @@ class Chosen(Group):
         self.assertEqual(len({*self.groups(), ""}), 2)
         drawn = redraw(self.mesh)
         self.assertIn(f"Simulated together with {self.other.parent.name}", drawn)
-        self.simulate()
         self.assert_both()
         self.assertIn(("mmdskin.simulate_alone", None), drawn)
         self.assertEqual(bpy.ops.mmdskin.simulate_alone(), {"FINISHED"})
@@ -279,6 +300,7 @@ class Chosen(Group):
 class Elsewhere(Group):
     def test_a_linked_model_is_refused(self):
         """Blender would not save where its simulation is."""
+        self.own_keys(*self.armatures)
         bpy.ops.wm.save_mainfile()
         library = bpy.data.filepath
         bpy.ops.wm.read_homefile(use_empty=True)
@@ -303,6 +325,7 @@ class Elsewhere(Group):
 class Outdated(Group):
     def setUp(self):
         super().setUp()
+        self.own_keys(*self.armatures)
         self.simulate()
         self.assertEqual(self.troubles(), ["", ""])
 
@@ -320,10 +343,29 @@ class Outdated(Group):
 
     def test_when_the_other_model_leaves_the_group(self):
         """A motion file alone needs no simulation."""
+        self.settings.source = "MOTION"
         self.other.mmdskin.physics_group = ""
-        self.assertEqual(self.troubles(), ["", ""])
+        self.assertEqual(self.troubles()[0], "")
+        self.assertRegex(self.troubles()[1], "have changed since the simulation")
 
-    def test_when_the_other_model_is_deleted(self):
+    def test_when_keys_of_the_other_model_change(self):
+        for sources in (("MOTION", "IK"), ("IK", "IK")):
+            for armature, source in zip(self.armatures, sources, strict=True):
+                armature.mmdskin.source = source
+            self.simulate()
+            self.assertEqual(self.troubles(), ["", ""])
+            curves = addon().blender.actions.played(self.other.animation_data)[0]
+            curve = next(c for c in curves if c.data_path.endswith("location"))
+            curve.keyframe_points[1].co.y += 0.01
+            curve.update()
+            with self.subTest(sources):
+                self.assertRegex(self.troubles()[0], "have changed since the simulation")
+            curve.keyframe_points[1].co.y -= 0.01
+            curve.update()
+
+
+class Deleted(Group):
+    def test_a_model_that_is_left_alone_is_simulated_alone(self):
         """Its place was waited for; the model is still live."""
         for number in range(2):
             with self.subTest(number):
@@ -353,58 +395,56 @@ class Outdated(Group):
     def trouble(self):
         return addon().physics.cache.state_of(self.armature).problem_text
 
-    def test_when_keys_of_the_other_model_change(self):
-        for sources in (("MOTION", "IK"), ("IK", "IK")):
-            for armature, source in zip(self.armatures, sources, strict=True):
-                armature.mmdskin.source = source
-            self.simulate()
-            self.assertEqual(self.troubles(), ["", ""])
-            curves = addon().blender.actions.played(self.other.animation_data)[0]
-            curve = next(c for c in curves if c.data_path.endswith("location"))
-            curve.keyframe_points[1].co.y += 0.01
-            curve.update()
-            with self.subTest(sources):
-                self.assertRegex(self.troubles()[0], "have changed since the simulation")
-            curve.keyframe_points[1].co.y -= 0.01
-            curve.update()
-
 
 class Refused(Group):
+    """Motion files say so in the panel, and show no physics; own keys are not simulated."""
+
+    def assert_neither(self, words):
+        for shown in (self.mesh, self.other_mesh):
+            scene.evaluated_positions(shown)
+        self.assertRegex(self.troubles()[0], words)
+        self.own_keys(self.armature)
+        self.assert_refused(words)
+
     def test_different_settings(self):
         self.other.mmdskin.physics_iterations = 20
-        self.assert_refused("simulated together: set Solver Iterations to the same value")
+        self.assert_neither("simulated together: set Solver Iterations to the same value")
 
     def test_different_scales(self):
         self.other.parent.scale = (2, 2, 2)
         bpy.context.view_layer.update()
-        self.assert_refused("different scales")
+        self.assert_neither("different scales")
 
     def test_mirrored_models(self):
         self.other.parent.scale = (-1, 1, 1)
         bpy.context.view_layer.update()
-        self.assert_refused("mirrored or scaled unevenly")
+        self.assert_neither("mirrored or scaled unevenly")
 
     def test_objects_that_move(self):
         root = self.other.parent
         root.keyframe_insert("location", frame=0)
         root.location.x += 1
         root.keyframe_insert("location", frame=15)
-        for source in ("MOTION", "IK"):
-            bpy.context.scene.frame_set(0)
-            for armature in self.armatures:
-                armature.mmdskin.source = source
-            self.assert_refused("moves as an object")
+        self.assert_neither("moves as an object")
+
+    def test_objects_that_something_else_moves(self):
+        """Which is seen frame by frame."""
+        self.own_keys(self.armature)
+        driver = self.other.parent.driver_add("location", 0).driver
+        driver.expression = "frame / 100"
+        self.assert_refused("moves as an object")
 
     def test_another_speed(self):
         bpy.context.scene.render.fps = 60
         self.other.mmdskin.motion_real_time = False
-        self.assert_refused("plays at a different speed")
+        self.assert_neither("plays at a different speed")
 
     def test_a_missing_motion_of_the_other_model(self):
         self.other.mmdskin.motion_path = os.path.join(self.folder, "無.vmd")
-        self.assert_refused("cannot be opened")
+        self.assert_neither("cannot be opened")
 
     def test_a_file_that_cannot_be_written(self):
+        self.own_keys(*self.armatures)
         cache = addon().physics.cache
         write, written = cache.write, []
 
@@ -421,6 +461,7 @@ class Refused(Group):
 
 class Cancelled(Group):
     def test_escape_leaves_the_simulations_before(self):
+        self.own_keys(*self.armatures)
         self.simulate()
         for armature in self.armatures:
             armature.mmdskin.physics_settle = 5
@@ -429,7 +470,7 @@ class Cancelled(Group):
         bpy.context.scene.frame_set(3)
         self.other.pose.bones[1].location.x += 0.25  # without a keyframe
         bpy.context.view_layer.update()
-        for sources in (("MOTION", "MOTION"), ("MOTION", "IK"), ("IK", "IK")):
+        for sources in (("MOTION", "IK"), ("IK", "IK")):
             for armature, source in zip(self.armatures, sources, strict=True):
                 armature.mmdskin.source = source
             before = fingerprint.of_file(), self.contents(), self.caches()

@@ -119,7 +119,7 @@ class Poses(Live):
 
     def test_hair_stays_on_a_head_that_nods(self):
         """By 0.6 units at 1.5 Hz, however many evaluations there are a second."""
-        joint = self.pmx.joints[-1]
+        joint = self.pmx.joints[-2]
         head, hair = (self.pmx.rigid_bodies[i].bone for i in (joint.body_a, joint.body_b))
         self.assertEqual((head, hair), (0, self.hair[0]))
         root = np.append(joint.position, 1)

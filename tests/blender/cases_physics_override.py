@@ -123,7 +123,9 @@ class Overridden(Elsewhere):
         opened = addon().pose.pose_source.load(
             self.armature, addon().pose.pose_source.settings_of(self.armature, bpy.context.scene)
         )
-        played = addon().physics.keyed.with_physics(opened, self.armature, strict=True)
+        model = addon().scene.scene_model.model_of(self.armature, bpy.context.view_layer)
+        member = addon().physics.group.Member(model, opened.settings, opened)
+        played = addon().physics.baked.Baked(member).opened
         names = [bone.name for bone in self.armature.pose.bones]
         depsgraph = bpy.context.evaluated_depsgraph_get()
         armature = self.armature.evaluated_get(depsgraph)

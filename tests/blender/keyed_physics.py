@@ -29,22 +29,21 @@ def dressed():
     Nothing touches and joints have no limits: rounding does not decide what happens.
     """
     pmx = legged()
-    shape = {"mask": 0, "size": (0.2, 0, 0), "linear_damping": 0.1, "angular_damping": 0.1}
+    shape = {"mask": 0, "size": (0.2, 0, 0), "linear_damping": 0.9, "angular_damping": 0.999}
     free = {"rotation_lower": (1, 1, 1), "rotation_upper": (-1, -1, -1)}
-    first = len(pmx.bones)
     hangs = [(0, (0, 9, 0.5)), (3, (1, 0.8, 0.6))]
-    for name, (parent, place) in zip(HAIR, hangs, strict=True):
+    first = len(pmx.bones)
+    for number, (name, (parent, place)) in enumerate(zip(HAIR, hangs, strict=True)):
+        bone, body = len(pmx.bones), len(pmx.rigid_bodies)
         pmx.bones.append(pmx_file.Bone(name, position=place, parent=parent))
-    for bone in (0, 3):
-        place = pmx.bones[bone].position
-        pmx.rigid_bodies.append(pmx_file.RigidBody(f"f{bone}", bone=bone, position=place, **shape))
-    for number, (body, (_, place)) in enumerate(zip((0, 1), hangs, strict=True)):
         low = (place[0], place[1] - 0.5, place[2])
-        pmx.rigid_bodies.append(
-            pmx_file.RigidBody(f"b{number}", bone=first + number, position=low, mode=1, **shape)
-        )
+        holder = pmx.bones[parent].position
+        pmx.rigid_bodies += [
+            pmx_file.RigidBody(f"f{parent}", bone=parent, position=holder, **shape),
+            pmx_file.RigidBody(f"b{number}", bone=bone, position=low, mode=1, **shape),
+        ]
         pmx.joints.append(
-            pmx_file.Joint(f"j{number}", body_a=body, body_b=2 + number, position=place, **free)
+            pmx_file.Joint(f"j{number}", body_a=body, body_b=body + 1, position=place, **free)
         )
     hair = np.arange(30)
     pmx.bone_indices[-30:, 0], pmx.bone_indices[-30:, 1:] = first + hair % 2, -1
@@ -57,7 +56,7 @@ def with_wind(pmx):
     pmx.morphs += [
         morph("風", "impulse", [2], [(0, 0.4, 0, 0.3, 0, 0, 0)]),
         morph("嵐", "group", [len(pmx.morphs)], [2.5]),
-        morph("回転", "impulse", [3], [(1, 0, 0.2, 0, 0, 0.02, 0)]),
+        morph("回転", "impulse", [4], [(1, 0, 0.2, 0, 0, 0.02, 0)]),
     ]
     return pmx
 
