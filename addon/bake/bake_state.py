@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from bpy.types import Modifier, Object, ShapeKey
 
-from ..blender import actions, blender_versions
+from ..blender import actions, arrays, blender_versions
 from ..blender.user_error import UserError
 from ..operator_base.editing import editing
 from ..pose import skinner
@@ -166,8 +166,7 @@ def add_keys(obj: Object, state: BakeState, baked: Iterable[tuple[str, np.ndarra
         key: ShapeKey | None = keys.key_blocks.get(wanted) if wanted in ours else None
         if key is None:
             key = obj.shape_key_add(name=wanted, from_mix=False)
-        points, co = blender_versions.key_positions(key)
-        points.foreach_set(co, positions.ravel())
+        arrays.write(*blender_versions.key_positions(key), positions)
         key.relative_key, key.vertex_group, key.mute = keys.reference_key, "", False
         ours[key.name] = None
         names.append(key.name)

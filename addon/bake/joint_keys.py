@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from mathutils import Matrix, Quaternion
 
-from ..blender import blender_versions
+from ..scene import mesh_source
 from . import bake_state, joint_fit, joint_turns
 from .joint_fit import Function
 from .linear_blend import LinearBlend, moved
@@ -181,10 +181,7 @@ class Joints:
             if name in blocks and set(pair) <= set(self._part.bones):
                 turns = self._turns(pair, rotations[None])
                 value = Function(*function).above_rest(joint_fit.terms(turns))[0]
-                positions = np.empty_like(rest)
-                points, co = blender_versions.key_positions(blocks[name])
-                points.foreach_get(co, positions.ravel())
-                result += np.float32(value) * (positions - rest)
+                result += np.float32(value) * (mesh_source.key_positions(blocks[name]) - rest)
         return result
 
     def _shape(

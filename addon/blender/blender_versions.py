@@ -11,6 +11,8 @@ from typing import Any
 import bpy
 import numpy as np
 
+from . import arrays
+
 HAS_FILE_HANDLERS = hasattr(bpy.types, "FileHandler")  # 4.1
 # Whether properties have a translation context.
 HAS_CONTEXTS = "translation_context" in (bpy.props.BoolProperty.__doc__ or "")
@@ -34,7 +36,7 @@ def identity(block: bpy.types.ID) -> int:
     return original.session_uid if _HAS_SESSION_UID else original.as_pointer()
 
 
-# Meshes. A place is a collection and the name of a member, for foreach_get and foreach_set.
+# Meshes. A place is a collection and the name of a member, for `arrays`.
 
 
 def positions(mesh: bpy.types.ID) -> tuple[Any, str]:
@@ -80,9 +82,7 @@ def material_indices(mesh: bpy.types.Mesh) -> tuple[Any, str]:
 def triangles(mesh: bpy.types.ID) -> np.ndarray:
     """(T, 3) int32 vertices of Blender's triangulation."""
     mesh.calc_loop_triangles()
-    flat = np.empty(3 * len(mesh.loop_triangles), np.int32)
-    mesh.loop_triangles.foreach_get("vertices", flat)
-    return flat.reshape(-1, 3)
+    return arrays.read(mesh.loop_triangles, "vertices", 3, np.int32)
 
 
 def finish_triangles(mesh: bpy.types.Mesh) -> None:

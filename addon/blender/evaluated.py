@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from bpy.types import Attribute
 
-from . import memory
+from . import arrays
 
 _SIZE = 3 * np.dtype(np.float32).itemsize  # bytes of a vector
 
@@ -58,4 +58,4 @@ def _memory(vectors: Any) -> np.ndarray | None:
     first, last = (vectors[place].as_pointer() for place in (0, len(vectors) - 1))
     if last - first != _SIZE * (len(vectors) - 1):
         return None
-    return memory.floats(first, (3 * len(vectors),))
+    return arrays.floats(first, (3 * len(vectors),))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from bpy.types import Object
 
-from . import address_cache
+from . import address_cache, arrays
 
 _MARK = "lock_rotation_w"
 _MOST = 256  # copies
@@ -58,8 +58,7 @@ def of(armature: Object) -> Bones:
     if known is None:
         known = _bones(armature)
         address_cache.put(_read, address, known, _MOST)
-        locks = np.empty(len(bones), bool)
-        bones.foreach_get(_MARK, locks)
+        locks = arrays.read(bones, _MARK, dtype=bool)
         locks[0] = not before
         bones.foreach_set(_MARK, locks)
     return known
@@ -67,13 +66,10 @@ def of(armature: Object) -> Bones:
 
 def columns(bones: Any, name: str) -> np.ndarray:
     """(B, 4, 4) float32 matrices of bones, column by column as Blender stores them."""
-    flat = np.empty(16 * len(bones), np.float32)
-    bones.foreach_get(name, flat)
-    return flat.reshape(-1, 4, 4)
+    return arrays.read(bones, name, 16).reshape(-1, 4, 4)
 
 
 def _bones(armature: Object) -> Bones:
     of_data: Any = armature.data.bones
-    deforming = np.empty(len(of_data), bool)
-    of_data.foreach_get("use_deform", deforming)
+    deforming = arrays.read(of_data, "use_deform", dtype=bool)
     return Bones(armature.pose.bones.keys(), columns(of_data, "matrix_local"), deforming)

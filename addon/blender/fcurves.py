@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 from bpy.types import FCurve, Keyframe
 
-from . import memory
+from . import arrays
 
 _ITEMS = {  # enum values of keyframe members
     member: {item.identifier: item.value for item in property.enum_items}
@@ -119,7 +119,7 @@ def _straight(frames: np.ndarray, values: np.ndarray) -> dict[str, np.ndarray]:
     count, places = len(frames), _places(frames, values)
     # Blender computes such handles fastest, but for many keyframes not as fast as they are set.
     types = () if _SET_ONE_BY_ONE else _HANDLE_TYPES
-    computed = types and count >= memory.LEAST
+    computed = types and count >= arrays.LEAST
     return {
         **{name: _numbers(count, name, "VECTOR") for name in types},
         "interpolation": _numbers(count, "interpolation", "LINEAR"),
@@ -217,8 +217,8 @@ def _member(curve: FCurve, name: str) -> np.ndarray:
     if name in _GET_ONE_BY_ONE:
         numbers = [_ITEMS[name][getattr(point, name)] for point in curve.keyframe_points]
         return np.array(numbers, _ENUM_DTYPE).reshape(-1, 1)
-    if name in memory.MEMBERS:
-        found = memory.read_keyframes(curve.keyframe_points, name)
+    if name in arrays.MEMBERS:
+        found = arrays.read_keyframes(curve.keyframe_points, name)
         if found is not None:
             return found
     dtype = _ENUM_DTYPE if name in _ENUMS else np.float32
@@ -229,8 +229,8 @@ def _member(curve: FCurve, name: str) -> np.ndarray:
 
 def _set_members(curve: FCurve, columns: dict[str, np.ndarray]) -> None:
     """Set members in their order, except that places and handles may come first."""
-    vectors = {name: columns[name] for name in memory.MEMBERS if name in columns}
-    done = vectors if memory.write_keyframes(curve.keyframe_points, vectors) else {}
+    vectors = {name: columns[name] for name in arrays.MEMBERS if name in columns}
+    done = vectors if arrays.write_keyframes(curve.keyframe_points, vectors) else {}
     for name, column in columns.items():
         if name not in done:
             _set_member(curve, name, column)

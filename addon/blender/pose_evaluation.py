@@ -17,7 +17,7 @@ import bpy
 import numpy as np
 from bpy.types import ID, Context, Key, Object
 
-from . import actions, playhead
+from . import actions, arrays, playhead
 
 # Modifiers through which objects act on others that do not refer to them, or that keep a cache.
 _PHYSICS = set(
@@ -54,8 +54,7 @@ class PoseEvaluation:
             copy = block.evaluated_get(depsgraph)
             if copy.is_evaluated:  # else these are the user's own, as of a hidden mesh
                 items = getattr(copy, collection)
-                before = np.empty(len(items), bool)
-                items.foreach_get(member, before)
+                before = arrays.read(items, member, dtype=bool)
                 items.foreach_set(member, np.full_like(before, off))
                 self._changed.append((block, collection, member, before))
 

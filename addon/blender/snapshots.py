@@ -11,7 +11,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from . import actions
+from . import actions, arrays
 from .animation_snapshots import ActionSnapshot, ActionSnapshots, AnimationSnapshot
 from .blender_versions import identity, key_positions, move_modifier
 
@@ -269,8 +269,7 @@ class _Keys(Snapshot):
             key.relative_key = blocks[relative]
             _set(key, values)
             if not np.array_equal(_positions(key), positions):
-                place, co = key_positions(key)
-                place.foreach_set(co, positions)
+                arrays.write(*key_positions(key), positions)
         self._properties.restore(obj.data.shape_keys)
         if self._animation:
             self._animation.restore(obj.data.shape_keys)
@@ -298,10 +297,7 @@ class _Keys(Snapshot):
 
 
 def _positions(key: bpy.types.ShapeKey) -> np.ndarray:
-    place, co = key_positions(key)
-    found = np.empty(3 * len(place), np.float32)
-    place.foreach_get(co, found)
-    return found
+    return arrays.read(*key_positions(key), 3)
 
 
 class _Modifiers(Snapshot):

@@ -13,10 +13,10 @@ from bpy.types import Image, Material, Mesh, Node, NodeSocket, ShaderNodeTree
 from bpy_extras.node_shader_utils import PrincipledBSDFWrapper
 from mathutils import Color
 
-from ..blender import blender_versions
+from ..blender import arrays, blender_versions
 from ..blender.translations import tr
 from ..scene import material_values, names, textures
-from .mesh import materials_of, put
+from .mesh import materials_of
 from .options import Options, Report
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _assign(mesh: Mesh, pmx: "mmdskin.Model", kept: np.ndarray, report: Report) 
                 total=total,
             )
         )
-    put(*blender_versions.material_indices(mesh), materials_of(pmx)[kept])
+    arrays.write(*blender_versions.material_indices(mesh), materials_of(pmx)[kept])
 
 
 def _material(

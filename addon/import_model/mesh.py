@@ -14,7 +14,7 @@ import bpy
 import numpy as np
 from bpy.types import Mesh, Object, ShapeKey
 
-from ..blender import blender_versions
+from ..blender import arrays, blender_versions
 from ..blender.translations import tr, tr_count
 from ..scene import deform_data, mmd_tools, names
 from ..scene.mesh_source import SDEF, key_positions
@@ -43,11 +43,6 @@ def create(
     _uv_maps(mesh, pmx, triangles.ravel(), report)
     _normals(mesh, to_blender(pmx.normals))
     return mesh, kept
-
-
-def put(collection: Any, name: str, values: np.ndarray) -> None:
-    """Write all values of one attribute; fast if `values` has the type that Blender stores."""
-    collection.foreach_set(name, np.ascontiguousarray(values).ravel())
 
 
 def materials_of(pmx: "mmdskin.Model") -> np.ndarray:
@@ -92,9 +87,9 @@ def _geometry(mesh: Mesh, positions: np.ndarray, triangles: np.ndarray) -> None:
     mesh.vertices.add(len(positions))
     mesh.loops.add(triangles.size)
     mesh.polygons.add(len(triangles))
-    put(*blender_versions.positions(mesh), positions)
-    put(*blender_versions.corner_vertices(mesh), triangles.astype(np.int32))
-    put(mesh.polygons, "loop_start", np.arange(0, triangles.size, 3, dtype=np.int32))
+    arrays.write(*blender_versions.positions(mesh), positions)
+    arrays.write(*blender_versions.corner_vertices(mesh), triangles.astype(np.int32))
+    arrays.write(mesh.polygons, "loop_start", np.arange(0, triangles.size, 3, dtype=np.int32))
     blender_versions.finish_triangles(mesh)
     mesh.update(calc_edges=True)
 
@@ -118,7 +113,7 @@ def _uv_maps(mesh: Mesh, pmx: "mmdskin.Model", corners: np.ndarray, report: Repo
             )
             continue
         flipped = np.stack([uvs[:, 0], 1 - uvs[:, 1]], 1)[corners]
-        put(*blender_versions.uvs(layer), flipped)
+        arrays.write(*blender_versions.uvs(layer), flipped)
     if mesh.uv_layers:
         mesh.uv_layers.active_index = 0
 
@@ -136,12 +131,9 @@ def _normals(mesh: Mesh, normals: np.ndarray) -> None:
 
 def _sharpen_folds(mesh: Mesh) -> None:
     """Mark edges of coincident triangles as sharp; Blender has no mean normal there."""
-    corners, edge_of = (np.empty(len(mesh.loops), np.int32) for _ in range(2))
-    mesh.loops.foreach_get("vertex_index", corners)
-    mesh.loops.foreach_get("edge_index", edge_of)
-    positions = np.empty(3 * len(mesh.vertices), np.float32)
-    mesh.vertices.foreach_get("co", positions)
-    a, b, c = positions.reshape(-1, 3)[corners].reshape(-1, 3, 3).transpose(1, 0, 2)
+    corners = arrays.read(mesh.loops, "vertex_index", dtype=np.int32)
+    edge_of = arrays.read(mesh.loops, "edge_index", dtype=np.int32)
+    a, b, c = arrays.read(mesh.vertices, "co", 3)[corners].reshape(-1, 3, 3).transpose(1, 0, 2)
     facing = np.cross(b - a, c - a)
     facing /= np.maximum(np.linalg.norm(facing, axis=1, keepdims=True), 1e-30)
     order = np.argsort(edge_of, kind="stable")
@@ -152,7 +144,7 @@ def _sharpen_folds(mesh: Mesh) -> None:
     sharp = np.zeros(len(mesh.edges), bool)
     sharp[edge_of[first[folded]]] = True
     if sharp.any():
-        put(mesh.edges, "use_edge_sharp", sharp)
+        arrays.write(mesh.edges, "use_edge_sharp", sharp)
 
 
 # Vertex groups
@@ -176,9 +168,8 @@ def add_helpers(obj: Object, pmx: "mmdskin.Model") -> None:
     for start, end in _runs(scales[order]):
         edge.add(order[start:end].tolist(), scales[order[start]], "REPLACE")
     if count and pmx.edge_scales.max() > 1:
-        mesh: Any = obj.data
-        excess = mesh.attributes.new(mmd_tools.EDGE_EXCESS, "FLOAT", "POINT")
-        excess.data.foreach_set("value", np.maximum(pmx.edge_scales, 1).astype(np.float32))
+        excess = np.maximum(pmx.edge_scales, 1).astype(np.float32)
+        arrays.add(obj.data, mmd_tools.EDGE_EXCESS, "POINT", excess)
     numbers = obj.vertex_groups.new(name=mmd_tools.VERTEX_ORDER)
     weights = (np.arange(count) / max(count, 1)).tolist()
     add: Any = numbers.add
@@ -273,6 +264,6 @@ def _basis(obj: Object) -> np.ndarray:
 
 def _add(obj: Object, name: str, positions: np.ndarray) -> ShapeKey:
     key = obj.shape_key_add(name=name, from_mix=False)
-    put(*blender_versions.key_positions(key), positions)
+    arrays.write(*blender_versions.key_positions(key), positions)
     key.value = 0.0
     return key

@@ -6,7 +6,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ..blender import blender_versions
+from ..blender import arrays, blender_versions
 from ..scene import material_values, mmd_tools, names
 from . import edge_materials, edge_nodes, followers
 
@@ -65,10 +65,9 @@ def _shares_points(mesh: Any) -> bool:
     """Whether faces with and without edges share points."""
     if edge_nodes.EDGED not in mesh.attributes:
         return False
-    edged = np.empty(len(mesh.polygons), np.float32)
-    mesh.attributes[edge_nodes.EDGED].data.foreach_get("value", edged)
+    edged = arrays.read(mesh.attributes[edge_nodes.EDGED].data, "value") > 0
     corners, counts = _corners(mesh)
-    of_corners = np.repeat(edged > 0, counts)
+    of_corners = np.repeat(edged, counts)
     return bool(np.intersect1d(corners[of_corners], corners[~of_corners]).size)
 
 
@@ -117,19 +116,17 @@ def _store_sizes(obj: bpy.types.Object, driven: edge_nodes.Driven) -> None:
         leading = np.full(len(mesh.vertices), -1, np.float32)
         np.maximum.at(leading, corners, np.repeat(of_slots, counts))
         of_points[leading >= 0] = 1.0
-        put(mesh, edge_nodes.SLOT, "POINT", leading.astype(np.int32), "INT")
+        arrays.add(mesh, edge_nodes.SLOT, "POINT", leading.astype(np.int32), "INT")
     if mmd_tools.EDGE_EXCESS in mesh.attributes:
-        excess = np.empty_like(of_points)
-        mesh.attributes[mmd_tools.EDGE_EXCESS].data.foreach_get("value", excess)
-        of_points *= excess
-    put(mesh, edge_nodes.SIZE, "POINT", of_points)
-    put(mesh, edge_nodes.EDGED, "FACE", (of_faces > 0).astype(np.float32))
+        of_points *= arrays.read(mesh.attributes[mmd_tools.EDGE_EXCESS].data, "value")
+    arrays.add(mesh, edge_nodes.SIZE, "POINT", of_points)
+    arrays.add(mesh, edge_nodes.EDGED, "FACE", (of_faces > 0).astype(np.float32))
     if edge_nodes.SCALE not in obj.vertex_groups:
-        put(mesh, edge_nodes.SCALE, "POINT", np.ones(len(of_points), np.float32))
+        arrays.add(mesh, edge_nodes.SCALE, "POINT", np.ones(len(of_points), np.float32))
     if blender_versions.HAS_FREE_NORMALS:
         mesh.attributes.new(names.HULL_NORMALS, "FLOAT_VECTOR", "POINT")
     else:
-        put(mesh, edge_nodes.WELDED, "POINT", _welded(mesh), "INT")
+        arrays.add(mesh, edge_nodes.WELDED, "POINT", _welded(mesh), "INT")
 
 
 def _welded(mesh: Any) -> np.ndarray:
@@ -137,11 +134,8 @@ def _welded(mesh: Any) -> np.ndarray:
 
     Where layers of cloth meet, as at hems, normals differ: MMD's hull is open there.
     """
-    places = np.empty(3 * len(mesh.vertices), np.float32)
-    mesh.vertices.foreach_get("co", places)
     normals = _normals(mesh)
-    cells = np.round(places.reshape(-1, 3) / _WELD)
-    leaders = _first_alike(cells)
+    leaders = _first_alike(np.round(arrays.read(mesh.vertices, "co", 3) / _WELD))
     differs = (normals * normals[leaders]).sum(1) < _SIMILAR
     return _first_alike(np.column_stack((leaders, differs)))
 
@@ -154,46 +148,25 @@ def _first_alike(rows: np.ndarray) -> np.ndarray:
 
 def _normals(mesh: Any) -> np.ndarray:
     """(V, 3) float32 unit normals of points, as the file has them."""
-    of_corners = np.empty(3 * len(mesh.loops), np.float32)
-    collection, name = blender_versions.corner_normals(mesh)
-    collection.foreach_get(name, of_corners)
     corners, _ = _corners(mesh)
     total = np.zeros((len(mesh.vertices), 3), np.float32)
-    np.add.at(total, corners, of_corners.reshape(-1, 3))
+    np.add.at(total, corners, arrays.read(*blender_versions.corner_normals(mesh), 3))
     lengths = np.linalg.norm(total, axis=1, keepdims=True)
     return np.divide(total, lengths, out=total, where=lengths > 0)
 
 
 def _corners(mesh: Any) -> tuple[np.ndarray, np.ndarray]:
     """(L,) int32 point of each corner, and (F,) int32 number of corners of each face."""
-    corners = np.empty(len(mesh.loops), np.int32)
-    collection, name = blender_versions.corner_vertices(mesh)
-    collection.foreach_get(name, corners)
-    counts = np.empty(len(mesh.polygons), np.int32)
-    mesh.polygons.foreach_get("loop_total", counts)
-    return corners, counts
+    corners = arrays.read(*blender_versions.corner_vertices(mesh), dtype=np.int32)
+    return corners, arrays.read(mesh.polygons, "loop_total", dtype=np.int32)
 
 
 def per_face(mesh: Any, values: list[float]) -> np.ndarray:
     """(F,) float32: for each face, the value of its material."""
-    numbers = np.empty(len(mesh.polygons), np.int32)
-    mesh.polygons.foreach_get("material_index", numbers)
+    numbers = arrays.read(mesh.polygons, "material_index", dtype=np.int32)
     return np.array(values, np.float32)[np.clip(numbers, 0, len(values) - 1)]
 
 
-def put(mesh: Any, name: str, domain: str, values: np.ndarray, kind: str = "FLOAT") -> None:
-    attribute = mesh.attributes.new(name, kind, domain)
-    attribute.data.foreach_set("value", values)
-
-
 def _clear_sizes(mesh: Any) -> None:
-    for name in (
-        edge_nodes.SIZE,
-        edge_nodes.EDGED,
-        edge_nodes.SLOT,
-        edge_nodes.SCALE,
-        edge_nodes.WELDED,
-        names.HULL_NORMALS,
-    ):
-        if name in mesh.attributes:
-            mesh.attributes.remove(mesh.attributes[name])
+    of_edges = (edge_nodes.SIZE, edge_nodes.EDGED, edge_nodes.SLOT, edge_nodes.SCALE)
+    arrays.drop(mesh, *of_edges, edge_nodes.WELDED, names.HULL_NORMALS)

@@ -10,7 +10,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ..blender import drivers
+from ..blender import arrays, drivers
 from ..blender.node_builder import GEOMETRY, OBJECT, NodeBuilder, Value, own
 from ..scene import light, material_values
 from . import edges, followers, shading
@@ -29,9 +29,9 @@ def add(scene: bpy.types.Scene, obj: bpy.types.Object) -> None:
     values = [material_values.read(material) for material in mesh.materials]
     casts = [float(one.casts_ground_shadow) if one else 0.0 for one in values]
     if any(casts) and len(mesh.polygons):
-        _clear(mesh)
+        arrays.drop(mesh, _CASTS)
         faces = edges.per_face(mesh, casts)
-        edges.put(mesh, _CASTS, "FACE", faces.astype(np.float32))
+        arrays.add(mesh, _CASTS, "FACE", faces.astype(np.float32))
         followers.new(scene, obj, followers.GROUND, _group(scene))
 
 
@@ -40,13 +40,8 @@ def remove(obj: bpy.types.Object) -> None:
     found = followers.find(obj, followers.GROUND)
     if found is not None:
         followers.remove(found)
-        _clear(obj.data)
+        arrays.drop(obj.data, _CASTS)
     _drop_unused()
-
-
-def _clear(mesh: bpy.types.ID) -> None:
-    if _CASTS in mesh.attributes:
-        mesh.attributes.remove(mesh.attributes[_CASTS])
 
 
 def _group(scene: bpy.types.Scene) -> Any:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from bpy.types import Object, VertexGroup
 
-from ..blender import blender_versions
+from ..blender import arrays, blender_versions
 from ..blender.user_error import UserError
 from ..operator_base.editing import editing
 from ..pose import pose_source, skinner
@@ -126,8 +126,7 @@ class _Snapshot:
                 obj.shape_key_remove(key)
                 continue
             positions, key.value = self._points[name]
-            place, co = blender_versions.key_positions(key)
-            place.foreach_set(co, positions.ravel())
+            arrays.write(*blender_versions.key_positions(key), positions)
         if keys and not self._had_keys:
             obj.shape_key_clear()
         obj.active_shape_key_index = self._active
@@ -268,7 +267,5 @@ def _write_points(item: Restored) -> None:
             key = obj.shape_key_add(name=name, from_mix=False)
             key.mute = True
         key.value = 0.0
-        flat = np.ascontiguousarray(points, np.float32).ravel()
-        place, co = blender_versions.key_positions(key)
-        place.foreach_set(co, flat)
+        arrays.write(*blender_versions.key_positions(key), points.astype(np.float32))
     obj.active_shape_key_index = shown

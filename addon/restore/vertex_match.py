@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from bpy.types import ID, Object, VertexGroup
 
-from ..blender import blender_versions
+from ..blender import arrays, blender_versions
 from ..scene import mesh_source, mmd_tools
 
 if TYPE_CHECKING:
@@ -69,13 +69,8 @@ def _uvs(mesh: ID) -> np.ndarray:
     """(V, 2) UV of any corner of each vertex."""
     uvs = np.zeros((len(mesh.vertices), 2), np.float32)
     if mesh.uv_layers and len(mesh.loops):
-        layer = mesh.uv_layers[0]
-        corners = np.empty((len(mesh.loops), 2), np.float32)
-        collection, attribute = blender_versions.uvs(layer)
-        collection.foreach_get(attribute, corners.ravel())
-        vertex = np.empty(len(mesh.loops), np.int32)
-        mesh.loops.foreach_get("vertex_index", vertex)
-        uvs[vertex] = corners
+        vertex = arrays.read(mesh.loops, "vertex_index", dtype=np.int32)
+        uvs[vertex] = arrays.read(*blender_versions.uvs(mesh.uv_layers[0]), 2)
     return uvs
 
 

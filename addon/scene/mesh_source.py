@@ -5,12 +5,12 @@ Everything is in mesh space and in Blender's vertex order. This module only read
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from bpy.types import ID, Object, PoseBone, ShapeKey
 
-from ..blender import blender_versions
+from ..blender import arrays, blender_versions
 from ..blender.user_error import UserError
 from . import deform_data, mmd_tools
 
@@ -125,12 +125,12 @@ def rest_positions(mesh: ID) -> np.ndarray:
     keys = mesh.shape_keys
     if keys:
         return key_positions(keys.reference_key)
-    return _read(*blender_versions.positions(mesh))
+    return arrays.read(*blender_versions.positions(mesh), 3)
 
 
 def key_positions(key: ShapeKey) -> np.ndarray:
     """(V, 3) float32 of one shape key."""
-    return _read(*blender_versions.key_positions(key))
+    return arrays.read(*blender_versions.key_positions(key), 3)
 
 
 def normals(mesh: ID) -> Normals:
@@ -139,10 +139,8 @@ def normals(mesh: ID) -> Normals:
     A model's file has one normal per vertex, and so do most meshes; sharp edges and flat faces have
     more.
     """
-    shown = _read(mesh.corner_normals, "vector")
-    vertex = np.empty(len(shown), np.int32)
-    collection, attribute = blender_versions.corner_vertices(mesh)
-    collection.foreach_get(attribute, vertex)
+    shown = arrays.read(mesh.corner_normals, "vector", 3)
+    vertex = arrays.read(*blender_versions.corner_vertices(mesh), dtype=np.int32)
     count = len(mesh.vertices)
     values = np.zeros((count, 3), np.float32)
     values[:, 2] = 1  # for vertices without a face
@@ -204,12 +202,6 @@ def check_counts(obj: Object) -> None:
                 points=len(key.data),
                 vertices=count,
             )
-
-
-def _read(collection: Any, attribute: str) -> np.ndarray:
-    flat = np.empty(3 * len(collection), np.float32)
-    collection.foreach_get(attribute, flat)
-    return flat.reshape(-1, 3)
 
 
 def _bones(obj: Object, armature: Object) -> tuple[tuple[str, ...], np.ndarray]:

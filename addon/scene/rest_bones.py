@@ -7,7 +7,7 @@ import numpy as np
 from bpy.types import Object
 from mathutils import Vector
 
-from ..blender import evaluated_bones
+from ..blender import arrays, evaluated_bones
 from . import mmd_tools, model_file
 
 _SHORTEST = 1e-4 * mmd_tools.USUAL_SCALE
@@ -16,11 +16,9 @@ _SHORTEST = 1e-4 * mmd_tools.USUAL_SCALE
 def signature(armature: Object, obj: Object) -> np.ndarray:
     """Numbers that change with the rest pose or the objects' relative transform."""
     bones = armature.data.bones
-    places = np.empty((2, 3 * len(bones)), np.float32)
-    bones.foreach_get("head_local", places[0])
-    bones.foreach_get("tail_local", places[1])
-    worlds = [np.array(one.matrix_world, np.float32).ravel() for one in (armature, obj)]
-    return np.concatenate([places.ravel(), *worlds])
+    places = [arrays.read(bones, name, 3) for name in ("head_local", "tail_local")]
+    worlds = [np.array(one.matrix_world, np.float32) for one in (armature, obj)]
+    return np.concatenate([numbers.ravel() for numbers in (*places, *worlds)])
 
 
 def matrices(armature: Object) -> np.ndarray:

@@ -78,7 +78,7 @@ class ManyKeyframes(case.Case):
     def test_another_layout_of_blenders_memory_changes_nothing(self):
         self.write(self.curve)
         with unittest.mock.patch.object(
-            self.blender.memory, "floats", lambda *_: np.zeros((300, 3, 2))
+            self.blender.arrays, "floats", lambda *_: np.zeros((300, 3, 2))
         ):
             other = self.new_curve(1)
             self.write(other)

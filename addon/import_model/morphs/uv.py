@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from bpy.types import NodeSocket, Object
 
+from ...blender import arrays
 from ...blender.node_builder import GEOMETRY, NodeBuilder, Value
 from ...scene.names import UV_MORPHS
-from ..mesh import put
 from . import weights
 
 # Kind of morph: UV maps and columns of the record; additional UVs have two maps.
@@ -51,7 +51,9 @@ def _layers(mesh: Any, pmx: Any) -> Any:
             np.add.at(offsets[:, :2], morph.indices, morph.values[:, columns] * (1, -1))
             if layer in mesh.uv_layers and offsets.any():
                 name = f"mmd_uv_{number}_{layer}"
-                put(mesh.attributes.new(name, "FLOAT_VECTOR", "POINT").data, "vector", offsets)
+                arrays.write(
+                    mesh.attributes.new(name, "FLOAT_VECTOR", "POINT").data, "vector", offsets
+                )
                 found.setdefault(layer, {})[number] = name
     return found
 

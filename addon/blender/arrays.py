@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Memory of Blender as arrays, where its own functions are much slower or do nothing.
+"""Members of all items of a collection as arrays: by Blender's functions, or as its memory.
 
-Whoever asks for it makes sure that the memory is laid out as expected. For many keyframes, `foreach_get`
-and `foreach_set` call a function for each and take five times as long.
+For many keyframes, Blender's `foreach_get` and `foreach_set` call a function for each and take five times as
+long; elsewhere they do nothing (`evaluated`). Whoever asks for the memory makes sure that it is laid out as
+expected.
 """
 
 from collections.abc import Mapping
@@ -10,15 +11,36 @@ from typing import Any
 
 import numpy as np
 
-MEMBERS = (
-    "handle_left",
-    "co",
-    "handle_right",
-)  # of keyframes in memory, each followed by an unused number
+# Of keyframes in memory, each followed by an unused number.
+MEMBERS = ("handle_left", "co", "handle_right")
 LEAST = 64  # keyframes: for fewer, the checks take longer than Blender's functions
 
 _FLOAT = np.dtype(np.float32).itemsize
 _VECTOR = 3 * _FLOAT
+
+
+def read(items: Any, name: str, columns: int = 1, dtype: type = np.float32) -> np.ndarray:
+    """(N,) values of a member, or (N, columns) if it has several."""
+    flat: np.ndarray = np.empty(columns * len(items), dtype)
+    items.foreach_get(name, flat)
+    return flat.reshape(-1, columns) if columns > 1 else flat
+
+
+def write(items: Any, name: str, values: np.ndarray) -> None:
+    """Set a member; fast if `values` has the type that Blender stores."""
+    items.foreach_set(name, np.ascontiguousarray(values).ravel())
+
+
+def add(mesh: Any, name: str, domain: str, values: np.ndarray, kind: str = "FLOAT") -> None:
+    """Add an attribute of numbers to a mesh."""
+    write(mesh.attributes.new(name, kind, domain).data, "value", values)
+
+
+def drop(mesh: Any, *names: str) -> None:
+    """Remove those attributes of a mesh that exist."""
+    for name in names:
+        if name in mesh.attributes:
+            mesh.attributes.remove(mesh.attributes[name])
 
 
 class _Block:
