@@ -60,25 +60,22 @@ class Corrective(Target):
 
     def finish(self) -> Iterator[float]:
         if self._flat:
-            self.warnings.append(
-                tr_count(
-                    "'{name}' has 1 vertex pose that is too flat for shape keys to restore fully",
-                    "'{name}' has {count} vertex poses that are too flat for shape keys to"
-                    " restore fully",
-                    count=self._flat,
-                    name=self.part.obj.name,
-                )
+            text = tr_count(
+                "'{name}' has 1 vertex pose that is too flat for shape keys to restore fully",
+                "'{name}' has {count} vertex poses that are too flat for shape keys to"
+                " restore fully",
+                count=self._flat,
+                name=self.part.obj.name,
             )
+            self.warnings.append(text)
         if self._joints:
             yield from self._choose_keys()
         if not any(len(found.vertices) for found in self._found) and not self._has_joints():
-            self.notes.append(
-                tr(
-                    "'{name}' needs no corrective keys: the Armature modifier gives the"
-                    " same result",
-                    name=self.part.obj.name,
-                )
+            text = tr(
+                "'{name}' needs no corrective keys: the Armature modifier gives the same result",
+                name=self.part.obj.name,
             )
+            self.notes.append(text)
 
     def write(self, state: bake_state.BakeState) -> None:
         obj = self.part.obj
@@ -145,13 +142,12 @@ class Corrective(Target):
         if before:
             self.notes.append(text)
         if after > _LITTLE * before:
-            self.warnings.append(
-                tr(
-                    "Driven keys barely improve '{name}' on these frames: set Corrective"
-                    " to Keyed, which is exact",
-                    name=self.part.obj.name,
-                )
+            text = tr(
+                "Driven keys barely improve '{name}' on these frames: set Corrective"
+                " to Keyed, which is exact",
+                name=self.part.obj.name,
             )
+            self.warnings.append(text)
 
     def _add_key(
         self, state: bake_state.BakeState, name: str, vertices: np.ndarray, offsets: np.ndarray

@@ -273,12 +273,11 @@ def _write(targets: list, options: Options) -> Result:
             notes += target.notes
     limited = sum(target.part.skinner.source.limited for target in targets)
     if limited:
-        warnings.append(
-            tr_count(
-                "1 vertex has more than four bones: only the four strongest were used",
-                "{count} vertices have more than four bones: only the four strongest were used",
-                count=limited,
-            )
+        text = tr_count(
+            "1 vertex has more than four bones: only the four strongest were used",
+            "{count} vertices have more than four bones: only the four strongest were used",
+            count=limited,
         )
+        warnings.append(text)
     vertices = sum(target.part.skinner.vertex_count for target in targets)
     return Result(len(targets), vertices, warnings, notes)

@@ -59,13 +59,12 @@ class MeshCache(Target):
             self._normals = _File(path)
             self._files.append(self._normals)
         else:
-            self.warnings.append(
-                tr(
-                    "'{name}' has vertices with several normals (for example at sharp"
-                    " edges), which a mesh cache cannot store: Blender's normals are shown",
-                    name=self.part.obj.name,
-                )
+            text = tr(
+                "'{name}' has vertices with several normals (for example at sharp"
+                " edges), which a mesh cache cannot store: Blender's normals are shown",
+                name=self.part.obj.name,
             )
+            self.warnings.append(text)
 
     def start(self) -> None:
         frames, count = self.options.frames, self.part.skinner.vertex_count

@@ -115,15 +115,14 @@ def _build(
 def _constrain(rig: Object, pmx: "mmdskin.Model", bone_names: list[str], report: Report) -> None:
     missing = constraints.add(rig, pmx.bones, bone_names)
     if missing:
-        report.warn(
-            tr_count(
-                "1 IK bone has no effect, because IK chains in Blender follow bone parents: {names}",
-                "{count} IK bones have no effect, because IK chains in Blender follow bone"
-                " parents: {names}",
-                count=len(missing),
-                names=", ".join(missing),
-            )
+        text = tr_count(
+            "1 IK bone has no effect, because IK chains in Blender follow bone parents: {names}",
+            "{count} IK bones have no effect, because IK chains in Blender follow bone"
+            " parents: {names}",
+            count=len(missing),
+            names=", ".join(missing),
         )
+        report.warn(text)
 
 
 def _mesh_object(

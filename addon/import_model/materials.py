@@ -48,13 +48,12 @@ def _assign(mesh: Mesh, pmx: "mmdskin.Model", kept: np.ndarray, report: Report) 
     if not counts or not total:
         return
     if sum(counts) != total:
-        report.warn(
-            tr(
-                "The materials cover {counted} triangles, but the model has {total}",
-                counted=sum(counts),
-                total=total,
-            )
+        text = tr(
+            "The materials cover {counted} triangles, but the model has {total}",
+            counted=sum(counts),
+            total=total,
         )
+        report.warn(text)
     arrays.write(*blender_versions.material_indices(mesh), materials_of(pmx)[kept])
 
 

@@ -61,25 +61,23 @@ def _drawable(pmx: "mmdskin.Model", report: Report) -> np.ndarray:
     a, b, c = corners = np.sort(pmx.triangles, axis=1).T
     whole = np.flatnonzero((a != b) & (b != c))
     if len(whole) < len(a):
-        report.warn(
-            tr_count(
-                "Skipped 1 triangle that uses a vertex twice",
-                "Skipped {count} triangles that use a vertex twice",
-                len(a) - len(whole),
-            )
+        text = tr_count(
+            "Skipped 1 triangle that uses a vertex twice",
+            "Skipped {count} triangles that use a vertex twice",
+            len(a) - len(whole),
         )
+        report.warn(text)
     rows = np.stack([materials_of(pmx), *corners])[:, whole]
     order = np.lexsort(rows)  # stable: keeps the first of equals
     again = np.zeros(len(whole), bool)
     again[order[1:]] = (rows[:, order[1:]] == rows[:, order[:-1]]).all(axis=0)
     if again.any():
-        report.warn(
-            tr_count(
-                "Skipped 1 triangle that duplicates another of the same material",
-                "Skipped {count} triangles that duplicate others of the same material",
-                count=int(again.sum()),
-            )
+        text = tr_count(
+            "Skipped 1 triangle that duplicates another of the same material",
+            "Skipped {count} triangles that duplicate others of the same material",
+            count=int(again.sum()),
         )
+        report.warn(text)
     return whole[~again]
 
 
@@ -105,12 +103,11 @@ def _uv_maps(mesh: Mesh, pmx: "mmdskin.Model", corners: np.ndarray, report: Repo
     for name, uvs in maps:
         layer = mesh.uv_layers.new(name=name, do_init=False)
         if layer is None:
-            report.warn(
-                tr(
-                    "UV map '{name}' was skipped: the mesh has as many UV maps as Blender allows",
-                    name=name,
-                )
+            text = tr(
+                "UV map '{name}' was skipped: the mesh has as many UV maps as Blender allows",
+                name=name,
             )
+            report.warn(text)
             continue
         flipped = np.stack([uvs[:, 0], 1 - uvs[:, 1]], 1)[corners]
         arrays.write(*blender_versions.uvs(layer), flipped)

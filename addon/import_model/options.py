@@ -28,22 +28,20 @@ class Report:
     def textures(self, folder: textures.TextureFolder) -> None:
         """Warn about the textures that could not be loaded."""
         if folder.outside:
-            self.warn(
-                tr_count(
-                    "1 texture is outside the model's folder and was not loaded: {names}",
-                    "{count} textures are outside the model's folder and were not loaded: {names}",
-                    len(folder.outside),
-                    names=", ".join(folder.outside),
-                )
+            text = tr_count(
+                "1 texture is outside the model's folder and was not loaded: {names}",
+                "{count} textures are outside the model's folder and were not loaded: {names}",
+                len(folder.outside),
+                names=", ".join(folder.outside),
             )
+            self.warn(text)
         if folder.missing:
-            self.warn(
-                tr_count(
-                    "1 texture is missing: {names}",
-                    "{count} textures are missing: {names}",
-                    len(folder.missing),
-                    names=", ".join(folder.missing),
-                )
+            text = tr_count(
+                "1 texture is missing: {names}",
+                "{count} textures are missing: {names}",
+                len(folder.missing),
+                names=", ".join(folder.missing),
             )
+            self.warn(text)
         for path in folder.unreadable:
             self.warn(tr("Texture '{path}' is not an image that Blender can read", path=path))

@@ -47,14 +47,12 @@ class MMDSKIN_OT_switch_names(ModelOperator, Operator):
                 count += renamed.total
                 if names.language_of(model.armature) == "ENGLISH":
                     unknown += renaming.without_english(model)
-        self.report(
-            {"INFO"},
-            tr_count(
-                "Renamed 1 bone, shape key or material",
-                "Renamed {count} bones, shape keys and materials",
-                count,
-            ),
+        text = tr_count(
+            "Renamed 1 bone, shape key or material",
+            "Renamed {count} bones, shape keys and materials",
+            count,
         )
+        self.report({"INFO"}, text)
         if unknown:
             text = tr_count(
                 "1 keeps its Japanese name, because its English name is unknown",

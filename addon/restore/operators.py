@@ -43,27 +43,23 @@ class MMDSKIN_OT_restore_deform_data(PosingOperator, ImportHelper, Operator):
         trouble = deform.write(model, rig, restored)
         name = os.path.basename(rig.path)
         if missing:
-            self.report(
-                {"WARNING"},
-                tr_count(
-                    "1 vertex has no match in '{file}' and was left unchanged",
-                    "{count} vertices have no match in '{file}' and were left unchanged",
-                    count=missing,
-                    file=name,
-                ),
+            text = tr_count(
+                "1 vertex has no match in '{file}' and was left unchanged",
+                "{count} vertices have no match in '{file}' and were left unchanged",
+                count=missing,
+                file=name,
             )
+            self.report({"WARNING"}, text)
         if trouble:
             self.report({"WARNING"}, trouble)
         matched = sum(int(item.matched.sum()) for item in restored)
-        self.report(
-            {"INFO"},
-            tr_count(
-                "Restored 1 vertex from '{file}'",
-                "Restored {count} vertices from '{file}'",
-                matched,
-                file=name,
-            ),
+        text = tr_count(
+            "Restored 1 vertex from '{file}'",
+            "Restored {count} vertices from '{file}'",
+            matched,
+            file=name,
         )
+        self.report({"INFO"}, text)
         return {"FINISHED"}
 
 

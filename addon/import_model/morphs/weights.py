@@ -56,13 +56,12 @@ class Weights:
         if len(expression) <= _LONGEST:
             drivers.drive(owner, path, expression, index, **places)
         else:
-            self._report.warn(
-                tr(
-                    "{count} morphs affect one value, more than a driver can handle: {names}",
-                    count=len(morphs),
-                    names=", ".join(self._morphs[number].name for number in morphs),
-                )
+            text = tr(
+                "{count} morphs affect one value, more than a driver can handle: {names}",
+                count=len(morphs),
+                names=", ".join(self._morphs[number].name for number in morphs),
             )
+            self._report.warn(text)
 
     def _weight(self, number: int, variables: dict) -> str:
         terms = []
