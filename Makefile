@@ -22,7 +22,7 @@ GL := $(wildcard csrc/gl/*.c csrc/gl/egl/*.c)
 SOURCES := $(CORE) $(GL) $(wildcard csrc/python/*.c)
 ELSEWHERE := $(wildcard csrc/gl/none/*.c csrc/gl/wgl/*.c)
 HEADERS := $(wildcard csrc/*.h csrc/*/*.h csrc/*/*/*.h)
-GENERATED := build/generated/shaders.h
+GENERATED := build/generated/shaders.h build/generated/docstrings.h
 # What objects need, but for those of the C library, which takes cglm from the system.
 BUNDLED := $(GENERATED) build/third_party/complete
 EXAMPLES := pose simulate
@@ -152,9 +152,11 @@ build/addon: $(ADDON_SOURCES) $(BLENDER_WHEELS)
 		$(foreach name,$(BLENDER_PLATFORMS),--wheel build/wheels/$(name)/*.whl)
 	@touch $@
 
-build/generated/shaders.h: $(wildcard shaders/*) setup.py .venv/ready
-	$(BIN)/python setup.py --quiet embed_shaders
-	@touch $@
+build/generated/docstrings.h: build/generated/shaders.h
+
+build/generated/shaders.h: $(wildcard shaders/*) csrc/mmdskin/__init__.pyi csrc/platforms/docstrings.py setup.py .venv/ready
+	$(BIN)/python setup.py --quiet embed_texts
+	@touch $(GENERATED)
 
 # Objects: build/objects/KIND/a.o is a.c, compiled as that kind is. Headers are found by -MMD.
 

@@ -20,6 +20,7 @@ from setuptools.command.sdist import sdist
 
 sys.path.insert(0, "csrc/platforms")
 import cross
+import docstrings
 import third_party
 
 PLATFORM = cross.chosen()
@@ -74,10 +75,11 @@ def readme():
     return re.sub(r"(!?\[[^\[\]]*\])\((?!https?:|#)([^)]+)\)", absolute, text)
 
 
-class EmbedShaders(Command):
-    """Writes shaders/skin.comp and the like as `static const char mmd_shader_skin_comp[]`."""
+class EmbedTexts(Command):
+    """Writes shaders/skin.comp and the like as `static const char mmd_shader_skin_comp[]`, and the
+    docstrings of the stub as macros."""
 
-    description = "write the shaders as a C header"
+    description = "write the shaders and the docstrings as C headers"
     user_options = []
 
     def initialize_options(self):
@@ -93,6 +95,7 @@ class EmbedShaders(Command):
             text = c_string(path.read_text(encoding="utf-8"))
             parts.append(f"static const char {name}[] =\n{text};")
         generate("shaders.h", "\n\n".join(parts) + "\n")
+        generate("docstrings.h", docstrings.header())
 
 
 class BuildModule(build_ext):
@@ -111,7 +114,7 @@ class BuildModule(build_ext):
     def build_extensions(self):
         import numpy
 
-        self.run_command("embed_shaders")
+        self.run_command("embed_texts")
         third_party.gather()
         for extension in self.extensions:
             if PLATFORM:
@@ -182,7 +185,10 @@ WERROR = ["-Werror"] if os.environ.get("MMDSKIN_WERROR") == "1" else []
 mmdskin = Extension(
     "mmdskin._mmdskin",
     sources=files("csrc/core/*/*.c", "csrc/python/*.c", *GL_SOURCES),
-    depends=files("csrc/*.h", "csrc/*/*.h", "csrc/core/*/*.h", "csrc/platforms/*.*", "shaders/*"),
+    depends=files(
+        *("csrc/*.h", "csrc/*/*.h", "csrc/core/*/*.h"),
+        *("csrc/platforms/*.*", "csrc/mmdskin/*.pyi", "shaders/*"),
+    ),
     extra_compile_args=[
         *flags("LANGUAGE_FLAGS", "RELEASE_FLAGS", "HARDENING_FLAGS", "WARNING_FLAGS"),
         *flags("INCLUDE_FLAGS"),
@@ -215,7 +221,7 @@ setup(
     package_data={"mmdskin": ["*.pyi", "py.typed", "dancer.npz"], "mmdskin.retargeting": ["*.txt"]},
     cmdclass={
         "build_ext": BuildModule,
-        "embed_shaders": EmbedShaders,
+        "embed_texts": EmbedTexts,
         "sdist": Complete,
     },
     options=options(),

@@ -63,13 +63,6 @@ const mmd_mesh *mmd_py_mesh_cache_get(mmd_py_mesh_cache *cache, mmd_method metho
     return mesh;
 }
 
-const char mmd_py_mesh_cache_centers_doc[] =
-    "(V,3) float32, read-only: the centers of rotation for method=\"centers_of_rotation\", in\n"
-    "model units. Those given to Mesh(), or by equation (4) of Le and Hodgins 2016, ACM\n"
-    "Transactions on Graphics 35(4), with sigma and epsilon 0.1; a vertex without similar\n"
-    "vertices is its own center. Computed at first use, in 10 to 30 ms for a model; Ctrl-C\n"
-    "stops it. ValueError for a Mesh with neither triangles nor centers.";
-
 PyObject *mmd_py_mesh_cache_centers(PyObject *self, mmd_py_mesh_cache *cache)
 {
     mmd_error err = {0};

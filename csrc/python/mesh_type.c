@@ -3,6 +3,7 @@
 #include "core/skin/mesh.h"
 #include "python/array.h"
 #include "python/exceptions.h"
+#include "python/members.h"
 #include "python/types.h"
 
 enum {
@@ -304,7 +305,7 @@ static PyObject *mesh_getnewargs_ex(PyObject *self, PyObject *unused)
 }
 
 static PyMethodDef mesh_methods[] = {
-    {"__getnewargs_ex__", mesh_getnewargs_ex, METH_NOARGS, "For pickling."}, {0}};
+    MMD_PY_METHOD(Mesh, __getnewargs_ex__, mesh_getnewargs_ex, METH_NOARGS), {0}};
 
 static PyObject *get_centers(PyObject *self, void *unused)
 {
@@ -313,31 +314,10 @@ static PyObject *get_centers(PyObject *self, void *unused)
     return mmd_py_mesh_cache_centers(self, &mesh->mesh_cache);
 }
 
-static PyGetSetDef mesh_members[] = {
-    {"centers_of_rotation", get_centers, NULL, mmd_py_mesh_cache_centers_doc, NULL}, {0}};
+static PyGetSetDef mesh_members[] = {MMD_PY_PROPERTY(Mesh, centers_of_rotation, get_centers, NULL),
+                                     {0}};
 
-static const char mesh_doc[] =
-    "Mesh(positions, bone_indices, bone_weights, *, normals=None, tangents=None, deform=None,\n"
-    "     sdef=None, morphs=(), triangles=None, centers=None, segments=None, parents=None)\n--\n\n"
-    "Skinning input that does not come from a model file. Copies its arguments; immutable,\n"
-    "picklable and safe to share between threads.\n\n"
-    "positions: (V,3) float32, model units.\n"
-    "bone_indices: (V,K) int32 with K from 1 to 4; -1 is an empty slot.\n"
-    "bone_weights: (V,K) float32; normalized to a sum of 1, may be negative.\n"
-    "normals: (V,3) float32 of any length; a zero normal stays zero.\n"
-    "tangents: (V,3) float32, or (V,4) with the handedness, which is copied. Needs normals.\n"
-    "deform: (V,) uint8: 0 BDEF1 (slot 0 with weight 1), 1 BDEF2 (slots 0 and 1), 2 BDEF4,\n"
-    "    3 SDEF (slots 0 and 1), 4 QDEF. None: BDEF4 for all.\n"
-    "sdef: (V,3,3) float32, rows C, R0, R1 in model units; required if deform contains 3.\n"
-    "morphs: sequence of (indices (n,), offsets (n,3)), one per morph weight.\n\n"
-    "For the methods that avoid the bulge of dual quaternions:\n"
-    "triangles: (T,3) int32, from which \"centers_of_rotation\" computes its centers.\n"
-    "centers: (V,3) float32, model units: your own centers of rotation, instead of triangles.\n"
-    "segments: (B,2,3) float32, head and tail of each bone at rest, equal if it has no length;\n"
-    "parents: (B,) int32, -1 none. \"bulge_free\" and \"bulge_compensated\" need both.\n\n"
-    "Raises TypeError and ValueError; the message names the vertex and the limit.";
-
-static PyType_Slot mesh_slots[] = {{Py_tp_doc, (void *)mesh_doc}, {Py_tp_new, mesh_new},
+static PyType_Slot mesh_slots[] = {{Py_tp_doc, MMD_DOC_Mesh},     {Py_tp_new, mesh_new},
                                    {Py_tp_dealloc, mesh_dealloc}, {Py_tp_traverse, mesh_traverse},
                                    {Py_tp_repr, mesh_repr},       {Py_tp_methods, mesh_methods},
                                    {Py_tp_getset, mesh_members},  {0, NULL}};

@@ -140,16 +140,6 @@ PyObject *mmd_py_model_locals_of(PyObject *self, PyObject *argument)
     return result;
 }
 
-const char mmd_py_model_locals_of_doc[] =
-    "locals_of($self, pose, /)\n--\n\n"
-    "The local values of a pose, the inverse of pose_from(ik=False): a tuple of translations\n"
-    "(B,3) or (F,B,3) in model units and unit quaternions x y z w (B,4) or (F,B,4), float32.\n\n"
-    "pose: a Pose, or skinning matrices in any form that skin() takes. Bone morphs of its\n"
-    "    weights and appends are undone. Rotations of bones with a fixed axis are projected on\n"
-    "    it.\n"
-    "Scale and shear are lost: the rotation is that of the polar decomposition.\n\n"
-    "Raises ValueError for matrices that are not finite. Formula: core/fit/inverse_pose.c.";
-
 PyObject *mmd_py_model_locals_at(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"motion", "frame", "threads", NULL};
@@ -166,9 +156,3 @@ PyObject *mmd_py_model_locals_at(PyObject *self, PyObject *args, PyObject *kwarg
     Py_XDECREF(given);
     return locals;
 }
-
-const char mmd_py_model_locals_at_doc[] =
-    "locals_at($self, motion, frame, *, threads=None)\n--\n\n"
-    "The local values that a motion gives to the bones, before IK: locals_of(pose(motion, frame,\n"
-    "ik=False)). A tuple of translations (B,3) or (F,B,3) in model units and unit quaternions\n"
-    "x y z w (B,4) or (F,B,4), float32. Raises what pose() raises.";

@@ -169,25 +169,3 @@ PyObject *mmd_py_model_texture_factors_at(PyObject *self, PyObject *weights_arg)
     mmd_py_array_clear(&factors);
     return result;
 }
-
-const char mmd_py_model_uvs_at_doc[] =
-    "uvs_at($self, morph_weights, channel=0)\n--\n\n"
-    "Texture coordinates with UV morphs applied, float32. Channel 0 is the main UV, (V,2) or\n"
-    "(F,V,2); 1 to 4 are the additional UVs, (V,4) or (F,V,4), which start from zero if the\n"
-    "model lacks them.\n\n"
-    "morph_weights: (M,) or (F,M) slider values.\n"
-    "Raises ValueError for any other channel.";
-
-const char mmd_py_model_materials_at_doc[] =
-    "materials_at($self, morph_weights, /)\n--\n\n"
-    "The materials of the model with material morphs applied, a tuple of Material: multiplying\n"
-    "morphs are multiplied, adding morphs are added.\n\n"
-    "morph_weights: (M,) slider values.";
-
-const char mmd_py_model_texture_factors_at_doc[] =
-    "texture_factors_at($self, morph_weights, /)\n--\n\n"
-    "What material morphs make of textures: (M,2,3,4) or (F,M,2,3,4) float32. For each of the M\n"
-    "materials a factor (0) and a summand (1) for texture, sphere map and toon, as r g b a. With\n"
-    "factor m and summand a, a texture's color X becomes lerp(N, X * m.rgb + a.rgb, m.a + a.a),\n"
-    "where N is 1, or 0 for an added sphere map. Neutral factors are 1, neutral summands 0.\n\n"
-    "morph_weights: (M,) or (F,M) slider values of the M morphs.";

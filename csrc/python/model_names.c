@@ -113,15 +113,6 @@ PyObject *mmd_py_model_morph(PyObject *self, PyObject *name)
     return find(self, MMD_PY_MORPH_NAMES, name);
 }
 
-const char mmd_py_model_bone_doc[] =
-    "bone($self, name, /)\n--\n\n"
-    "The index of the bone with this name: the first whose Japanese name matches, otherwise the\n"
-    "first whose English name matches. Raises UnknownNameError, which suggests similar names.";
-
-const char mmd_py_model_morph_doc[] =
-    "morph($self, name, /)\n--\n\n"
-    "The index of the morph with this name, matched as in bone().";
-
 /* Dicts of values by name */
 
 /* The items of a dict, resolved to indices of bones or morphs. */
@@ -402,9 +393,3 @@ bool mmd_py_model_names_parse_bones(PyObject *self, PyObject *dict, mmd_py_array
     clear_items(&items);
     return ok;
 }
-
-const char mmd_py_model_sliders_doc[] =
-    "sliders($self, weights, /)\n--\n\n"
-    "Morph weights (M,) float32 from a dict {name: weight}, zero for all others; for skin(),\n"
-    "pose_from() and uvs_at().\n\n"
-    "Raises UnknownNameError like morph(), and ValueError for a weight that is not finite.";

@@ -120,38 +120,3 @@ PyObject *mmd_py_model_pose_from(PyObject *self, PyObject *args, PyObject *kwarg
     mmd_py_pose_input_clear(&input);
     return pose;
 }
-
-const char mmd_py_model_pose_doc[] =
-    "pose($self, motion=None, frame=0.0, *, ik=True, threads=None, physics=None)\n--\n\n"
-    "The pose of a frame as MMD evaluates it: interpolated keys, bone morphs, append, IK.\n"
-    "Returns a Pose of skinning matrices and of the morph weights that the motion sets.\n\n"
-    "motion: a Motion, or None for the rest pose with IK.\n"
-    "frame: a number (30 frames per second, fractions allowed) for matrices (B,4,4) and weights\n"
-    "    (M,), or (F,) numbers in any order for (F,B,4,4) and (F,M). Before the first key of a\n"
-    "    track the first value applies, after the last key the last.\n"
-    "ik: whether to run IK; the motion may still switch solvers off.\n"
-    "threads: number of threads for a batch, at least 1; never more than frames, nor than 256.\n"
-    "    None: as many cores as are worth using. Results are the same.\n"
-    "physics: True or a Physics to simulate rigid bodies. Every call simulates all frames since\n"
-    "    the start of the run, on one thread; use a Simulation for consecutive frames.\n\n"
-    "Matrices are float32, row-major for column vectors, translations in model units. No frame\n"
-    "of a batch depends on another. Raises ValueError for a frame that is not finite. The rules\n"
-    "are those observed in MMD 9.32 (docs/mmd-behavior.md); IK is solved in double precision.";
-
-const char mmd_py_model_pose_from_doc[] =
-    "pose_from($self, translations, rotations=None, morph_weights=None, *, ik=True, "
-    "threads=None)\n--\n\n"
-    "The pose of local values, evaluated like pose().\n\n"
-    "translations: (B,3) or (F,B,3), model units, relative to the rest position, in the space\n"
-    "    of the parent.\n"
-    "rotations: (B,4) or (F,B,4) quaternions x y z w of any length but zero. They are not\n"
-    "    projected onto fixed axes.\n"
-    "    Or, instead of both, a dict {name: (translation, rotation)} of the bones that move,\n"
-    "    with None for rest values. Names are matched as in bone().\n"
-    "morph_weights: (M,) or (F,M) slider values, None: all zero; see sliders(). Bone morphs are\n"
-    "    applied.\n"
-    "ik: whether to run IK, or (B,) or (F,B) booleans for the IK of each bone.\n"
-    "    A single frame of any of these serves all frames of the others.\n"
-    "threads: as in pose().\n\n"
-    "Returns a Pose. Raises ValueError for NaN, infinity and quaternions of zero length, and\n"
-    "UnknownNameError for a name that the model lacks.";

@@ -147,30 +147,3 @@ PyObject *mmd_py_model_skinning_matrices(PyObject *model, PyObject *args, PyObje
     mmd_py_array_clear(&matrices);
     return result;
 }
-
-const char mmd_py_model_joint_positions_doc[] =
-    "joint_positions($self, pose, /)\n--\n\n"
-    "Where the bones are: (B,3) or (F,B,3) float32 in model units.\n\n"
-    "pose: a Pose, or skinning matrices in any form that skin() takes.\n"
-    "Raises ValueError for matrices that are not finite. Formula: skinning matrix times rest\n"
-    "position.";
-
-const char mmd_py_model_transforms_doc[] =
-    "transforms($self, pose, /, space=\"world\")\n--\n\n"
-    "The transforms of the bones, (B,4,4) or (F,B,4,4) float32, row-major for column vectors,\n"
-    "as other programs keep them. At rest a bone is unrotated, at Bone.position.\n\n"
-    "pose: a Pose, or skinning matrices in any form that skin() takes.\n"
-    "space: \"world\": in the space of the model; \"local\": in the space of the parent, as in\n"
-    "    glTF. Unlike locals_of(), which gives what a motion's keys hold, these include appends\n"
-    "    and the offset from the parent, and keep scale and shear.\n\n"
-    "Raises ValueError for matrices that are not finite, and in local space for a parent whose\n"
-    "matrix has no inverse. Formulas: core/pose/pose.h.";
-
-const char mmd_py_model_skinning_matrices_doc[] =
-    "skinning_matrices($self, transforms, /, space=\"world\")\n--\n\n"
-    "The inverse of transforms(): skinning matrices (B,4,4) or (F,B,4,4) float32, for skin(),\n"
-    "Pose and Motion.from_poses().\n\n"
-    "transforms: (B,4,4) or (F,B,4,4), or without the last row (...,B,3,4), or positions and\n"
-    "    quaternions x y z w of any length but zero (...,B,7).\n"
-    "space: \"world\" or \"local\", as in transforms().\n\n"
-    "Raises ValueError for numbers that are not finite and quaternions of length zero.";

@@ -5,6 +5,7 @@
 #include "core/formats/formats.h"
 #include "python/array.h"
 #include "python/exceptions.h"
+#include "python/members.h"
 #include "python/pose_io.h"
 #include "python/record.h"
 #include "python/types.h"
@@ -78,18 +79,6 @@ const mmd_model *mmd_py_model_data(PyObject *model)
 {
     return ((model_object *)model)->model;
 }
-
-const char mmd_py_model_load_doc[] =
-    "load_model($module, source, /)\n--\n\n"
-    "Loads a PMX 2.0, PMX 2.1 or PMD file, detected by content. PMD is converted to PMX's\n"
-    "structure.\n\n"
-    "source: a path (str or os.PathLike), a file opened with mode \"rb\", or the contents of a\n"
-    "    file (bytes-like). A pipe or a device may give up to 1 GiB.\n"
-    "Invalid data is cleaned: indices out of range become -1, numbers that are not finite\n"
-    "become 0, those beyond 1e10 become 1e10, triangles and morph offsets that refer to missing "
-    "elements are dropped.\n\n"
-    "Raises FormatError if the contents cannot be read, OSError if the file cannot be opened,\n"
-    "and TypeError for any other source.";
 
 static bool find_extras(const mmd_model *model, mmd_arena *arena, mmd_mesh_extras *extras,
                         mmd_error *err)
@@ -302,18 +291,6 @@ static PyObject *save_model(PyObject *self, PyObject *path)
     return bytes ? mmd_py_object_call(MMD_PY_FILE_IO, "write", "(ON)", path, bytes) : NULL;
 }
 
-static const char save_doc[] =
-    "save($self, path, /)\n--\n\n"
-    "Writes a PMX file of the model's version, 2.0 if it was a PMD. A PMX that load_model() did\n"
-    "not have to clean is written as it was read, byte for byte, with its encoding of texts and\n"
-    "its sizes of indices; any other file loads as an equal model. Textures are not copied:\n"
-    "their paths are relative to the file.\n\n"
-    "path: a path (str or os.PathLike), or a binary file open for writing. A path that exists\n"
-    "    keeps its old contents until the new ones are on the disk.\n\n"
-    "Raises ValueError for the extension of another format, such as .pmd, and if the file had\n"
-    "soft bodies, which a Model does not hold, before anything is written; OSError for a file\n"
-    "that cannot be written.";
-
 /* The contents of a model as a PMX file, apart from how files store them: encoding of texts, sizes
    of indices. What the file had besides the contents, soft bodies, does not count. NULL without
    memory; the caller frees it. */
@@ -395,32 +372,26 @@ static PyObject *model_reduce(PyObject *self, PyObject *unused)
     return function ? Py_BuildValue("N(O)", function, bytes) : NULL;
 }
 
-#define WITH_KEYWORDS(function) (PyCFunction)(void (*)(void)) function, METH_VARARGS | METH_KEYWORDS
-
 static PyMethodDef model_methods[] = {
-    {"from_arrays", (PyCFunction)(void (*)(void))mmd_py_model_from_arrays,
-     METH_VARARGS | METH_KEYWORDS | METH_CLASS, mmd_py_model_from_arrays_doc},
-    {"bone", mmd_py_model_bone, METH_O, mmd_py_model_bone_doc},
-    {"morph", mmd_py_model_morph, METH_O, mmd_py_model_morph_doc},
-    {"sliders", mmd_py_model_sliders, METH_O, mmd_py_model_sliders_doc},
-    {"pose", WITH_KEYWORDS(mmd_py_model_pose), mmd_py_model_pose_doc},
-    {"locals_of", mmd_py_model_locals_of, METH_O, mmd_py_model_locals_of_doc},
-    {"locals_at", WITH_KEYWORDS(mmd_py_model_locals_at), mmd_py_model_locals_at_doc},
-    {"pose_from", WITH_KEYWORDS(mmd_py_model_pose_from), mmd_py_model_pose_from_doc},
-    {"joint_positions", mmd_py_model_joint_positions, METH_O, mmd_py_model_joint_positions_doc},
-    {"transforms", WITH_KEYWORDS(mmd_py_model_transforms), mmd_py_model_transforms_doc},
-    {"skinning_matrices", WITH_KEYWORDS(mmd_py_model_skinning_matrices),
-     mmd_py_model_skinning_matrices_doc},
-    {"uvs_at", WITH_KEYWORDS(mmd_py_model_uvs_at), mmd_py_model_uvs_at_doc},
-    {"materials_at", mmd_py_model_materials_at, METH_O, mmd_py_model_materials_at_doc},
-    {"texture_factors_at", mmd_py_model_texture_factors_at, METH_O,
-     mmd_py_model_texture_factors_at_doc},
-    {"_repr_html_", model_html, METH_NOARGS, "For notebooks: a table of what the model has."},
-    {"replace", WITH_KEYWORDS(mmd_py_model_replace), mmd_py_model_replace_doc},
-    {"__replace__", WITH_KEYWORDS(mmd_py_model_replace),
-     "For copy.replace(): the same as replace()."},
-    {"save", save_model, METH_O, save_doc},
-    {"__reduce__", model_reduce, METH_NOARGS, "Pickles as the bytes of the file."},
+    MMD_PY_METHOD(Model, from_arrays, mmd_py_model_from_arrays, MMD_PY_KEYWORDS | METH_CLASS),
+    MMD_PY_METHOD(Model, bone, mmd_py_model_bone, METH_O),
+    MMD_PY_METHOD(Model, morph, mmd_py_model_morph, METH_O),
+    MMD_PY_METHOD(Model, sliders, mmd_py_model_sliders, METH_O),
+    MMD_PY_METHOD(Model, pose, mmd_py_model_pose, MMD_PY_KEYWORDS),
+    MMD_PY_METHOD(Model, locals_of, mmd_py_model_locals_of, METH_O),
+    MMD_PY_METHOD(Model, locals_at, mmd_py_model_locals_at, MMD_PY_KEYWORDS),
+    MMD_PY_METHOD(Model, pose_from, mmd_py_model_pose_from, MMD_PY_KEYWORDS),
+    MMD_PY_METHOD(Model, joint_positions, mmd_py_model_joint_positions, METH_O),
+    MMD_PY_METHOD(Model, transforms, mmd_py_model_transforms, MMD_PY_KEYWORDS),
+    MMD_PY_METHOD(Model, skinning_matrices, mmd_py_model_skinning_matrices, MMD_PY_KEYWORDS),
+    MMD_PY_METHOD(Model, uvs_at, mmd_py_model_uvs_at, MMD_PY_KEYWORDS),
+    MMD_PY_METHOD(Model, materials_at, mmd_py_model_materials_at, METH_O),
+    MMD_PY_METHOD(Model, texture_factors_at, mmd_py_model_texture_factors_at, METH_O),
+    MMD_PY_METHOD(Model, _repr_html_, model_html, METH_NOARGS),
+    MMD_PY_METHOD(Model, replace, mmd_py_model_replace, MMD_PY_KEYWORDS),
+    MMD_PY_METHOD(Model, __replace__, mmd_py_model_replace, MMD_PY_KEYWORDS),
+    MMD_PY_METHOD(Model, save, save_model, METH_O),
+    MMD_PY_METHOD(Model, __reduce__, model_reduce, METH_NOARGS),
     {0}};
 
 /* Properties */
@@ -555,65 +526,40 @@ static PyObject *get_skeleton(PyObject *self, void *unused)
 }
 
 /* clang-format off */
-#define TEXT(name, doc) {#name, get_text, NULL, doc, (void *)offsetof(mmd_model, name)}
-#define TUPLE(name, index, doc) {#name, get_tuple, NULL, doc, (void *)(size_t)index}
-#define ARRAY(name, doc) {#name, get_array, NULL, doc, (void *)&name}
+#define TEXT(name) MMD_PY_PROPERTY(Model, name, get_text, offsetof(mmd_model, name))
+#define TUPLE(name, index) MMD_PY_PROPERTY(Model, name, get_tuple, index)
+#define ARRAY(name) MMD_PY_PROPERTY(Model, name, get_array, &name)
 /* clang-format on */
 
 static PyGetSetDef model_members[] = {
-    TEXT(name, "Name of the model, str."),
-    TEXT(name_english, "English name, str."),
-    TEXT(comment, "Comment, str."),
-    TEXT(comment_english, "English comment, str."),
-    {"version", get_version, NULL, "Version of the file format, float: 2.0 or 2.1; 1.0 for PMD.",
-     NULL},
-    {"path", get_path, NULL,
-     "Absolute path of the file, str; None if the model was not loaded from one, or was pickled.\n"
-     "replace() keeps it.",
-     NULL},
-    ARRAY(positions, "(V,3) float32, read-only: rest positions in model units."),
-    ARRAY(normals, "(V,3) float32, read-only: rest normals as in the file."),
-    ARRAY(uvs, "(V,2) float32, read-only: texture coordinates, v points down."),
-    ARRAY(additional_uvs, "(V,n,4) float32, read-only: the n sets of additional UVs."),
-    ARRAY(edge_scales, "(V,) float32, read-only: scale of the edge width."),
-    ARRAY(triangles, "(T,3) int32, read-only: vertex indices, clockwise, grouped by material."),
-    ARRAY(deform,
-          "(V,) uint8, read-only: 0 BDEF1, 1 BDEF2, 2 BDEF4, 3 SDEF, 4 QDEF, as in the file."),
-    ARRAY(bone_indices, "(V,4) int32, read-only: bone indices, -1 in empty slots."),
-    ARRAY(bone_weights, "(V,4) float32, read-only: weights as in the file."),
-    ARRAY(sdef, "(V,3,3) float32, read-only: rows C, R0, R1; zero for other deform types."),
-    {"segments", get_segments, NULL,
-     "(B,2,3) float32, read-only: head and tail of the segment of each bone, model units. A bone\n"
-     "without one uses the segment of the bone whose rotation it appends, or of its parent; head\n"
-     "and tail are equal if there is none.",
-     NULL},
-    {"centers_of_rotation", get_centers, NULL, mmd_py_mesh_cache_centers_doc, NULL},
-    {"bounds", get_bounds, NULL,
-     "(2,3) float32: the smallest and the largest x, y, z of the rest positions, model units;\n"
-     "zero without vertices.",
-     NULL},
-    TUPLE(bones, BONES, "Named tuple of Bone: also model.bones[\"センター\"]."),
-    TUPLE(morphs, MORPHS, "Named tuple of Morph."),
-    TUPLE(materials, MATERIALS, "Named tuple of Material."),
-    TUPLE(textures, TEXTURES,
-          "Tuple of str: relative paths, as in the file: often with backslashes."),
-    TUPLE(display_frames, DISPLAY_FRAMES, "Named tuple of DisplayFrame."),
-    TUPLE(rigid_bodies, RIGID_BODIES, "Named tuple of RigidBody."),
-    TUPLE(joints, JOINTS, "Named tuple of Joint."),
-    {"skeleton", get_skeleton, NULL,
-     "Skeleton: the bones for retarget(), made at each access. Its slots are the bones that\n"
-     "motions key (足, ひざ, 足首); retarget() also reads the D bones and the twist bones.",
-     NULL},
+    TEXT(name),
+    TEXT(name_english),
+    TEXT(comment),
+    TEXT(comment_english),
+    MMD_PY_PROPERTY(Model, version, get_version, NULL),
+    MMD_PY_PROPERTY(Model, path, get_path, NULL),
+    ARRAY(positions),
+    ARRAY(normals),
+    ARRAY(uvs),
+    ARRAY(additional_uvs),
+    ARRAY(edge_scales),
+    ARRAY(triangles),
+    ARRAY(deform),
+    ARRAY(bone_indices),
+    ARRAY(bone_weights),
+    ARRAY(sdef),
+    MMD_PY_PROPERTY(Model, segments, get_segments, NULL),
+    MMD_PY_PROPERTY(Model, centers_of_rotation, get_centers, NULL),
+    MMD_PY_PROPERTY(Model, bounds, get_bounds, NULL),
+    TUPLE(bones, BONES),
+    TUPLE(morphs, MORPHS),
+    TUPLE(materials, MATERIALS),
+    TUPLE(textures, TEXTURES),
+    TUPLE(display_frames, DISPLAY_FRAMES),
+    TUPLE(rigid_bodies, RIGID_BODIES),
+    TUPLE(joints, JOINTS),
+    MMD_PY_PROPERTY(Model, skeleton, get_skeleton, NULL),
     {0}};
-
-static const char model_doc[] =
-    "Model()\n--\n\n"
-    "An MMD model, as load_model() and Model.from_arrays() return it: immutable, picklable (as\n"
-    "the bytes of the file) and safe to share between threads. Coordinates are those of the\n"
-    "file: left-handed, +Y up, about 12.5 units per meter. Arrays are read-only views, not\n"
-    "copies; a view keeps the data alive. Models are equal if all members but path are.\n\n"
-    "VTK ignores that an array is read-only, and DLPack before version 1 cannot say so: give them\n"
-    "a copy, as by numpy_to_vtk(model.positions, deep=True) and model.positions.copy().";
 
 static PyObject *refuse_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
@@ -623,7 +569,7 @@ static PyObject *refuse_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
 }
 
 static PyType_Slot model_slots[] = {
-    {Py_tp_doc, (void *)model_doc}, {Py_tp_new, refuse_new},
+    {Py_tp_doc, MMD_DOC_Model},     {Py_tp_new, refuse_new},
     {Py_tp_dealloc, model_dealloc}, {Py_tp_traverse, model_traverse},
     {Py_tp_repr, model_repr},       {Py_tp_richcompare, model_compare},
     {Py_tp_hash, model_hash},       {Py_tp_methods, model_methods},

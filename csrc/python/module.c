@@ -24,6 +24,7 @@
 #include "python/batch.h"
 #include "python/exceptions.h"
 #include "python/fit_type.h"
+#include "python/members.h"
 #include "python/record.h"
 #include "python/types.h"
 
@@ -36,14 +37,6 @@ mmd_py_state *mmd_py_state_of(PyObject *object)
 {
     return PyType_GetModuleState(Py_TYPE(object));
 }
-
-static const char backends_doc[] =
-    "backends($module, /)\n--\n\n"
-    "The skinning backends: a tuple of Backend(name, available, device, reason) for \"gl\" and\n"
-    "\"cpu\". device is the renderer or the CPU kernel; reason says why a backend is not\n"
-    "available. Starts the OpenGL thread. With EGL, the environment variable MMDSKIN_EGL_DEVICE\n"
-    "restricts the devices to one: a number, or \"surfaceless\". MMDSKIN_GL_TIMEOUT is how many\n"
-    "seconds calls wait for a device that hangs, 1 to 86400 (default: 60).";
 
 static PyObject *backends(PyObject *module, PyObject *unused)
 {
@@ -75,11 +68,6 @@ static PyObject *backends(PyObject *module, PyObject *unused)
     Py_XDECREF(cpu);
     return both;
 }
-
-static const char shutdown_doc[] =
-    "shutdown($module, /)\n--\n\n"
-    "Stops the OpenGL thread and frees its device memory, and the memory that is kept for new\n"
-    "results. Later calls start the thread and keep memory again. Called automatically at exit.";
 
 static PyObject *shutdown(PyObject *module, PyObject *unused)
 {
@@ -126,18 +114,20 @@ static bool hook_exit(void)
     return hooked;
 }
 
+/* clang-format off */
+#define FUNCTION(name, function, flags) \
+    {#name, (PyCFunction)(void (*)(void))function, flags, MMD_DOC_##name}
+/* clang-format on */
+
 static PyMethodDef methods[] = {
-    {"load_model", mmd_py_model_load, METH_O, mmd_py_model_load_doc},
-    {"load_motion", (PyCFunction)(void (*)(void))mmd_py_motion_load, METH_VARARGS | METH_KEYWORDS,
-     mmd_py_motion_load_doc},
-    {"skin", (PyCFunction)(void (*)(void))mmd_py_module_skin, METH_VARARGS | METH_KEYWORDS,
-     mmd_py_module_skin_doc},
-    {"render", (PyCFunction)(void (*)(void))mmd_py_module_render, METH_VARARGS | METH_KEYWORDS,
-     mmd_py_module_render_doc},
-    {"toons", mmd_py_module_toons, METH_NOARGS, mmd_py_module_toons_doc},
+    FUNCTION(load_model, mmd_py_model_load, METH_O),
+    FUNCTION(load_motion, mmd_py_motion_load, MMD_PY_KEYWORDS),
+    FUNCTION(skin, mmd_py_module_skin, MMD_PY_KEYWORDS),
+    FUNCTION(render, mmd_py_module_render, MMD_PY_KEYWORDS),
+    FUNCTION(toons, mmd_py_module_toons, METH_NOARGS),
     {"_fit", mmd_py_fit_by_name, METH_VARARGS, "For the class Fit of the package."},
-    {"backends", backends, METH_NOARGS, backends_doc},
-    {"shutdown", shutdown, METH_NOARGS, shutdown_doc},
+    FUNCTION(backends, backends, METH_NOARGS),
+    FUNCTION(shutdown, shutdown, METH_NOARGS),
     {0}};
 
 /* Functions are found under the package's name, as classes are: in pickles and in help(). */
@@ -226,18 +216,16 @@ static PyModuleDef_Slot slots[] = {{Py_mod_exec, module_exec},
 #endif
                                    {0, NULL}};
 
-static const char module_doc[] =
-    "The native part of the package mmdskin, which exports all its names.";
-
-static struct PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,
-                                        .m_name = "mmdskin._mmdskin",
-                                        .m_doc = module_doc,
-                                        .m_size = sizeof(mmd_py_state),
-                                        .m_methods = methods,
-                                        .m_slots = slots,
-                                        .m_traverse = module_traverse,
-                                        .m_clear = module_clear,
-                                        .m_free = module_free};
+static struct PyModuleDef definition = {
+    .m_base = PyModuleDef_HEAD_INIT,
+    .m_name = "mmdskin._mmdskin",
+    .m_doc = "The native part of the package mmdskin, which exports all its names.",
+    .m_size = sizeof(mmd_py_state),
+    .m_methods = methods,
+    .m_slots = slots,
+    .m_traverse = module_traverse,
+    .m_clear = module_clear,
+    .m_free = module_free};
 
 PyMODINIT_FUNC PyInit__mmdskin(void);
 

@@ -396,67 +396,6 @@ PyObject *mmd_py_module_render(PyObject *module, PyObject *args, PyObject *kwarg
     return result;
 }
 
-const char mmd_py_module_render_doc[] =
-    "render($module, mesh, skinned, *, size=(512, 512), camera=None, background=(1, 1, 1, 0),\n"
-    "       light=(-0.5, -1, 0.5), edges=False, want=[\"image\"], materials=None, uvs=None,\n"
-    "       textures=None, samples=1, backend=\"auto\", look=\"lambert\",\n"
-    "       light_color=None, factors=None, toons=None, additional_uvs=None,\n"
-    "       ground_shadow=None, self_shadow=False)\n--\n\n"
-    "Renders a picture by OpenGL, without a window. Returns a Rendered.\n\n"
-    "mesh: a Model, or a Mesh with triangles, which are clockwise seen from outside.\n"
-    "skinned: the result of skin() for this mesh, (V,3) or a batch (F,V,3). A batch renders a\n"
-    "    batch, and so do F cameras, lights or sets of uvs; a single one serves all frames. If\n"
-    "    normals are None, face normals are used. Or a Pose: the same picture, but vertices are\n"
-    "    skinned while it is drawn. A GPU skins them, and they are not read back, if a camera is\n"
-    "    given and self_shadow is off.\n"
-    "size: (width, height) in pixels. Pixels are square; row 0 is the top; a pixel shows what\n"
-    "    the ray through its center hits.\n"
-    "camera: a Camera, such as Motion.camera_at() returns. None: in front of the mesh, framing\n"
-    "    all of it in all frames of a batch; framing() gives the same for several batches.\n"
-    "    Left-handed: looking along +z with y up, +x is right.\n"
-    "background: (4,) sRGB and alpha, 0 to 1.\n"
-    "light: (3,) or (F,3) direction in which the light shines; the default is MMD's.\n"
-    "edges: whether to draw the edges of materials that have the edge flag, as a hull expanded\n"
-    "    along the normals. An edge of size and scale 1 is one pixel wide in a picture 512\n"
-    "    pixels high, and scales with the height.\n"
-    "want: names of the members of Rendered to compute; the others are None. Edges appear in\n"
-    "    the image only.\n"
-    "materials: sequence of Material, such as Model.materials_at() returns. None: the Model's\n"
-    "    own, or a double-sided gray for a Mesh. They are drawn in order and blended over what\n"
-    "    is behind; fragments of alpha 0 are discarded.\n"
-    "uvs: (V,2) or (F,V,2), such as Model.uvs_at() returns. None: the Model's own; a Mesh\n"
-    "    has none.\n"
-    "textures: {index: (h,w,4) uint8 sRGB, straight alpha}, row 0 at v = 0, repeating. Indices\n"
-    "    are those in materials; for a Mesh without materials, any. Missing textures are\n"
-    "    white; MMD's look of a model that has some warns of None. Those of the last calls, up to "
-    "256 MiB with mipmaps, stay on the device and are\n"
-    "    found there by their pixels, which every call reads: render small pictures as a batch.\n"
-    "samples: n by n samples per pixel of the image, 1 to 8, for antialiasing.\n"
-    "backend: \"auto\" or \"gl\"; llvmpipe is enough without a GPU. With \"gl\", llvmpipe skins a\n"
-    "    Pose, too, which takes it longer than the CPU kernels.\n"
-    "look: \"lambert\": the color of a surface is texture * min(1, ambient + diffuse *\n"
-    "    cos(angle of light and normal)), by its material; colors are converted to linear, lit,\n"
-    "    blended and averaged, and converted back to sRGB. \"mmd\": what MMD shows, by the rules\n"
-    "    of docs/look.md: toons, sphere maps, specular and edges, in sRGB numbers throughout.\n"
-    "The other arguments are for look=\"mmd\":\n"
-    "light_color: (3,) or (F,3) sRGB. None: MMD's default, (154, 154, 154) / 255.\n"
-    "factors: (M,2,3,4) of the M materials, such as Model.texture_factors_at() returns. None:\n"
-    "    neutral.\n"
-    "toons: (10,H,4) uint8, the ramps of materials with a shared toon, lit first. None: those\n"
-    "    of mmdskin.toons(). Sphere maps and other toons are in `textures`; a material without\n"
-    "    its file is drawn without it.\n"
-    "additional_uvs: (V,4) or (F,V,4), of which u and v place sub-textures, such as\n"
-    "    Model.uvs_at(weights, 1) returns. None: the Model's own, else zero.\n"
-    "ground_shadow: (4,) color and alpha of the shadow on the plane y = 0; True: opaque in the\n"
-    "    color of the light, as in MMD. None: no shadow.\n"
-    "self_shadow: whether materials cast shadows on each other, by a depth map that is twice as\n"
-    "    fine as the picture, up to 2048 x 2048. Single-sided surfaces cast them where the light\n"
-    "    sees their front.\n\n"
-    "Depth and triangles are exact. What is nearer than 1e-5 of the distance of the farthest "
-    "vertex is\n"
-    "clipped. Raises TypeError and ValueError, also for more pixels than the device supports,\n"
-    "and BackendError without OpenGL.";
-
 PyObject *mmd_py_module_toons(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
@@ -467,10 +406,3 @@ PyObject *mmd_py_module_toons(PyObject *module, PyObject *unused)
     mmd_toons(toons.data);
     return toons.object;
 }
-
-const char mmd_py_module_toons_doc[] =
-    "toons($module, /)\n--\n\n"
-    "The ten ramps that stand for the toon textures toon01.bmp to toon10.bmp, which models share:\n"
-    "a new array (10,32,4) uint8, sRGB and alpha. Row 0 is lit, row 31 in shadow. Drawn from "
-    "their\n"
-    "measured colors; no file of MMD is included. render() uses them unless others are passed.";

@@ -128,13 +128,3 @@ PyObject *mmd_py_motion_from_camera(PyObject *type, PyObject *args, PyObject *kw
     mmd_py_state *state = PyType_GetModuleState((PyTypeObject *)type);
     return mmd_py_fit_finish(mmd_py_motion_fit_camera(state, args, kwargs));
 }
-
-const char mmd_py_motion_from_camera_doc[] =
-    "from_camera($type, camera, frames=None, *, tolerance=0.02, degrees=0.05, cuts=())\n--\n\n"
-    "A Motion with few camera keys, the inverse of camera_at().\n\n"
-    "camera: a Camera of every frame: position, target and up (F,3), fov (F,).\n"
-    "frames: the frame numbers, whole and consecutive; None: 0, 1, 2 and so on.\n"
-    "tolerance: of target and distance, model units. degrees: of the three angles.\n"
-    "cuts: the frame numbers at which a new shot begins.\n"
-    "View angles at keys are whole degrees, as in the file format: within half a degree.\n\n"
-    "Raises ValueError for numbers that are not finite and cameras without a direction.";

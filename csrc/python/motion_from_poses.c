@@ -361,37 +361,3 @@ PyObject *mmd_py_motion_from_locals(PyObject *type, PyObject *args, PyObject *kw
     mmd_py_state *state = PyType_GetModuleState((PyTypeObject *)type);
     return mmd_py_fit_finish(mmd_py_motion_fit_locals(state, args, kwargs));
 }
-
-#define FIT_OPTIONS                                                                                \
-    "frames: the frame numbers, whole and consecutive; None: 0, 1, 2 and so on.\n"                 \
-    "tolerance: the largest distance of a vertex from where the poses put it, model units. "       \
-    "Bones\n"                                                                                      \
-    "    whose vertices are farther off are fitted again with less.\n"                             \
-    "physics_tolerance: the same for bones that rigid bodies move.\n"                              \
-    "physics: \"leave\": bones that rigid bodies move get no keys, MMD simulates them; "           \
-    "\"keys\":\n"                                                                                  \
-    "    they get keys that switch their physics off.\n"                                           \
-    "like: a Motion whose curves are kept where they still fit, and its visibility; with\n"        \
-    "    ik=\"as_keyed\" its IK switches, too.\n"                                                  \
-    "threads: as for pose(); the result does not depend on it.\n\n"                                \
-    "Returns (Motion, FitReport). Raises ValueError for numbers that are not finite.\n"            \
-    "Method: the longest segment with curves of whole numbers, core/fit/key_fit.c."
-
-const char mmd_py_motion_from_poses_doc[] =
-    "from_poses($type, model, pose, *, frames=None, tolerance=0.02, physics_tolerance=0.1,\n"
-    "           ik=\"off\", physics=\"leave\", like=None, threads=None)\n--\n\n"
-    "A Motion with few keys that puts the model where the poses have it.\n\n"
-    "pose: a Pose of every frame, or skinning matrices (F,B,4,4), float32.\n"
-    "ik: \"off\": legs and other IK links get keys, and a property key switches IK off; \"both\":\n"
-    "    IK bones are also put on their targets, so that the motion plays the same with IK on and\n"
-    "    off and can be edited by the IK bones.\n" FIT_OPTIONS;
-
-const char mmd_py_motion_from_locals_doc[] =
-    "from_locals($type, model, translations, rotations=None, morph_weights=None, *, frames=None,\n"
-    "            tolerance=0.02, physics_tolerance=0.1, ik=\"as_keyed\", physics=\"leave\",\n"
-    "            like=None, threads=None)\n--\n\n"
-    "A Motion with few keys of the local values of bones.\n\n"
-    "translations, rotations, morph_weights: as for Model.pose_from(), of every frame.\n"
-    "ik: \"as_keyed\": MMD solves IK from these values; \"off\": the values are what IK has "
-    "solved,\n"
-    "    and a property key switches IK off; \"both\": as for from_poses().\n" FIT_OPTIONS;

@@ -122,37 +122,3 @@ PyObject *mmd_py_motion_shadow_at(PyObject *self, PyObject *frames)
         MMD_PY_RECORD_SHADOW, sample_shadows, 2, {{MMD_PY_UINT8, false}, {MMD_PY_FLOAT32, false}}};
     return sample_track(self, frames, &shadow, &mmd_py_motion_data(self)->shadow);
 }
-
-const char mmd_py_motion_camera_at_doc[] =
-    "camera_at($self, frames, /)\n--\n\n"
-    "The camera of the motion at these frames, interpolated as in MMD. Returns a Camera for\n"
-    "render().\n\n"
-    "frames: a number (30 frames per second, fractions allowed) for position, target and up\n"
-    "    (3,) float32 and fov (), or (F,) numbers in any order for (F,3) and (F,).\n"
-    "Before the first key the first values apply, after the last key the last. Keys on\n"
-    "consecutive frames are a cut, with nothing in between. A camera at or beyond its target\n"
-    "looks away from it; its target is then one unit ahead. A target is moved away from the\n"
-    "camera to at least 1/4096 of the camera's largest coordinate, so that float32 can resolve\n"
-    "the direction.\n"
-    "Without keys it is MMD's default: (0, 10, -45) towards (0, 10, 0), 30 degrees. Keys\n"
-    "without perspective are treated as if they had it; Motion.camera.perspective has the flag.\n\n"
-    "Raises ValueError for a frame that is not finite.";
-
-const char mmd_py_motion_light_at_doc[] =
-    "light_at($self, frames, /)\n--\n\n"
-    "The light of the motion at these frames. Returns a Light, whose members render() takes as\n"
-    "light_color and light.\n\n"
-    "frames: a number (30 frames per second, fractions allowed) for color and direction (3,)\n"
-    "    float32, or (F,) numbers in any order for (F,3).\n"
-    "Both change linearly from key to key. Before the first key the first values apply, after\n"
-    "the last key the last; keys on consecutive frames are a cut. Without keys it is MMD's\n"
-    "default: (154, 154, 154) / 255 along (-0.5, -1, 0.5).\n\n"
-    "Raises ValueError for a frame that is not finite.";
-
-const char mmd_py_motion_shadow_at_doc[] =
-    "shadow_at($self, frames, /)\n--\n\n"
-    "Self-shadowing of the motion at these frames. Returns a Shadow: mode (0 off, 1 or 2) uint8\n"
-    "and distance (as in the file) float32, () for a frame and (F,) for (F,) frames.\n\n"
-    "Modes change at keys, distances linearly from key to key; keys on consecutive frames are a\n"
-    "cut. Without keys the mode is 0 and the distance 0.01125, which MMD's panel shows as 8875.\n\n"
-    "Raises ValueError for a frame that is not finite.";

@@ -174,28 +174,3 @@ PyObject *mmd_py_motion_save(PyObject *self, PyObject *args, PyObject *kwargs)
     mmd_arena_free(&call.arena);
     return bytes ? mmd_py_object_call(MMD_PY_FILE_IO, "write", "(ON)", call.path, bytes) : NULL;
 }
-
-const char mmd_py_motion_save_doc[] =
-    "save($self, path, *, part=None, names=\"error\", frame=None, model=None)\n--\n\n"
-    "Writes a VMD file that loads with the same tracks, or the pose of one frame as a VPD.\n\n"
-    "path: a path (str or os.PathLike), or a binary file open for writing. A name that ends in\n"
-    "    .vpd makes a VPD; the extension of another format, such as .bvh, is a ValueError.\n"
-    "part: \"model\": bones, morphs and properties; \"camera\": camera, light and shadow, named\n"
-    "    \"\xE3\x82\xAB\xE3\x83\xA1\xE3\x83\xA9\xE3\x83\xBB\xE7\x85\xA7\xE6\x98\x8E\", the name by "
-    "which MMD knows them; \"all\": both. None: what the motion has,\n"
-    "    which must not be both, because MMD loads only one of them from a file.\n"
-    "names: what to do with names that take more than 15 bytes in cp932, which MMD does not find,\n"
-    "    and characters that cp932 lacks. \"error\": ValueError with all of them, except those of\n"
-    "    bones and morphs at rest and of IK that is always on, which are left out; \"omit\": "
-    "leave\n"
-    "    all of them out, so that MMD plays the same; \"cut\": cut the names at byte 15, as MMD\n"
-    "    does, with \"?\" for the characters. Names of a VPD have any length, but\n"
-    "    no line ends and no //.\n"
-    "frame: of a VPD: the frame whose pose it gets, a number; None: the first.\n"
-    "model: of a VPD: the Model whose bones and morphs it gets, in their order, and its name;\n"
-    "    None: all of the motion.\n\n"
-    "Bytes of names that are not characters are written as they were read. The motion's own name\n"
-    "is cut at 20 bytes, as MMD does.\n\n"
-    "Raises ValueError for names, names that are equal once cut, and view angles that are not\n"
-    "whole degrees, before anything is written; OSError for a file that cannot be written. A path\n"
-    "that exists keeps its old contents until the new ones are on the disk.";

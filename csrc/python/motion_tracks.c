@@ -97,25 +97,3 @@ PyObject *mmd_py_motion_from_tracks(PyObject *type, PyObject *args, PyObject *kw
     Py_XDECREF(no_tracks);
     return result;
 }
-
-const char mmd_py_motion_from_tracks_doc[] =
-    "from_tracks($type, bones=(), morphs=(), camera=None, light=None, shadow=None,\n"
-    "            properties=None, name=...)\n--\n\n"
-    "Creates a Motion from tracks: new ones, or the members of another Motion, edited or not.\n\n"
-    "bones: sequence of BoneTrack; morphs: sequence of MorphTrack. Tracks without keys are\n"
-    "    dropped.\n"
-    "camera, light, shadow, properties: a CameraTrack, LightTrack, ShadowTrack, PropertyTrack,\n"
-    "    or None.\n"
-    "name: name of the model that the motion is for. By default \"\", or for a camera, light and\n"
-    "    shadow alone the name by which MMD knows their files.\n"
-    "Names may hold surrogates U+DC80 to U+DCFF: load_motion() gives them for bytes that are no\n"
-    "characters, and save() writes these bytes again.\n\n"
-    "Arrays are copied. Keys may be in any order; of equal frames the last is kept, as in a\n"
-    "file. Rotations of bones may have any length but zero. None stands for a default:\n"
-    "translations zero, rotations identity, interpolation linear, physics, perspective and\n"
-    "visible True. `physics` and `stored` of a bone track may be omitted. A track may also be a\n"
-    "plain tuple of the same values, or a dict of them by name.\n\n"
-    "Raises ValueError for numbers that are not finite or beyond 1e10, frames outside uint32,\n"
-    "interpolation outside 0 to 127, shadow modes outside 0 to 2 and two tracks of the same name, "
-    "TypeError\n"
-    "for anything that is not a track. The message names the track and the key.";

@@ -5,6 +5,7 @@
 #include "core/model/motion.h"
 #include "core/pose/sampling.h"
 #include "python/exceptions.h"
+#include "python/members.h"
 #include "python/record.h"
 #include "python/types.h"
 
@@ -50,22 +51,6 @@ mmd_py_poser_list *mmd_py_motion_poser_list(PyObject *motion)
 {
     return &((motion_object *)motion)->posers;
 }
-
-const char mmd_py_motion_load_doc[] =
-    "load_motion($module, source, /, encoding=None, *, model=None)\n--\n\n"
-    "Loads a VMD motion, or a VPD pose as a motion with one frame, 0. Detected by content.\n\n"
-    "source: a path (str or os.PathLike), a file opened with mode \"rb\", or the contents of a\n"
-    "    file (bytes-like). A pipe or a device may give up to 1 GiB.\n"
-    "encoding: of the names in it, as Python calls it: \"gbk\", \"cp949\", \"utf-8\". None: "
-    "cp932,\n"
-    "    which MMD writes; UTF-8 for a VPD that begins with its mark.\n"
-    "model: the Model that it is for. Unless an encoding is given, that one of cp932, UTF-8, GBK,\n"
-    "    CP949 and CP950 is used in which most names are in the model.\n"
-    "Keys are sorted by frame; of equal frames the last in the file is kept. Rotations are\n"
-    "normalized. Bytes of names that are not characters, as in names that MMD has cut, become\n"
-    "surrogates, as by Python's \"surrogateescape\".\n\n"
-    "Raises FormatError if the contents cannot be read, OSError if the file cannot be opened,\n"
-    "LookupError for an unknown encoding, and TypeError for any other source.";
 
 PyObject *mmd_py_motion_new(mmd_py_state *state, mmd_motion *motion, PyObject *bytes)
 {
@@ -383,11 +368,6 @@ static PyObject *unbound_names(const mmd_text *name, size_t stride, const bool *
     return tuple;
 }
 
-static const char unmatched_doc[] =
-    "unmatched($self, model, /)\n--\n\n"
-    "Names of the motion that the model lacks, as Unmatched(bones, morphs, ik) of tuples of\n"
-    "str. Model.pose() ignores these tracks. Names must match exactly.";
-
 static PyObject *unmatched(PyObject *self, PyObject *model)
 {
     mmd_py_state *state = mmd_py_state_of(self);
@@ -411,49 +391,32 @@ static PyObject *unmatched(PyObject *self, PyObject *model)
 }
 
 static PyMethodDef motion_methods[] = {
-    {"camera_at", mmd_py_motion_camera_at, METH_O, mmd_py_motion_camera_at_doc},
-    {"light_at", mmd_py_motion_light_at, METH_O, mmd_py_motion_light_at_doc},
-    {"shadow_at", mmd_py_motion_shadow_at, METH_O, mmd_py_motion_shadow_at_doc},
-    {"from_camera", (PyCFunction)(void (*)(void))mmd_py_motion_from_camera,
-     METH_VARARGS | METH_KEYWORDS | METH_CLASS, mmd_py_motion_from_camera_doc},
-    {"from_locals", (PyCFunction)(void (*)(void))mmd_py_motion_from_locals,
-     METH_VARARGS | METH_KEYWORDS | METH_CLASS, mmd_py_motion_from_locals_doc},
-    {"from_poses", (PyCFunction)(void (*)(void))mmd_py_motion_from_poses,
-     METH_VARARGS | METH_KEYWORDS | METH_CLASS, mmd_py_motion_from_poses_doc},
-    {"from_skeleton", (PyCFunction)(void (*)(void))mmd_py_motion_from_skeleton,
-     METH_VARARGS | METH_KEYWORDS | METH_CLASS, mmd_py_motion_from_skeleton_doc},
-    {"from_tracks", (PyCFunction)(void (*)(void))mmd_py_motion_from_tracks,
-     METH_VARARGS | METH_KEYWORDS | METH_CLASS, mmd_py_motion_from_tracks_doc},
-    {"for_model", (PyCFunction)(void (*)(void))mmd_py_motion_for_model,
-     METH_VARARGS | METH_KEYWORDS, mmd_py_motion_for_model_doc},
-    {"save", (PyCFunction)(void (*)(void))mmd_py_motion_save, METH_VARARGS | METH_KEYWORDS,
-     mmd_py_motion_save_doc},
-    {"unmatched", unmatched, METH_O, unmatched_doc},
-    {"_repr_html_", motion_html, METH_NOARGS, "For notebooks: a table of what the motion has."},
-    {"__reduce__", motion_reduce, METH_NOARGS, "Pickles as the bytes of the file, or as tracks."},
+    MMD_PY_METHOD(Motion, camera_at, mmd_py_motion_camera_at, METH_O),
+    MMD_PY_METHOD(Motion, light_at, mmd_py_motion_light_at, METH_O),
+    MMD_PY_METHOD(Motion, shadow_at, mmd_py_motion_shadow_at, METH_O),
+    MMD_PY_METHOD(Motion, from_camera, mmd_py_motion_from_camera, MMD_PY_KEYWORDS | METH_CLASS),
+    MMD_PY_METHOD(Motion, from_locals, mmd_py_motion_from_locals, MMD_PY_KEYWORDS | METH_CLASS),
+    MMD_PY_METHOD(Motion, from_poses, mmd_py_motion_from_poses, MMD_PY_KEYWORDS | METH_CLASS),
+    MMD_PY_METHOD(Motion, from_skeleton, mmd_py_motion_from_skeleton, MMD_PY_KEYWORDS | METH_CLASS),
+    MMD_PY_METHOD(Motion, from_tracks, mmd_py_motion_from_tracks, MMD_PY_KEYWORDS | METH_CLASS),
+    MMD_PY_METHOD(Motion, for_model, mmd_py_motion_for_model, MMD_PY_KEYWORDS),
+    MMD_PY_METHOD(Motion, save, mmd_py_motion_save, MMD_PY_KEYWORDS),
+    MMD_PY_METHOD(Motion, unmatched, unmatched, METH_O),
+    MMD_PY_METHOD(Motion, _repr_html_, motion_html, METH_NOARGS),
+    MMD_PY_METHOD(Motion, __reduce__, motion_reduce, METH_NOARGS),
     {0}};
 
-static PyGetSetDef motion_members[] = {
-    {"name", get_name, NULL, "Name of the model that the motion was made for, str.", NULL},
-    {"frame_range", get_frame_range, NULL,
-     "(first, last) frame of all tracks, (0, 0) without keys; 30 frames per second.", NULL},
-    {"encoding", get_encoding, NULL, "Encoding in which load_motion() has read names, str.", NULL},
-    {"duration", get_duration, NULL, "Seconds from the first to the last frame, float.", NULL},
-    {"bones", get_tuple, NULL, "Named tuple of BoneTrack: also motion.bones[\"センター\"].",
-     (void *)(size_t)BONES},
-    {"morphs", get_tuple, NULL, "Named tuple of MorphTrack.", (void *)(size_t)MORPHS},
-    {"camera", get_track, NULL, "CameraTrack.", (void *)&camera},
-    {"light", get_track, NULL, "LightTrack.", (void *)&light},
-    {"shadow", get_track, NULL, "ShadowTrack.", (void *)&shadow},
-    {"properties", get_track, NULL, "PropertyTrack: visibility and IK switches.",
-     (void *)&properties},
-    {0}};
-
-static const char motion_doc[] =
-    "Motion()\n--\n\n"
-    "A motion, as load_motion() and from_tracks() return it: immutable, picklable and safe to\n"
-    "share between threads. Arrays are read-only views, not copies; a view keeps the data\n"
-    "alive. Motions are equal if their names and all their tracks are.";
+static PyGetSetDef motion_members[] = {MMD_PY_PROPERTY(Motion, name, get_name, NULL),
+                                       MMD_PY_PROPERTY(Motion, frame_range, get_frame_range, NULL),
+                                       MMD_PY_PROPERTY(Motion, encoding, get_encoding, NULL),
+                                       MMD_PY_PROPERTY(Motion, duration, get_duration, NULL),
+                                       MMD_PY_PROPERTY(Motion, bones, get_tuple, BONES),
+                                       MMD_PY_PROPERTY(Motion, morphs, get_tuple, MORPHS),
+                                       MMD_PY_PROPERTY(Motion, camera, get_track, &camera),
+                                       MMD_PY_PROPERTY(Motion, light, get_track, &light),
+                                       MMD_PY_PROPERTY(Motion, shadow, get_track, &shadow),
+                                       MMD_PY_PROPERTY(Motion, properties, get_track, &properties),
+                                       {0}};
 
 static PyObject *refuse_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
@@ -463,7 +426,7 @@ static PyObject *refuse_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
 }
 
 static PyType_Slot motion_slots[] = {
-    {Py_tp_doc, (void *)motion_doc}, {Py_tp_new, refuse_new},
+    {Py_tp_doc, MMD_DOC_Motion},     {Py_tp_new, refuse_new},
     {Py_tp_dealloc, motion_dealloc}, {Py_tp_traverse, motion_traverse},
     {Py_tp_repr, motion_repr},       {Py_tp_richcompare, motion_compare},
     {Py_tp_hash, motion_hash},       {Py_tp_methods, motion_methods},

@@ -91,9 +91,6 @@ bool mmd_py_model_locals_run(mmd_py_state *state, PyObject *threads,
 
 PyObject *mmd_py_model_locals_of(PyObject *model, PyObject *pose);
 
-extern const char mmd_py_model_locals_of_doc[];
-
 PyObject *mmd_py_model_locals_at(PyObject *model, PyObject *args, PyObject *kwargs);
-extern const char mmd_py_model_locals_at_doc[];
 
 #endif

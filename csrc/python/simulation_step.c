@@ -235,30 +235,3 @@ PyObject *mmd_py_simulation_step(PyObject *object, PyObject *args, PyObject *kwa
     clear(&call);
     return result;
 }
-
-const char mmd_py_simulation_step_doc[] =
-    "step($self, /, translations=None, rotations=None, morph_weights=None, "
-    "seconds=0.03333333333333333, *, ik=True, physics=True, gravity=None)\n--\n\n"
-    "Moves the bones from the last pose to this one within `seconds`, and returns the resulting\n"
-    "Pose. For your own animation, in a Simulation without a motion. The first call, also after\n"
-    "reset() or pose(), sets the start pose: bodies settle in it, and no time passes.\n\n"
-    "translations, rotations, morph_weights: of one frame, as in Model.pose_from(); None: rest\n"
-    "    pose, zero.\n"
-    "seconds: 0 to 3600. Steps are 1 / Physics.hz long; what remains is carried over to the next\n"
-    "    call, and bodies are shown there with the velocities of the last step.\n"
-    "ik: whether to run IK, or (B,) booleans for the IK of each bone; takes effect at the end\n"
-    "    of the interval. Always off in a Simulation with ik=False.\n"
-    "physics: whether bodies are simulated, or (B,) booleans for the bodies of each bone; the\n"
-    "    others follow their bone, as with BoneTrack.physics. Takes effect at the end of the\n"
-    "    interval.\n"
-    "gravity: (3,) of the world at the end of the interval, up to 1e6, in place of that of "
-    "Physics;\n"
-    "    noise is added to it. Linear from that of the call before; the whole interval long if "
-    "that\n"
-    "    had none. None: that of Physics.\n\n"
-    "With a list of models, each argument but `seconds` and `gravity` is a list with an item for "
-    "each model, or\n"
-    "one None or bool for all, and the result is a tuple. Models with a motion follow it from the\n"
-    "start of the run on: their items are None, their `ik` and `physics` are those of the motion.\n"
-    "At least one model has no motion.\n\n"
-    "Raises ValueError, also in a Simulation with a motion; the simulation is unchanged then.";

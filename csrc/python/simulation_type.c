@@ -3,6 +3,7 @@
 #include "python/simulation_type.h"
 #include "python/argument.h"
 #include "python/exceptions.h"
+#include "python/members.h"
 #include "python/record.h"
 #include "python/types.h"
 
@@ -178,14 +179,6 @@ static PyObject *pose(PyObject *object, PyObject *frame)
     return result;
 }
 
-static const char pose_doc[] =
-    "pose($self, frame, /)\n--\n\n"
-    "The Pose of a frame, a number, or of (F,) frames in any order, as Model.pose() returns it\n"
-    "with physics; for a list of models a tuple of a Pose each. After the last frame the\n"
-    "simulation continues from there. The result for a frame does not depend on earlier calls.\n"
-    "Frames before the start have no physics. Raises ValueError for a frame that is not finite or\n"
-    "more than 10,000,000 after the start.";
-
 static PyObject *get_frame(PyObject *object, void *unused)
 {
     (void)unused;
@@ -291,30 +284,14 @@ static PyObject *get_array(PyObject *object, void *offset)
 }
 
 static PyGetSetDef simulation_members[] = {
-    {"model", get_models, NULL, "The Model, or a tuple of several.",
-     (void *)offsetof(mmd_py_simulation, models)},
-    {"motion", get_models, NULL, "The Motion, or None; of several models a tuple.",
-     (void *)offsetof(mmd_py_simulation, motions)},
-    {"physics", get_physics, NULL, "The settings, a Physics.", NULL},
-    {"places", get_array, NULL, "(N,7) float64, read-only: where the models are, or None.",
-     (void *)offsetof(mmd_py_simulation, places)},
-    {"offsets", get_array, NULL,
-     "(N,) float64, read-only: frames by which motions are ahead of the run, or None.",
-     (void *)offsetof(mmd_py_simulation, offsets)},
-    {"frame", get_frame, NULL,
-     "The frame of the last pose(), float; after step(), 30 times the seconds since the start.",
-     NULL},
-    {"notes", get_notes, NULL,
-     "Tuple of str: warnings about the model's bodies and joints, and about the run so far:\n"
-     "bodies whose state became infinite or NaN, joints whose stretch was limited to 3 units, or\n"
-     "reached 10, pairs of bodies beyond those that a world has room for. With several models, a\n"
-     "text begins with the index and the name of its model.",
-     NULL},
-    {"strain", get_strain, NULL,
-     "(J,2) float64: how far each joint exceeds its limits after the last step, in model units\n"
-     "along its axes and radians about them. Clothed models average 0.1 and 0.1 in a dance. The\n"
-     "first joint of a body limits its stretch to 3 units. A tuple for a list of models.",
-     NULL},
+    MMD_PY_PROPERTY(Simulation, model, get_models, offsetof(mmd_py_simulation, models)),
+    MMD_PY_PROPERTY(Simulation, motion, get_models, offsetof(mmd_py_simulation, motions)),
+    MMD_PY_PROPERTY(Simulation, physics, get_physics, NULL),
+    MMD_PY_PROPERTY(Simulation, places, get_array, offsetof(mmd_py_simulation, places)),
+    MMD_PY_PROPERTY(Simulation, offsets, get_array, offsetof(mmd_py_simulation, offsets)),
+    MMD_PY_PROPERTY(Simulation, frame, get_frame, NULL),
+    MMD_PY_PROPERTY(Simulation, notes, get_notes, NULL),
+    MMD_PY_PROPERTY(Simulation, strain, get_strain, NULL),
     {0}};
 
 static PyObject *reset(PyObject *object, PyObject *unused)
@@ -327,9 +304,6 @@ static PyObject *reset(PyObject *object, PyObject *unused)
     mmd_py_simulation_release(self);
     Py_RETURN_NONE;
 }
-
-static const char reset_doc[] = "reset($self, /)\n--\n\n"
-                                "Returns to before the start of the run.";
 
 /* The name of the model, or how many there are. */
 static PyObject *title_of(const mmd_py_simulation *self)
@@ -398,42 +372,16 @@ static PyObject *restore_state(PyObject *object, PyObject *state)
 }
 
 static PyMethodDef simulation_methods[] = {
-    {"__getstate__", saved_state, METH_NOARGS, "For pickling: the state of the run."},
-    {"__setstate__", restore_state, METH_O, "For pickling."},
-    {"__getnewargs_ex__", getnewargs_ex, METH_NOARGS, "For pickling: the arguments."},
-    {"pose", pose, METH_O, pose_doc},
-    {"step", (PyCFunction)(void (*)(void))mmd_py_simulation_step, METH_VARARGS | METH_KEYWORDS,
-     mmd_py_simulation_step_doc},
-    {"reset", reset, METH_NOARGS, reset_doc},
-    {"__class_getitem__", Py_GenericAlias, METH_O | METH_CLASS,
-     "Simulation[Pose] of a model, or Simulation[tuple[Pose, ...]], for type annotations."},
+    MMD_PY_METHOD(Simulation, __getstate__, saved_state, METH_NOARGS),
+    MMD_PY_METHOD(Simulation, __setstate__, restore_state, METH_O),
+    MMD_PY_METHOD(Simulation, __getnewargs_ex__, getnewargs_ex, METH_NOARGS),
+    MMD_PY_METHOD(Simulation, pose, pose, METH_O),
+    MMD_PY_METHOD(Simulation, step, mmd_py_simulation_step, MMD_PY_KEYWORDS),
+    MMD_PY_METHOD(Simulation, reset, reset, METH_NOARGS),
+    MMD_PY_METHOD(Simulation, __class_getitem__, Py_GenericAlias, METH_O | METH_CLASS),
     {0}};
 
-static const char simulation_doc[] =
-    "Simulation(model, motion=None, physics=True, *, ik=True, places=None, "
-    "offsets=None)\n--\n\n"
-    "Simulates the rigid bodies of a model, such as hair and clothes, along a motion, by the\n"
-    "equations of Bullet 2.75, the engine that MMD credits. It keeps its state, so consecutive\n"
-    "frames are cheap. The same model, motion, settings and frame give the same bytes, whatever\n"
-    "was requested before.\n\n"
-    "motion: a Motion, or None for the rest pose.\n"
-    "physics: True or a Physics.\n"
-    "ik: as in Model.pose().\n\n"
-    "model and motion may be lists of 1 to 1000 models and their motions (None: all at rest), "
-    "which\n"
-    "are simulated in one world, so that the hand of one moves the hair of another. Results are\n"
-    "then tuples, in the order of the models. A model may be listed twice. The run starts at the\n"
-    "earliest first frame of the motions, less their offsets.\n\n"
-    "places: for a list, (N,7): the position and the rotation x y z w of each model's space in "
-    "that\n"
-    "    world; None: they share one space. Gravity and ground are those of the world; poses\n"
-    "    remain in the spaces of their models.\n"
-    "offsets: for a list, (N,): frames by which each motion is ahead of the run; None: 0.\n\n"
-    "Threads may share a Simulation; their calls wait for each other. Separate Simulations can\n"
-    "run in parallel. Raises ValueError for invalid settings, bodies and joints; the message\n"
-    "names them.";
-
-static PyType_Slot simulation_slots[] = {{Py_tp_doc, (void *)simulation_doc},
+static PyType_Slot simulation_slots[] = {{Py_tp_doc, MMD_DOC_Simulation},
                                          {Py_tp_new, simulation_new},
                                          {Py_tp_dealloc, simulation_dealloc},
                                          {Py_tp_methods, simulation_methods},

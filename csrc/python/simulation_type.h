@@ -52,7 +52,6 @@ size_t mmd_py_simulation_chunk(PyObject *models);
 PyObject *mmd_py_simulation_pose_frames(PyObject *models, bool is_list, mmd_simulation *simulation,
                                         const mmd_py_array *frames);
 
-extern const char mmd_py_simulation_step_doc[];
 PyObject *mmd_py_simulation_step(PyObject *object, PyObject *args, PyObject *kwargs);
 
 #endif

@@ -56,8 +56,6 @@ const mmd_mesh *mmd_py_mesh_cache_get(mmd_py_mesh_cache *cache, mmd_method metho
 /* The property centers_of_rotation of Model and Mesh: a view that keeps `self` alive. */
 PyObject *mmd_py_mesh_cache_centers(PyObject *self, mmd_py_mesh_cache *cache);
 
-extern const char mmd_py_mesh_cache_centers_doc[];
-
 void mmd_py_mesh_cache_free(mmd_py_mesh_cache *cache);
 
 /* Posers kept for later calls with the same model and motion: binding the two and allocating memory
@@ -169,15 +167,6 @@ PyObject *mmd_py_model_uvs_at(PyObject *model, PyObject *args, PyObject *kwargs)
 PyObject *mmd_py_model_materials_at(PyObject *model, PyObject *weights);
 PyObject *mmd_py_model_texture_factors_at(PyObject *model, PyObject *weights);
 
-extern const char mmd_py_model_load_doc[], mmd_py_motion_load_doc[];
-extern const char mmd_py_model_from_arrays_doc[], mmd_py_model_replace_doc[];
-extern const char mmd_py_model_bone_doc[], mmd_py_model_morph_doc[], mmd_py_model_sliders_doc[];
-extern const char mmd_py_model_pose_doc[], mmd_py_model_pose_from_doc[];
-extern const char mmd_py_model_joint_positions_doc[], mmd_py_model_transforms_doc[];
-extern const char mmd_py_model_skinning_matrices_doc[];
-extern const char mmd_py_model_uvs_at_doc[], mmd_py_model_materials_at_doc[];
-extern const char mmd_py_model_texture_factors_at_doc[];
-
 /* Motion */
 
 /* The function load_motion() of the module. */
@@ -208,13 +197,6 @@ PyObject *mmd_py_motion_save(PyObject *motion, PyObject *args, PyObject *kwargs)
 PyObject *mmd_py_motion_for_model(PyObject *motion, PyObject *args, PyObject *kwargs);
 PyObject *mmd_py_motion_from_skeleton(PyObject *type, PyObject *args, PyObject *kwargs);
 
-extern const char mmd_py_motion_from_tracks_doc[], mmd_py_motion_from_poses_doc[];
-extern const char mmd_py_motion_from_locals_doc[], mmd_py_motion_from_camera_doc[];
-extern const char mmd_py_motion_camera_at_doc[];
-extern const char mmd_py_motion_light_at_doc[], mmd_py_motion_shadow_at_doc[];
-extern const char mmd_py_motion_save_doc[];
-extern const char mmd_py_motion_for_model_doc[], mmd_py_motion_from_skeleton_doc[];
-
 /* Simulation */
 
 /* Model.pose() with physics: the Pose of frames, by a temporary simulation. */
@@ -232,7 +214,5 @@ mmd_py_mesh_cache *mmd_py_mesh_cache_from_argument(mmd_py_state *state, PyObject
 PyObject *mmd_py_module_skin(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *mmd_py_module_render(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *mmd_py_module_toons(PyObject *module, PyObject *unused);
-
-extern const char mmd_py_module_skin_doc[], mmd_py_module_render_doc[], mmd_py_module_toons_doc[];
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "python/argument.h"
 #include "python/exceptions.h"
+#include "python/members.h"
 #include "python/record.h"
 #include "python/simulation_type.h"
 #include "python/types.h"
@@ -273,15 +274,6 @@ static PyObject *step(PyObject *object, PyObject *args, PyObject *kwargs)
     return done ? Py_NewRef(Py_None) : NULL;
 }
 
-static const char step_doc[] =
-    "step($self, /, places=None)\n--\n\n"
-    "Advances the world by 1 / hz seconds.\n\n"
-    "places: (K,7) float64, target position and rotation x y z w of the K bodies of mode\n"
-    "    \"follow_bone\", in the order of bodies. They are there during the step, with the\n"
-    "    velocity that takes them from their last place. None: they do not move.\n\n"
-    "A body whose state would become infinite or NaN keeps its place, at rest. Raises\n"
-    "ValueError, which names the row of `places`.";
-
 static PyObject *apply_impulse(PyObject *object, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"body", "impulse", "torque", NULL};
@@ -302,14 +294,6 @@ static PyObject *apply_impulse(PyObject *object, PyObject *args, PyObject *kwarg
     release(self);
     return pushed ? Py_NewRef(Py_None) : mmd_py_exceptions_raise(mmd_py_state_of(object), &err);
 }
-
-static const char apply_impulse_doc[] =
-    "apply_impulse($self, /, body, impulse, torque=(0, 0, 0))\n--\n\n"
-    "Changes the velocities of a body at once.\n\n"
-    "body: index of the body; one of mode \"follow_bone\", or without mass, does not move.\n"
-    "impulse: (3,) at its center, mass times units per second, along world axes.\n"
-    "torque: (3,) angular impulse, mass times square units per second, about world axes.\n\n"
-    "Raises ValueError, also for a velocity beyond 1e6; the world is unchanged then.";
 
 static PyObject *push(PyObject *object, PyObject *args, PyObject *kwargs)
 {
@@ -388,58 +372,20 @@ static PyObject *restore_state(PyObject *object, PyObject *state)
 }
 
 static PyMethodDef world_methods[] = {
-    {"__getstate__", saved_state, METH_NOARGS, "For pickling: bodies and contacts."},
-    {"__setstate__", restore_state, METH_O, "For pickling."},
-    {"__getnewargs_ex__", getnewargs_ex, METH_NOARGS, "For pickling: the arguments."},
-    {"apply_impulse", (PyCFunction)(void (*)(void))apply_impulse, METH_VARARGS | METH_KEYWORDS,
-     apply_impulse_doc},
-    {"push", (PyCFunction)(void (*)(void))push, METH_VARARGS | METH_KEYWORDS,
-     "push($self, /, body, impulse, torque=(0, 0, 0))\n--\n\nDeprecated: apply_impulse()."},
-    {"step", (PyCFunction)(void (*)(void))step, METH_VARARGS | METH_KEYWORDS, step_doc},
+    MMD_PY_METHOD(World, __getstate__, saved_state, METH_NOARGS),
+    MMD_PY_METHOD(World, __setstate__, restore_state, METH_O),
+    MMD_PY_METHOD(World, __getnewargs_ex__, getnewargs_ex, METH_NOARGS),
+    MMD_PY_METHOD(World, apply_impulse, apply_impulse, MMD_PY_KEYWORDS),
+    MMD_PY_METHOD(World, push, push, MMD_PY_KEYWORDS),
+    MMD_PY_METHOD(World, step, step, MMD_PY_KEYWORDS),
     {0}};
 
-static PyGetSetDef world_members[] = {
-    {"state", get_state, set_state,
-     "(N,13) float64, a row per body: position, rotation x y z w, linear velocity, angular\n"
-     "velocity, in the space of the file. A read-only copy. Assign an array to set it, which also\n"
-     "clears the contacts.",
-     NULL},
-    {"points", get_points, NULL,
-     "(P,10) float64, a row per contact point of the last step: bodies a and b (-1: the ground),\n"
-     "the point on b, the normal from b to a, the distance along it (negative: overlap), the\n"
-     "impulse.",
-     NULL},
-    {"strain", get_strain, NULL,
-     "(J,2) float64, a row per joint: how far it exceeds its limits, in model units along its "
-     "axes\n"
-     "and radians about them; 0 for joints that are not solved.",
-     NULL},
-    {0}};
+static PyGetSetDef world_members[] = {{"state", get_state, set_state, MMD_DOC_World_state, NULL},
+                                      MMD_PY_PROPERTY(World, points, get_points, NULL),
+                                      MMD_PY_PROPERTY(World, strain, get_strain, NULL),
+                                      {0}};
 
-static const char world_doc[] =
-    "World(bodies, joints, *, gravity=(0, -98, 0), hz=60, iterations=10, ground=True,\n"
-    "      contacts=True, additional_damping=True, collide_connected=True, "
-    "joint_order=None,\n"
-    "      wind=(0, 0, 0))\n--\n\n"
-    "Rigid bodies and joints, simulated by the equations of Bullet 2.75, the engine that MMD\n"
-    "credits. The same input gives the same bits in every run and on every system. All bodies\n"
-    "start at rest.\n\n"
-    "bodies, joints: RigidBody and Joint records, as in Model.rigid_bodies and Model.joints.\n"
-    "    Joints of every kind are solved as 6-DOF joints with limits; only \"spring_6dof\" has\n"
-    "    springs.\n"
-    "gravity: model units per second squared.\n"
-    "hz: steps per second, 1 to 100000.\n"
-    "iterations: solver iterations per step, 1 to 1000.\n"
-    "ground: whether the plane y = 0 is solid, or the height of that plane.\n"
-    "contacts: whether bodies collide, if each one's mask has the group of the other.\n"
-    "additional_damping: Bullet's additional damping, which brings slow bodies to rest.\n"
-    "collide_connected: whether bodies connected by a joint collide.\n"
-    "joint_order: (n,) int32, the joints to solve, in order; None: all, in Bullet's order.\n"
-    "wind: model units per second; drags bodies along by their linear damping.\n\n"
-    "A pickled or copied World includes its contacts and continues in the same way. Raises\n"
-    "TypeError and ValueError; the message names the body or joint.";
-
-static PyType_Slot world_slots[] = {{Py_tp_doc, (void *)world_doc},
+static PyType_Slot world_slots[] = {{Py_tp_doc, MMD_DOC_World},
                                     {Py_tp_new, world_new},
                                     {Py_tp_dealloc, world_dealloc},
                                     {Py_tp_repr, world_repr},

@@ -66,6 +66,25 @@ def test_every_overload_in_the_stub_has_the_parameters_of_its_function():
         assert [arg.arg for arg in node.args.args + node.args.kwonlyargs] == list(parameters)
 
 
+def documented(body, owner):
+    """(object, docstring) of what has one in the stub."""
+    for node in body:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and hasattr(owner, node.name):
+            text, found = ast.get_docstring(node), getattr(owner, node.name)
+            if text:
+                yield found, text
+            if isinstance(node, ast.ClassDef):
+                yield from documented(node.body, found)
+
+
+def test_docstrings_of_the_stub_are_those_of_the_module():
+    """The build embeds them in C: one that no table of members names would be seen by editors only."""
+    stubs = ast.parse((ROOT / "csrc/mmdskin/__init__.pyi").read_text(encoding="utf-8"))
+    found = list(documented(stubs.body, mmdskin))
+    assert len(found) > 100
+    assert [text for one, text in found if inspect.getdoc(one) != text] == []
+
+
 def test_every_function_and_class_has_a_signature():
     """For help() and editors; a default that Python cannot parse would hide the signature."""
     classes = [mmdskin.Model, mmdskin.Motion, mmdskin.Mesh, mmdskin.World, mmdskin.Simulation]

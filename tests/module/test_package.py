@@ -81,7 +81,7 @@ def test_a_source_distribution_contains_what_its_build_reads(tmp_path):
     assert packed.read_bytes() == once
     shutil.unpack_archive(packed, tmp_path / "unpacked")
     (unpacked,) = (tmp_path / "unpacked").iterdir()
-    setup(unpacked, "embed_shaders")
+    setup(unpacked, "embed_texts")
     packed_names = {path.name for path in unpacked.rglob("*")}
     assert {path.name for path in (ROOT / "csrc/core").rglob("*.[ch]")} <= packed_names
     assert (unpacked / "tests/module/test_package.py").is_file()
