@@ -10,17 +10,13 @@
 
 bool mmd_py_argument_str(PyObject *value, const char *name, const char **out)
 {
-    if (!PyUnicode_Check(value)) {
-        PyErr_Format(PyExc_TypeError, "%s: expected a str, not %R", name,
-                     (PyObject *)Py_TYPE(value));
-        return false;
-    }
+    if (!PyUnicode_Check(value))
+        return PyErr_Format(PyExc_TypeError, "%s: expected a str, not %R", name,
+                            (PyObject *)Py_TYPE(value));
     Py_ssize_t size = 0;
     *out = PyUnicode_AsUTF8AndSize(value, &size);
-    if (*out && strlen(*out) != (size_t)size) {
-        PyErr_Format(PyExc_ValueError, "%s: %R contains a null character", name, value);
-        return false;
-    }
+    if (*out && strlen(*out) != (size_t)size)
+        return PyErr_Format(PyExc_ValueError, "%s: %R contains a null character", name, value);
     return *out != NULL;
 }
 
@@ -44,27 +40,22 @@ bool mmd_py_argument_word(PyObject *value, const char *name, const char *const *
                                : i + 1 < count ? ", "
                                                : " or ",
                                words[i]);
-    PyErr_Format(PyExc_ValueError, "%s: \"%s\" is unknown, expected %s", name, word, known);
-    return false;
+    return PyErr_Format(PyExc_ValueError, "%s: \"%s\" is unknown, expected %s", name, word, known);
 }
 
 bool mmd_py_argument_int(PyObject *value, const char *name, long min, long max, long *out)
 {
-    if (!PyIndex_Check(value)) {
-        PyErr_Format(PyExc_TypeError, "%s: expected an integer, not %R", name,
-                     (PyObject *)Py_TYPE(value));
-        return false;
-    }
+    if (!PyIndex_Check(value))
+        return PyErr_Format(PyExc_TypeError, "%s: expected an integer, not %R", name,
+                            (PyObject *)Py_TYPE(value));
     PyObject *index = PyNumber_Index(value);
     int overflow = 0;
     long number = index ? PyLong_AsLongAndOverflow(index, &overflow) : -1;
     Py_XDECREF(index);
     if (PyErr_Occurred())
         return false;
-    if (overflow || number < min || number > max) {
-        PyErr_Format(PyExc_ValueError, "%s: %S, expected %ld to %ld", name, value, min, max);
-        return false;
-    }
+    if (overflow || number < min || number > max)
+        return PyErr_Format(PyExc_ValueError, "%s: %S, expected %ld to %ld", name, value, min, max);
     *out = number;
     return true;
 }
@@ -152,6 +143,5 @@ bool mmd_py_argument_positive(PyObject *value, const char *name, double *out)
         return false;
     if (isfinite(*out) && *out > 0)
         return true;
-    PyErr_Format(PyExc_ValueError, "%s: expected a positive number", name);
-    return false;
+    return PyErr_Format(PyExc_ValueError, "%s: expected a positive number", name);
 }

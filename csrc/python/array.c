@@ -68,9 +68,8 @@ static bool check_rank(PyArrayObject *array, const char *name)
 {
     if (PyArray_NDIM(array) <= MMD_PY_MAX_RANK)
         return true;
-    PyErr_Format(PyExc_ValueError, "%s: %d dimensions, expected at most %d", name,
-                 PyArray_NDIM(array), MMD_PY_MAX_RANK);
-    return false;
+    return PyErr_Format(PyExc_ValueError, "%s: %d dimensions, expected at most %d", name,
+                        PyArray_NDIM(array), MMD_PY_MAX_RANK);
 }
 
 PyObject *mmd_py_array_view(mmd_py_array_dtype dtype, const void *data, int rank,
@@ -176,9 +175,8 @@ static bool fill_floats(PyArrayObject *from, const char *name, float *to)
             char index[128], number[32];
             index_text(from, i, index, sizeof index);
             snprintf(number, sizeof number, "%g", numbers[i]);
-            PyErr_Format(PyExc_ValueError, "%s%s: %s is too large for float32", name, index,
-                         number);
-            return false;
+            return PyErr_Format(PyExc_ValueError, "%s%s: %s is too large for float32", name, index,
+                                number);
         }
         to[i] = (float)numbers[i];
     }
@@ -199,9 +197,8 @@ static bool fill_integers(PyArrayObject *from, const char *name, mmd_py_array_dt
                 snprintf(number, sizeof number, "%llu", (unsigned long long)numbers[i]);
             else
                 snprintf(number, sizeof number, "%lld", (long long)numbers[i]);
-            PyErr_Format(PyExc_ValueError, "%s%s: %s is out of range for %s", name, index, number,
-                         integers[dtype].name);
-            return false;
+            return PyErr_Format(PyExc_ValueError, "%s%s: %s is out of range for %s", name, index,
+                                number, integers[dtype].name);
         }
         if (dtype == MMD_PY_INT32)
             ((int32_t *)to)[i] = (int32_t)numbers[i];
@@ -446,8 +443,7 @@ bool mmd_py_array_check_shape(const mmd_py_array *array, const char *name, int r
     char actual[128], expected[128];
     shape_text(array->rank, array->shape, "", actual, sizeof actual);
     shape_text(rank, shape, letters, expected, sizeof expected);
-    PyErr_Format(PyExc_ValueError, "%s: shape %s, expected %s", name, actual, expected);
-    return false;
+    return PyErr_Format(PyExc_ValueError, "%s: shape %s, expected %s", name, actual, expected);
 }
 
 bool mmd_py_array_from_frames(PyObject *argument, const char *name, mmd_py_array_dtype dtype,
@@ -484,10 +480,10 @@ static bool check_device(PyObject *argument, const char *name)
         return false;
     if (kind == CPU || kind == CUDA_HOST || kind == ROCM_HOST)
         return true;
-    PyErr_Format(PyExc_ValueError,
-                 "%s: on device %d, expected memory of the CPU; skin into an array of it and copy",
-                 name, kind);
-    return false;
+    return PyErr_Format(
+        PyExc_ValueError,
+        "%s: on device %d, expected memory of the CPU; skin into an array of it and copy", name,
+        kind);
 }
 
 /* An argument's own memory as an array: NumPy's, or what NumPy reads without a copy, such as
@@ -525,11 +521,9 @@ bool mmd_py_array_for_output(PyObject *argument, const char *name, int rank, con
     out->object = (PyObject *)array;
     if (!check_rank(array, name))
         return false;
-    if (PyArray_TYPE(array) != NPY_FLOAT32 || PyArray_ISBYTESWAPPED(array)) {
-        PyErr_Format(PyExc_ValueError, "%s: dtype %S, expected float32", name,
-                     (PyObject *)PyArray_DESCR(array));
-        return false;
-    }
+    if (PyArray_TYPE(array) != NPY_FLOAT32 || PyArray_ISBYTESWAPPED(array))
+        return PyErr_Format(PyExc_ValueError, "%s: dtype %S, expected float32", name,
+                            (PyObject *)PyArray_DESCR(array));
     set_array(array, out);
     if (!mmd_py_array_check_shape(out, name, rank, shape, ""))
         return false;

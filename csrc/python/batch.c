@@ -81,21 +81,17 @@ size_t mmd_py_batch_count_cores(void)
 
 static bool parse_threads(PyObject *argument, size_t *threads)
 {
-    if (PyBool_Check(argument) || !PyIndex_Check(argument)) {
-        PyErr_Format(PyExc_TypeError, "threads: expected None or an integer, not %R",
-                     (PyObject *)Py_TYPE(argument));
-        return false;
-    }
+    if (PyBool_Check(argument) || !PyIndex_Check(argument))
+        return PyErr_Format(PyExc_TypeError, "threads: expected None or an integer, not %R",
+                            (PyObject *)Py_TYPE(argument));
     PyObject *number = PyNumber_Index(argument);
     int overflow = 0;
     long count = number ? PyLong_AsLongAndOverflow(number, &overflow) : 0;
     Py_XDECREF(number);
     if (PyErr_Occurred())
         return false;
-    if (overflow < 0 || (overflow == 0 && count < 1)) {
-        PyErr_Format(PyExc_ValueError, "threads: %S, expected at least 1", argument);
-        return false;
-    }
+    if (overflow < 0 || (overflow == 0 && count < 1))
+        return PyErr_Format(PyExc_ValueError, "threads: %S, expected at least 1", argument);
     *threads = overflow || count > MMD_MAX_THREADS ? MMD_MAX_THREADS : (size_t)count;
     return true;
 }

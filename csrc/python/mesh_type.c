@@ -145,15 +145,11 @@ static bool check_shapes(const mmd_py_array inputs[ARRAYS])
         if (inputs[i].object && !mmd_py_array_check_shape(&inputs[i], arguments[i].name,
                                                           shapes[i].rank, shapes[i].shape, letters))
             return false;
-        if (i == BONE_INDICES && (k < 1 || k > 4)) {
-            PyErr_Format(PyExc_ValueError, "bone_indices: %zu columns, expected 1 to 4", k);
-            return false;
-        }
+        if (i == BONE_INDICES && (k < 1 || k > 4))
+            return PyErr_Format(PyExc_ValueError, "bone_indices: %zu columns, expected 1 to 4", k);
     }
-    if (inputs[TANGENTS].object && width != 3 && width != 4) {
-        PyErr_Format(PyExc_ValueError, "tangents: %zu columns, expected 3 or 4", width);
-        return false;
-    }
+    if (inputs[TANGENTS].object && width != 3 && width != 4)
+        return PyErr_Format(PyExc_ValueError, "tangents: %zu columns, expected 3 or 4", width);
     return true;
 }
 
@@ -255,10 +251,9 @@ static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
                                      &objects[CENTERS], &objects[SEGMENTS], &objects[PARENTS]))
         return NULL;
     for (int i = POSITIONS; i <= BONE_WEIGHTS; i++)
-        if (objects[i] == Py_None) {
-            PyErr_Format(PyExc_TypeError, "%s: expected an array, not None", arguments[i].name);
-            return NULL;
-        }
+        if (objects[i] == Py_None)
+            return PyErr_Format(PyExc_TypeError, "%s: expected an array, not None",
+                                arguments[i].name);
     PyObject *no_morphs = PyTuple_New(0);
     PyObject *self = no_morphs ? new_object(type, objects, morphs ? morphs : no_morphs) : NULL;
     Py_XDECREF(no_morphs);

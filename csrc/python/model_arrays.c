@@ -167,10 +167,8 @@ static bool parse_influences(builder *b)
     }
     if (weights)
         return (model->bone_weights = widen(b, weights, columns, &no_weight)) != NULL;
-    if (columns > 1) {
-        PyErr_SetString(PyExc_ValueError, "bone_weights: missing");
-        return false;
-    }
+    if (columns > 1)
+        return PyErr_Format(PyExc_ValueError, "bone_weights: missing");
     model->bone_weights =
         mmd_py_record_parser_alloc(&b->parser, model->vertex_count, 4 * sizeof(float));
     for (size_t v = 0; model->bone_weights && v < model->vertex_count; v++)
@@ -188,11 +186,11 @@ static bool check_kept_vertices(const builder *b, size_t count)
                      names[i]);
     if (!*kept || count == b->model.vertex_count)
         return true;
-    PyErr_Format(PyExc_ValueError,
-                 "positions: %zu vertices, but the model has %zu: replace %s, too (None: the "
-                 "default), and triangles and morphs, which refer to vertices",
-                 count, b->model.vertex_count, kept);
-    return false;
+    return PyErr_Format(
+        PyExc_ValueError,
+        "positions: %zu vertices, but the model has %zu: replace %s, too (None: the "
+        "default), and triangles and morphs, which refer to vertices",
+        count, b->model.vertex_count, kept);
 }
 
 static bool parse_arrays(builder *b)
@@ -362,10 +360,9 @@ static bool parse_version(builder *b)
     double version = b->kept[VERSION] ? (double)b->model.version : 0;
     if (given(b, VERSION) && !mmd_py_argument_double(given(b, VERSION), "version", &version))
         return false;
-    if (given(b, VERSION) && !(version >= 1 && version < 3)) {
-        PyErr_Format(PyExc_ValueError, "version: %S, expected 2.0 or 2.1", given(b, VERSION));
-        return false;
-    }
+    if (given(b, VERSION) && !(version >= 1 && version < 3))
+        return PyErr_Format(PyExc_ValueError, "version: %S, expected 2.0 or 2.1",
+                            given(b, VERSION));
     b->model.version = (float)version;
     return true;
 }
@@ -433,15 +430,11 @@ PyObject *mmd_py_model_replace(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     builder b = {.parser.state = mmd_py_state_of(self)};
     const mmd_model *model = mmd_py_model_data(self);
-    if (PyTuple_Size(args)) {
-        PyErr_SetString(PyExc_TypeError, "replace: expected keywords only");
-        return NULL;
-    }
-    if (model->soft_body_count) {
-        PyErr_Format(PyExc_ValueError, "the model was loaded without its %zu soft bodies",
-                     model->soft_body_count);
-        return NULL;
-    }
+    if (PyTuple_Size(args))
+        return PyErr_Format(PyExc_TypeError, "replace: expected keywords only");
+    if (model->soft_body_count)
+        return PyErr_Format(PyExc_ValueError, "the model was loaded without its %zu soft bodies",
+                            model->soft_body_count);
     bool ok = parse_arguments(FORMAT ":replace", args, kwargs, b.values) && keep_members(&b, self);
     PyObject *made = ok ? build(mmd_py_state_of(self), &b) : NULL;
     mmd_py_record_parser_free(&b.parser);

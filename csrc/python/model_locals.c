@@ -52,10 +52,8 @@ bool mmd_py_model_locals_run(mmd_py_state *state, PyObject *threads,
     mmd_py_batch batch;
     size_t bones = job->rig->bone_count;
     inverse_call *call = PyMem_Calloc(1, sizeof *call);
-    if (!call) {
-        PyErr_NoMemory();
-        return false;
-    }
+    if (!call)
+        return PyErr_NoMemory();
     call->job = job;
     bool done = mmd_py_batch_plan(threads, job->frame_count, bones, CHUNK_BONES, &batch) &&
                 mmd_py_batch_run(state, &batch, invert_frames, call);
@@ -92,15 +90,11 @@ bool mmd_py_model_locals_parse(PyObject *model, PyObject *pose, mmd_py_model_loc
     if (!mmd_py_array_from_frames(weights, "morph_weights", MMD_PY_FLOAT32, 1, weight_shape, "F",
                                   &out->weights, &out->weight_frames, &batched_weights))
         return false;
-    if (out->weight_frames != 1 && out->weight_frames != out->frame_count) {
-        PyErr_Format(PyExc_ValueError, "morph_weights: %zu frames, expected 1 or %zu",
-                     out->weight_frames, out->frame_count);
-        return false;
-    }
-    if (!mmd_morph_check(out->weights.data, out->weight_frames, data->morph_count, &err)) {
-        mmd_py_exceptions_raise(mmd_py_state_of(model), &err);
-        return false;
-    }
+    if (out->weight_frames != 1 && out->weight_frames != out->frame_count)
+        return PyErr_Format(PyExc_ValueError, "morph_weights: %zu frames, expected 1 or %zu",
+                            out->weight_frames, out->frame_count);
+    if (!mmd_morph_check(out->weights.data, out->weight_frames, data->morph_count, &err))
+        return mmd_py_exceptions_raise(mmd_py_state_of(model), &err);
     return true;
 }
 

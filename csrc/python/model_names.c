@@ -77,11 +77,9 @@ static void raise_unknown(PyObject *self, mmd_py_model_name_kind kind, PyObject 
 /* False with UnknownNameError, or with TypeError for a name that is not a str. */
 static bool find_item(PyObject *self, mmd_py_model_name_kind kind, PyObject *name, size_t *item)
 {
-    if (!PyUnicode_Check(name)) {
-        PyErr_Format(PyExc_TypeError, "%s: expected a name (str), not %R", kind_words[kind],
-                     (PyObject *)Py_TYPE(name));
-        return false;
-    }
+    if (!PyUnicode_Check(name))
+        return PyErr_Format(PyExc_TypeError, "%s: expected a name (str), not %R", kind_words[kind],
+                            (PyObject *)Py_TYPE(name));
     const mmd_py_model_name_index *index = get_index(self, kind);
     Py_ssize_t size;
     const char *bytes = index ? PyUnicode_AsUTF8AndSize(name, &size) : NULL;
@@ -159,11 +157,9 @@ static bool check_pairs(const char *argument, named_items *items)
     items->count = (size_t)PyList_Size(items->pairs);
     for (size_t i = 0; i < items->count; i++) {
         PyObject *pair = PyList_GetItem(items->pairs, (Py_ssize_t)i);
-        if (!PyTuple_Check(pair) || PyTuple_Size(pair) != 2) {
-            PyErr_Format(PyExc_TypeError, "%s: expected items (name, value), not %R", argument,
-                         pair);
-            return false;
-        }
+        if (!PyTuple_Check(pair) || PyTuple_Size(pair) != 2)
+            return PyErr_Format(PyExc_TypeError, "%s: expected items (name, value), not %R",
+                                argument, pair);
     }
     return true;
 }

@@ -61,8 +61,7 @@ static bool allocate(transforms_call *call, size_t threads)
     call->worlds = PyMem_Calloc(12 * bones * threads + 1, sizeof *call->worlds);
     if (call->order && call->worlds && mmd_bone_spaces_order(call->model, call->order))
         return true;
-    PyErr_NoMemory();
-    return false;
+    return PyErr_NoMemory();
 }
 
 static bool run_frames(mmd_py_state *state, transforms_call *call, size_t frame_count)

@@ -48,9 +48,9 @@ bool mmd_py_model_check(mmd_py_state *state, PyObject *model)
 {
     if (Py_TYPE(model) == state->model_type)
         return true;
-    PyErr_Format(PyExc_TypeError, "model: expected a Model, not %R%s", (PyObject *)Py_TYPE(model),
-                 PyUnicode_Check(model) ? "; load_model() reads a file" : "");
-    return false;
+    return PyErr_Format(PyExc_TypeError, "model: expected a Model, not %R%s",
+                        (PyObject *)Py_TYPE(model),
+                        PyUnicode_Check(model) ? "; load_model() reads a file" : "");
 }
 
 const mmd_rig *mmd_py_model_rig(PyObject *model)

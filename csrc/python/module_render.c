@@ -46,10 +46,8 @@ static bool parse_mesh(render_call *call, PyObject *mesh)
     if (!cache)
         return false;
     const mmd_mesh_extras *extras = &cache->extras;
-    if (!extras->triangles) {
-        PyErr_SetString(PyExc_ValueError, "mesh: no triangles; pass triangles= to Mesh()");
-        return false;
-    }
+    if (!extras->triangles)
+        return PyErr_Format(PyExc_ValueError, "mesh: no triangles; pass triangles= to Mesh()");
     call->job.triangles = extras->triangles;
     call->job.triangle_count = extras->triangle_count;
     call->job.uv_frames = call->job.effects.additional_uv_frames = 1;
@@ -83,10 +81,10 @@ static bool parse_skinned(render_call *call, PyObject *skinned)
         return false;
     if (!is_skinned || PyTuple_Size(skinned) != 3) {
         bool is_motion = Py_TYPE(skinned) == call->state->motion_type;
-        PyErr_Format(PyExc_TypeError, "skinned: expected a Skinned or a Pose, not %R%s",
-                     (PyObject *)Py_TYPE(skinned),
-                     is_motion ? "; Model.pose() makes the pose of a frame of a Motion" : "");
-        return false;
+        return PyErr_Format(PyExc_TypeError, "skinned: expected a Skinned or a Pose, not %R%s",
+                            (PyObject *)Py_TYPE(skinned),
+                            is_motion ? "; Model.pose() makes the pose of a frame of a Motion"
+                                      : "");
     }
     size_t frames = 0;
     PyObject *normals = PyTuple_GetItem(skinned, 1);
@@ -102,9 +100,8 @@ static bool parse_skinned(render_call *call, PyObject *skinned)
     call->job.has_normals = true;
     if (frames == call->job.position_frames)
         return true;
-    PyErr_Format(PyExc_ValueError, "skinned.normals: %zu frames, positions have %zu", frames,
-                 call->job.position_frames);
-    return false;
+    return PyErr_Format(PyExc_ValueError, "skinned.normals: %zu frames, positions have %zu", frames,
+                        call->job.position_frames);
 }
 
 /* The result of skin(), or a Pose, which is skinned while drawing. */
@@ -146,11 +143,9 @@ static bool parse_size(render_call *call, PyObject *size)
         PyErr_SetString(PyExc_ValueError, text);
         return false;
     }
-    if (pixels[0] < 1 || pixels[1] < 1) {
-        PyErr_Format(PyExc_ValueError, "size: %zd x %zd, expected at least 1 x 1", pixels[0],
-                     pixels[1]);
-        return false;
-    }
+    if (pixels[0] < 1 || pixels[1] < 1)
+        return PyErr_Format(PyExc_ValueError, "size: %zd x %zd, expected at least 1 x 1", pixels[0],
+                            pixels[1]);
     call->job.width = (size_t)pixels[0];
     call->job.height = (size_t)pixels[1];
     return true;
@@ -186,9 +181,8 @@ static bool parse_backend(render_call *call, PyObject *value)
     call->on_device = strcmp(name, "gl") == 0;
     if (strcmp(name, "auto") == 0 || call->on_device)
         return true;
-    PyErr_Format(PyExc_ValueError, "backend: \"%s\" cannot render, expected \"auto\" or \"gl\"",
-                 name);
-    return false;
+    return PyErr_Format(PyExc_ValueError,
+                        "backend: \"%s\" cannot render, expected \"auto\" or \"gl\"", name);
 }
 
 static void count_frames(render_call *call)
@@ -291,10 +285,9 @@ static bool parse_surface(render_call *call, PyObject *mesh, const render_option
         is_model ? mmd_py_model_data(mesh)->texture_count : MMD_PY_RENDER_SCENE_ANY_TEXTURE;
     if (!mmd_py_render_scene_set_textures(&call->scene, options->textures, limit))
         return false;
-    if (call->scene.texture_count && !job->uvs) {
-        PyErr_SetString(PyExc_ValueError, "textures: a Mesh has no texture coordinates; pass uvs=");
-        return false;
-    }
+    if (call->scene.texture_count && !job->uvs)
+        return PyErr_Format(PyExc_ValueError,
+                            "textures: a Mesh has no texture coordinates; pass uvs=");
     PyObject *materials = options->materials != Py_None ? Py_NewRef(options->materials)
                           : is_model                    ? PyObject_GetAttrString(mesh, "materials")
                                                         : Py_NewRef(Py_None);

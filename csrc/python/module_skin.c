@@ -50,9 +50,8 @@ static bool parse_backend(skin_call *call, PyObject *value)
         call->kernel = mmd_skin_kernel_find(name + 4, &err);
         return call->kernel || mmd_py_exceptions_raise(call->state, &err);
     }
-    PyErr_Format(PyExc_ValueError,
-                 "backend: \"%s\" is unknown, expected \"auto\", \"gl\" or \"cpu\"", name);
-    return false;
+    return PyErr_Format(PyExc_ValueError,
+                        "backend: \"%s\" is unknown, expected \"auto\", \"gl\" or \"cpu\"", name);
 }
 
 static bool parse_options(skin_call *call, PyObject *method, PyObject *blend,
@@ -108,10 +107,9 @@ static bool check_overlaps(const skin_call *call)
                   {&call->outputs[OUT_NORMALS], output_names[OUT_NORMALS]}};
     for (int i = 0; i < OUTPUTS; i++)
         for (int k = 0; k < 2 + i; k++)
-            if (mmd_py_array_overlap(&call->outputs[i], others[k].array)) {
-                PyErr_Format(PyExc_ValueError, "%s: overlaps %s", output_names[i], others[k].name);
-                return false;
-            }
+            if (mmd_py_array_overlap(&call->outputs[i], others[k].array))
+                return PyErr_Format(PyExc_ValueError, "%s: overlaps %s", output_names[i],
+                                    others[k].name);
     return true;
 }
 
@@ -120,19 +118,16 @@ static bool parse_outputs(skin_call *call, PyObject *out)
     int is_skinned = PyObject_IsInstance(out, call->state->records[MMD_PY_RECORD_SKINNED]);
     if (is_skinned < 0)
         return false;
-    if (!is_skinned || PyTuple_Size(out) != OUTPUTS) {
-        PyErr_Format(PyExc_TypeError, "out: expected a Skinned, not %R", (PyObject *)Py_TYPE(out));
-        return false;
-    }
+    if (!is_skinned || PyTuple_Size(out) != OUTPUTS)
+        return PyErr_Format(PyExc_TypeError, "out: expected a Skinned, not %R",
+                            (PyObject *)Py_TYPE(out));
     for (int i = 0; i < OUTPUTS; i++) {
         PyObject *member = PyTuple_GetItem(out, i);
         const char *name = output_names[i];
-        if ((member != Py_None) != call->requested[i]) {
-            PyErr_Format(PyExc_ValueError, "%s: %s", name,
-                         call->requested[i] ? "None, expected an array"
-                                            : "expected None, as it is not computed");
-            return false;
-        }
+        if ((member != Py_None) != call->requested[i])
+            return PyErr_Format(PyExc_ValueError, "%s: %s", name,
+                                call->requested[i] ? "None, expected an array"
+                                                   : "expected None, as it is not computed");
         size_t shape[3];
         int rank = output_shape(call, i, shape);
         if (call->requested[i] &&

@@ -72,17 +72,13 @@ static bool set_up(mmd_py_state *state, camera_call *call, PyObject *camera, PyO
 {
     mmd_py_render_scene *scene = &call->scene;
     mmd_error err = {0};
-    if (camera == Py_None) {
-        PyErr_SetString(PyExc_TypeError, "camera: expected a Camera, not None");
-        return false;
-    }
+    if (camera == Py_None)
+        return PyErr_Format(PyExc_TypeError, "camera: expected a Camera, not None");
     if (!mmd_py_render_scene_set_camera(scene, state, camera))
         return false;
     job->frame_count = scene->camera_frames;
-    if (!job->frame_count) {
-        PyErr_SetString(PyExc_ValueError, "camera: no frames");
-        return false;
-    }
+    if (!job->frame_count)
+        return PyErr_Format(PyExc_ValueError, "camera: no frames");
     if (!mmd_py_argument_frame_range(frames, &job->frame_count, &job->first_frame) ||
         (cuts && !(call->cuts = parse_cuts(cuts, job->first_frame, job->frame_count))))
         return false;

@@ -52,12 +52,11 @@ static bool parse_options(fit_call *call, fit_source source)
         return false;
     options->form = (ik_form)form;
     options->key_physics = keys;
-    if (source == SOURCE_POSES && form == IK_AS_KEYED) {
-        PyErr_SetString(PyExc_ValueError,
-                        "ik: \"as_keyed\" needs the values of IK bones, which matrices do not hold;"
-                        " use from_locals");
-        return false;
-    }
+    if (source == SOURCE_POSES && form == IK_AS_KEYED)
+        return PyErr_Format(
+            PyExc_ValueError,
+            "ik: \"as_keyed\" needs the values of IK bones, which matrices do not hold;"
+            " use from_locals");
     return mmd_py_argument_positive(options->tolerance_argument, "tolerance",
                                     &options->tolerance) &&
            mmd_py_argument_positive(options->physics_tolerance_argument, "physics_tolerance",
@@ -132,8 +131,7 @@ static bool apply_switches(fit_call *call, mmd_pose_job *job)
     uint8_t *on = mmd_arena_alloc_uninitialized(&call->arena, call->frame_count, bones);
     if (!binding || !on) {
         mmd_binding_free(binding);
-        PyErr_NoMemory();
-        return false;
+        return PyErr_NoMemory();
     }
     memset(on, 1, call->frame_count * bones);
     for (size_t f = 0; properties->key_count && f < call->frame_count; f++) {
@@ -311,10 +309,8 @@ static bool set_up_locals(fit_call *call, mmd_py_pose_input *input)
         return false;
     call->frame_count = job->frame_count;
     job->ik = call->options.form == IK_AS_KEYED;
-    if (!mmd_pose_check(mmd_py_model_rig(call->model), job, &err)) {
-        mmd_py_exceptions_raise(call->state, &err);
-        return false;
-    }
+    if (!mmd_pose_check(mmd_py_model_rig(call->model), job, &err))
+        return mmd_py_exceptions_raise(call->state, &err);
     size_t bones = mmd_py_model_data(call->model)->bone_count;
     if (!check_count(call) ||
         !mmd_py_argument_frame_range(call->options.frames, &call->frame_count,

@@ -84,17 +84,13 @@ static bool sample_frame(save_call *call, const mmd_motion *motion, mmd_motion *
     double frame = motion->first_frame;
     if (call->frame != Py_None && !mmd_py_argument_double(call->frame, "frame", &frame))
         return false;
-    if (!isfinite(frame)) {
-        PyErr_Format(PyExc_ValueError, "frame: %S is not finite", call->frame);
-        return false;
-    }
+    if (!isfinite(frame))
+        return PyErr_Format(PyExc_ValueError, "frame: %S is not finite", call->frame);
     if (call->model != Py_None && !mmd_py_model_check(call->state, call->model))
         return false;
     const mmd_rig *rig = call->model == Py_None ? NULL : mmd_py_model_rig(call->model);
-    if (!mmd_sampling_frame(&call->arena, motion, rig, frame, pose)) {
-        PyErr_NoMemory();
-        return false;
-    }
+    if (!mmd_sampling_frame(&call->arena, motion, rig, frame, pose))
+        return PyErr_NoMemory();
     return true;
 }
 
@@ -118,17 +114,14 @@ static bool select_part(const save_call *call, const mmd_motion *motion, mmd_mot
         motion->camera.key_count || motion->light.key_count || motion->shadow.key_count;
     if (call->part != Py_None && !mmd_py_argument_word(call->part, "part", parts, 3, &part))
         return false;
-    if (call->part == Py_None && has_model && has_camera && !call->is_vpd) {
-        PyErr_SetString(PyExc_ValueError,
-                        "part: the motion has keys of a model and of a camera or light, which MMD "
-                        "loads from two files; expected \"model\" or \"camera\", or \"all\" for a "
-                        "file that other programs read");
-        return false;
-    }
-    if (call->is_vpd && part == MMD_PART_CAMERA) {
-        PyErr_SetString(PyExc_ValueError, "part: a VPD holds the pose of a model");
-        return false;
-    }
+    if (call->part == Py_None && has_model && has_camera && !call->is_vpd)
+        return PyErr_Format(
+            PyExc_ValueError,
+            "part: the motion has keys of a model and of a camera or light, which MMD "
+            "loads from two files; expected \"model\" or \"camera\", or \"all\" for a "
+            "file that other programs read");
+    if (call->is_vpd && part == MMD_PART_CAMERA)
+        return PyErr_Format(PyExc_ValueError, "part: a VPD holds the pose of a model");
     *tracks = mmd_motion_select(motion, (mmd_motion_part)part);
     return true;
 }

@@ -36,10 +36,9 @@ bool mmd_py_motion_check(mmd_py_state *state, PyObject *motion)
 {
     if (motion == Py_None || Py_TYPE(motion) == state->motion_type)
         return true;
-    PyErr_Format(PyExc_TypeError, "motion: expected a Motion or None, not %R%s",
-                 (PyObject *)Py_TYPE(motion),
-                 PyUnicode_Check(motion) ? "; load_motion() reads a file" : "");
-    return false;
+    return PyErr_Format(PyExc_TypeError, "motion: expected a Motion or None, not %R%s",
+                        (PyObject *)Py_TYPE(motion),
+                        PyUnicode_Check(motion) ? "; load_motion() reads a file" : "");
 }
 
 const mmd_motion *mmd_py_motion_data(PyObject *motion)
@@ -124,11 +123,9 @@ static PyObject *encoding_name(PyObject *argument)
 {
     if (argument == Py_None)
         return NULL;
-    if (!PyUnicode_Check(argument)) {
-        PyErr_Format(PyExc_TypeError, "encoding: expected a str or None, not %R",
-                     (PyObject *)Py_TYPE(argument));
-        return NULL;
-    }
+    if (!PyUnicode_Check(argument))
+        return PyErr_Format(PyExc_TypeError, "encoding: expected a str or None, not %R",
+                            (PyObject *)Py_TYPE(argument));
     PyObject *codec = mmd_py_object_call("codecs", "lookup", "(O)", argument);
     PyObject *name = codec ? PyObject_GetAttrString(codec, "name") : NULL;
     Py_XDECREF(codec);

@@ -86,15 +86,12 @@ bool mmd_py_object_lock_acquire(mmd_py_object_lock *lock, const char *what)
 {
     unsigned long thread = PyThread_get_thread_ident();
     if (!PyThread_acquire_lock(lock->lock, NOWAIT_LOCK)) {
-        if (lock->holder == thread) {
-            PyErr_Format(PyExc_RuntimeError, "this thread is already using the %s", what);
-            return false;
-        }
-        if (lock->forks != forks) {
-            PyErr_Format(PyExc_RuntimeError,
-                         "another thread was using the %s when this process was forked", what);
-            return false;
-        }
+        if (lock->holder == thread)
+            return PyErr_Format(PyExc_RuntimeError, "this thread is already using the %s", what);
+        if (lock->forks != forks)
+            return PyErr_Format(PyExc_RuntimeError,
+                                "another thread was using the %s when this process was forked",
+                                what);
         Py_BEGIN_ALLOW_THREADS
         PyThread_acquire_lock(lock->lock, WAIT_LOCK);
         Py_END_ALLOW_THREADS

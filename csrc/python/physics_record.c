@@ -97,10 +97,8 @@ static bool parse_gravity(PyObject *value, mmd_simulation_settings *physics, mmd
     if (!mmd_py_array_from_frames(value, "Physics.gravity", MMD_PY_FLOAT64, 1, shape, "F", rows,
                                   &count, &batched))
         return false;
-    if (batched && count == 0) {
-        PyErr_SetString(PyExc_ValueError, "Physics.gravity: no rows, expected (3,) or (F,3)");
-        return false;
-    }
+    if (batched && count == 0)
+        return PyErr_Format(PyExc_ValueError, "Physics.gravity: no rows, expected (3,) or (F,3)");
     if (batched) {
         physics->gravity.rows = rows->data;
         physics->gravity.row_count = count;

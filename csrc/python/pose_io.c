@@ -21,11 +21,9 @@ static bool parse_local_values(PyObject *model, mmd_py_pose_input *input)
     mmd_py_array *translations = &input->arrays[0], *rotations = &input->arrays[1];
     const size_t bones = mmd_py_model_data(model)->bone_count;
     bool parsed;
-    if (PyDict_Check(input->translations) && input->rotations != Py_None) {
-        PyErr_SetString(PyExc_TypeError,
-                        "rotations: expected None, as the dict includes rotations");
-        return false;
-    }
+    if (PyDict_Check(input->translations) && input->rotations != Py_None)
+        return PyErr_Format(PyExc_TypeError,
+                            "rotations: expected None, as the dict includes rotations");
     if (input->translations != Py_None && input->rotations == Py_None) {
         parsed = mmd_py_model_names_parse_bones(model, input->translations, translations, rotations,
                                                 &job->translation_frames, &input->batched);

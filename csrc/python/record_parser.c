@@ -56,11 +56,9 @@ static bool has_other_surrogate(const uint8_t *bytes, size_t size)
 
 bool mmd_py_record_parse_text(mmd_py_record_parser *parser, PyObject *value, mmd_text *text)
 {
-    if (!PyUnicode_Check(value)) {
-        PyErr_Format(PyExc_TypeError, "%s: expected a str, not %R", parser->path,
-                     (PyObject *)Py_TYPE(value));
-        return false;
-    }
+    if (!PyUnicode_Check(value))
+        return PyErr_Format(PyExc_TypeError, "%s: expected a str, not %R", parser->path,
+                            (PyObject *)Py_TYPE(value));
     PyObject *bytes = PyUnicode_AsEncodedString(value, "utf-8", "surrogatepass");
     char *data = NULL;
     Py_ssize_t size = 0;
@@ -78,10 +76,9 @@ bool mmd_py_record_parse_text(mmd_py_record_parser *parser, PyObject *value, mmd
 bool mmd_py_record_parse_texts(mmd_py_record_parser *parser, PyObject *value, mmd_text **texts,
                                size_t *count)
 {
-    if (PyUnicode_Check(value)) {
-        PyErr_Format(PyExc_TypeError, "%s: expected a sequence of names, not a str", parser->path);
-        return false;
-    }
+    if (PyUnicode_Check(value))
+        return PyErr_Format(PyExc_TypeError, "%s: expected a sequence of names, not a str",
+                            parser->path);
     PyObject *all = mmd_py_record_sequence(value, parser->path);
     if (!all)
         return false;
@@ -115,9 +112,8 @@ static const char *article_of(const mmd_py_record_type *type)
 static PyObject *fail_type(const mmd_py_record_parser *parser, const mmd_py_record_type *type,
                            PyObject *record)
 {
-    PyErr_Format(PyExc_TypeError, "%s: expected %s %s, not %R", parser->path, article_of(type),
-                 type->name, (PyObject *)Py_TYPE(record));
-    return NULL;
+    return PyErr_Format(PyExc_TypeError, "%s: expected %s %s, not %R", parser->path,
+                        article_of(type), type->name, (PyObject *)Py_TYPE(record));
 }
 
 /* Of a dict that has more items than fields were found by their names. */
@@ -129,11 +125,9 @@ static PyObject *fail_unknown_field(const mmd_py_record_parser *parser,
         bool known = false;
         for (size_t i = 0; PyUnicode_Check(key) && !known && i < type->field_count; i++)
             known = PyUnicode_CompareWithASCIIString(key, type->fields[i].name) == 0;
-        if (!known) {
-            PyErr_Format(PyExc_TypeError, "%s: %s %s has no field %R", parser->path,
-                         article_of(type), type->name, key);
-            return NULL;
-        }
+        if (!known)
+            return PyErr_Format(PyExc_TypeError, "%s: %s %s has no field %R", parser->path,
+                                article_of(type), type->name, key);
     }
     /* A key that only looks like the name of a field, or the dict has changed meanwhile. */
     return fail_type(parser, type, dict);

@@ -322,8 +322,8 @@ static bool set_append(const record_field *field, PyObject *value, record_parser
         return false;
     if (bone->flags & flags)
         return true;
-    PyErr_Format(PyExc_ValueError, "%s: appends neither rotation nor translation", parser->path);
-    return false;
+    return PyErr_Format(PyExc_ValueError, "%s: appends neither rotation nor translation",
+                        parser->path);
 }
 
 static bool set_fixed_axis(const record_field *field, PyObject *value, record_parser *parser)
@@ -385,10 +385,8 @@ static bool set_ik_limit(const record_field *field, PyObject *value, record_pars
     bool has_limit = value != Py_None;
     if (field->offset == offsetof(mmd_ik_link, lower)) {
         link->limited = has_limit;
-    } else if (link->limited != has_limit) {
-        PyErr_Format(PyExc_ValueError, "%s: expected both limits or neither", parser->path);
-        return false;
-    }
+    } else if (link->limited != has_limit)
+        return PyErr_Format(PyExc_ValueError, "%s: expected both limits or neither", parser->path);
     return !has_limit || set_vector(field, value, parser);
 }
 

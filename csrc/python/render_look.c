@@ -53,10 +53,9 @@ static bool refuse_effects(const mmd_py_render_look *look)
                    {"ground_shadow", look->ground_shadow},
                    {"self_shadow", look->self_shadow ? Py_True : NULL}};
     for (size_t i = 0; i < sizeof effects / sizeof *effects; i++)
-        if (is_given(effects[i].argument)) {
-            PyErr_Format(PyExc_ValueError, "%s: not used by look \"lambert\"", effects[i].name);
-            return false;
-        }
+        if (is_given(effects[i].argument))
+            return PyErr_Format(PyExc_ValueError, "%s: not used by look \"lambert\"",
+                                effects[i].name);
     return true;
 }
 
@@ -92,10 +91,9 @@ static bool parse_toons(mmd_py_render_look *look, mmd_render_job *job)
         return false;
     }
     size_t rows = look->toon_array.shape[1];
-    if (rows < 1 || rows > MAX_TOON_ROWS) {
-        PyErr_Format(PyExc_ValueError, "toons: %zu rows, expected 1 to %d", rows, MAX_TOON_ROWS);
-        return false;
-    }
+    if (rows < 1 || rows > MAX_TOON_ROWS)
+        return PyErr_Format(PyExc_ValueError, "toons: %zu rows, expected 1 to %d", rows,
+                            MAX_TOON_ROWS);
     job->effects.toons = look->toon_array.data;
     job->effects.toon_rows = rows;
     return true;

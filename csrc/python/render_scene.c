@@ -11,10 +11,9 @@ static bool parse_texture(mmd_py_render_scene *scene, PyObject *item, size_t lim
 {
     PyObject *key = PyTuple_GetItem(item, 0);
     size_t at = scene->texture_count;
-    if (!PyLong_Check(key)) {
-        PyErr_Format(PyExc_TypeError, "textures: key %R, expected the index of a texture", key);
-        return false;
-    }
+    if (!PyLong_Check(key))
+        return PyErr_Format(PyExc_TypeError, "textures: key %R, expected the index of a texture",
+                            key);
     int overflow;
     long number = PyLong_AsLongAndOverflow(key, &overflow);
     if (overflow || number < 0 || (size_t)number >= limit) {
@@ -34,11 +33,9 @@ static bool parse_texture(mmd_py_render_scene *scene, PyObject *item, size_t lim
     scene->texture_count++;
     if (!mmd_py_array_check_shape(pixels, name, 3, shape, "hw"))
         return false;
-    if (!pixels->shape[0] || !pixels->shape[1]) {
-        PyErr_Format(PyExc_ValueError, "%s: %zu x %zu pixels", name, pixels->shape[1],
-                     pixels->shape[0]);
-        return false;
-    }
+    if (!pixels->shape[0] || !pixels->shape[1])
+        return PyErr_Format(PyExc_ValueError, "%s: %zu x %zu pixels", name, pixels->shape[1],
+                            pixels->shape[0]);
     scene->textures[at] =
         (mmd_render_texture){pixels->shape[1], pixels->shape[0], pixels->data, {0}};
     *index = (int32_t)number;
@@ -49,11 +46,9 @@ bool mmd_py_render_scene_set_textures(mmd_py_render_scene *scene, PyObject *text
 {
     if (textures == Py_None)
         return true;
-    if (!PyDict_Check(textures)) {
-        PyErr_Format(PyExc_TypeError, "textures: expected a dict, not %R",
-                     (PyObject *)Py_TYPE(textures));
-        return false;
-    }
+    if (!PyDict_Check(textures))
+        return PyErr_Format(PyExc_TypeError, "textures: expected a dict, not %R",
+                            (PyObject *)Py_TYPE(textures));
     PyObject *items = PyDict_Items(textures);
     size_t count = items ? (size_t)PyList_Size(items) : 0;
     scene->textures = PyMem_Calloc(count + 1, sizeof *scene->textures);
@@ -151,11 +146,10 @@ static bool parse_material(mmd_py_render_scene *scene, mmd_py_state *state, PyOb
         !parse_textures_of(scene, record, index, out) ||
         !parse_integer(record, index, "index_count", 0, &corners))
         return false;
-    if (corners % 3) {
-        PyErr_Format(PyExc_ValueError, "materials[%zu].index_count: %ld, expected a multiple of 3",
-                     index, corners);
-        return false;
-    }
+    if (corners % 3)
+        return PyErr_Format(PyExc_ValueError,
+                            "materials[%zu].index_count: %ld, expected a multiple of 3", index,
+                            corners);
     out->flags = (uint8_t)(flags & UINT8_MAX);
     out->triangle_count = (size_t)corners / 3;
     return true;
@@ -220,9 +214,8 @@ static bool parse_member(mmd_py_render_scene *scene, PyObject *camera, Py_ssize_
         scene->camera_frames = frames;
     if (frames == 1 || frames == scene->camera_frames)
         return true;
-    PyErr_Format(PyExc_ValueError, "%s: %zu frames, other members have %zu", name, frames,
-                 scene->camera_frames);
-    return false;
+    return PyErr_Format(PyExc_ValueError, "%s: %zu frames, other members have %zu", name, frames,
+                        scene->camera_frames);
 }
 
 static double number_at(const mmd_py_array *member, size_t frame, size_t width, size_t i)

@@ -28,11 +28,8 @@ static bool advance(mmd_py_simulation *self, const step_call *call)
 {
     mmd_error err = {0};
     if (!mmd_simulation_set_targets(self->simulation, call->targets,
-                                    call->has_gravity ? call->gravity : NULL, call->seconds,
-                                    &err)) {
-        mmd_py_exceptions_raise(mmd_py_state_of((PyObject *)self), &err);
-        return false;
-    }
+                                    call->has_gravity ? call->gravity : NULL, call->seconds, &err))
+        return mmd_py_exceptions_raise(mmd_py_state_of((PyObject *)self), &err);
     bool arrived = false;
     while (!arrived) {
         size_t steps = mmd_py_simulation_chunk(self->models);
@@ -113,10 +110,8 @@ static bool parse_model(mmd_py_simulation *self, size_t m, PyObject *const *argu
     if (!mmd_py_pose_input_parse(model, &step->input) ||
         !parse_physics(arguments[PHYSICS], mmd_py_model_data(model)->bone_count, &step->physics))
         return false;
-    if (step->input.batched) {
-        PyErr_SetString(PyExc_ValueError, "step: a batch of frames, expected one pose");
-        return false;
-    }
+    if (step->input.batched)
+        return PyErr_Format(PyExc_ValueError, "step: a batch of frames, expected one pose");
     call->targets[m] =
         (mmd_simulation_target){follows ? NULL : &step->input.job, step->physics.data};
     return true;
@@ -143,11 +138,10 @@ static bool check_list(PyObject *argument, const char *name, size_t model_count)
 {
     if (argument == Py_None || mmd_py_array_is_bool_scalar(argument))
         return true;
-    if (!PySequence_Check(argument) || PyDict_Check(argument)) {
-        PyErr_Format(PyExc_TypeError, "%s: expected a list with an item for each model, not %R",
-                     name, (PyObject *)Py_TYPE(argument));
-        return false;
-    }
+    if (!PySequence_Check(argument) || PyDict_Check(argument))
+        return PyErr_Format(PyExc_TypeError,
+                            "%s: expected a list with an item for each model, not %R", name,
+                            (PyObject *)Py_TYPE(argument));
     Py_ssize_t size = PySequence_Size(argument);
     if (size >= 0 && (size_t)size != model_count)
         PyErr_Format(PyExc_ValueError, "%s: %zd items, expected one for each of %zu models", name,
@@ -208,8 +202,7 @@ static bool allocate(step_call *call)
     call->outputs = PyMem_Calloc(call->model_count, sizeof *call->outputs);
     if (call->models && call->targets && call->outputs)
         return true;
-    PyErr_NoMemory();
-    return false;
+    return PyErr_NoMemory();
 }
 
 PyObject *mmd_py_simulation_step(PyObject *object, PyObject *args, PyObject *kwargs)

@@ -33,11 +33,9 @@ typedef struct simulation_arguments {
 /* A tuple of the items of a list, of which there must be `count`, or any number. */
 static PyObject *parse_list(PyObject *argument, const char *name, size_t count)
 {
-    if (!PySequence_Check(argument) || PyUnicode_Check(argument) || PyBytes_Check(argument)) {
-        PyErr_Format(PyExc_TypeError, "%s: expected a list like that of models, not %R", name,
-                     (PyObject *)Py_TYPE(argument));
-        return NULL;
-    }
+    if (!PySequence_Check(argument) || PyUnicode_Check(argument) || PyBytes_Check(argument))
+        return PyErr_Format(PyExc_TypeError, "%s: expected a list like that of models, not %R",
+                            name, (PyObject *)Py_TYPE(argument));
     PyObject *items = PySequence_Tuple(argument);
     if (items && count != MMD_PY_ANY && (size_t)PyTuple_Size(items) != count) {
         PyErr_Format(PyExc_ValueError, "%s: %zd items, expected one for each of %zu models", name,
@@ -72,11 +70,9 @@ static bool parse_models(mmd_py_state *state, PyObject *model, PyObject *motion,
     if (!arguments->models || !arguments->motions)
         return false;
     Py_ssize_t count = PyTuple_Size(arguments->models);
-    if (count < 1 || count > MMD_SIMULATION_MAX_MODELS) {
-        PyErr_Format(PyExc_ValueError, "model: %zd models, expected 1 to %d", count,
-                     MMD_SIMULATION_MAX_MODELS);
-        return false;
-    }
+    if (count < 1 || count > MMD_SIMULATION_MAX_MODELS)
+        return PyErr_Format(PyExc_ValueError, "model: %zd models, expected 1 to %d", count,
+                            MMD_SIMULATION_MAX_MODELS);
     for (Py_ssize_t i = 0; i < count; i++)
         if (!mmd_py_model_check(state, PyTuple_GetItem(arguments->models, i)) ||
             !mmd_py_motion_check(state, PyTuple_GetItem(arguments->motions, i)) ||
@@ -93,10 +89,9 @@ static bool parse_numbers(PyObject *argument, const char *name, int rank,
     const size_t shape[] = {(size_t)PyTuple_Size(arguments->models), 7};
     if (argument == Py_None)
         return true;
-    if (!arguments->is_list) {
-        PyErr_Format(PyExc_TypeError, "%s: expected None for one model; give it in a list", name);
-        return false;
-    }
+    if (!arguments->is_list)
+        return PyErr_Format(PyExc_TypeError, "%s: expected None for one model; give it in a list",
+                            name);
     return mmd_py_array_from(argument, name, MMD_PY_FLOAT64, true, out) &&
            mmd_py_array_check_shape(out, name, rank, shape, "");
 }

@@ -32,9 +32,8 @@ static bool parse_matrices(mmd_py_skin_pose *pose, mmd_py_state *state, PyObject
     size_t bones = mmd_py_model_data(mesh)->bone_count;
     if (job->bone_count == bones)
         return true;
-    PyErr_Format(PyExc_ValueError, "bone_matrices: %zu bones, the model has %zu", job->bone_count,
-                 bones);
-    return false;
+    return PyErr_Format(PyExc_ValueError, "bone_matrices: %zu bones, the model has %zu",
+                        job->bone_count, bones);
 }
 
 static bool parse_weights(mmd_py_skin_pose *pose, PyObject *weights, mmd_skin_job *job,
@@ -58,10 +57,8 @@ bool mmd_py_skin_pose_parse(mmd_py_skin_pose *pose, mmd_py_state *state, PyObjec
     if (is_pose < 0 || !parse_mesh(state, mesh, job))
         return false;
     if (is_pose) {
-        if (PyTuple_Size(matrices) != 2) {
-            PyErr_SetString(PyExc_ValueError, "bone_matrices: expected a Pose of two members");
-            return false;
-        }
+        if (PyTuple_Size(matrices) != 2)
+            return PyErr_Format(PyExc_ValueError, "bone_matrices: expected a Pose of two members");
         if (weights == Py_None)
             weights = PyTuple_GetItem(matrices, 1);
         matrices = PyTuple_GetItem(matrices, 0);
@@ -72,9 +69,8 @@ bool mmd_py_skin_pose_parse(mmd_py_skin_pose *pose, mmd_py_state *state, PyObjec
     job->frame_count = job->matrix_frames == 1 ? job->morph_weight_frames : job->matrix_frames;
     if (job->morph_weight_frames == 1 || job->morph_weight_frames == job->frame_count)
         return true;
-    PyErr_Format(PyExc_ValueError, "morph_weights: %zu frames, bone_matrices has %zu",
-                 job->morph_weight_frames, job->matrix_frames);
-    return false;
+    return PyErr_Format(PyExc_ValueError, "morph_weights: %zu frames, bone_matrices has %zu",
+                        job->morph_weight_frames, job->matrix_frames);
 }
 
 void mmd_py_skin_pose_clear(mmd_py_skin_pose *pose)

@@ -32,10 +32,8 @@ static bool copy_order(world_object *self, const mmd_py_array *array)
 {
     size_t count = array->shape[0];
     self->joint_order = PyMem_Calloc(count + 1, sizeof(int32_t));
-    if (!self->joint_order) {
-        PyErr_NoMemory();
-        return false;
-    }
+    if (!self->joint_order)
+        return PyErr_NoMemory();
     if (count)
         memcpy(self->joint_order, array->data, count * sizeof(int32_t));
     self->desc.joint_order = self->joint_order;
