@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from typing_extensions import TypeVar, deprecated
 
 from mmdskin.camera_framing import framing as framing
+from mmdskin.errors import BackendError as BackendError, FormatError as FormatError
 from mmdskin.fit_steps import Fit as Fit
 from mmdskin.gltf_file import save_glb as save_glb
 from mmdskin.model_edit import merged as merged, scaled as scaled
@@ -94,11 +95,6 @@ _Translations = ArrayLike | Mapping[str, tuple[ArrayLike | None, ArrayLike | Non
 _CameraKeys = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike, _Optional, ArrayLike, _Optional]
 _PropertyKeys = tuple[ArrayLike, _Optional, Sequence[str], ArrayLike]
 
-class FormatError(ValueError):
-    offset: int | None
-    section: str | None
-
-class BackendError(RuntimeError): ...
 class UnknownNameError(KeyError): ...
 
 class Skinned(NamedTuple, Generic[_Normals, _Tangents]):

@@ -47,7 +47,7 @@ mmd_thread_pool *mmd_py_batch_pool(mmd_py_state *state)
     if (!pool)
         pool = mmd_thread_pool_new(&err);
     if (!pool)
-        mmd_py_exceptions_raise(state, &err);
+        mmd_py_exceptions_raise(&err);
     return pool;
 }
 
@@ -132,7 +132,7 @@ static size_t run_chunks(mmd_py_state *state, const mmd_py_batch *batch, size_t 
     done = mmd_thread_pool_run(pool, first, end, batch->threads, run, call, &err);
     Py_END_ALLOW_THREADS
     if (!done)
-        mmd_py_exceptions_raise(state, &err);
+        mmd_py_exceptions_raise(&err);
     return done ? end : 0;
 }
 

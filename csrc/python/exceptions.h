@@ -4,11 +4,8 @@
 
 #include "python/state.h"
 
-/* Creates the exception types FormatError and BackendError. */
-bool mmd_py_exceptions_add(PyObject *module, mmd_py_state *state);
-
 /* Sets the exception for an error of the core. Returns NULL. */
-PyObject *mmd_py_exceptions_raise(mmd_py_state *state, const mmd_error *err);
+PyObject *mmd_py_exceptions_raise(const mmd_error *err);
 
 /* Sets UnknownNameError: none of `records`, an iterable, has this name. `item` says what they are;
    `english`: their English names are found, too. */

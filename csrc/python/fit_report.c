@@ -59,7 +59,6 @@ typedef struct name_notes {
 static void note_name(void *arg, const char *path, mmd_text name,
                       const mmd_motion_names_fault *fault)
 {
-    (void)path;
     name_notes *found = arg;
     PyObject *text = mmd_py_record_str(name);
     PyObject *reason = PyUnicode_FromFormat("its name %s: MMD does not find it", fault->text);

@@ -26,7 +26,7 @@ typedef struct fit_object {
 PyObject *mmd_py_fit_new(mmd_py_state *state, const mmd_py_fit_kind *kind, void *fit,
                          PyObject *threads)
 {
-    fit_object *self = (fit_object *)mmd_py_object_new(state->fit_type);
+    fit_object *self = (fit_object *)mmd_py_object_new(state->types[MMD_PY_FIT]);
     if (!self) {
         kind->free(fit);
         return NULL;

@@ -69,7 +69,7 @@ PyObject *mmd_py_mesh_cache_centers(PyObject *self, mmd_py_mesh_cache *cache)
     const mmd_mesh *mesh =
         mmd_py_mesh_cache_get(cache, MMD_METHOD_CENTERS_OF_ROTATION, false, &err);
     if (!mesh)
-        return mmd_py_exceptions_raise(mmd_py_state_of(self), &err);
+        return mmd_py_exceptions_raise(&err);
     const size_t shape[] = {mesh->vertex_count, 3};
     return mmd_py_array_view(MMD_PY_FLOAT32, mesh->centers, 2, shape, self);
 }

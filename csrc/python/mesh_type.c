@@ -55,9 +55,9 @@ mmd_py_mesh_cache *mmd_py_mesh_get_cache(PyObject *mesh)
 
 mmd_py_mesh_cache *mmd_py_mesh_cache_from_argument(mmd_py_state *state, PyObject *argument)
 {
-    if (Py_TYPE(argument) == state->mesh_type)
+    if (Py_TYPE(argument) == state->types[MMD_PY_MESH])
         return mmd_py_mesh_get_cache(argument);
-    if (Py_TYPE(argument) == state->model_type)
+    if (Py_TYPE(argument) == state->types[MMD_PY_MODEL])
         return mmd_py_model_mesh_cache(argument);
     PyErr_Format(PyExc_TypeError, "mesh: expected a Model or a Mesh, not %R%s",
                  (PyObject *)Py_TYPE(argument),
@@ -197,7 +197,7 @@ static bool create_mesh(mmd_py_state *state, const mmd_py_array inputs[ARRAYS],
     ok = mesh && mmd_mesh_extras_check(mesh, &cache->extras, &err);
     Py_END_ALLOW_THREADS
     if (!ok)
-        mmd_py_exceptions_raise(state, &err);
+        mmd_py_exceptions_raise(&err);
     return ok;
 }
 
@@ -284,7 +284,6 @@ static PyObject *mesh_repr(PyObject *self)
 
 static PyObject *mesh_getnewargs_ex(PyObject *self, PyObject *unused)
 {
-    (void)unused;
     const mesh_copies *copies = &((mesh_object *)self)->copies;
     PyObject *const *arrays = copies->arrays, *keywords = PyDict_New();
     bool complete = keywords && PyDict_SetItemString(keywords, "morphs", copies->morphs) == 0;
@@ -304,7 +303,6 @@ static PyMethodDef mesh_methods[] = {
 
 static PyObject *get_centers(PyObject *self, void *unused)
 {
-    (void)unused;
     mesh_object *mesh = (mesh_object *)self;
     return mmd_py_mesh_cache_centers(self, &mesh->mesh_cache);
 }

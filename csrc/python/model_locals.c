@@ -94,7 +94,7 @@ bool mmd_py_model_locals_parse(PyObject *model, PyObject *pose, mmd_py_model_loc
         return PyErr_Format(PyExc_ValueError, "morph_weights: %zu frames, expected 1 or %zu",
                             out->weight_frames, out->frame_count);
     if (!mmd_morph_check(out->weights.data, out->weight_frames, data->morph_count, &err))
-        return mmd_py_exceptions_raise(mmd_py_state_of(model), &err);
+        return mmd_py_exceptions_raise(&err);
     return true;
 }
 

@@ -21,7 +21,7 @@ static bool parse_weights(PyObject *self, PyObject *argument, mmd_py_array *weig
                                  frames, batched)) {
         if (mmd_morph_check(weights->data, *frames, model->morph_count, &err))
             return true;
-        mmd_py_exceptions_raise(mmd_py_state_of(self), &err);
+        mmd_py_exceptions_raise(&err);
     }
     mmd_py_array_clear(weights);
     return false;
@@ -50,7 +50,6 @@ typedef struct uvs_call {
 
 static bool run_uv_task(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
 {
-    (void)worker;
     const uvs_call *call = arg;
     const mmd_model *model = call->model;
     mmd_arena temporary = {0};
@@ -113,7 +112,7 @@ PyObject *mmd_py_model_materials_at(PyObject *self, PyObject *weights_arg)
     if (!final || !materials)
         PyErr_NoMemory();
     else if (!mmd_morph_materials(model, final, materials, &err))
-        mmd_py_exceptions_raise(state, &err);
+        mmd_py_exceptions_raise(&err);
     else
         result = mmd_py_record_tuple(state, MMD_PY_RECORD_MATERIAL, materials,
                                      model->material_count, NULL);
@@ -133,7 +132,6 @@ typedef struct factors_call {
 
 static bool run_factor_task(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
 {
-    (void)worker;
     const factors_call *call = arg;
     const mmd_model *model = call->model;
     size_t stride = model->material_count * FACTOR_SHAPE;

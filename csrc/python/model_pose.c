@@ -51,7 +51,7 @@ bool mmd_py_model_run_pose(PyObject *model, PyObject *motion, const mmd_pose_job
         acquired++;
     bool done = acquired == batch.threads;
     if (!done)
-        mmd_py_exceptions_raise(state, &err);
+        mmd_py_exceptions_raise(&err);
     done = done && mmd_py_batch_run(state, &batch, run_task, &call);
     while (acquired-- > 0)
         mmd_py_poser_cache_release(&call.key, call.posers[acquired]);
@@ -67,7 +67,7 @@ static PyObject *run(PyObject *self, PyObject *motion, mmd_pose_job *job, bool b
     mmd_error err = {0};
     PyObject *pose = NULL;
     if (!mmd_pose_check(mmd_py_model_rig(self), job, &err)) {
-        mmd_py_exceptions_raise(state, &err);
+        mmd_py_exceptions_raise(&err);
     } else if (mmd_py_pose_output_new(mmd_py_model_data(self), batched, job->frame_count,
                                       &output)) {
         job->out_matrices = output.matrices.data;

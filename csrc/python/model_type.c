@@ -46,7 +46,7 @@ static void free_owner(PyObject *owner)
 
 bool mmd_py_model_check(mmd_py_state *state, PyObject *model)
 {
-    if (Py_TYPE(model) == state->model_type)
+    if (Py_TYPE(model) == state->types[MMD_PY_MODEL])
         return true;
     return PyErr_Format(PyExc_TypeError, "model: expected a Model, not %R%s",
                         (PyObject *)Py_TYPE(model),
@@ -127,7 +127,8 @@ static void free_parts(model_parts *parts)
 static PyObject *wrap(mmd_py_state *state, model_parts *parts, PyObject *bytes)
 {
     PyObject *owner = PyCapsule_New(parts->model, OWNER, NULL);
-    model_object *self = owner ? (model_object *)mmd_py_object_new(state->model_type) : NULL;
+    model_object *self =
+        owner ? (model_object *)mmd_py_object_new(state->types[MMD_PY_MODEL]) : NULL;
     if (!self) {
         Py_XDECREF(owner);
         return NULL;
@@ -157,7 +158,7 @@ static PyObject *load(mmd_py_state *state, PyObject *bytes)
     parts.model = mmd_model_load((const uint8_t *)data, (size_t)size, &err);
     loaded = parts.model && make_parts(&parts, &err);
     Py_END_ALLOW_THREADS
-    PyObject *model = loaded ? wrap(state, &parts, bytes) : mmd_py_exceptions_raise(state, &err);
+    PyObject *model = loaded ? wrap(state, &parts, bytes) : mmd_py_exceptions_raise(&err);
     if (!model)
         free_parts(&parts);
     return model;
@@ -171,7 +172,7 @@ PyObject *mmd_py_model_new(mmd_py_state *state, mmd_model *model)
     Py_BEGIN_ALLOW_THREADS
     made = make_parts(&parts, &err);
     Py_END_ALLOW_THREADS
-    PyObject *self = made ? wrap(state, &parts, NULL) : mmd_py_exceptions_raise(state, &err);
+    PyObject *self = made ? wrap(state, &parts, NULL) : mmd_py_exceptions_raise(&err);
     if (!self)
         free_parts(&parts);
     return self;
@@ -243,7 +244,7 @@ static PyObject *write_model(mmd_py_state *state, const mmd_model *model)
     written = mmd_pmx_write(model, out, &err);
     Py_END_ALLOW_THREADS
     if (!written) {
-        mmd_py_exceptions_raise(state, &err);
+        mmd_py_exceptions_raise(&err);
         Py_CLEAR(bytes);
     }
     return bytes;
@@ -359,13 +360,11 @@ static Py_hash_t model_hash(PyObject *self)
 
 static PyObject *model_html(PyObject *self, PyObject *unused)
 {
-    (void)unused;
     return mmd_py_object_call(MMD_PY_NOTEBOOK, "model_html", "(O)", self);
 }
 
 static PyObject *model_reduce(PyObject *self, PyObject *unused)
 {
-    (void)unused;
     PyObject *bytes = file_bytes(self);
     PyObject *module = bytes ? PyType_GetModule(Py_TYPE(self)) : NULL;
     PyObject *function = module ? PyObject_GetAttrString(module, "load_model") : NULL;
@@ -404,7 +403,6 @@ static PyObject *get_text(PyObject *self, void *offset)
 
 static PyObject *get_path(PyObject *self, void *unused)
 {
-    (void)unused;
     PyObject *path = ((model_object *)self)->path;
     return Py_NewRef(path ? path : Py_None);
 }
@@ -416,7 +414,6 @@ void mmd_py_model_copy_path(PyObject *model, PyObject *to)
 
 static PyObject *get_version(PyObject *self, void *unused)
 {
-    (void)unused;
     /* 2.1, not 2.0999999 */
     double version = (double)((model_object *)self)->model->version;
     return PyFloat_FromDouble((double)(long)(version * 100 + 0.5) / 100);
@@ -488,7 +485,6 @@ static PyObject *get_array(PyObject *self, void *closure)
 
 static PyObject *get_segments(PyObject *self, void *unused)
 {
-    (void)unused;
     const mmd_mesh_extras *extras = &((model_object *)self)->mesh_cache.extras;
     const size_t shape[] = {extras->segment_count, 2, 3};
     return mmd_py_array_view(MMD_PY_FLOAT32, extras->segments, 3, shape, self);
@@ -496,7 +492,6 @@ static PyObject *get_segments(PyObject *self, void *unused)
 
 static PyObject *get_bounds(PyObject *self, void *unused)
 {
-    (void)unused;
     const mmd_model *model = ((model_object *)self)->model;
     const size_t shape[] = {2, 3};
     mmd_py_array bounds = {0};
@@ -514,14 +509,12 @@ static PyObject *get_bounds(PyObject *self, void *unused)
 
 static PyObject *get_centers(PyObject *self, void *unused)
 {
-    (void)unused;
     model_object *model = (model_object *)self;
     return mmd_py_mesh_cache_centers(self, &model->mesh_cache);
 }
 
 static PyObject *get_skeleton(PyObject *self, void *unused)
 {
-    (void)unused;
     return mmd_py_object_call("mmdskin.retargeting.skeleton", "of_model", "(O)", self);
 }
 

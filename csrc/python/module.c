@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The native module mmdskin._mmdskin, as Python would write it; the package exports its names:
 
-    class FormatError(ValueError): offset, section    # exceptions.c
-    class BackendError(RuntimeError)
     class Model                                       # model_type.c, model_*.c
     class Motion                                      # motion_type.c, motion_*.c
     class Mesh, World, Simulation                     # mesh_type.c, world_type.c, ...
@@ -40,7 +38,6 @@ mmd_py_state *mmd_py_state_of(PyObject *object)
 
 static PyObject *backends(PyObject *module, PyObject *unused)
 {
-    (void)unused;
     mmd_py_state *state = mmd_py_state_of_module(module);
     char device[256] = "";
     bool available, software;
@@ -71,8 +68,6 @@ static PyObject *backends(PyObject *module, PyObject *unused)
 
 static PyObject *shutdown(PyObject *module, PyObject *unused)
 {
-    (void)module;
-    (void)unused;
     Py_BEGIN_ALLOW_THREADS
     mmd_gl_thread_shutdown();
     Py_END_ALLOW_THREADS
@@ -89,7 +84,6 @@ static bool is_main_interpreter(void)
    and OpenGL must not start again. */
 static PyObject *at_exit(PyObject *unused, PyObject *unused_too)
 {
-    (void)unused, (void)unused_too;
     bool at_program_end = is_main_interpreter();
     Py_BEGIN_ALLOW_THREADS
     at_program_end ? mmd_gl_thread_end() : mmd_gl_thread_shutdown();
@@ -144,64 +138,44 @@ static bool name_package(PyObject *module)
     return named;
 }
 
-static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec)
-{
-    PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
-    if (type && PyModule_AddType(module, type) < 0)
-        Py_CLEAR(type);
-    return type;
-}
-
 static int module_exec(PyObject *module)
 {
+    static PyType_Spec *const specs[MMD_PY_TYPE_COUNT] = {
+        [MMD_PY_MODEL] = &mmd_py_model_spec,           [MMD_PY_MESH] = &mmd_py_mesh_spec,
+        [MMD_PY_MOTION] = &mmd_py_motion_spec,         [MMD_PY_WORLD] = &mmd_py_world_spec,
+        [MMD_PY_SIMULATION] = &mmd_py_simulation_spec, [MMD_PY_FIT] = &mmd_py_fit_spec};
     mmd_py_state *state = mmd_py_state_of_module(module);
-    if (mmd_py_array_init() < 0 || !hook_exit() || !name_package(module))
+    if (mmd_py_array_init() < 0 || !hook_exit() || !name_package(module) ||
+        !mmd_py_record_add_classes(module, state))
         return -1;
-    if (!mmd_py_exceptions_add(module, state) || !mmd_py_record_add_classes(module, state))
-        return -1;
-    state->model_type = add_type(module, &mmd_py_model_spec);
-    state->mesh_type = add_type(module, &mmd_py_mesh_spec);
-    state->motion_type = add_type(module, &mmd_py_motion_spec);
-    state->world_type = add_type(module, &mmd_py_world_spec);
-    state->simulation_type = add_type(module, &mmd_py_simulation_spec);
-    state->fit_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &mmd_py_fit_spec, NULL);
-    if (!state->fit_type || !state->model_type || !state->mesh_type || !state->motion_type ||
-        !state->world_type || !state->simulation_type)
-        return -1;
+    for (int i = 0; i < MMD_PY_TYPE_COUNT; i++) {
+        PyObject *type = PyType_FromModuleAndSpec(module, specs[i], NULL);
+        state->types[i] = (PyTypeObject *)type;
+        if (!type || (i != MMD_PY_FIT && PyModule_AddType(module, state->types[i]) < 0))
+            return -1;
+    }
     return PyModule_AddStringConstant(module, "__version__", mmd_version());
 }
 
 static int module_traverse(PyObject *module, visitproc visit, void *arg)
 {
     mmd_py_state *state = mmd_py_state_of_module(module);
-    Py_VISIT(state->model_type);
-    Py_VISIT(state->mesh_type);
-    Py_VISIT(state->motion_type);
-    Py_VISIT(state->world_type);
-    Py_VISIT(state->simulation_type);
-    Py_VISIT(state->fit_type);
-    Py_VISIT(state->named);
-    Py_VISIT(state->format_error);
-    Py_VISIT(state->backend_error);
+    for (int i = 0; i < MMD_PY_TYPE_COUNT; i++)
+        Py_VISIT(state->types[i]);
     for (int i = 0; i < MMD_PY_RECORD_COUNT; i++)
         Py_VISIT(state->records[i]);
+    Py_VISIT(state->named);
     return 0;
 }
 
 static int module_clear(PyObject *module)
 {
     mmd_py_state *state = mmd_py_state_of_module(module);
-    Py_CLEAR(state->model_type);
-    Py_CLEAR(state->mesh_type);
-    Py_CLEAR(state->motion_type);
-    Py_CLEAR(state->world_type);
-    Py_CLEAR(state->simulation_type);
-    Py_CLEAR(state->fit_type);
-    Py_CLEAR(state->named);
-    Py_CLEAR(state->format_error);
-    Py_CLEAR(state->backend_error);
+    for (int i = 0; i < MMD_PY_TYPE_COUNT; i++)
+        Py_CLEAR(state->types[i]);
     for (int i = 0; i < MMD_PY_RECORD_COUNT; i++)
         Py_CLEAR(state->records[i]);
+    Py_CLEAR(state->named);
     return 0;
 }
 

@@ -80,7 +80,7 @@ static bool parse_skinned(render_call *call, PyObject *skinned)
     if (is_skinned < 0)
         return false;
     if (!is_skinned || PyTuple_Size(skinned) != 3) {
-        bool is_motion = Py_TYPE(skinned) == call->state->motion_type;
+        bool is_motion = Py_TYPE(skinned) == call->state->types[MMD_PY_MOTION];
         return PyErr_Format(PyExc_TypeError, "skinned: expected a Skinned or a Pose, not %R%s",
                             (PyObject *)Py_TYPE(skinned),
                             is_motion ? "; Model.pose() makes the pose of a frame of a Motion"
@@ -221,7 +221,6 @@ static bool make_outputs(render_call *call)
 
 static bool run_task(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
 {
-    (void)worker;
     const render_call *call = arg;
     mmd_render_job slice = mmd_render_slice(&call->job, first, count);
     if (!call->skin.mesh)
@@ -246,7 +245,7 @@ static PyObject *execute(render_call *call)
             mmd_gl_render_fits(&call->caller, job->width, job->height, job->samples, &err);
     Py_END_ALLOW_THREADS
     if (!valid)
-        return mmd_py_exceptions_raise(call->state, &err);
+        return mmd_py_exceptions_raise(&err);
     if (!mmd_py_batch_is_on_card(&call->caller, &card))
         return NULL;
     /* To frame a model and to fit a depth map, its vertices must be known here. */
@@ -274,7 +273,7 @@ typedef struct render_options {
 
 static bool parse_surface(render_call *call, PyObject *mesh, const render_options *options)
 {
-    bool is_model = Py_TYPE(mesh) == call->state->model_type;
+    bool is_model = Py_TYPE(mesh) == call->state->types[MMD_PY_MODEL];
     mmd_render_job *job = &call->job;
     if (options->uvs != Py_None) {
         if (!parse_vertices(call, options->uvs, "uvs", 2, &call->uvs, &job->uv_frames))
@@ -324,7 +323,7 @@ static bool parse_options(render_call *call, const render_options *options)
 /* Of MMD's look without the textures that it needs. */
 static bool warn_of_textures(const render_call *call, PyObject *mesh, PyObject *textures)
 {
-    bool is_model = Py_TYPE(mesh) == call->state->model_type;
+    bool is_model = Py_TYPE(mesh) == call->state->types[MMD_PY_MODEL];
     size_t count = is_model ? mmd_py_model_data(mesh)->texture_count : 0;
     return textures != Py_None || !count || call->job.look != MMD_LOOK_MMD ||
            PyErr_WarnFormat(PyExc_UserWarning, 1,
@@ -391,7 +390,6 @@ PyObject *mmd_py_module_render(PyObject *module, PyObject *args, PyObject *kwarg
 
 PyObject *mmd_py_module_toons(PyObject *module, PyObject *unused)
 {
-    (void)module, (void)unused;
     static const size_t shape[] = {MMD_TOON_COUNT, MMD_TOON_ROWS, 4};
     mmd_py_array toons = {0};
     if (!mmd_py_array_new(MMD_PY_UINT8, 3, shape, &toons))

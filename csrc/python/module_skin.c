@@ -48,7 +48,7 @@ static bool parse_backend(skin_call *call, PyObject *value)
     if (strncmp(name, "cpu:", 4) == 0) {
         mmd_error err = {0};
         call->kernel = mmd_skin_kernel_find(name + 4, &err);
-        return call->kernel || mmd_py_exceptions_raise(call->state, &err);
+        return call->kernel || mmd_py_exceptions_raise(&err);
     }
     return PyErr_Format(PyExc_ValueError,
                         "backend: \"%s\" is unknown, expected \"auto\", \"gl\" or \"cpu\"", name);
@@ -155,7 +155,7 @@ static bool choose_mesh(skin_call *call)
     const mmd_mesh *mesh = mmd_py_mesh_cache_get(call->mesh_cache, call->job.method,
                                                  call->requested[OUT_TANGENTS], &err);
     if (!mesh)
-        mmd_py_exceptions_raise(call->state, &err);
+        mmd_py_exceptions_raise(&err);
     call->job.mesh = mesh;
     return mesh != NULL;
 }
@@ -236,7 +236,7 @@ static PyObject *execute(skin_call *call, PyObject *out)
     done = mmd_skin_check(&call->job, &err);
     Py_END_ALLOW_THREADS
     if (!done)
-        return mmd_py_exceptions_raise(call->state, &err);
+        return mmd_py_exceptions_raise(&err);
     mmd_py_batch batch;
     done = plan_batch(call, &batch) && run_batch(call, &batch);
     if (!done)

@@ -45,7 +45,6 @@ static mmd_thread_part next_part(void *call)
 
 static double share_done(const void *call, double of_part)
 {
-    (void)of_part;
     return mmd_camera_fit_share(((const camera_call *)call)->fit);
 }
 
@@ -93,7 +92,7 @@ static bool set_up(mmd_py_state *state, camera_call *call, PyObject *camera, PyO
     if (!job->cameras)
         PyErr_NoMemory();
     else if (!call->fit)
-        mmd_py_exceptions_raise(state, &err);
+        mmd_py_exceptions_raise(&err);
     return call->fit != NULL;
 }
 

@@ -180,7 +180,7 @@ static bool make_fit(fit_call *call)
         Py_END_ALLOW_THREADS
     }
     if (!call->fit)
-        mmd_py_exceptions_raise(call->state, &err);
+        mmd_py_exceptions_raise(&err);
     return call->fit != NULL;
 }
 
@@ -310,7 +310,7 @@ static bool set_up_locals(fit_call *call, mmd_py_pose_input *input)
     call->frame_count = job->frame_count;
     job->ik = call->options.form == IK_AS_KEYED;
     if (!mmd_pose_check(mmd_py_model_rig(call->model), job, &err))
-        return mmd_py_exceptions_raise(call->state, &err);
+        return mmd_py_exceptions_raise(&err);
     size_t bones = mmd_py_model_data(call->model)->bone_count;
     if (!check_count(call) ||
         !mmd_py_argument_frame_range(call->options.frames, &call->frame_count,

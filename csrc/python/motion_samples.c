@@ -59,7 +59,6 @@ static void store(const track_samples *samples, size_t member, size_t frame, con
 static bool sample_cameras(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
 {
     const track_samples *samples = arg;
-    (void)worker, (void)err;
     for (size_t f = first; f < first + count; f++) {
         mmd_camera camera;
         mmd_camera_at(samples->track, samples->frames[f], &camera);
@@ -74,7 +73,6 @@ static bool sample_cameras(void *arg, size_t worker, size_t first, size_t count,
 static bool sample_lights(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
 {
     const track_samples *samples = arg;
-    (void)worker, (void)err;
     for (size_t f = first; f < first + count; f++) {
         mmd_light light;
         mmd_light_at(samples->track, samples->frames[f], &light);
@@ -87,7 +85,6 @@ static bool sample_lights(void *arg, size_t worker, size_t first, size_t count, 
 static bool sample_shadows(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
 {
     const track_samples *samples = arg;
-    (void)worker, (void)err;
     for (size_t f = first; f < first + count; f++) {
         mmd_shadow shadow;
         mmd_shadow_at(samples->track, samples->frames[f], &shadow);

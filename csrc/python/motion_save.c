@@ -72,7 +72,7 @@ static PyObject *write_vmd(const save_call *call, const mmd_motion *tracks)
     written = mmd_vmd_write(tracks, call->cut_names, out, &err);
     Py_END_ALLOW_THREADS
     if (!written) {
-        mmd_py_exceptions_raise(call->state, &err);
+        mmd_py_exceptions_raise(&err);
         Py_CLEAR(bytes);
     }
     return bytes;
@@ -100,7 +100,7 @@ static PyObject *write_vpd(save_call *call, const mmd_motion *pose)
     mmd_error err = {0};
     const uint8_t *bytes = mmd_vpd_write(&call->arena, pose, call->cut_names, &size, &err);
     return bytes ? PyBytes_FromStringAndSize((const char *)bytes, (Py_ssize_t)size)
-                 : mmd_py_exceptions_raise(call->state, &err);
+                 : mmd_py_exceptions_raise(&err);
 }
 
 /* The part of a motion that the file gets. */

@@ -74,7 +74,7 @@ static mmd_motion *build_motion(mmd_py_state *state, const track_arguments *argu
         motion = mmd_motion_new(&tracks, &err);
         Py_END_ALLOW_THREADS
         if (!motion)
-            mmd_py_exceptions_raise(state, &err);
+            mmd_py_exceptions_raise(&err);
     }
     mmd_py_record_parser_free(&parser);
     return motion;

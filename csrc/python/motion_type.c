@@ -34,7 +34,7 @@ static void free_owner(PyObject *owner)
 
 bool mmd_py_motion_check(mmd_py_state *state, PyObject *motion)
 {
-    if (motion == Py_None || Py_TYPE(motion) == state->motion_type)
+    if (motion == Py_None || Py_TYPE(motion) == state->types[MMD_PY_MOTION])
         return true;
     return PyErr_Format(PyExc_TypeError, "motion: expected a Motion or None, not %R%s",
                         (PyObject *)Py_TYPE(motion),
@@ -54,7 +54,8 @@ mmd_py_poser_list *mmd_py_motion_poser_list(PyObject *motion)
 PyObject *mmd_py_motion_new(mmd_py_state *state, mmd_motion *motion, PyObject *bytes)
 {
     PyObject *owner = PyCapsule_New(motion, OWNER, free_owner);
-    motion_object *self = owner ? (motion_object *)mmd_py_object_new(state->motion_type) : NULL;
+    motion_object *self =
+        owner ? (motion_object *)mmd_py_object_new(state->types[MMD_PY_MOTION]) : NULL;
     if (!self) {
         if (!owner)
             mmd_motion_free(motion);
@@ -111,7 +112,7 @@ static PyObject *load(mmd_py_state *state, PyObject *bytes, PyObject *encoding)
         Py_END_ALLOW_THREADS
     }
     if (!motion)
-        return mmd_py_exceptions_raise(state, &err);
+        return mmd_py_exceptions_raise(&err);
     PyObject *self = mmd_py_motion_new(state, motion, bytes);
     if (self)
         ((motion_object *)self)->encoding = Py_XNewRef(encoding);
@@ -178,7 +179,7 @@ bool mmd_py_motion_check_names(PyObject *self, PyObject *model)
     mmd_error err = {0};
     mmd_binding *binding = mmd_binding_new(rig, motion->motion, &err);
     if (!binding)
-        return mmd_py_exceptions_raise(mmd_py_state_of(self), &err) != NULL;
+        return mmd_py_exceptions_raise(&err) != NULL;
     motion->is_known = has_a_name(binding);
     mmd_binding_free(binding);
     if (motion->is_known)
@@ -248,13 +249,11 @@ static Py_hash_t motion_hash(PyObject *self)
 
 static PyObject *motion_html(PyObject *self, PyObject *unused)
 {
-    (void)unused;
     return mmd_py_object_call(MMD_PY_NOTEBOOK, "motion_html", "(O)", self);
 }
 
 static PyObject *motion_reduce(PyObject *self, PyObject *unused)
 {
-    (void)unused;
     static const char *const members[] = {"bones",  "morphs",     "camera", "light",
                                           "shadow", "properties", "name",   NULL};
     PyObject *bytes = ((motion_object *)self)->bytes;
@@ -285,13 +284,11 @@ static PyObject *motion_reduce(PyObject *self, PyObject *unused)
 
 static PyObject *get_name(PyObject *self, void *unused)
 {
-    (void)unused;
     return mmd_py_record_str(((motion_object *)self)->motion->name);
 }
 
 static PyObject *get_encoding(PyObject *self, void *unused)
 {
-    (void)unused;
     const motion_object *motion = (const motion_object *)self;
     if (motion->encoding)
         return Py_NewRef(motion->encoding);
@@ -301,14 +298,12 @@ static PyObject *get_encoding(PyObject *self, void *unused)
 
 static PyObject *get_duration(PyObject *self, void *unused)
 {
-    (void)unused;
     const mmd_motion *motion = ((motion_object *)self)->motion;
     return PyFloat_FromDouble((motion->last_frame - motion->first_frame) / 30.0);
 }
 
 static PyObject *get_frame_range(PyObject *self, void *unused)
 {
-    (void)unused;
     const mmd_motion *motion = ((motion_object *)self)->motion;
     return Py_BuildValue("(II)", (unsigned)motion->first_frame, (unsigned)motion->last_frame);
 }
@@ -374,7 +369,7 @@ static PyObject *unmatched(PyObject *self, PyObject *model)
     mmd_error err = {0};
     mmd_binding *binding = mmd_binding_new(mmd_py_model_rig(model), motion, &err);
     if (!binding)
-        return mmd_py_exceptions_raise(state, &err);
+        return mmd_py_exceptions_raise(&err);
     PyObject *result = PyObject_CallFunction(
         state->records[MMD_PY_RECORD_UNMATCHED], "NNN",
         unbound_names(&motion->bone_tracks->name, sizeof *motion->bone_tracks,

@@ -85,7 +85,6 @@ static PyObject *get_bone_flag(const record_field *field, const record_source *s
 
 static PyObject *get_append(const record_field *field, const record_source *source)
 {
-    (void)field;
     const mmd_bone *bone = source->data;
     if (!(bone->flags & (MMD_BONE_APPEND_ROTATION | MMD_BONE_APPEND_TRANSLATION)))
         Py_RETURN_NONE;
@@ -101,7 +100,6 @@ static PyObject *get_fixed_axis(const record_field *field, const record_source *
 
 static PyObject *get_local_axes(const record_field *field, const record_source *source)
 {
-    (void)field;
     const mmd_bone *bone = source->data;
     if (!(bone->flags & MMD_BONE_LOCAL_AXES))
         Py_RETURN_NONE;
@@ -121,7 +119,6 @@ static PyObject *get_external_parent(const record_field *field, const record_sou
 
 static PyObject *get_ik(const record_field *field, const record_source *source)
 {
-    (void)field;
     const mmd_ik *ik = ((const mmd_bone *)source->data)->ik;
     if (!ik)
         Py_RETURN_NONE;
@@ -130,7 +127,6 @@ static PyObject *get_ik(const record_field *field, const record_source *source)
 
 static PyObject *get_ik_links(const record_field *field, const record_source *source)
 {
-    (void)field;
     const mmd_ik *ik = source->data;
     return mmd_py_record_tuple(source->state, MMD_PY_RECORD_IK_LINK, ik->links, ik->link_count,
                                source->owner);
@@ -150,14 +146,12 @@ static PyObject *get_morph_kind(const record_field *field, const record_source *
 
 static PyObject *get_morph_indices(const record_field *field, const record_source *source)
 {
-    (void)field;
     const mmd_morph *morph = source->data;
     return mmd_py_array_view(MMD_PY_INT32, morph->indices, 1, &morph->offset_count, source->owner);
 }
 
 static PyObject *get_morph_values(const record_field *field, const record_source *source)
 {
-    (void)field;
     const mmd_morph *morph = source->data;
     size_t shape[] = {morph->offset_count, mmd_morph_width(morph->kind)};
     return mmd_py_array_view(MMD_PY_FLOAT32, morph->values, 2, shape, source->owner);
@@ -165,7 +159,6 @@ static PyObject *get_morph_values(const record_field *field, const record_source
 
 static PyObject *get_frame_elements(const record_field *field, const record_source *source)
 {
-    (void)field;
     const mmd_display_frame *frame = source->data;
     PyObject *tuple = PyTuple_New((Py_ssize_t)frame->element_count);
     for (size_t i = 0; tuple && i < frame->element_count; i++) {
@@ -178,14 +171,12 @@ static PyObject *get_frame_elements(const record_field *field, const record_sour
 
 static PyObject *get_ik_names(const record_field *field, const record_source *source)
 {
-    (void)field;
     const mmd_property_track *track = source->data;
     return mmd_py_record_texts(track->ik_names, track->ik_count);
 }
 
 static PyObject *get_ik_enabled(const record_field *field, const record_source *source)
 {
-    (void)field;
     const mmd_property_track *track = source->data;
     size_t shape[] = {track->key_count, track->ik_count};
     return mmd_py_array_view(MMD_PY_BOOL, track->ik_enabled, 2, shape, source->owner);
@@ -311,7 +302,6 @@ static bool set_tail_offset(const record_field *field, PyObject *value, record_p
 
 static bool set_append(const record_field *field, PyObject *value, record_parser *parser)
 {
-    (void)field;
     mmd_bone *bone = parser->data;
     uint16_t flags = MMD_BONE_APPEND_ROTATION | MMD_BONE_APPEND_TRANSLATION;
     if (value == Py_None) {
@@ -334,7 +324,6 @@ static bool set_fixed_axis(const record_field *field, PyObject *value, record_pa
 
 static bool set_local_axes(const record_field *field, PyObject *value, record_parser *parser)
 {
-    (void)field;
     mmd_bone *bone = parser->data;
     switch_flag(bone, MMD_BONE_LOCAL_AXES, value != Py_None);
     if (value == Py_None)
@@ -358,7 +347,6 @@ static bool set_external_parent(const record_field *field, PyObject *value, reco
 
 static bool set_ik(const record_field *field, PyObject *value, record_parser *parser)
 {
-    (void)field;
     mmd_bone *bone = parser->data;
     switch_flag(bone, MMD_BONE_IK, value != Py_None);
     if (value == Py_None)
@@ -369,7 +357,6 @@ static bool set_ik(const record_field *field, PyObject *value, record_parser *pa
 
 static bool set_ik_links(const record_field *field, PyObject *value, record_parser *parser)
 {
-    (void)field;
     mmd_ik *ik = parser->data;
     void *links;
     if (!mmd_py_record_parse_list(parser, MMD_PY_RECORD_IK_LINK, value, &links, &ik->link_count))
@@ -404,7 +391,6 @@ static bool set_morph_kind(const record_field *field, PyObject *value, record_pa
 
 static bool set_morph_indices(const record_field *field, PyObject *value, record_parser *parser)
 {
-    (void)field;
     mmd_morph *morph = parser->data;
     mmd_py_array array = {0};
     bool ok = mmd_py_array_from(value, parser->path, MMD_PY_INT32, true, &array) &&
@@ -420,7 +406,6 @@ static bool set_morph_indices(const record_field *field, PyObject *value, record
 
 static bool set_morph_values(const record_field *field, PyObject *value, record_parser *parser)
 {
-    (void)field;
     mmd_morph *morph = parser->data;
     const size_t shape[] = {morph->offset_count, mmd_morph_width(morph->kind)};
     mmd_py_array array = {0};
@@ -453,7 +438,6 @@ static bool parse_element(PyObject *value, const record_parser *parser, mmd_fram
 
 static bool set_frame_elements(const record_field *field, PyObject *value, record_parser *parser)
 {
-    (void)field;
     mmd_display_frame *frame = parser->data;
     PyObject *all = mmd_py_record_sequence(value, parser->path);
     if (!all)
@@ -497,14 +481,12 @@ static bool set_keys(const record_field *field, PyObject *value, record_parser *
 
 static bool set_ik_names(const record_field *field, PyObject *value, record_parser *parser)
 {
-    (void)field;
     mmd_property_track *track = parser->data;
     return mmd_py_record_parse_texts(parser, value, &track->ik_names, &track->ik_count);
 }
 
 static bool set_ik_enabled(const record_field *field, PyObject *value, record_parser *parser)
 {
-    (void)field;
     mmd_property_track *track = parser->data;
     mmd_py_array array = {0};
     const size_t shape[] = {track->key_count, track->ik_count};

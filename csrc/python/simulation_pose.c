@@ -116,7 +116,7 @@ PyObject *mmd_py_simulation_pose_frames(PyObject *models, bool is_list, mmd_simu
                             .chunk = mmd_py_simulation_chunk(models)};
     mmd_error err = {0};
     if (!mmd_simulation_check(simulation, frames->data, count, &err))
-        return mmd_py_exceptions_raise(mmd_py_state_of(PyTuple_GetItem(models, 0)), &err);
+        return mmd_py_exceptions_raise(&err);
     call.requested = PyMem_Calloc(count + 1, sizeof *call.requested);
     call.outputs = PyMem_Calloc(call.model_count, sizeof *call.outputs);
     PyObject *result = NULL;
@@ -167,7 +167,7 @@ mmd_simulation *mmd_py_simulation_create(PyObject *models, PyObject *motions, co
     Py_END_ALLOW_THREADS
     PyMem_Free(list);
     if (!simulation)
-        mmd_py_exceptions_raise(mmd_py_state_of(PyTuple_GetItem(models, 0)), &err);
+        mmd_py_exceptions_raise(&err);
     return simulation;
 }
 

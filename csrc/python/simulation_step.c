@@ -29,7 +29,7 @@ static bool advance(mmd_py_simulation *self, const step_call *call)
     mmd_error err = {0};
     if (!mmd_simulation_set_targets(self->simulation, call->targets,
                                     call->has_gravity ? call->gravity : NULL, call->seconds, &err))
-        return mmd_py_exceptions_raise(mmd_py_state_of((PyObject *)self), &err);
+        return mmd_py_exceptions_raise(&err);
     bool arrived = false;
     while (!arrived) {
         size_t steps = mmd_py_simulation_chunk(self->models);

@@ -176,7 +176,6 @@ static PyObject *pose(PyObject *object, PyObject *frame)
 
 static PyObject *get_frame(PyObject *object, void *unused)
 {
-    (void)unused;
     mmd_py_simulation *self = (mmd_py_simulation *)object;
     if (!mmd_py_simulation_acquire(self))
         return NULL;
@@ -220,7 +219,6 @@ static PyObject *split_strain(const mmd_py_simulation *self, const double *rows)
 
 static PyObject *get_strain(PyObject *object, void *unused)
 {
-    (void)unused;
     mmd_py_simulation *self = (mmd_py_simulation *)object;
     size_t bodies, shape[2] = {0, 2};
     count_parts(self, &bodies, &shape[0]);
@@ -239,7 +237,6 @@ static PyObject *get_strain(PyObject *object, void *unused)
 
 static PyObject *get_notes(PyObject *object, void *unused)
 {
-    (void)unused;
     mmd_py_simulation *self = (mmd_py_simulation *)object;
     PyObject *list = PyList_New(0);
     if (!list || !mmd_py_simulation_acquire(self)) {
@@ -268,7 +265,6 @@ static PyObject *get_models(PyObject *object, void *offset)
 
 static PyObject *get_physics(PyObject *object, void *unused)
 {
-    (void)unused;
     return Py_NewRef(((mmd_py_simulation *)object)->physics);
 }
 
@@ -291,7 +287,6 @@ static PyGetSetDef simulation_members[] = {
 
 static PyObject *reset(PyObject *object, PyObject *unused)
 {
-    (void)unused;
     mmd_py_simulation *self = (mmd_py_simulation *)object;
     if (!mmd_py_simulation_acquire(self))
         return NULL;
@@ -328,7 +323,6 @@ static PyObject *simulation_repr(PyObject *object)
 
 static PyObject *getnewargs_ex(PyObject *object, PyObject *unused)
 {
-    (void)unused;
     mmd_py_simulation *self = (mmd_py_simulation *)object;
     PyObject *ik = self->ik ? Py_True : Py_False;
     if (self->is_list)
@@ -341,7 +335,6 @@ static PyObject *getnewargs_ex(PyObject *object, PyObject *unused)
 
 static PyObject *saved_state(PyObject *object, PyObject *unused)
 {
-    (void)unused;
     mmd_py_simulation *self = (mmd_py_simulation *)object;
     if (!mmd_py_simulation_acquire(self))
         return NULL;
@@ -363,7 +356,7 @@ static PyObject *restore_state(PyObject *object, PyObject *state)
         return NULL;
     bool loaded = mmd_simulation_load(self->simulation, bytes, (size_t)size, &err);
     mmd_py_simulation_release(self);
-    return loaded ? Py_NewRef(Py_None) : mmd_py_exceptions_raise(mmd_py_state_of(object), &err);
+    return loaded ? Py_NewRef(Py_None) : mmd_py_exceptions_raise(&err);
 }
 
 static PyMethodDef simulation_methods[] = {

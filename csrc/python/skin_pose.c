@@ -15,7 +15,7 @@ static bool parse_mesh(mmd_py_state *state, PyObject *mesh, mmd_skin_job *job)
     job->mesh = mmd_py_mesh_cache_base(cache, &err);
     Py_END_ALLOW_THREADS
     if (!job->mesh)
-        mmd_py_exceptions_raise(state, &err);
+        mmd_py_exceptions_raise(&err);
     return job->mesh != NULL;
 }
 
@@ -27,7 +27,7 @@ static bool parse_matrices(mmd_py_skin_pose *pose, mmd_py_state *state, PyObject
         return false;
     job->matrices = pose->matrices.data;
     job->bone_count = mmd_py_bone_matrices_count(&pose->matrices);
-    if (Py_TYPE(mesh) != state->model_type)
+    if (Py_TYPE(mesh) != state->types[MMD_PY_MODEL])
         return true;
     size_t bones = mmd_py_model_data(mesh)->bone_count;
     if (job->bone_count == bones)

@@ -7,6 +7,9 @@
 
 #include "mmdskin.h"
 
+/* Functions that Python calls have the parameters of their kind, which not all of them need. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 /* The classes of records.py. */
 typedef enum mmd_py_record_kind {
     MMD_PY_RECORD_SKINNED,
@@ -37,11 +40,20 @@ typedef enum mmd_py_record_kind {
     MMD_PY_RECORD_COUNT
 } mmd_py_record_kind;
 
+/* The types that are written in C. */
+typedef enum mmd_py_type_kind {
+    MMD_PY_MODEL,
+    MMD_PY_MESH,
+    MMD_PY_MOTION,
+    MMD_PY_WORLD,
+    MMD_PY_SIMULATION,
+    MMD_PY_FIT, /* private */
+    MMD_PY_TYPE_COUNT
+} mmd_py_type_kind;
+
 /* The state of one module object: each interpreter has its own. */
 typedef struct mmd_py_state {
-    PyTypeObject *model_type, *mesh_type, *motion_type, *world_type, *simulation_type;
-    PyTypeObject *fit_type; /* private */
-    PyObject *format_error, *backend_error;
+    PyTypeObject *types[MMD_PY_TYPE_COUNT];
     PyObject *named; /* the class */
     PyObject *records[MMD_PY_RECORD_COUNT];
 } mmd_py_state;

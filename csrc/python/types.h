@@ -126,6 +126,7 @@ PyObject *mmd_py_object_forward(const char *module, const char *function, PyObje
                                 PyObject *args, PyObject *kwargs);
 #define MMD_PY_FILE_IO "mmdskin.file_io"
 #define MMD_PY_NOTEBOOK "mmdskin.notebook"
+#define MMD_PY_ERRORS "mmdskin.errors"
 
 /* Model */
 

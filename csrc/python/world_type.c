@@ -80,7 +80,7 @@ static bool build(world_object *self, PyObject *bodies, PyObject *joints, PyObje
     self->world = mmd_world_new(desc, &err);
     Py_END_ALLOW_THREADS
     if (!self->world)
-        mmd_py_exceptions_raise(mmd_py_state_of((PyObject *)self), &err);
+        mmd_py_exceptions_raise(&err);
     return self->world != NULL;
 }
 
@@ -201,7 +201,6 @@ static PyObject *snapshot(world_object *self, size_t columns,
 
 static PyObject *get_state(PyObject *self, void *unused)
 {
-    (void)unused;
     return snapshot((world_object *)self, 13, state_rows);
 }
 
@@ -214,19 +213,16 @@ static size_t strain_rows(const mmd_world *world, double *strain)
 
 static PyObject *get_strain(PyObject *self, void *unused)
 {
-    (void)unused;
     return snapshot((world_object *)self, 2, strain_rows);
 }
 
 static PyObject *get_points(PyObject *self, void *unused)
 {
-    (void)unused;
     return snapshot((world_object *)self, 10, mmd_world_contact_points);
 }
 
 static int set_state(PyObject *object, PyObject *value, void *unused)
 {
-    (void)unused;
     world_object *self = (world_object *)object;
     if (!value) {
         PyErr_SetString(PyExc_AttributeError, "state cannot be deleted");
@@ -241,7 +237,7 @@ static int set_state(PyObject *object, PyObject *value, void *unused)
         set = mmd_world_set_state(self->world, array.data, &err);
         release(self);
         if (!set)
-            mmd_py_exceptions_raise(mmd_py_state_of(object), &err);
+            mmd_py_exceptions_raise(&err);
     }
     mmd_py_array_clear(&array);
     return set ? 0 : -1;
@@ -266,7 +262,7 @@ static PyObject *step(PyObject *object, PyObject *args, PyObject *kwargs)
         Py_END_ALLOW_THREADS
         release(self);
         if (!done)
-            mmd_py_exceptions_raise(mmd_py_state_of(object), &err);
+            mmd_py_exceptions_raise(&err);
     }
     mmd_py_array_clear(&array);
     return done ? Py_NewRef(Py_None) : NULL;
@@ -290,7 +286,7 @@ static PyObject *apply_impulse(PyObject *object, PyObject *args, PyObject *kwarg
     mmd_error err = {0};
     bool pushed = mmd_world_apply_impulse(self->world, (size_t)body, impulse, torque, &err);
     release(self);
-    return pushed ? Py_NewRef(Py_None) : mmd_py_exceptions_raise(mmd_py_state_of(object), &err);
+    return pushed ? Py_NewRef(Py_None) : mmd_py_exceptions_raise(&err);
 }
 
 static PyObject *push(PyObject *object, PyObject *args, PyObject *kwargs)
@@ -314,7 +310,6 @@ static PyObject *order_argument(const mmd_world_desc *desc)
 
 static PyObject *getnewargs_ex(PyObject *object, PyObject *unused)
 {
-    (void)unused;
     const mmd_world_desc *desc = &((world_object *)object)->desc;
     const mmd_world_settings *settings = &desc->settings;
     mmd_py_state *state = mmd_py_state_of(object);
@@ -342,7 +337,6 @@ static PyObject *getnewargs_ex(PyObject *object, PyObject *unused)
 
 static PyObject *saved_state(PyObject *object, PyObject *unused)
 {
-    (void)unused;
     world_object *self = (world_object *)object;
     if (!acquire(self))
         return NULL;
@@ -365,7 +359,7 @@ static PyObject *restore_state(PyObject *object, PyObject *state)
     bool loaded = mmd_world_load(self->world, bytes, (size_t)size, &err);
     release(self);
     if (!loaded)
-        return mmd_py_exceptions_raise(mmd_py_state_of(object), &err);
+        return mmd_py_exceptions_raise(&err);
     Py_RETURN_NONE;
 }
 

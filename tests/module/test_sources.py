@@ -37,7 +37,7 @@ OTHER_NAMES = {
     "quat": {"slerp"},
     # What the types use of each other, each in a file of its own.
     "types": {"model", "mesh", "motion", "simulation", "object", "module", "poser"},
-    "state": {"record"},  # the state lists the classes of records
+    "state": {"record", "type"},  # the state lists the classes
     "render": {"look", "ground", "toons"},  # what a job chooses, and shows
     "constraint_solver": {"delta"},  # the velocities that rows change
     "mesh": {"skin", "vertex"},  # which formula skins a vertex, and vertices in blocks
