@@ -7,6 +7,7 @@ from __future__ import annotations
 import functools
 import os
 import warnings
+from itertools import filterfalse, zip_longest
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, final, overload
 
 import numpy as np
@@ -548,6 +549,43 @@ class Backend(NamedTuple):
     available: bool
     device: str | None
     reason: str | None
+
+
+def values_of(kind: Any, record: Any, path: str) -> tuple[Any, ...]:
+    """The values of all fields of a record that is given as a sequence of them, as a dict by their names, or
+    as an object with these attributes. Fields with a default may be left out. `path` is what errors
+    begin with."""
+    is_dict = isinstance(record, dict)
+    given = record if is_dict else _by_field(kind, record)
+    values = kind._field_defaults | given
+    # Where memory is short, a comprehension would leak the arguments that it uses.
+    missing = list(filterfalse(values.__contains__, kind._fields))
+    unknown = list(filterfalse(kind._fields.__contains__, given))
+    if not missing and not unknown:
+        return tuple(map(values.get, kind._fields))
+    described = f"{'an' if kind.__name__[0] in 'AEIO' else 'a'} {kind.__name__}"
+    if not is_dict:
+        raise TypeError(f"{path}: expected {described}, not {type(record)!r}")
+    if missing:
+        raise TypeError(f"{path}: the field {missing[0]!r} of {described} is missing")
+    raise TypeError(f"{path}: {described} has no field {unknown[0]!r}")
+
+
+def _by_field(kind: Any, record: Any) -> dict[str, Any]:
+    """The values of a sequence or an object. Of what is no record, or has too many, one is of no field."""
+    if isinstance(record, str):
+        return {"": record}
+    try:
+        given = tuple(record)
+    except TypeError:
+        given = None
+    if given is not None:
+        return dict(zip_longest(kind._fields[: len(given)], given, fillvalue=""))
+    found = {}
+    for name in kind._fields:
+        if hasattr(record, name):
+            found[name] = getattr(record, name)
+    return found
 
 
 for _class in list(vars().values()):

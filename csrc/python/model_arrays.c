@@ -5,6 +5,7 @@
 #include "python/record.h"
 #include "python/types.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -226,45 +227,63 @@ static bool parse_arrays(builder *b)
 
 /* Records and texts */
 
-static bool parse_records(builder *b, argument which, mmd_py_record_kind kind, void **data,
-                          size_t *count)
+/* Where the argument goes in a model: a text, or an array and the number of its items. */
+typedef struct destination {
+    bool is_text;
+    size_t offset, count_offset;
+    mmd_py_record_kind kind; /* of the items; the textures are texts */
+} destination;
+
+/* clang-format off */
+#define TEXT(member) {.is_text = true, .offset = offsetof(mmd_model, member)}
+#define RECORDS(member, number, ...) \
+    {.offset = offsetof(mmd_model, member), .count_offset = offsetof(mmd_model, number), __VA_ARGS__}
+/* clang-format on */
+
+static const destination destinations[ARGUMENTS] = {
+    [BONES] = RECORDS(bones, bone_count, .kind = MMD_PY_RECORD_BONE),
+    [MORPHS] = RECORDS(morphs, morph_count, .kind = MMD_PY_RECORD_MORPH),
+    [MATERIALS] = RECORDS(materials, material_count, .kind = MMD_PY_RECORD_MATERIAL),
+    [TEXTURES] = RECORDS(textures, texture_count, .kind = MMD_PY_RECORD_COUNT),
+    [DISPLAY_FRAMES] =
+        RECORDS(display_frames, display_frame_count, .kind = MMD_PY_RECORD_DISPLAY_FRAME),
+    [RIGID_BODIES] = RECORDS(rigid_bodies, rigid_body_count, .kind = MMD_PY_RECORD_RIGID_BODY),
+    [JOINTS] = RECORDS(joints, joint_count, .kind = MMD_PY_RECORD_JOINT),
+    [NAME] = TEXT(name),
+    [NAME_ENGLISH] = TEXT(name_english),
+    [COMMENT] = TEXT(comment),
+    [COMMENT_ENGLISH] = TEXT(comment_english),
+};
+
+static bool parse_value(builder *b, argument which, PyObject *value)
 {
-    if (b->kept[which])
-        return true;
-    *data = NULL;
-    *count = 0;
-    if (!given(b, which))
-        return true;
+    const destination *to = &destinations[which];
+    char *model = (char *)&b->model;
+    void *member = model + to->offset;
+    size_t *count = (size_t *)(void *)(model + to->count_offset);
     size_t length = mmd_py_record_parser_enter(&b->parser, "%s", names[which]);
-    bool ok = mmd_py_record_parse_list(&b->parser, kind, given(b, which), data, count);
+    bool ok = to->is_text ? mmd_py_record_parse_text(&b->parser, value, member)
+              : which == TEXTURES
+                  ? mmd_py_record_parse_texts(&b->parser, value, member, count)
+                  : mmd_py_record_parse_list(&b->parser, to->kind, value, member, count);
     mmd_py_record_parser_leave(&b->parser, length);
     return ok;
 }
 
-static bool parse_text(builder *b, argument which, mmd_text *text)
+static bool parse_members(builder *b)
 {
-    if (b->kept[which])
-        return true;
-    *text = (mmd_text){0};
-    if (!given(b, which))
-        return true;
-    size_t length = mmd_py_record_parser_enter(&b->parser, "%s", names[which]);
-    bool ok = mmd_py_record_parse_text(&b->parser, given(b, which), text);
-    mmd_py_record_parser_leave(&b->parser, length);
-    return ok;
-}
-
-static bool parse_textures(builder *b)
-{
-    if (b->kept[TEXTURES])
-        return true;
-    b->model.texture_count = 0;
-    if (!given(b, TEXTURES))
-        return true;
-    size_t length = mmd_py_record_parser_enter(&b->parser, "%s", names[TEXTURES]);
-    bool ok = mmd_py_record_parse_texts(&b->parser, given(b, TEXTURES), &b->model.textures,
-                                        &b->model.texture_count);
-    mmd_py_record_parser_leave(&b->parser, length);
+    bool ok = true;
+    for (argument which = BONES; ok && which <= COMMENT_ENGLISH; which++) {
+        const destination *to = &destinations[which];
+        char *model = (char *)&b->model;
+        if (b->kept[which])
+            continue;
+        if (to->is_text)
+            *(mmd_text *)(void *)(model + to->offset) = (mmd_text){0};
+        else
+            *(size_t *)(void *)(model + to->count_offset) = 0;
+        ok = !given(b, which) || parse_value(b, which, given(b, which));
+    }
     return ok;
 }
 
@@ -276,17 +295,11 @@ static mmd_text text(const char *utf8)
 /* By default one material for all triangles. */
 static bool complete_materials(builder *b)
 {
-    mmd_model *model = &b->model;
-    if (!is_default(b, MATERIALS) || !model->triangle_count)
+    if (!is_default(b, MATERIALS) || !b->model.triangle_count)
         return true;
     PyObject *records = Py_BuildValue("((s))", "材質1");
-    void *materials = NULL;
-    size_t length = mmd_py_record_parser_enter(&b->parser, "%s", names[MATERIALS]);
-    bool ok = records && mmd_py_record_parse_list(&b->parser, MMD_PY_RECORD_MATERIAL, records,
-                                                  &materials, &model->material_count);
-    mmd_py_record_parser_leave(&b->parser, length);
+    bool ok = records && parse_value(b, MATERIALS, records);
     Py_XDECREF(records);
-    model->materials = materials;
     return ok;
 }
 
@@ -329,32 +342,6 @@ static bool complete_display_frames(builder *b)
     return true;
 }
 
-static bool parse_all_records(builder *b)
-{
-    mmd_model *model = &b->model;
-    void *bones = model->bones, *morphs = model->morphs, *materials = model->materials;
-    void *frames = model->display_frames, *bodies = model->rigid_bodies, *joints = model->joints;
-    if (!parse_records(b, BONES, MMD_PY_RECORD_BONE, &bones, &model->bone_count) ||
-        !parse_records(b, MORPHS, MMD_PY_RECORD_MORPH, &morphs, &model->morph_count) ||
-        !parse_records(b, MATERIALS, MMD_PY_RECORD_MATERIAL, &materials, &model->material_count) ||
-        !parse_records(b, DISPLAY_FRAMES, MMD_PY_RECORD_DISPLAY_FRAME, &frames,
-                       &model->display_frame_count) ||
-        !parse_records(b, RIGID_BODIES, MMD_PY_RECORD_RIGID_BODY, &bodies,
-                       &model->rigid_body_count) ||
-        !parse_records(b, JOINTS, MMD_PY_RECORD_JOINT, &joints, &model->joint_count))
-        return false;
-    model->bones = bones;
-    model->morphs = morphs;
-    model->materials = materials;
-    model->display_frames = frames;
-    model->rigid_bodies = bodies;
-    model->joints = joints;
-    return parse_textures(b) && parse_text(b, NAME, &model->name) &&
-           parse_text(b, NAME_ENGLISH, &model->name_english) &&
-           parse_text(b, COMMENT, &model->comment) &&
-           parse_text(b, COMMENT_ENGLISH, &model->comment_english);
-}
-
 static bool parse_version(builder *b)
 {
     double version = b->kept[VERSION] ? (double)b->model.version : 0;
@@ -369,7 +356,7 @@ static bool parse_version(builder *b)
 
 static PyObject *build(mmd_py_state *state, builder *b)
 {
-    if (!parse_version(b) || !parse_arrays(b) || !parse_all_records(b) || !complete_materials(b) ||
+    if (!parse_version(b) || !parse_arrays(b) || !parse_members(b) || !complete_materials(b) ||
         !complete_display_frames(b))
         return NULL;
     complete_index_counts(&b->model);

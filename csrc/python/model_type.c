@@ -452,23 +452,6 @@ typedef struct array_property {
     size_t columns[2]; /* 0: the number of additional UVs */
 } array_property;
 
-static const array_property positions = {
-    MMD_PY_FLOAT32, offsetof(mmd_model, positions), false, 2, {3}};
-static const array_property normals = {MMD_PY_FLOAT32, offsetof(mmd_model, normals), false, 2, {3}};
-static const array_property uvs = {MMD_PY_FLOAT32, offsetof(mmd_model, uvs), false, 2, {2}};
-static const array_property additional_uvs = {
-    MMD_PY_FLOAT32, offsetof(mmd_model, additional_uvs), false, 3, {0, 4}};
-static const array_property edge_scales = {
-    MMD_PY_FLOAT32, offsetof(mmd_model, edge_scales), false, 1, {0}};
-static const array_property triangles = {
-    MMD_PY_INT32, offsetof(mmd_model, triangles), true, 2, {3}};
-static const array_property deform = {MMD_PY_UINT8, offsetof(mmd_model, deform), false, 1, {0}};
-static const array_property bone_indices = {
-    MMD_PY_INT32, offsetof(mmd_model, bone_indices), false, 2, {4}};
-static const array_property bone_weights = {
-    MMD_PY_FLOAT32, offsetof(mmd_model, bone_weights), false, 2, {4}};
-static const array_property sdef = {MMD_PY_FLOAT32, offsetof(mmd_model, sdef), false, 3, {3, 3}};
-
 static PyObject *get_array(PyObject *self, void *closure)
 {
     const model_object *object = (const model_object *)self;
@@ -521,7 +504,9 @@ static PyObject *get_skeleton(PyObject *self, void *unused)
 /* clang-format off */
 #define TEXT(name) MMD_PY_PROPERTY(Model, name, get_text, offsetof(mmd_model, name))
 #define TUPLE(name, index) MMD_PY_PROPERTY(Model, name, get_tuple, index)
-#define ARRAY(name) MMD_PY_PROPERTY(Model, name, get_array, &name)
+#define ARRAY(name, number, ...) \
+    MMD_PY_PROPERTY(Model, name, get_array, \
+                    (&(const array_property){MMD_PY_##number, offsetof(mmd_model, name), __VA_ARGS__}))
 /* clang-format on */
 
 static PyGetSetDef model_members[] = {
@@ -531,16 +516,16 @@ static PyGetSetDef model_members[] = {
     TEXT(comment_english),
     MMD_PY_PROPERTY(Model, version, get_version, NULL),
     MMD_PY_PROPERTY(Model, path, get_path, NULL),
-    ARRAY(positions),
-    ARRAY(normals),
-    ARRAY(uvs),
-    ARRAY(additional_uvs),
-    ARRAY(edge_scales),
-    ARRAY(triangles),
-    ARRAY(deform),
-    ARRAY(bone_indices),
-    ARRAY(bone_weights),
-    ARRAY(sdef),
+    ARRAY(positions, FLOAT32, false, 2, {3}),
+    ARRAY(normals, FLOAT32, false, 2, {3}),
+    ARRAY(uvs, FLOAT32, false, 2, {2}),
+    ARRAY(additional_uvs, FLOAT32, false, 3, {0, 4}),
+    ARRAY(edge_scales, FLOAT32, false, 1, {0}),
+    ARRAY(triangles, INT32, true, 2, {3}),
+    ARRAY(deform, UINT8, false, 1, {0}),
+    ARRAY(bone_indices, INT32, false, 2, {4}),
+    ARRAY(bone_weights, FLOAT32, false, 2, {4}),
+    ARRAY(sdef, FLOAT32, false, 3, {3, 3}),
     MMD_PY_PROPERTY(Model, segments, get_segments, NULL),
     MMD_PY_PROPERTY(Model, centers_of_rotation, get_centers, NULL),
     MMD_PY_PROPERTY(Model, bounds, get_bounds, NULL),

@@ -330,12 +330,6 @@ typedef struct single_track {
     size_t offset;
 } single_track;
 
-static const single_track camera = {MMD_PY_RECORD_CAMERA_TRACK, offsetof(mmd_motion, camera)};
-static const single_track light = {MMD_PY_RECORD_LIGHT_TRACK, offsetof(mmd_motion, light)};
-static const single_track shadow = {MMD_PY_RECORD_SHADOW_TRACK, offsetof(mmd_motion, shadow)};
-static const single_track properties = {MMD_PY_RECORD_PROPERTY_TRACK,
-                                        offsetof(mmd_motion, properties)};
-
 static PyObject *get_track(PyObject *self, void *closure)
 {
     const single_track *track = closure;
@@ -398,16 +392,21 @@ static PyMethodDef motion_methods[] = {
     MMD_PY_METHOD(Motion, __reduce__, motion_reduce, METH_NOARGS),
     {0}};
 
+/* clang-format off */
+#define TRACK(name, kind) \
+    MMD_PY_PROPERTY(Motion, name, get_track, (&(const single_track){kind, offsetof(mmd_motion, name)}))
+/* clang-format on */
+
 static PyGetSetDef motion_members[] = {MMD_PY_PROPERTY(Motion, name, get_name, NULL),
                                        MMD_PY_PROPERTY(Motion, frame_range, get_frame_range, NULL),
                                        MMD_PY_PROPERTY(Motion, encoding, get_encoding, NULL),
                                        MMD_PY_PROPERTY(Motion, duration, get_duration, NULL),
                                        MMD_PY_PROPERTY(Motion, bones, get_tuple, BONES),
                                        MMD_PY_PROPERTY(Motion, morphs, get_tuple, MORPHS),
-                                       MMD_PY_PROPERTY(Motion, camera, get_track, &camera),
-                                       MMD_PY_PROPERTY(Motion, light, get_track, &light),
-                                       MMD_PY_PROPERTY(Motion, shadow, get_track, &shadow),
-                                       MMD_PY_PROPERTY(Motion, properties, get_track, &properties),
+                                       TRACK(camera, MMD_PY_RECORD_CAMERA_TRACK),
+                                       TRACK(light, MMD_PY_RECORD_LIGHT_TRACK),
+                                       TRACK(shadow, MMD_PY_RECORD_SHADOW_TRACK),
+                                       TRACK(properties, MMD_PY_RECORD_PROPERTY_TRACK),
                                        {0}};
 
 static PyObject *refuse_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)

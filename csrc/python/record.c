@@ -10,6 +10,13 @@ void mmd_py_record_tuple_set(PyObject **tuple, size_t index, PyObject *item)
         Py_CLEAR(*tuple);
 }
 
+static PyObject *value_of(const mmd_py_record_field *field, const mmd_py_record_source *source)
+{
+    if (field->flag && !(((const mmd_bone *)source->data)->flags & field->flag))
+        Py_RETURN_NONE;
+    return field->get(field, source);
+}
+
 PyObject *mmd_py_record_new(mmd_py_state *state, mmd_py_record_kind kind, const void *data,
                             PyObject *owner)
 {
@@ -17,7 +24,7 @@ PyObject *mmd_py_record_new(mmd_py_state *state, mmd_py_record_kind kind, const 
     mmd_py_record_source source = {state, data, owner};
     PyObject *values = PyTuple_New((Py_ssize_t)type->field_count);
     for (size_t i = 0; values && i < type->field_count; i++)
-        mmd_py_record_tuple_set(&values, i, type->fields[i].get(&type->fields[i], &source));
+        mmd_py_record_tuple_set(&values, i, value_of(&type->fields[i], &source));
     PyObject *record = values ? PyObject_CallObject(state->records[kind], values) : NULL;
     Py_XDECREF(values);
     return record;

@@ -26,15 +26,21 @@ typedef struct mmd_py_record_field {
      */
     bool (*set)(const struct mmd_py_record_field *field, PyObject *value,
                 mmd_py_record_parser *parser);
-    size_t offset, size; /* of the struct's member; the size of an enum is its number of names */
+    size_t offset, size; /* of the struct's member */
+    uint16_t flag;       /* bits of a bone's flags, without which the value is None; 0: never */
     union {
-        const char *const *names; /* of an enum's values 0, 1, 2, ... */
+        struct {
+            const char *const *names;
+            size_t count;
+        } words; /* of an enum's values 0, 1, 2, ... */
         uint16_t flag;
         struct {
             mmd_py_array_dtype dtype;
-            size_t count_offset; /* of the member with the number of keys */
+            int rank;
+            size_t rows_offset; /* of the member with the number of rows */
             size_t columns, depth;
-        } keys;
+            size_t (*count_columns)(const void *data); /* NULL: `columns` */
+        } array;
     } as;
 } mmd_py_record_field;
 
@@ -75,9 +81,8 @@ typedef struct mmd_py_record_cached_tuple {
 PyObject *mmd_py_record_cached_tuple_get(const mmd_py_record_cached_tuple *property,
                                          const mmd_py_record_source *source, PyObject **slot);
 
-/* From records to C structs, the reverse of mmd_py_record_new(). A record may be a named tuple, a
-   plain tuple of the same values, a dict by the names of the fields, or an object with these
-   attributes; fields with a default may be left out. */
+/* From records to C structs, the reverse of mmd_py_record_new(). What else a record may be than one
+   of its class, values_of() in records.py says. */
 
 /* Owns the memory that the structs borrow, and knows what an exception is about. A parser that is
    zero but for the state is empty and valid. */
@@ -85,9 +90,9 @@ struct mmd_py_record_parser {
     mmd_py_state *state;
     PyObject *references; /* list */
     mmd_arena arena;
-    char path[128]; /* of what is parsed: "bones[3].parent" */
-    void *data;     /* the struct that is filled */
-    bool has_key_count;
+    char path[128];     /* of what is parsed: "bones[3].parent" */
+    void *data;         /* the struct that is filled */
+    bool has_row_count; /* of its arrays */
 };
 
 void mmd_py_record_parser_free(mmd_py_record_parser *parser);
@@ -101,6 +106,10 @@ bool mmd_py_record_parser_keep(mmd_py_record_parser *parser, PyObject *object);
 /* Appends to the path, as by printf; the length to restore it with. */
 size_t mmd_py_record_parser_enter(mmd_py_record_parser *parser, const char *format, ...);
 void mmd_py_record_parser_leave(mmd_py_record_parser *parser, size_t length);
+
+/* Switches bits of a bone's flags: the fields after `flags` do, so that an edited record says in
+   one place what it has. */
+void mmd_py_record_switch_flag(mmd_bone *bone, uint16_t flag, bool on);
 
 /* Fills a zeroed struct. */
 bool mmd_py_record_parse(mmd_py_record_parser *parser, mmd_py_record_kind kind, PyObject *record,

@@ -2,6 +2,8 @@
 /* Parses records: named tuples, tuples, dicts and objects to C structs. */
 #include "python/record.h"
 
+#include "python/types.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -96,178 +98,74 @@ bool mmd_py_record_parse_texts(mmd_py_record_parser *parser, PyObject *value, mm
 
 /* Records */
 
-/* The default of a field, borrowed; NULL: it has none. */
-static PyObject *default_of(const mmd_py_record_type *type, size_t index, PyObject *defaults)
+void mmd_py_record_switch_flag(mmd_bone *bone, uint16_t flag, bool on)
 {
-    size_t first = type->field_count - (size_t)PyTuple_Size(defaults);
-    return index < first ? NULL : PyTuple_GetItem(defaults, (Py_ssize_t)(index - first));
+    bone->flags = (uint16_t)(on ? bone->flags | flag : bone->flags & ~flag);
 }
 
-/* "a" or "an", as the name of a type needs it: an Append, an IK. */
-static const char *article_of(const mmd_py_record_type *type)
+static bool parse_field(mmd_py_record_parser *parser, const mmd_py_record_field *field,
+                        PyObject *value)
 {
-    return strchr("AEIO", type->name[0]) ? "an" : "a";
+    if (field->flag) {
+        mmd_py_record_switch_flag(parser->data, field->flag, value != Py_None);
+        if (value == Py_None)
+            return true;
+    }
+    return field->set(field, value, parser);
 }
 
-static PyObject *fail_type(const mmd_py_record_parser *parser, const mmd_py_record_type *type,
+/* A tuple of the values of all fields: what has them as they are, or what records.py makes of it.
+ */
+static PyObject *values_of(const mmd_py_record_parser *parser, mmd_py_record_kind kind,
                            PyObject *record)
 {
-    return PyErr_Format(PyExc_TypeError, "%s: expected %s %s, not %R", parser->path,
-                        article_of(type), type->name, (PyObject *)Py_TYPE(record));
-}
-
-/* Of a dict that has more items than fields were found by their names. */
-static PyObject *fail_unknown_field(const mmd_py_record_parser *parser,
-                                    const mmd_py_record_type *type, PyObject *dict)
-{
-    PyObject *key, *value;
-    for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value);) {
-        bool known = false;
-        for (size_t i = 0; PyUnicode_Check(key) && !known && i < type->field_count; i++)
-            known = PyUnicode_CompareWithASCIIString(key, type->fields[i].name) == 0;
-        if (!known)
-            return PyErr_Format(PyExc_TypeError, "%s: %s %s has no field %R", parser->path,
-                                article_of(type), type->name, key);
-    }
-    /* A key that only looks like the name of a field, or the dict has changed meanwhile. */
-    return fail_type(parser, type, dict);
-}
-
-/* The value of a field: of a dict, or an attribute. Without one the default. */
-static PyObject *find_value(const mmd_py_record_parser *parser, const mmd_py_record_type *type,
-                            PyObject *record, size_t index, PyObject *defaults, size_t *found)
-{
-    const char *name = type->fields[index].name;
-    bool is_dict = PyDict_Check(record);
-    PyObject *key = is_dict ? PyUnicode_FromString(name) : NULL, *value = NULL;
-    if (key)
-        value = Py_XNewRef(PyDict_GetItemWithError(record, key));
-    else if (!is_dict)
-        value = PyObject_GetAttrString(record, name);
-    Py_XDECREF(key);
-    *found += value != NULL;
-    if (value || (PyErr_Occurred() && (is_dict || !PyErr_ExceptionMatches(PyExc_AttributeError))))
-        return value;
-    PyErr_Clear();
-    PyObject *fallback = default_of(type, index, defaults);
-    if (!fallback && is_dict)
-        PyErr_Format(PyExc_TypeError, "%s: the field '%s' of %s %s is missing", parser->path, name,
-                     article_of(type), type->name);
-    else if (!fallback)
-        fail_type(parser, type, record);
-    return Py_XNewRef(fallback);
-}
-
-/* A new tuple of the values of all fields, by their names. */
-static PyObject *values_by_name(const mmd_py_record_parser *parser, const mmd_py_record_type *type,
-                                PyObject *record, PyObject *defaults)
-{
-    PyObject *values = PyTuple_New((Py_ssize_t)type->field_count);
-    size_t found = 0;
-    for (size_t i = 0; values && i < type->field_count; i++)
-        mmd_py_record_tuple_set(&values, i, find_value(parser, type, record, i, defaults, &found));
-    if (values && PyDict_Check(record) && found < (size_t)PyDict_Size(record)) {
-        Py_DECREF(values);
-        return fail_unknown_field(parser, type, record);
-    }
-    return values;
-}
-
-/* The same of a sequence, whose last values may be missing. NULL without an exception: it is none.
- */
-static PyObject *values_in_order(const mmd_py_record_parser *parser, const mmd_py_record_type *type,
-                                 PyObject *record, PyObject *defaults)
-{
-    PyObject *given = PySequence_Tuple(record);
-    if (!given) {
-        if (PyErr_ExceptionMatches(PyExc_TypeError))
-            PyErr_Clear();
-        return NULL;
-    }
-    size_t count = (size_t)PyTuple_Size(given);
-    bool fits = count <= type->field_count &&
-                (count == type->field_count || default_of(type, count, defaults) != NULL);
-    PyObject *values =
-        fits ? PyTuple_New((Py_ssize_t)type->field_count) : fail_type(parser, type, record);
-    for (size_t i = 0; values && i < type->field_count; i++)
-        mmd_py_record_tuple_set(&values, i,
-                                Py_NewRef(i < count ? PyTuple_GetItem(given, (Py_ssize_t)i)
-                                                    : default_of(type, i, defaults)));
-    Py_DECREF(given);
-    return values;
-}
-
-static PyObject *values_of(const mmd_py_record_parser *parser, const mmd_py_record_type *type,
-                           PyObject *record, PyObject *defaults)
-{
-    PyObject *values = NULL;
-    if (PyUnicode_Check(record))
-        return fail_type(parser, type, record);
-    if (!PyDict_Check(record))
-        values = values_in_order(parser, type, record, defaults);
-    return values || PyErr_Occurred() ? values : values_by_name(parser, type, record, defaults);
-}
-
-static bool parse(mmd_py_record_parser *parser, const mmd_py_record_type *type, PyObject *record,
-                  PyObject *defaults, void *data)
-{
-    PyObject *values = values_of(parser, type, record, defaults);
-    if (!values)
-        return false;
-    void *outer = parser->data;
-    bool outer_count = parser->has_key_count, ok = true;
-    parser->data = data;
-    parser->has_key_count = false;
-    for (size_t i = 0; ok && i < type->field_count; i++) {
-        const mmd_py_record_field *field = &type->fields[i];
-        size_t length =
-            mmd_py_record_parser_enter(parser, "%s%s", *parser->path ? "." : "", field->name);
-        ok = field->set(field, PyTuple_GetItem(values, (Py_ssize_t)i), parser);
-        mmd_py_record_parser_leave(parser, length);
-    }
-    parser->data = outer;
-    parser->has_key_count = outer_count;
-    Py_DECREF(values);
-    return ok;
-}
-
-/* A new tuple of the defaults of a class's last fields. */
-static PyObject *defaults_of(const mmd_py_record_parser *parser, mmd_py_record_kind kind)
-{
-    PyObject *new = PyObject_GetAttrString(parser->state->records[kind], "__new__");
-    PyObject *defaults = new ? PyObject_GetAttrString(new, "__defaults__") : NULL;
-    Py_XDECREF(new);
-    return defaults;
+    PyObject *class = parser->state->records[kind];
+    bool ready = (PyTuple_CheckExact(record) || (PyObject *)Py_TYPE(record) == class) &&
+                 PyTuple_Size(record) == (Py_ssize_t)mmd_py_record_types[kind].field_count;
+    return ready ? Py_NewRef(record)
+                 : mmd_py_object_call("mmdskin.records", "values_of", "(OOs)", class, record,
+                                      parser->path);
 }
 
 bool mmd_py_record_parse(mmd_py_record_parser *parser, mmd_py_record_kind kind, PyObject *record,
                          void *data)
 {
-    PyObject *defaults = defaults_of(parser, kind);
-    bool ok = defaults && parse(parser, &mmd_py_record_types[kind], record, defaults, data);
-    Py_XDECREF(defaults);
+    const mmd_py_record_type *type = &mmd_py_record_types[kind];
+    PyObject *values = values_of(parser, kind, record);
+    if (!values)
+        return false;
+    void *outer = parser->data;
+    bool outer_count = parser->has_row_count, ok = true;
+    parser->data = data;
+    parser->has_row_count = false;
+    for (size_t i = 0; ok && i < type->field_count; i++) {
+        const char *dot = *parser->path ? "." : "";
+        size_t length = mmd_py_record_parser_enter(parser, "%s%s", dot, type->fields[i].name);
+        ok = parse_field(parser, &type->fields[i], PyTuple_GetItem(values, (Py_ssize_t)i));
+        mmd_py_record_parser_leave(parser, length);
+    }
+    parser->data = outer;
+    parser->has_row_count = outer_count;
+    Py_DECREF(values);
     return ok;
 }
 
 bool mmd_py_record_parse_list(mmd_py_record_parser *parser, mmd_py_record_kind kind,
                               PyObject *records, void **data, size_t *count)
 {
-    const mmd_py_record_type *type = &mmd_py_record_types[kind];
+    size_t size = mmd_py_record_types[kind].size;
     PyObject *all = mmd_py_record_sequence(records, parser->path);
-    PyObject *defaults = all ? defaults_of(parser, kind) : NULL;
-    bool ok = defaults;
-    if (ok) {
-        *count = (size_t)PyTuple_Size(all);
-        *data = mmd_py_record_parser_alloc(parser, *count, type->size);
-        ok = *data != NULL;
-    }
+    if (!all)
+        return false;
+    *count = (size_t)PyTuple_Size(all);
+    *data = mmd_py_record_parser_alloc(parser, *count, size);
+    bool ok = *data != NULL;
     for (size_t i = 0; ok && i < *count; i++) {
         size_t length = mmd_py_record_parser_enter(parser, "[%zu]", i);
-        ok = parse(parser, type, PyTuple_GetItem(all, (Py_ssize_t)i), defaults,
-                   (char *)*data + i * type->size);
+        ok = mmd_py_record_parse(parser, kind, PyTuple_GetItem(all, (Py_ssize_t)i),
+                                 (char *)*data + i * size);
         mmd_py_record_parser_leave(parser, length);
     }
-    Py_XDECREF(defaults);
-    Py_XDECREF(all);
+    Py_DECREF(all);
     return ok;
 }

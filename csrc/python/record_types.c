@@ -27,12 +27,17 @@ static PyObject *get_text(const record_field *field, const record_source *source
 }
 
 /* uint8_t, uint16_t or int32_t, by size. */
-static PyObject *get_integer(const record_field *field, const record_source *source)
+static long read_integer(const record_field *field, const record_source *source)
 {
     const void *at = data_of(field, source);
-    return PyLong_FromLong(field->size == 1   ? *(const uint8_t *)at
-                           : field->size == 2 ? *(const uint16_t *)at
-                                              : *(const int32_t *)at);
+    return field->size == 1   ? *(const uint8_t *)at
+           : field->size == 2 ? *(const uint16_t *)at
+                              : *(const int32_t *)at;
+}
+
+static PyObject *get_integer(const record_field *field, const record_source *source)
+{
+    return PyLong_FromLong(read_integer(field, source));
 }
 
 static PyObject *get_number(const record_field *field, const record_source *source)
@@ -61,21 +66,24 @@ static PyObject *get_vector(const record_field *field, const record_source *sour
 /* Loaded data is valid, so the value has a name. */
 static PyObject *get_enum(const record_field *field, const record_source *source)
 {
-    return PyUnicode_InternFromString(field->as.names[*(const uint8_t *)data_of(field, source)]);
+    return PyUnicode_InternFromString(field->as.words.names[read_integer(field, source)]);
 }
 
-static PyObject *get_keys(const record_field *field, const record_source *source)
+static size_t columns_of(const record_field *field, const void *data)
 {
-    size_t columns = field->as.keys.columns, depth = field->as.keys.depth;
-    size_t count = *(const size_t *)((const char *)source->data + field->as.keys.count_offset);
-    size_t shape[] = {count, columns, depth};
-    if (!*(void *const *)data_of(field, source)) /* bytes that were not stored */
+    return field->as.array.count_columns ? field->as.array.count_columns(data)
+                                         : field->as.array.columns;
+}
+
+static PyObject *get_array(const record_field *field, const record_source *source)
+{
+    const void *data = *(void *const *)data_of(field, source);
+    size_t rows = *(const size_t *)((const char *)source->data + field->as.array.rows_offset);
+    const size_t shape[] = {rows, columns_of(field, source->data), field->as.array.depth};
+    if (!data && rows) /* bytes that were not stored */
         Py_RETURN_NONE;
-    return mmd_py_array_view(field->as.keys.dtype, *(void *const *)data_of(field, source),
-                             columns == 0 ? 1
-                             : depth == 0 ? 2
-                                          : 3,
-                             shape, source->owner);
+    return mmd_py_array_view(field->as.array.dtype, data, field->as.array.rank, shape,
+                             source->owner);
 }
 
 static PyObject *get_bone_flag(const record_field *field, const record_source *source)
@@ -85,24 +93,12 @@ static PyObject *get_bone_flag(const record_field *field, const record_source *s
 
 static PyObject *get_append(const record_field *field, const record_source *source)
 {
-    const mmd_bone *bone = source->data;
-    if (!(bone->flags & (MMD_BONE_APPEND_ROTATION | MMD_BONE_APPEND_TRANSLATION)))
-        Py_RETURN_NONE;
-    return mmd_py_record_new(source->state, MMD_PY_RECORD_APPEND, bone, source->owner);
-}
-
-static PyObject *get_fixed_axis(const record_field *field, const record_source *source)
-{
-    if (!(((const mmd_bone *)source->data)->flags & MMD_BONE_FIXED_AXIS))
-        Py_RETURN_NONE;
-    return get_vector(field, source);
+    return mmd_py_record_new(source->state, MMD_PY_RECORD_APPEND, source->data, source->owner);
 }
 
 static PyObject *get_local_axes(const record_field *field, const record_source *source)
 {
     const mmd_bone *bone = source->data;
-    if (!(bone->flags & MMD_BONE_LOCAL_AXES))
-        Py_RETURN_NONE;
     PyObject *x = vector(bone->local_x, 3), *z = vector(bone->local_z, 3);
     PyObject *axes = x && z ? PyTuple_Pack(2, x, z) : NULL;
     Py_XDECREF(x);
@@ -110,19 +106,10 @@ static PyObject *get_local_axes(const record_field *field, const record_source *
     return axes;
 }
 
-static PyObject *get_external_parent(const record_field *field, const record_source *source)
-{
-    if (!(((const mmd_bone *)source->data)->flags & MMD_BONE_EXTERNAL_PARENT))
-        Py_RETURN_NONE;
-    return get_integer(field, source);
-}
-
 static PyObject *get_ik(const record_field *field, const record_source *source)
 {
-    const mmd_ik *ik = ((const mmd_bone *)source->data)->ik;
-    if (!ik)
-        Py_RETURN_NONE;
-    return mmd_py_record_new(source->state, MMD_PY_RECORD_IK, ik, source->owner);
+    return mmd_py_record_new(source->state, MMD_PY_RECORD_IK, ((const mmd_bone *)source->data)->ik,
+                             source->owner);
 }
 
 static PyObject *get_ik_links(const record_field *field, const record_source *source)
@@ -137,24 +124,6 @@ static PyObject *get_ik_limit(const record_field *field, const record_source *so
     if (!((const mmd_ik_link *)source->data)->limited)
         Py_RETURN_NONE;
     return get_vector(field, source);
-}
-
-static PyObject *get_morph_kind(const record_field *field, const record_source *source)
-{
-    return PyUnicode_InternFromString(field->as.names[((const mmd_morph *)source->data)->kind]);
-}
-
-static PyObject *get_morph_indices(const record_field *field, const record_source *source)
-{
-    const mmd_morph *morph = source->data;
-    return mmd_py_array_view(MMD_PY_INT32, morph->indices, 1, &morph->offset_count, source->owner);
-}
-
-static PyObject *get_morph_values(const record_field *field, const record_source *source)
-{
-    const mmd_morph *morph = source->data;
-    size_t shape[] = {morph->offset_count, mmd_morph_width(morph->kind)};
-    return mmd_py_array_view(MMD_PY_FLOAT32, morph->values, 2, shape, source->owner);
 }
 
 static PyObject *get_frame_elements(const record_field *field, const record_source *source)
@@ -175,13 +144,6 @@ static PyObject *get_ik_names(const record_field *field, const record_source *so
     return mmd_py_record_texts(track->ik_names, track->ik_count);
 }
 
-static PyObject *get_ik_enabled(const record_field *field, const record_source *source)
-{
-    const mmd_property_track *track = source->data;
-    size_t shape[] = {track->key_count, track->ik_count};
-    return mmd_py_array_view(MMD_PY_BOOL, track->ik_enabled, 2, shape, source->owner);
-}
-
 /* From Python objects to C structs */
 
 static void *member(const record_field *field, const record_parser *parser)
@@ -194,20 +156,24 @@ static bool set_text(const record_field *field, PyObject *value, record_parser *
     return mmd_py_record_parse_text(parser, value, member(field, parser));
 }
 
-/* The sizes that get_integer supports. */
-static bool set_integer(const record_field *field, PyObject *value, record_parser *parser)
+static void write_integer(const record_field *field, const record_parser *parser, long number)
 {
     void *to = member(field, parser);
-    long number, min = field->size == 4 ? INT32_MIN : 0;
-    long max = field->size == 1 ? UINT8_MAX : field->size == 2 ? UINT16_MAX : INT32_MAX;
-    if (!mmd_py_argument_int(value, parser->path, min, max, &number))
-        return false;
     if (field->size == 1)
         *(uint8_t *)to = (uint8_t)number;
     else if (field->size == 2)
         *(uint16_t *)to = (uint16_t)number;
     else
         *(int32_t *)to = (int32_t)number;
+}
+
+static bool set_integer(const record_field *field, PyObject *value, record_parser *parser)
+{
+    long number, min = field->size == 4 ? INT32_MIN : 0;
+    long max = field->size == 1 ? UINT8_MAX : field->size == 2 ? UINT16_MAX : INT32_MAX;
+    if (!mmd_py_argument_int(value, parser->path, min, max, &number))
+        return false;
+    write_integer(field, parser, number);
     return true;
 }
 
@@ -257,24 +223,46 @@ static bool set_vector(const record_field *field, PyObject *value, record_parser
 static bool set_enum(const record_field *field, PyObject *value, record_parser *parser)
 {
     int index;
-    if (!mmd_py_argument_word(value, parser->path, field->as.names, field->size, &index))
+    if (!mmd_py_argument_word(value, parser->path, field->as.words.names, field->as.words.count,
+                              &index))
         return false;
-    *(uint8_t *)member(field, parser) = (uint8_t)index;
+    write_integer(field, parser, index);
     return true;
+}
+
+/* The first array of a struct sets its number of rows. Later ones may be None where the number of
+   their columns is fixed, for which the core has defaults; others have any shape without rows. */
+static bool set_array(const record_field *field, PyObject *value, record_parser *parser)
+{
+    mmd_py_array array = {0};
+    size_t *rows = (size_t *)(void *)((char *)parser->data + field->as.array.rows_offset);
+    bool fixed = !field->as.array.count_columns;
+    if (value == Py_None && parser->has_row_count && fixed)
+        return true;
+    if (!mmd_py_array_from(value, parser->path, field->as.array.dtype, true, &array))
+        return false;
+    const size_t shape[] = {parser->has_row_count ? *rows : MMD_PY_ANY,
+                            columns_of(field, parser->data), field->as.array.depth};
+    bool is_empty = !fixed && *rows == 0 && array.rank > 0 && array.shape[0] == 0;
+    bool ok = (is_empty ||
+               mmd_py_array_check_shape(&array, parser->path, field->as.array.rank, shape, "n")) &&
+              mmd_py_record_parser_keep(parser, array.object);
+    if (ok) {
+        *rows = array.shape[0];
+        parser->has_row_count = true;
+        *(void **)member(field, parser) = array.data;
+    }
+    mmd_py_array_clear(&array);
+    return ok;
 }
 
 /* Bones. `flags` comes first in a bone: the fields after it switch its bits on and off, so that an
    edited record says in one place what it has. */
 
-static void switch_flag(mmd_bone *bone, uint16_t flag, bool on)
-{
-    bone->flags = (uint16_t)(on ? bone->flags | flag : bone->flags & ~flag);
-}
-
 static bool set_bone_flag(const record_field *field, PyObject *value, record_parser *parser)
 {
     int truth = PyObject_IsTrue(value);
-    switch_flag(parser->data, field->as.flag, truth > 0);
+    mmd_py_record_switch_flag(parser->data, field->as.flag, truth > 0);
     return truth >= 0;
 }
 
@@ -284,7 +272,7 @@ static bool set_tail_bone(const record_field *field, PyObject *value, record_par
     if (!set_integer(field, value, parser))
         return false;
     if (bone->tail_bone != -1)
-        switch_flag(bone, MMD_BONE_TAIL_IS_BONE, true);
+        mmd_py_record_switch_flag(bone, MMD_BONE_TAIL_IS_BONE, true);
     return true;
 }
 
@@ -296,38 +284,23 @@ static bool set_tail_offset(const record_field *field, PyObject *value, record_p
         return false;
     const float *offset = bone->tail_offset;
     if (bone->tail_bone == -1 && (offset[0] != 0 || offset[1] != 0 || offset[2] != 0))
-        switch_flag(bone, MMD_BONE_TAIL_IS_BONE, false);
+        mmd_py_record_switch_flag(bone, MMD_BONE_TAIL_IS_BONE, false);
     return true;
 }
 
 static bool set_append(const record_field *field, PyObject *value, record_parser *parser)
 {
     mmd_bone *bone = parser->data;
-    uint16_t flags = MMD_BONE_APPEND_ROTATION | MMD_BONE_APPEND_TRANSLATION;
-    if (value == Py_None) {
-        switch_flag(bone, flags, false);
-        return true;
-    }
     if (!mmd_py_record_parse(parser, MMD_PY_RECORD_APPEND, value, bone))
         return false;
-    if (bone->flags & flags)
-        return true;
-    return PyErr_Format(PyExc_ValueError, "%s: appends neither rotation nor translation",
+    return bone->flags & field->flag ||
+           PyErr_Format(PyExc_ValueError, "%s: appends neither rotation nor translation",
                         parser->path);
-}
-
-static bool set_fixed_axis(const record_field *field, PyObject *value, record_parser *parser)
-{
-    switch_flag(parser->data, MMD_BONE_FIXED_AXIS, value != Py_None);
-    return value == Py_None || set_vector(field, value, parser);
 }
 
 static bool set_local_axes(const record_field *field, PyObject *value, record_parser *parser)
 {
     mmd_bone *bone = parser->data;
-    switch_flag(bone, MMD_BONE_LOCAL_AXES, value != Py_None);
-    if (value == Py_None)
-        return true;
     PyObject *axes = mmd_py_record_sequence(value, parser->path);
     bool ok = axes && PyTuple_Size(axes) == 2;
     if (axes && !ok)
@@ -339,18 +312,9 @@ static bool set_local_axes(const record_field *field, PyObject *value, record_pa
     return ok;
 }
 
-static bool set_external_parent(const record_field *field, PyObject *value, record_parser *parser)
-{
-    switch_flag(parser->data, MMD_BONE_EXTERNAL_PARENT, value != Py_None);
-    return value == Py_None || set_integer(field, value, parser);
-}
-
 static bool set_ik(const record_field *field, PyObject *value, record_parser *parser)
 {
     mmd_bone *bone = parser->data;
-    switch_flag(bone, MMD_BONE_IK, value != Py_None);
-    if (value == Py_None)
-        return true;
     bone->ik = mmd_py_record_parser_alloc(parser, 1, sizeof *bone->ik);
     return bone->ik && mmd_py_record_parse(parser, MMD_PY_RECORD_IK, value, bone->ik);
 }
@@ -375,49 +339,6 @@ static bool set_ik_limit(const record_field *field, PyObject *value, record_pars
     } else if (link->limited != has_limit)
         return PyErr_Format(PyExc_ValueError, "%s: expected both limits or neither", parser->path);
     return !has_limit || set_vector(field, value, parser);
-}
-
-/* Morphs: `kind` comes before the arrays. */
-
-static bool set_morph_kind(const record_field *field, PyObject *value, record_parser *parser)
-{
-    mmd_morph *morph = parser->data;
-    int index = 0;
-    bool ok =
-        mmd_py_argument_word(value, parser->path, field->as.names, MMD_MORPH_KIND_COUNT, &index);
-    morph->kind = (mmd_morph_kind)index;
-    return ok;
-}
-
-static bool set_morph_indices(const record_field *field, PyObject *value, record_parser *parser)
-{
-    mmd_morph *morph = parser->data;
-    mmd_py_array array = {0};
-    bool ok = mmd_py_array_from(value, parser->path, MMD_PY_INT32, true, &array) &&
-              mmd_py_array_check_shape(&array, parser->path, 1, (size_t[]){MMD_PY_ANY}, "n") &&
-              mmd_py_record_parser_keep(parser, array.object);
-    if (ok) {
-        morph->indices = array.data;
-        morph->offset_count = array.shape[0];
-    }
-    mmd_py_array_clear(&array);
-    return ok;
-}
-
-static bool set_morph_values(const record_field *field, PyObject *value, record_parser *parser)
-{
-    mmd_morph *morph = parser->data;
-    const size_t shape[] = {morph->offset_count, mmd_morph_width(morph->kind)};
-    mmd_py_array array = {0};
-    if (!mmd_py_array_from(value, parser->path, MMD_PY_FLOAT32, true, &array))
-        return false;
-    bool is_empty = array.rank > 0 && array.shape[0] == 0 && morph->offset_count == 0;
-    bool ok = (is_empty || mmd_py_array_check_shape(&array, parser->path, 2, shape, "")) &&
-              mmd_py_record_parser_keep(parser, array.object);
-    if (ok)
-        morph->values = array.data;
-    mmd_py_array_clear(&array);
-    return ok;
 }
 
 static bool parse_element(PyObject *value, const record_parser *parser, mmd_frame_element *element)
@@ -454,49 +375,20 @@ static bool set_frame_elements(const record_field *field, PyObject *value, recor
     return ok;
 }
 
-/* Tracks */
-
-/* The first array of a track sets its number of keys. */
-static bool set_keys(const record_field *field, PyObject *value, record_parser *parser)
-{
-    mmd_py_array array = {0};
-    size_t columns = field->as.keys.columns, depth = field->as.keys.depth;
-    size_t *count = (size_t *)(void *)((char *)parser->data + field->as.keys.count_offset);
-    if (value == Py_None && parser->has_key_count)
-        return true;
-    if (!mmd_py_array_from(value, parser->path, field->as.keys.dtype, true, &array))
-        return false;
-    const size_t shape[] = {parser->has_key_count ? *count : MMD_PY_ANY, columns, depth};
-    int rank = 1 + (columns > 0) + (depth > 0);
-    bool ok = mmd_py_array_check_shape(&array, parser->path, rank, shape, "n") &&
-              mmd_py_record_parser_keep(parser, array.object);
-    if (ok) {
-        *count = array.shape[0];
-        parser->has_key_count = true;
-        *(void **)member(field, parser) = array.data;
-    }
-    mmd_py_array_clear(&array);
-    return ok;
-}
-
 static bool set_ik_names(const record_field *field, PyObject *value, record_parser *parser)
 {
     mmd_property_track *track = parser->data;
     return mmd_py_record_parse_texts(parser, value, &track->ik_names, &track->ik_count);
 }
 
-static bool set_ik_enabled(const record_field *field, PyObject *value, record_parser *parser)
+static size_t count_ik(const void *track)
 {
-    mmd_property_track *track = parser->data;
-    mmd_py_array array = {0};
-    const size_t shape[] = {track->key_count, track->ik_count};
-    bool ok = mmd_py_array_from(value, parser->path, MMD_PY_BOOL, true, &array) &&
-              mmd_py_array_check_shape(&array, parser->path, 2, shape, "") &&
-              mmd_py_record_parser_keep(parser, array.object);
-    if (ok)
-        track->ik_enabled = array.data;
-    mmd_py_array_clear(&array);
-    return ok;
+    return ((const mmd_property_track *)track)->ik_count;
+}
+
+static size_t count_morph_columns(const void *morph)
+{
+    return mmd_morph_width(((const mmd_morph *)morph)->kind);
 }
 
 /* The tables */
@@ -515,12 +407,20 @@ static bool set_ik_enabled(const record_field *field, PyObject *value, record_pa
 #define VECTOR(type, member) MEMBER(#member, type, member, vector)
 #define ENUM(type, member, list) \
     {.name = #member, .get = get_enum, .set = set_enum, .offset = offsetof(type, member), \
-     .size = sizeof(list) / sizeof *(list), .as.names = list}
+     .size = sizeof(((type *)0)->member), .as.words = {list, sizeof(list) / sizeof *(list)}}
+#define ARRAY(type, member, rows, number, axes, ...) \
+    {.name = #member, .get = get_array, .set = set_array, .offset = offsetof(type, member), \
+     .as.array = {.dtype = MMD_PY_##number, .rank = axes, .rows_offset = offsetof(type, rows), \
+                  __VA_ARGS__}}
 #define KEYS(type, member, number, width, height) \
-    {.name = #member, .get = get_keys, .set = set_keys, .offset = offsetof(type, member), \
-     .as.keys = {MMD_PY_##number, offsetof(type, key_count), width, height}}
+    ARRAY(type, member, key_count, number, 1 + ((width) > 0) + ((height) > 0), \
+          .columns = width, .depth = height)
 #define FLAG(field, bit) \
     {.name = field, .get = get_bone_flag, .set = set_bone_flag, .as.flag = bit}
+/* None without a flag. */
+#define OPTIONAL(field, member, what, bits) \
+    {.name = field, .get = get_##what, .set = set_##what, .offset = offsetof(mmd_bone, member), \
+     .size = sizeof(((mmd_bone *)0)->member), .flag = bits}
 /* Computed from the whole struct. */
 #define STRUCT(field, what) {.name = field, .get = get_##what, .set = set_##what}
 /* clang-format on */
@@ -544,12 +444,13 @@ static const mmd_py_record_field bone_fields[] = {
     INTEGER(mmd_bone, flags),
     CHECKED("tail_bone", mmd_bone, tail_bone, integer, tail_bone),
     CHECKED("tail_offset", mmd_bone, tail_offset, vector, tail_offset),
-    STRUCT("append", append),
-    MEMBER("fixed_axis", mmd_bone, fixed_axis, fixed_axis),
-    STRUCT("local_axes", local_axes),
-    MEMBER("external_parent", mmd_bone, external_parent, external_parent),
+    OPTIONAL("append", append_source, append,
+             MMD_BONE_APPEND_ROTATION | MMD_BONE_APPEND_TRANSLATION),
+    OPTIONAL("fixed_axis", fixed_axis, vector, MMD_BONE_FIXED_AXIS),
+    OPTIONAL("local_axes", local_x, local_axes, MMD_BONE_LOCAL_AXES),
+    OPTIONAL("external_parent", external_parent, integer, MMD_BONE_EXTERNAL_PARENT),
     FLAG("after_physics", MMD_BONE_AFTER_PHYSICS),
-    STRUCT("ik", ik),
+    OPTIONAL("ik", ik, ik, MMD_BONE_IK),
 };
 
 static const mmd_py_record_field append_fields[] = {
@@ -577,9 +478,9 @@ static const mmd_py_record_field morph_fields[] = {
     TEXT(mmd_morph, name),
     TEXT(mmd_morph, name_english),
     INTEGER(mmd_morph, panel),
-    {.name = "kind", .get = get_morph_kind, .set = set_morph_kind, .as.names = morph_kinds},
-    STRUCT("indices", morph_indices),
-    STRUCT("values", morph_values),
+    ENUM(mmd_morph, kind, morph_kinds),
+    ARRAY(mmd_morph, indices, offset_count, INT32, 1, .columns = 0),
+    ARRAY(mmd_morph, values, offset_count, FLOAT32, 2, .count_columns = count_morph_columns),
 };
 
 static const mmd_py_record_field material_fields[] = {
@@ -684,7 +585,7 @@ static const mmd_py_record_field property_track_fields[] = {
     KEYS(mmd_property_track, frames, UINT32, 0, 0),
     KEYS(mmd_property_track, visible, BOOL, 0, 0),
     STRUCT("ik_names", ik_names),
-    STRUCT("ik_enabled", ik_enabled),
+    ARRAY(mmd_property_track, ik_enabled, key_count, BOOL, 2, .count_columns = count_ik),
 };
 
 #define FIELDS(list) sizeof(list) / sizeof *(list), (list)

@@ -180,30 +180,6 @@ static size_t state_rows(const mmd_world *world, double *state)
     return mmd_world_body_count(world);
 }
 
-/* A read-only array of the rows that `fill` writes. `fill` returns their number; with NULL it only
-   counts. */
-static PyObject *snapshot(world_object *self, size_t columns,
-                          size_t (*fill)(const mmd_world *world, double *numbers))
-{
-    if (!acquire(self))
-        return NULL;
-    size_t shape[] = {fill(self->world, NULL), columns};
-    PyObject *bytes =
-        PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(shape[0] * columns * sizeof(double)));
-    if (bytes)
-        fill(self->world, (double *)PyBytes_AsString(bytes));
-    release(self);
-    PyObject *array =
-        bytes ? mmd_py_array_view(MMD_PY_FLOAT64, PyBytes_AsString(bytes), 2, shape, bytes) : NULL;
-    Py_XDECREF(bytes);
-    return array;
-}
-
-static PyObject *get_state(PyObject *self, void *unused)
-{
-    return snapshot((world_object *)self, 13, state_rows);
-}
-
 static size_t strain_rows(const mmd_world *world, double *strain)
 {
     if (strain)
@@ -211,14 +187,30 @@ static size_t strain_rows(const mmd_world *world, double *strain)
     return mmd_world_joint_count(world);
 }
 
-static PyObject *get_strain(PyObject *self, void *unused)
-{
-    return snapshot((world_object *)self, 2, strain_rows);
-}
+/* What a property shows: rows that `fill` writes. It returns their number; with NULL it only
+   counts. */
+typedef struct snapshot {
+    size_t columns;
+    size_t (*fill)(const mmd_world *world, double *numbers);
+} snapshot;
 
-static PyObject *get_points(PyObject *self, void *unused)
+/* A read-only array. */
+static PyObject *get_snapshot(PyObject *object, void *closure)
 {
-    return snapshot((world_object *)self, 10, mmd_world_contact_points);
+    world_object *self = (world_object *)object;
+    const snapshot *what = closure;
+    if (!acquire(self))
+        return NULL;
+    size_t shape[] = {what->fill(self->world, NULL), what->columns};
+    PyObject *bytes =
+        PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(shape[0] * shape[1] * sizeof(double)));
+    if (bytes)
+        what->fill(self->world, (double *)PyBytes_AsString(bytes));
+    release(self);
+    PyObject *array =
+        bytes ? mmd_py_array_view(MMD_PY_FLOAT64, PyBytes_AsString(bytes), 2, shape, bytes) : NULL;
+    Py_XDECREF(bytes);
+    return array;
 }
 
 static int set_state(PyObject *object, PyObject *value, void *unused)
@@ -372,10 +364,12 @@ static PyMethodDef world_methods[] = {
     MMD_PY_METHOD(World, step, step, MMD_PY_KEYWORDS),
     {0}};
 
-static PyGetSetDef world_members[] = {{"state", get_state, set_state, MMD_DOC_World_state, NULL},
-                                      MMD_PY_PROPERTY(World, points, get_points, NULL),
-                                      MMD_PY_PROPERTY(World, strain, get_strain, NULL),
-                                      {0}};
+static PyGetSetDef world_members[] = {
+    {"state", get_snapshot, set_state, MMD_DOC_World_state,
+     (void *)&(const snapshot){13, state_rows}},
+    MMD_PY_PROPERTY(World, points, get_snapshot, (&(const snapshot){10, mmd_world_contact_points})),
+    MMD_PY_PROPERTY(World, strain, get_snapshot, (&(const snapshot){2, strain_rows})),
+    {0}};
 
 static PyType_Slot world_slots[] = {{Py_tp_doc, MMD_DOC_World},
                                     {Py_tp_new, world_new},

@@ -193,7 +193,7 @@ BAD_TYPES = [
     ({"bones": [("a",) * 20]}, "bones[0]: expected a Bone, not <class 'tuple'>"),
     ({"bones": [{}]}, "bones[0]: the field 'name' of a Bone is missing"),
     ({"bones": [{"name": "a", "nmae": 1}]}, "bones[0]: a Bone has no field 'nmae'"),
-    ({"bones": [{"name": "a", Lookalike("name"): 1}]}, "bones[0]: expected a Bone, not <class 'd"),
+    ({"bones": [{"name": "a", Lookalike("name"): 1}]}, "bones[0]: a Bone has no field 'name'"),
     ({"bones": [Bone("a", ik={})]}, "bones[0].ik: the field 'target' of an IK is missing"),
     ({"bones": [Bone("a", ik={"tip": 1})]}, "bones[0].ik: the field 'target' of an IK is missing"),
     ({"bones": [{"name": 1}]}, "bones[0].name: expected a str, not <class 'int'>"),
