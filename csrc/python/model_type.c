@@ -541,9 +541,7 @@ static PyGetSetDef model_members[] = {
 
 static PyObject *refuse_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    (void)type, (void)args, (void)kwargs;
-    PyErr_SetString(PyExc_TypeError, "load_model() and Model.from_arrays() make a Model");
-    return NULL;
+    return PyErr_Format(PyExc_TypeError, "load_model() and Model.from_arrays() make a Model");
 }
 
 static PyType_Slot model_slots[] = {

@@ -411,9 +411,7 @@ static PyGetSetDef motion_members[] = {MMD_PY_PROPERTY(Motion, name, get_name, N
 
 static PyObject *refuse_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    (void)type, (void)args, (void)kwargs;
-    PyErr_SetString(PyExc_TypeError, "load_motion() and Motion.from_tracks() make a Motion");
-    return NULL;
+    return PyErr_Format(PyExc_TypeError, "load_motion() and Motion.from_tracks() make a Motion");
 }
 
 static PyType_Slot motion_slots[] = {
