@@ -59,19 +59,24 @@ class Run:
         return is_far
 
     @property
-    def done(self) -> float | None:
-        """The part of the wanted frames that is computed; None if none are wanted."""
-        if self._wanted is None:
-            return None
-        return (self._reached - self._start) / (self._wanted - self._start)
+    def is_computing(self) -> bool:
+        """Whether a far frame is wanted."""
+        return self._wanted is not None
+
+    def __str__(self) -> str:
+        """How much of the way to the wanted frame is computed."""
+        wanted = self._reached if self._wanted is None else self._wanted
+        return f"{(self._reached - self._start) / max(wanted - self._start, 1):.0%}"
 
     def advance(self, seconds: float) -> None:
         """Compute for about so long towards the wanted frame."""
         end = time.perf_counter() + seconds
-        while self._wanted is not None and time.perf_counter() < end:
+        while self._wanted is not None:
             self.posed(np.array([min(self._reached + 5, self._wanted)]))
             if self._reached >= self._wanted:
                 self._wanted, self.changes = None, self.changes + 1
+            if time.perf_counter() >= end:
+                break
 
 
 # By armature objects: their inputs, and the run.
@@ -97,10 +102,9 @@ def shown(motion: Motion, armature: bpy.types.Object, settings: motion_source.Se
         return motion
 
     def waits(frame: float) -> bool:
-        done = run.done if run.is_far(frame - run.offsets[number]) else None
-        percent = "" if done is None else f"{max(done, 0):.0%}"
-        state.problem = Sentence("Physics: {percent}", percent=percent) if percent else ""
-        return bool(percent)
+        is_far = run.is_far(frame - run.offsets[number])
+        state.problem = Sentence("Physics: {percent}", percent=run) if is_far else ""
+        return is_far
 
     return _posed_by(motion, run, number, lambda: run.changes, waits)
 
@@ -155,7 +159,7 @@ def _new_run(motion: Motion, physics: physics_settings.Settings) -> Run:
 
 def waiting() -> dict[tuple[str, ...], Run]:
     """The runs that compute a far frame, by the names of their armature objects."""
-    return {names: run for names, (_, run) in list(_runs.items()) if run.done is not None}
+    return {names: run for names, (_, run) in list(_runs.items()) if run.is_computing}
 
 
 def bones(motion: Motion) -> set[str]:

@@ -32,12 +32,12 @@ def passed() -> float | None:
     if not computing and not live.all_of():
         live.set_running(False)
         return None
-    for run in computing.values():
+    for names, run in computing.items():
         run.advance(_SLICE)
-    tagged = _tag({name for names in computing for name in names})
-    for names in computing:
-        if tagged.isdisjoint(names):  # deleted, renamed, or switched off
+        if not run.is_computing and not _tag(set(names)):  # deleted, renamed, or switched off
             simulation.forget(names[0])
+    if computing:
+        _draw("UI")  # how far it is
     if not _advance() and not computing:
         live.set_running(False)
         return _LOOK
@@ -74,13 +74,17 @@ def _tag(armatures: set[str]) -> set[str]:
         if armature is not None and obj is not None and armature.name_full in armatures:
             obj.update_tag(refresh={"OBJECT"})
             tagged.add(armature.name_full)
+    _draw("WINDOW")
+    return tagged
+
+
+def _draw(kind: str) -> None:
+    """Let the regions of a kind of all 3D viewports draw."""
     for window in bpy.context.window_manager.windows:
         for area in window.screen.areas:
-            if area.type == "VIEW_3D":
-                for region in area.regions:
-                    if region.type == "WINDOW":
-                        region.tag_redraw()
-    return tagged
+            for region in area.regions:
+                if (area.type, region.type) == ("VIEW_3D", kind):
+                    region.tag_redraw()
 
 
 @persistent
