@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A skeleton measured in its reference, and how references of two bodies agree."""
 
+import itertools
 from collections.abc import Iterable
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from mmdskin.retargeting.reference import facing
 from mmdskin.retargeting.rotations import Array, about, apply, between, frame_of, length, unit
 from mmdskin.retargeting.skeleton import Skeleton
-from mmdskin.retargeting.slots import ARM, FINGERS, LEG, NEXT, PHALANGES, SIDES
+from mmdskin.retargeting.slots import ARM, FINGERS, LEG, PHALANGES, SIDES
 
 STANDARD_LEG = 9.419  # units, of MMD's own models, for which or for whose kin most dances are made
 MMD_KNEE = np.radians(-0.5)  # the least bend that MMD's IK leaves
@@ -63,11 +64,11 @@ class Body(Joints):
     def at(self, slot: str) -> Array:
         return self.joints[self.human[slot]]
 
-    def direction(self, slot: str) -> Array | None:
-        """Toward the next joint; None without one, or at the same place."""
-        if NEXT.get(slot) not in self.human:
+    def direction(self, slot: str, following: str) -> Array | None:
+        """From joint to joint; None without one of them, or at the same place."""
+        if not self.human.keys() >= {slot, following}:
             return None
-        along = self.at(NEXT[slot]) - self.at(slot)
+        along = self.at(following) - self.at(slot)
         return unit(along) if np.linalg.norm(along) > _ZERO * self.leg else None
 
     def palm(self, side: str) -> Array | None:
@@ -104,21 +105,23 @@ def alignment(source: Body, target: Body) -> dict[str, Array]:
     """
     A = {}
 
-    def along(slots: list[str], first: Array) -> Array:
-        for slot in slots:
+    def along(chain: Iterable[str], turned: Array) -> Array:
+        """Of all joints but the last."""
+        for slot, following in itertools.pairwise(chain):
             if slot in source.human and slot in target.human:
-                wanted, found = source.direction(slot), target.direction(slot)
+                wanted, found = (one.direction(slot, following) for one in (source, target))
                 if wanted is not None and found is not None:
-                    first = between(first @ found, wanted) @ first
-                A[slot] = first
-        return first
+                    turned = between(turned @ found, wanted) @ turned
+                A[slot] = turned
+        return turned
 
     for side in SIDES:
-        along([side + part for part in LEG[:2]], np.eye(3))
-        arm = along([side + part for part in ARM[:2]], np.eye(3))
+        along((side + part for part in LEG), np.eye(3))
+        hand = along((side + part for part in ARM), np.eye(3))
         wanted, found = source.palm(side), target.palm(side)
-        hand = arm if wanted is None or found is None else wanted @ found.T
+        if wanted is not None and found is not None:
+            hand = wanted @ found.T
         A[side + "Hand"] = hand
         for finger in FINGERS:
-            along([side + finger + phalanx for phalanx in PHALANGES], hand)
+            along((side + finger + phalanx for phalanx in (*PHALANGES, "Tip")), hand)
     return A

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Bones of a rig: their names, their tree and where they are at rest."""
+"""Bones of a rig: their names and their tree; and matrices of them, checked."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,14 +16,21 @@ _RIGID = 1e-5  # how far from a rotation a matrix may be before it is made one
 
 
 class Tree:
-    """Parents of bones in any order: parents first, depths, descendants."""
+    """Bones by names and parents, checked, in any order: parents first, depths, descendants."""
 
-    def __init__(self, names: Sequence[str], parents: NDArray[np.int64]) -> None:
-        count = len(names)
-        self._parents = parents.tolist()
+    def __init__(self, names: Sequence[str], parents: ArrayLike) -> None:
+        if isinstance(names, str):
+            raise TypeError("names: expected a sequence of str, not one str")
+        self.names = tuple(names)
+        for i, name in enumerate(self.names):
+            if not isinstance(name, str):
+                raise TypeError(f"names[{i}]: expected a str, not {type(name)!r}")
+        count = len(self.names)
+        self.parents: NDArray[np.int64] = _parents(parents, count)
+        self._above = self.parents.tolist()
         # Here and below, the last of the list, [-1], is the parent of the roots.
         self.children: list[list[int]] = [[] for _ in range(count + 1)]
-        for bone, parent in enumerate(self._parents):
+        for bone, parent in enumerate(self._above):
             self.children[parent].append(bone)
         todo = self.children.pop()[::-1]
         self.order: list[int] = []  # depth first: descendants follow their ancestor without a gap
@@ -36,9 +43,9 @@ class Tree:
         self.depth, self.size, self._entered = [-1] * (count + 1), [1] * (count + 1), [0] * count
         for place, bone in enumerate(self.order):
             self._entered[bone] = place
-            self.depth[bone] = self.depth[self._parents[bone]] + 1
+            self.depth[bone] = self.depth[self._above[bone]] + 1
         for bone in reversed(self.order):
-            self.size[self._parents[bone]] += self.size[bone]
+            self.size[self._above[bone]] += self.size[bone]
 
     def is_above(self, bone: int, other: int) -> bool:
         """Whether a bone is another one's ancestor (not itself)."""
@@ -49,7 +56,7 @@ class Tree:
         found = []
         while bone >= 0:
             found.append(bone)
-            bone = self._parents[bone]
+            bone = self._above[bone]
         return found
 
     def below(self, bone: int) -> list[int]:
@@ -62,25 +69,6 @@ class Tree:
         chains = [self.chain(bone) for bone in bones]
         shared = set(chains[0]).intersection(*chains)
         return [bone for bone in chains[0] if bone in shared]
-
-
-class Bones:
-    """names, parents and rest of a Skeleton, checked, and their tree."""
-
-    names: tuple[str, ...]
-    parents: NDArray[np.int64]
-    rest: NDArray[np.float64]
-
-    def __init__(self, names: Sequence[str], parents: ArrayLike, rest: ArrayLike) -> None:
-        if isinstance(names, str):
-            raise TypeError("names: expected a sequence of str, not one str")
-        self.names = tuple(names)
-        for i, name in enumerate(self.names):
-            if not isinstance(name, str):
-                raise TypeError(f"names[{i}]: expected a str, not {type(name)!r}")
-        self.parents = _parents(parents, len(self.names))
-        self.rest = matrices(rest, "rest", self.names)
-        self.tree = Tree(self.names, self.parents)
 
 
 def matrices(values: ArrayLike, name: str, names: Sequence[str]) -> NDArray[np.float64]:

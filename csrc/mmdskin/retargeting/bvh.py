@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import warnings
 from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
@@ -63,7 +64,12 @@ def load_bvh(
     if up not in ("y", "z", None):
         raise ValueError(f'up: "{up}", expected y or z')
     data = file_io.read(source)
-    end = _find_motion(data)
+    if not _HIERARCHY.match(data):
+        _fail("header", "no HIERARCHY at its beginning: this is no BVH file")
+    found = _MOTION.search(data)
+    if not found:
+        _fail("MOTION", "there is none: the file is cut off")
+    end = found.start(1)
     if end > _MOST_TEXT:
         _fail("HIERARCHY", f"{end:,} bytes, expected at most {_MOST_TEXT:,}")
     joints = _hierarchy(_text(data[:end]))
@@ -80,30 +86,20 @@ def load_bvh(
 
 def _lies(skeleton: Skeleton, poses: NDArray[np.float64]) -> bool:
     """Whether the head is rather beside than above the hips, at rest and in the middle of all frames."""
-    if not {"hips", "head"} <= set(skeleton.human):
+    hips, head = (skeleton.human.get(slot) for slot in ("hips", "head"))
+    if hips is None or head is None:
         return False
-    trunks = [
-        places[..., skeleton.human["head"], :3, 3] - places[..., skeleton.human["hips"], :3, 3]
-        for places in (skeleton.rest, poses)
-    ]
-    middle = np.abs([trunks[0], np.median(trunks[1], 0)])
-    return bool((middle[:, 2] > 2 * middle[:, 1]).all())
+    still, moving = (
+        one[..., head, :3, 3] - one[..., hips, :3, 3] for one in (skeleton.rest, poses)
+    )
+    _, y, z = np.abs([still, np.median(moving, 0)]).T
+    return bool((z > 2 * y).all())
 
 
 def _fail(section: str, text: str) -> NoReturn:
     error = FormatError(f"BVH: {section}: {printable(text)}")
     error.section = section
     raise error
-
-
-def _find_motion(data: bytes) -> int:
-    """Where the line MOTION is."""
-    if not _HIERARCHY.match(data):
-        _fail("header", "no HIERARCHY at its beginning: this is no BVH file")
-    found = _MOTION.search(data)
-    if not found:
-        _fail("MOTION", "there is none: the file is cut off")
-    return found.start(1)
 
 
 def _text(data: bytes) -> str:
@@ -180,11 +176,8 @@ def _hierarchy(text: str) -> list[_Joint]:
 
 def _free_name(name: str, taken: Container[str]) -> str:
     """A name that no other joint has: some programs write one twice."""
-    free, count = name, 1
-    while free in taken:
-        count += 1
-        free = f"{name} {count}"
-    return free
+    forms = itertools.chain([name], (f"{name} {count}" for count in itertools.count(2)))
+    return next(form for form in forms if form not in taken)
 
 
 def _frames(data: bytes, start: int, joints: list[_Joint]) -> tuple[NDArray[np.float64], float]:
@@ -233,6 +226,7 @@ def _numbers(text: bytes) -> NDArray[np.float64]:
 def _poses(joints: list[_Joint], values: NDArray[np.float64]) -> NDArray[np.float64]:
     """World transforms (F,B,4,4) in MMD's axes."""
     poses = np.zeros((len(values), len(joints), 4, 4))
+    poses[..., 3, 3] = 1
     for first in range(0, len(values), _FRAMES_AT_ONCE):
         part = slice(first, first + _FRAMES_AT_ONCE)
         _pose(joints, np.ascontiguousarray(values[part].T), poses[part])
@@ -244,15 +238,12 @@ def _pose(joints: list[_Joint], values: NDArray[np.float64], poses: NDArray[np.f
     have turned: two columns of the matrix are mixed. The reflection diag(1, 1, -1) reverses turns
     about x and y."""
     count = values.shape[1]
-    turns: list[NDArray[np.float64]] = []  # (3,3,F): column, row, frame
-    places: list[NDArray[np.float64]] = []  # (3,F)
+    turns = {-1: np.repeat(np.eye(3)[..., None], count, 2)}  # column, row, frame
+    places = {-1: np.zeros((3, count))}
     rows = iter(values)
     for i, joint in enumerate(joints):
+        above, turn = turns[joint.parent], turns[joint.parent].copy()
         place = np.repeat(np.array(joint.offset)[:, None], count, 1)
-        if joint.parent < 0:
-            turn = np.repeat(np.eye(3)[..., None], count, 2)
-        else:
-            turn = turns[joint.parent].copy()
         for kind, axis in joint.channels:
             if kind == "position":
                 place[axis] = next(rows)
@@ -262,12 +253,9 @@ def _pose(joints: list[_Joint], values: NDArray[np.float64], poses: NDArray[np.f
             a, b = (axis + 1) % 3, (axis + 2) % 3
             turn[a], turn[b] = cos * turn[a] + sin * turn[b], cos * turn[b] - sin * turn[a]
         place[2] *= -1
-        if joint.parent >= 0:
-            place = places[joint.parent] + np.sum(turns[joint.parent] * place[:, None], 0)
-        if np.abs(place).max() > LARGEST:
+        places[i] = places[joint.parent] + np.sum(above * place[:, None], 0)
+        turns[i] = turn
+        if np.abs(places[i]).max() > LARGEST:
             _fail(f"joint {joint.name}", f"it is over {LARGEST:g} away")
-        turns.append(turn)
-        places.append(place)
         poses[:, i, :3, :3] = turn.transpose(2, 1, 0)
-        poses[:, i, :3, 3] = place.T
-        poses[:, i, 3, 3] = 1
+        poses[:, i, :3, 3] = places[i].T

@@ -241,7 +241,7 @@ def _posed(
 ) -> tuple[Skeleton, Array, float]:
     names = [str(one.get("name") or f"node {i}") for i, one in enumerate(file.nodes)]
     parents = file.parents()
-    tree = Tree(names, np.array(parents))
+    tree = Tree(names, parents)
     needed = {*chosen}  # and what is above them
     for node in reversed(tree.order):
         if node in needed and parents[node] >= 0:

@@ -13,7 +13,7 @@ import mmdskin
 from mmdskin.retargeting import rotations
 from mmdskin.retargeting.body import MMD_KNEE, STANDARD_LEG, Body
 from mmdskin.retargeting.bones import MOST_TRANSFORMS, RATES
-from mmdskin.retargeting.rotations import Array, about, across, dot, frame_of, transpose, unit
+from mmdskin.retargeting.rotations import Array, about, dot, frame_of, transpose, unit
 from mmdskin.retargeting.skeleton import Skeleton, of_model
 from mmdskin.retargeting.slots import ARM, LEG, SIDES
 from mmdskin.retargeting.transfer import retarget, world_of
@@ -60,9 +60,10 @@ def fit_skeleton(
     notes = [("", note) for note in out.notes]
     if fps != _RATE:
         notes.append(("", f"{fps:g} frames per second became {_RATE}"))
-    values, more = controls(model, out.transforms, legs)
+    body = Body(target, target.rest)
+    values, more = _Controls(model, body, out.transforms).values(legs)
     # Where a leg is short, the same distance bends its knee further.
-    tolerance *= min(1.0, Body(target, target.rest).leg / STANDARD_LEG)
+    tolerance *= min(1.0, body.leg / STANDARD_LEG)
     yield 0.0
     fit = mmdskin.Fit(mmdskin.Motion.from_locals, model, values, tolerance=tolerance)
     yield from fit
@@ -76,12 +77,7 @@ def controls(
     """Local values for from_locals() of the bones that dances move, for world matrices (F,B,4,4) of a
     model's bones as retarget() gives them; and notes."""
     target = of_model(model)
-    found = _Controls(model, Body(target, target.rest), poses)
-    found.arms()
-    found.center()
-    for side in SIDES:
-        found.leg(side, legs)
-    return found.values(), found.notes
+    return _Controls(model, Body(target, target.rest), poses).values(legs)
 
 
 def _resampled(poses: mmdskin.Pose | ArrayLike, skeleton: Skeleton, fps: float) -> Array:
@@ -98,13 +94,10 @@ def _resampled(poses: mmdskin.Pose | ArrayLike, skeleton: Skeleton, fps: float) 
     at = np.minimum(np.arange(count) * (fps / _RATE), len(found) - 1)
     first = np.round(at, 6).astype(int)
     share = (at - first)[:, None, None, None]
-    start: Array = found[first]
-    end = found[np.minimum(first + 1, len(found) - 1)]
-    if np.abs(share).max() > 1e-6:
-        turns = rotations.slerp(start[..., :3, :3], end[..., :3, :3], share[..., 0])
-        start += share * (end - start)
-        start[..., :3, :3] = turns
-    return start
+    start, end = found[first], found[np.minimum(first + 1, len(found) - 1)]
+    moved = start + share * (end - start)
+    moved[..., :3, :3] = rotations.slerp(start[..., :3, :3], end[..., :3, :3], share[..., 0])
+    return moved
 
 
 class _Controls:
@@ -115,6 +108,7 @@ class _Controls:
         self.turns, self.places = poses[..., :3, :3], poses[..., :3, 3]
         self.rest = body.skeleton.rest[:, :3, 3]
         self.parents = body.skeleton.parents
+        self.solvers = {i: bone.ik for i, bone in enumerate(model.bones) if bone.ik}
         self.translations: dict[int, Array] = {}
         self.notes: list[tuple[str, str]] = []
         self.local = {
@@ -122,8 +116,12 @@ class _Controls:
             for bone in (*self.human.values(), *body.spine)
         }
 
-    def values(self) -> _Values:
-        """Of the bones that keys can name: of several with one name MMD moves the first."""
+    def values(self, legs: str) -> tuple[_Values, list[tuple[str, str]]]:
+        """Of the bones that keys can name: of several with one name MMD moves the first. And notes."""
+        self.center()
+        for side in SIDES:
+            self.arm(side)
+            self.leg(side, legs)
         found: _Values = {}
         names = self.body.skeleton.names
         for bone in sorted({*self.local, *self.translations}):
@@ -133,7 +131,7 @@ class _Controls:
                 continue
             turns = rotations.to_quaternions(self.local[bone]) if bone in self.local else None
             found[name] = self.translations.get(bone), turns
-        return found
+        return found, self.notes
 
     def _above(self, bone: int) -> Array:
         """The turn of its parent."""
@@ -145,18 +143,17 @@ class _Controls:
         hips = self.human["hips"]
         self.translations[self.body.carrier] = self.places[:, hips] - self.rest[hips]
 
-    def arms(self) -> None:
+    def arm(self, side: str) -> None:
         """The arm's own turn goes to 腕捩, the forearm's to 手捩."""
-        for side in SIDES:
-            above = self._above(self.human[side + "UpperArm"])
-            for slot, following in itertools.pairwise(side + part for part in ARM):
-                bone, end = self.human[slot], self.human[following]
-                if slot in self.body.twists:
-                    above = self._twist(slot, bone, end, above)
-                else:
-                    self.local[bone] = transpose(above) @ self.turns[:, bone]
-                    above = self.turns[:, bone]
-                self.local[end] = transpose(above) @ self.turns[:, end]
+        above = self._above(self.human[side + "UpperArm"])
+        for slot, following in itertools.pairwise(side + part for part in ARM):
+            bone, end = self.human[slot], self.human[following]
+            if slot in self.body.twists:
+                above = self._twist(slot, bone, end, above)
+            else:
+                self.local[bone] = transpose(above) @ self.turns[:, bone]
+                above = self.turns[:, bone]
+            self.local[end] = transpose(above) @ self.turns[:, end]
 
     def _twist(self, slot: str, bone: int, end: int, above: Array) -> Array:
         """Splits a limb's turn; returns the turn of what hangs on its twist bone. Twist bones may lie
@@ -182,15 +179,15 @@ class _Controls:
         self.local[thigh] = transpose(self._above(thigh)) @ upper
         self.local[knee] = bend
         self.local[foot] = transpose(upper @ bend) @ self.turns[:, foot]
-        solvers = {i: bone.ik.target for i, bone in enumerate(self.model.bones) if bone.ik}
-        ik = [i for i, target in solvers.items() if target == foot]
+        ik = [i for i, solver in self.solvers.items() if solver.target == foot]
         if not ik:
             name = self.model.bones[foot].name
             self.notes.append((name, "no IK moves it: only the leg's own bones have keys"))
             return
         self.translations[ik[0]] = self.places[:, foot] - self.rest[ik[0]]
         self.local[ik[0]] = self.turns[:, foot]
-        for i, tip in solvers.items():  # the toe's: its goal on the toe, once
+        for i, solver in self.solvers.items():  # the toe's: its goal on the toe, once
+            tip = solver.target
             if self.parents[tip] == foot and self.parents[i] in ik:
                 self.local.pop(tip, None)  # it moves nothing; 足先EX bends
                 self.translations[i] = np.tile(self.rest[tip] - self.rest[i], (len(upper), 1))
@@ -203,7 +200,10 @@ class _Controls:
 
         d1 · Rx(t) d2 = u · v, of the directions of thigh and shin at rest (d) and in the pose (u, v).
         """
-        lower, upper = self._limits(knee, foot)
+        solvers = (solver for solver in self.solvers.values() if solver.target == foot)
+        links = (link for solver in solvers for link in solver.links if link.bone == knee)
+        limits = ((one.lower[0], one.upper[0]) for one in links if one.lower and one.upper)
+        lower, upper = next(limits, _KNEE)
         sign = -1 if lower + upper < 0 else 1
         bones = [thigh, knee, foot]
         d1, d2 = unit(np.diff(self.rest[bones], axis=0))
@@ -214,25 +214,13 @@ class _Controls:
         angle = np.clip((angle + np.pi) % (2 * np.pi) - np.pi, lower, upper)
         bend = about(0, angle)
         straight = (rotations.length(rotations.cross(u, v)) < _STRAIGHT)[:, None]
-        shown = _beside(about(0, sign * _BENT) @ d2, d1)
-        front = np.where(straight, _beside(self.turns[:, thigh] @ shown, u), _beside(v, u))
-        own = np.where(straight, shown, _beside(bend @ d2, d1))
+        shown = about(0, sign * _BENT) @ d2
+        front = np.where(straight, self.turns[:, thigh] @ shown, v)
+        own = np.where(straight, shown, bend @ d2)
         return frame_of(u, front) @ transpose(frame_of(np.broadcast_to(d1, u.shape), own)), bend
-
-    def _limits(self, knee: int, foot: int) -> tuple[float, float]:
-        for bone in self.model.bones:
-            for link in bone.ik.links if bone.ik and bone.ik.target == foot else ():
-                if link.bone == knee and link.lower and link.upper:
-                    return link.lower[0], link.upper[0]
-        return _KNEE
 
 
 def _twist_about(turn: Array, axis: Array) -> Array:
     """The part of a turn that is about an axis."""
     q = rotations.to_quaternions(turn)
     return rotations.from_quaternions(np.append(dot(q[..., :3], axis) * axis, q[..., 3:], axis=-1))
-
-
-def _beside(vector: Array, axis: Array) -> Array:
-    """The direction of what a vector has at right angles to an axis."""
-    return unit(across(vector, axis))

@@ -6,11 +6,11 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from mmdskin.retargeting.bones import Bones
+from mmdskin.retargeting.bones import Tree
+from mmdskin.retargeting.rotations import Array
 from mmdskin.retargeting.slots import FINGERS, LIMBS, MIDDLE, PHALANGES, SIDES
 
 _SIDE_OF = {"left": "left", "l": "left", "左": "left", "lt": "left"}
@@ -21,36 +21,28 @@ _METACARPAL = 0.45  # of the distance from the wrist to the next joint
 _FIRST_OF_FINGER = re.compile(r"^(finger\d)\d+$")  # Biped's Finger01: the first finger's
 _OF_HAND = re.compile(r"^(hand|f|finger)(?=thumb|index|middle|ring|pinky|little)")
 
-
 _Use = tuple[str, str, bool]  # section, slot, whether the word has no other use
 
 
-class _Table(NamedTuple):
-    uses: dict[str, list[_Use]]  # by word
-    ignore: set[str]
-    never: set[str]
-
-
-def _load() -> _Table:
-    text = Path(__file__).with_name("bone_names.txt").read_text("utf-8")
-    found = _Table({}, set(), set())
+def _load() -> tuple[dict[str, list[_Use]], dict[str, set[str]]]:
+    """The uses of words, and the words of sections without slots."""
+    uses: dict[str, list[_Use]] = {}
+    others: dict[str, set[str]] = {}
     section = ""
-    for line in (line.strip() for line in text.splitlines()):
+    for line in Path(__file__).with_name("bone_names.txt").read_text("utf-8").splitlines():
+        slot, is_slot, words = line.partition("=")
         if line.startswith("["):
             section = line[1:-1]
-        elif not line or line.startswith("#"):
-            continue
-        elif "=" in line:
-            slot, words = line.split("=")
+        elif is_slot:
             for word in words.split():
                 use = (section, slot.strip(), not word.endswith("*"))
-                found.uses.setdefault(word.rstrip("*"), []).append(use)
-        else:
-            (found.ignore if section == "ignore" else found.never).update(line.split())
-    return found
+                uses.setdefault(word.rstrip("*"), []).append(use)
+        elif not line.startswith("#"):
+            others.setdefault(section, set()).update(line.split())
+    return uses, others
 
 
-_TABLE = _load()
+_USES, _OTHERS = _load()
 
 
 def _words_of(name: str) -> list[str]:
@@ -85,7 +77,7 @@ def _side_of(words: list[str]) -> tuple[str, list[str]]:
     for i, word in enumerate(words):
         for form in _GLUED:
             rest = word.removeprefix(form)
-            uses = _TABLE.uses.get(_without_digits(rest), ())
+            uses = _USES.get(_without_digits(rest), ())
             if rest != word and any(key != "body" or slot == "Eye" for key, slot, _ in uses):
                 return _SIDE_OF[form], [*words[:i], rest, *words[i + 1 :]]
     return "", words
@@ -93,27 +85,27 @@ def _side_of(words: list[str]) -> tuple[str, list[str]]:
 
 def _uses_of(words: list[str]) -> Iterable[_Use]:
     """What the words of a name without its side mean, as in the table."""
-    words = [word for word in words if word not in _TABLE.ignore]
+    words = [word for word in words if word not in _OTHERS["ignore"]]
     whole = _FIRST_OF_FINGER.sub(r"\1", "".join(words))
-    core = _OF_HAND.sub("", _without_digits(whole))
+    core, never = _OF_HAND.sub("", _without_digits(whole)), _OTHERS["never"]
     excluded = (
-        any(_without_digits(word) in _TABLE.never for word in words)
-        or any(word in core for word in _TABLE.never if len(word) > 1 and not word.isascii())
+        any(_without_digits(word) in never for word in words)
+        or any(word in core for word in never if len(word) > 1 and not word.isascii())
         or core.endswith("ik")
     )
-    if excluded and core not in _TABLE.uses:
+    if excluded and core not in _USES:
         return ()
     dotted = ".".join(words)  # Rigify's spine.006
-    return dict.fromkeys(use for form in (core, whole, dotted) for use in _TABLE.uses.get(form, ()))
+    return dict.fromkeys(use for form in (core, whole, dotted) for use in _USES.get(form, ()))
 
 
 class _Named:
     """Bones by what their names say."""
 
-    def __init__(self, rig: Bones) -> None:
-        self.tree, self.names, self.places = rig.tree, rig.names, rig.rest[:, :3, 3]
+    def __init__(self, tree: Tree, places: Array) -> None:
+        self.tree, self.places = tree, places
         self.bones: dict[tuple[str, str, str, bool], list[int]] = {}  # by side and use
-        words = [_words_of(name) for name in rig.names]
+        words = [_words_of(name) for name in tree.names]
         common = _prefixes(words)
         for bone, one in enumerate(words):
             side, rest = _side_of([word for word in one if word not in common])
@@ -127,7 +119,7 @@ class _Named:
         """The nearest to the root, then the one with the most descendants."""
 
         def rank(bone: int) -> tuple[int, int, str]:
-            return self.tree.depth[bone], -self.tree.size[bone], self.names[bone]
+            return self.tree.depth[bone], -self.tree.size[bone], self.tree.names[bone]
 
         return min(bones, key=rank, default=None)
 
@@ -155,7 +147,7 @@ class _Named:
         """The joints that bend, of those that are named like the finger, root to tip."""
         bones = self.find(side, "finger", finger)
         bones = [bone for bone in bones if hand is None or self.tree.is_above(hand, bone)]
-        bones.sort(key=lambda bone: (self.tree.depth[bone], self.names[bone]))
+        bones.sort(key=lambda bone: (self.tree.depth[bone], self.tree.names[bone]))
         if len(bones) > 3 and hand is not None and finger != "Thumb":
             near, far = np.linalg.norm(self.places[bones[:2]] - self.places[hand], axis=-1)
             if near < _METACARPAL * far:
@@ -163,9 +155,9 @@ class _Named:
         return dict(zip((side + finger + p for p in PHALANGES), bones, strict=False))
 
 
-def by_names(rig: Bones) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
-    """Slots by name; and the bones of [double], [twist] and [root], by slot."""
-    named = _Named(rig)
+def by_names(tree: Tree, places: Array) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
+    """Slots by name, for places (B,3) at rest; and the bones of [double], [twist] and [root], by slot."""
+    named = _Named(tree, places)
     human: dict[str, int] = {}
     for side in SIDES:
         for limb in LIMBS:

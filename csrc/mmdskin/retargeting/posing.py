@@ -31,6 +31,7 @@ class Layout:
 
     def __init__(self, body: Body, bones: Iterable[int]) -> None:
         tree, parents = body.skeleton.tree, body.skeleton.parents
+        depths = np.array(tree.depth)
         self.body, self.carrier = body, body.carrier
         self.row = {bone: n for n, bone in enumerate(bones, 1)}
         doubles = {bone: body.human[slot] for slot, bone in body.skeleton.doubles.items()}
@@ -40,16 +41,10 @@ class Layout:
             self.driver[bone] = self.row.get(doubles.get(bone, bone), above)
         self.driver = self.driver[:-1]
         offsets = body.joints - np.where(parents[:, None] >= 0, body.joints[parents], 0)
-        mapped = {above for bone in self.row for above in tree.chain(bone)}
         self.carried = np.array(tree.below(self.carrier))
-        self.mapped, self.everything = (
-            [
-                (np.array(level), parents[level], offsets[level], self.carrier in level)
-                for depth in range(max(tree.depth) + 1)
-                if (level := [bone for bone in chosen if tree.depth[bone] == depth])
-            ]
-            for chosen in (mapped, tree.order)
-        )  # by depth: bones, their parents, their offsets from these, whether the carrier is there
+        levels = (np.flatnonzero(depths == depth) for depth in range(max(tree.depth) + 1))
+        # By depth: bones, their parents, their offsets from these, whether the carrier is there.
+        self.levels = [(at, parents[at], offsets[at], self.carrier in at) for at in levels]
 
 
 class Posing(Joints):
@@ -82,11 +77,10 @@ class Posing(Joints):
         self.shift += offset
         self.places[:, self.layout.carried] += offset[:, None]
 
-    def place(self, everything: bool = False) -> None:
-        """Finds the joints: of the bones with a row and those above, or of all."""
+    def place(self) -> None:
+        """Finds the joints."""
         layout = self.layout
-        levels = layout.everything if everything else layout.mapped
-        for bones, parents, offsets, has_carrier in levels:
+        for bones, parents, offsets, has_carrier in layout.levels:
             if parents[0] < 0:
                 self.places[:, bones] = offsets
             else:
@@ -97,7 +91,7 @@ class Posing(Joints):
 
     def transforms(self) -> Array:
         """World matrices (F,B,4,4)."""
-        self.place(everything=True)
+        self.place()
         C, rest = self.body.C, self.body.reference[:, :3, :3]
         turned = transpose(C) @ self.turns @ C
         out = np.zeros((*self.places.shape[:2], 4, 4))

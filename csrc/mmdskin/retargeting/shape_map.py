@@ -2,12 +2,11 @@
 """Which bone is which by topology and geometry alone: a fallback for names that say nothing."""
 
 import itertools
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mmdskin.retargeting.bones import Bones
+from mmdskin.retargeting.bones import Tree
+from mmdskin.retargeting.rotations import Array
 from mmdskin.retargeting.slots import FINGERS, PHALANGES
 
 _FEWEST = 14  # bones of a body
@@ -22,15 +21,15 @@ _CENTERED = 0.02  # bones this near to the middle show where it is
 _HEAD = 0.03  # how far from the middle its tip may be
 
 
-def by_shape(rig: Bones) -> dict[str, int]:
-    """Legs and arms are the mirrored chains that reach lowest and farthest. {} if there are none."""
-    places = rig.rest[:, :3, 3]
+def by_shape(tree: Tree, places: Array) -> dict[str, int]:
+    """Legs and arms are the mirrored chains that reach lowest and farthest, of places (B,3) at rest. {}
+    if there are none."""
     if len(places) < _FEWEST:
         return {}
     height = max(np.ptp(places[:, 1]), 1e-9)
     centered = places[np.abs(places[:, 0]) < _CENTERED * height, 0]
     middle = np.median(centered) if len(centered) else 0.0
-    body = _Body(rig, (places - [middle, places[:, 1].min(), 0]) / height)
+    body = _Body(tree, (places - [middle, places[:, 1].min(), 0]) / height)
     human: dict[str, int] = {}
     for side, sign in (("left", 1), ("right", -1)):
         leg, arm = body.leg(sign), body.arm(sign)
@@ -44,8 +43,8 @@ class _Body:
     """A body of height 1 whose floor is y = 0 and whose middle is x = 0. `sign`: 1 for its left, -1
     for its right."""
 
-    def __init__(self, rig: Bones, places: NDArray[Any]) -> None:
-        self.tree, self.places = rig.tree, places
+    def __init__(self, tree: Tree, places: Array) -> None:
+        self.tree, self.places = tree, places
         self.tips = [bone for bone, below in enumerate(self.tree.children) if not below]
 
     def leg(self, sign: int) -> dict[str, int]:
@@ -75,7 +74,8 @@ class _Body:
         paths = [path for path in self._paths(sign) if self.places[path[-1], 1] > _ARMS]
         if not paths:
             return {}
-        hands = {bone for bone in range(len(out)) if self._has_fingers(bone)}
+        children = self.tree.children
+        hands = {b for b, below in enumerate(children) if sum(1 for c in below if children[c]) >= 3}
         # Sleeves are longer.
         path = max(paths, key=lambda path: (not hands.isdisjoint(path), out[path[-1]]))
         hand = next((bone for bone in path[::-1] if bone in hands), path[-1])
@@ -129,10 +129,6 @@ class _Body:
                 break
             bone = other
         return bone
-
-    def _has_fingers(self, bone: int) -> bool:
-        children = self.tree.children
-        return len([child for child in children[bone] if children[child]]) >= 3
 
     def _fingers(self, hand: int) -> dict[str, int]:
         children, size = self.tree.children, self.tree.size

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mmdskin.retargeting.bones import Bones, matrices
+from mmdskin.retargeting.bones import Tree, matrices
 from mmdskin.retargeting.name_map import by_names
 from mmdskin.retargeting.shape_map import by_shape
 from mmdskin.retargeting.slots import PHALANGES, REQUIRED, SIDES, SLOTS, SPINE, doubts_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _LEGS = ("leftUpperLeg", "rightUpperLeg")
 
 
-class Skeleton(Bones):
+class Skeleton:
     """The bones of a rig, and which of them is which part of a human. Immutable and picklable.
 
         skeleton = mmdskin.Skeleton(names, parents, rest)
@@ -52,6 +52,9 @@ class Skeleton(Bones):
     that are not finite or above 1e9, and slots or bones that do not exist.
     """
 
+    names: tuple[str, ...]
+    parents: NDArray[np.int64]
+    rest: NDArray[np.float64]
     human: Mapping[str, int]
     spine: tuple[int, ...]
     doubts: Mapping[str, str]
@@ -67,10 +70,12 @@ class Skeleton(Bones):
         human: Mapping[str, str | int | None] | None = None,
         reference: ArrayLike | None = None,
     ) -> None:
-        super().__init__(names, parents, rest)
+        self.tree = Tree(names, parents)
+        self.names, self.parents = self.tree.names, self.tree.parents
+        self.rest = matrices(rest, "rest", self.names)
         self.reference = None if reference is None else matrices(reference, "reference", self.names)
         self._given = self._bones_of(human or {})
-        found, special = by_names(self)
+        found, special = by_names(self.tree, self.rest[:, :3, 3])
         self.doubles, self.twists, self.roots = (special[k] for k in ("double", "twist", "root"))
         self._map(found)
 
@@ -148,13 +153,15 @@ class Skeleton(Bones):
             if above and human.get("hips") not in above:
                 human["hips"] = above[0]
         is_open = any(slot not in human and slot not in self._given for slot in REQUIRED)
-        if is_open and (new := add(by_shape(self))):
+        if is_open and (new := add(by_shape(self.tree, self.rest[:, :3, 3]))):
             how.append(f"mapped by the shape of the tree: {', '.join(new)}")
         self.human = MappingProxyType({slot: human[slot] for slot in SLOTS if slot in human})
         self.spine = self._find_spine()
         ends = (slot for slot in (SPINE[0], SPINE[-1]) if slot in given)
         misplaced = [slot for slot in ends if given[slot] not in self.spine]
-        self.doubts = MappingProxyType(doubts_of(self, self.human, misplaced))
+        self.doubts = MappingProxyType(
+            doubts_of(self.tree, self.rest[:, :3, 3], self.human, misplaced)
+        )
         self.notes = (*how, *(f"{slot}: {reason}" for slot, reason in self.doubts.items()))
 
     def _find_spine(self) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from mmdskin.retargeting.bones import Bones
+from mmdskin.retargeting.bones import Tree
 
 SIDES = ("left", "right")
 ARM = ("UpperArm", "LowerArm", "Hand")
@@ -23,13 +23,6 @@ SLOTS = (
     *(side + "Eye" for side in SIDES),
 )
 SPINE = ("spine", "chest", "upperChest")  # of which the first and the last bound the spine
-# Of the bones that end where another slot begins.
-NEXT = {
-    side + a: side + b
-    for side in SIDES
-    for chain in (ARM, LEG, *([f + p for p in PHALANGES] for f in FINGERS))
-    for a, b in itertools.pairwise(chain)
-}
 
 _SHORTEST, _LONGEST = 0.4, 2.5  # an upper arm or thigh, of the part below it
 _UNEQUAL = 0.1  # left and right
@@ -43,9 +36,11 @@ def require(human: Mapping[str, int], name: str) -> None:
         raise ValueError(f"{name}: no bone is {what}; name them by replace(human=...)")
 
 
-def doubts_of(rig: Bones, human: Mapping[str, int], misplaced: Iterable[str]) -> dict[str, str]:
-    """{slot: reason}. misplaced: ends of the spine that are not in it."""
-    places = {slot: rig.rest[bone, :3, 3] for slot, bone in human.items()}
+def doubts_of(
+    tree: Tree, places: np.ndarray, human: Mapping[str, int], misplaced: Iterable[str]
+) -> dict[str, str]:
+    """{slot: reason}. places: (B,3) at rest. misplaced: ends of the spine that are not in it."""
+    at = {slot: places[bone] for slot, bone in human.items()}
     doubts = {slot: "no bone" for slot in REQUIRED if slot not in human}
     doubts |= dict.fromkeys(misplaced, "is not between hips and neck")
 
@@ -60,9 +55,9 @@ def doubts_of(rig: Bones, human: Mapping[str, int], misplaced: Iterable[str]) ->
         if not human.keys() >= set(slots):
             continue
         for upper, lower in itertools.pairwise(slots):
-            if not rig.tree.is_above(human[upper], human[lower]):
+            if not tree.is_above(human[upper], human[lower]):
                 doubts.setdefault(lower, f"is not below {upper}")
-            lengths[upper] = float(np.linalg.norm(places[lower] - places[upper]))
+            lengths[upper] = float(np.linalg.norm(at[lower] - at[upper]))
         first, second = (lengths[slot] for slot in slots[:2])
         if not _SHORTEST * second < first < _LONGEST * second:
             doubts[slots[1]] = f"{slots[0]} is {first:.3g} long, {slots[1]} {second:.3g}"
@@ -70,7 +65,7 @@ def doubts_of(rig: Bones, human: Mapping[str, int], misplaced: Iterable[str]) ->
         pair = [lengths[side + part] for side in SIDES if side + part in lengths]
         if len(pair) == 2 and abs(pair[0] - pair[1]) > _UNEQUAL * max(pair):
             doubts["left" + part] = f"{pair[0]:.3g} long, on the right {pair[1]:.3g}"
-    if not doubts.keys() & set(REQUIRED) and _faces_back(places):
+    if not doubts.keys() & set(REQUIRED) and _faces_back(at):
         doubts["leftFoot"] = "toes point back: left and right may be swapped"
     return doubts
 

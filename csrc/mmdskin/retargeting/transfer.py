@@ -85,9 +85,8 @@ def retarget(
         raise ValueError(f'root: unknown "{root}", expected scaled or in_place')
     world, is_batch = world_of(source, poses)
     # At rest a model is on the floor; and what both have alike has to stay.
-    corrects = not source.is_mmd and not _legs_agree(source, target)
-    is_told = corrects and len(world) > 1
-    plan = _Plan(source, target, world, fps) if is_told else _plan(source, target)
+    corrects = len(world) > 1 and not source.is_mmd and not _legs_agree(source, target)
+    plan = _Plan(source, target, world, fps) if corrects else _plan(source, target)
     read, body = plan.read, plan.body
     k = body.leg / read.leg if scale is None else scale
     motion = Source(read, world, in_place=root == "in_place")
@@ -134,31 +133,32 @@ class _Plan:
                 found[target.twists[slot]] = far, aligned
         # Spines: the jth of m bones has the rotation at j / m of the source's chain.
         chain = [source.human["hips"], *source.spine]
-        blends = {}
+        blends: dict[int, tuple[int, float]] = {}
         for j, bone in enumerate(target.spine, 1):
             low, part = divmod(j * len(source.spine) / len(target.spine), 1)
             found[bone] = chain[int(low)], np.eye(3)
             if part:
                 blends[bone] = chain[int(low) + 1], part
         self.layout = Layout(self.body, found)
-        self.bones = np.array([bone for bone, _ in found.values()])
-        self.right = self._right(self.bones) @ np.stack([A for _, A in found.values()])
-        self.blends = {self.layout.row[bone]: blend for bone, blend in blends.items()}
-
-    def _right(self, bones: Any) -> Array:
-        """With C on the left, it makes rotations of the source deltas from its reference."""
-        return transpose(self.read.reference[bones, :3, :3]) @ self.read.C.T
+        self.blends = [self.layout.row[bone] for bone in blends]
+        self.parts = np.array([part for _, part in blends.values()])[:, None]
+        self.bones = [bone for bone, _ in (*found.values(), *blends.values())]
+        rest = self.read.reference[self.bones, :3, :3]
+        # With C on the left, it makes rotations of the source deltas from its reference.
+        self.right = transpose(rest) @ self.read.C.T
+        self.right[: len(found)] = self.right[: len(found)] @ np.array(
+            [A for _, A in found.values()]
+        )
 
     def turns(self, rotations: Array) -> Array:
         """Of the layout's rows, for rotations (F,B,3,3) of the source: deltas (F,n,3,3)."""
-        C = self.read.C
-        found = np.empty((len(rotations), len(self.bones) + 1, 3, 3))
+        found = np.empty((len(rotations), 1 + len(self.bones), 3, 3))
         found[:, 0] = np.eye(3)
-        found[:, 1:] = C @ rotations[:, self.bones] @ self.right
-        for row, (bone, part) in self.blends.items():
-            above = C @ rotations[:, bone] @ self._right(bone)
-            found[:, row] = slerp(found[:, row], above, part)
-        return found
+        found[:, 1:] = self.read.C @ rotations[:, self.bones] @ self.right
+        rows = found.shape[1] - len(self.blends)
+        if self.blends:
+            found[:, self.blends] = slerp(found[:, self.blends], found[:, rows:], self.parts)
+        return found[:, :rows]
 
 
 def _compare_legs(source: Skeleton, target: Skeleton) -> bool:
