@@ -5,8 +5,9 @@ It writes dist/recipe.yaml, the recipe for conda-forge with the hash of the sour
 
 PyPI: twine, check-wheel-contents, abi3audit, validate-pyproject, pyroma. Citations: cffconvert.
 conda-forge: rattler-build renders the recipe; `make check-sdist` builds as it does, without a network.
-extensions.blender.org: Blender's own validator, by tests/blender/test_zips.py. All of this needs no
-account and uploads nothing.
+extensions.blender.org: Blender's own validator, by tests/blender/test_zips.py. Users: the examples of
+README and docs run in fresh environments (fresh_examples.py). All of this needs no account and uploads
+nothing.
 """
 
 import hashlib
@@ -50,6 +51,7 @@ def main():
     wheels = sorted((ROOT / "dist").glob(f"mmdskin-{version}-*-m*.whl"))  # manylinux, macosx
     wheels += sorted((ROOT / "dist").glob(f"mmdskin-{version}-*-win*.whl"))
     sdist = ROOT / f"dist/mmdskin-{version}.tar.gz"
+    (own,) = (ROOT / "build/wheels/linux-x64").glob("*.whl")
     commands = [
         [TOOLS / "twine", "check", "--strict", *wheels, sdist],
         [TOOLS / "check-wheel-contents", *wheels],
@@ -65,12 +67,14 @@ def main():
             "tests/platforms",
             "tests/blender/test_zips.py",
         ],
+        [ROOT / ".venv/bin/python", "tests/check/fresh_examples.py", own],
     ]
     missing = [*changed_wheels((ROOT / "dist").glob(f"mmdskin-{version}*.zip"))]
     for command in commands:
-        print(f"== {Path(command[0]).name}", flush=True)
+        name = " ".join(Path(word).name for word in command if word not in (*wheels, sdist, own))
+        print(f"== {name}", flush=True)
         if subprocess.run(command, cwd=ROOT).returncode:
-            missing.append(Path(command[0]).name)
+            missing.append(name)
     try:
         write_recipe(version, sdist)
     except Exception as error:  # rattler-build's have no common class but this

@@ -47,19 +47,24 @@ SHELL_TESTS = {
 EXTRAS = {"pictures": {"PIL"}, "video": {"PIL", "av"}, "gltf": {"PIL"}}
 
 
-def installed_above(name):
-    """The packages that an example may import: those of the lines `pip install` above it on its page."""
+def pip_words(name, language="python"):
+    """What the lines `pip install` above an example on its page install."""
     page, number = name.split()
     text = (ROOT / page).read_text(encoding="utf-8")
-    opening = [match.start() for match in re.finditer(r"^```python$", text, re.MULTILINE)]
+    opening = [match.start() for match in re.finditer(rf"^```{language}$", text, re.MULTILINE)]
+    lines = re.findall(r"\bpip install ([^`\n]+)", text[: opening[int(number) - 1]])
+    return tuple(dict.fromkeys(" ".join(lines).replace('"', "").split()))
+
+
+def installed_above(name):
+    """The packages that an example may import: those of the lines `pip install` above it on its page."""
     found = set()
-    for words in re.findall(r"\bpip install ([^`\n]+)", text[: opening[int(number) - 1]]):
-        for word in words.replace('"', "").split():
-            wanted, _, extra = word.rstrip("]").partition("[")
-            found |= {wanted.partition("-")[0]} | EXTRAS.get(extra, set())
-            if word.endswith(".txt"):
-                lines = (ROOT / word).read_text(encoding="utf-8").splitlines()
-                found |= {re.match(r"\w*", line)[0] for line in lines}
+    for word in pip_words(name):
+        wanted, _, extra = word.rstrip("]").partition("[")
+        found |= {wanted.partition("-")[0]} | EXTRAS.get(extra, set())
+        if word.endswith(".txt"):
+            lines = (ROOT / word).read_text(encoding="utf-8").splitlines()
+            found |= {re.match(r"\w*", line)[0] for line in lines}
     return found | {"numpy"} if "mmdskin" in found else found
 
 
