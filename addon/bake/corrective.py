@@ -70,7 +70,9 @@ class Corrective(Target):
             self.warnings.append(text)
         if self._joints:
             yield from self._choose_keys()
-        if not any(len(found.vertices) for found in self._found) and not self._has_joints():
+        if not any(len(found.vertices) for found in self._found) and not (
+            self._joints and self._joints.count
+        ):
             text = tr(
                 "'{name}' needs no corrective keys: the Armature modifier gives the same result",
                 name=self.part.obj.name,
@@ -99,9 +101,6 @@ class Corrective(Target):
 
     def close(self, done: bool) -> None:
         self._found.clear()
-
-    def _has_joints(self) -> int:
-        return self._joints is not None and self._joints.count
 
     def _correction(
         self, frame: int, matrices: np.ndarray, mixed: np.ndarray, target: np.ndarray

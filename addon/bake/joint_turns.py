@@ -23,7 +23,8 @@ def computed(
     armature: Object, pair: tuple[str, str], first: np.ndarray, second: np.ndarray
 ) -> np.ndarray:
     """(F, 4) for the rotations (F, 3, 3) of both bones relative to rest, in armature space."""
-    rest = _rest(armature, pair[1] if is_child(armature, pair) else pair[0])
+    bone = armature.data.bones[pair[1] if is_child(armature, pair) else pair[0]]
+    rest = np.array(bone.matrix_local.to_3x3())
     turned = rest.T @ first.transpose(0, 2, 1) @ second @ rest
     return np.array([Matrix(one).to_quaternion() for one in turned.tolist()])
 
@@ -53,7 +54,8 @@ class Drivers:
                 number += 1
             name = self.properties[pair] = f"mmdskin_turn_{number}"
             self._mesh[name] = [1.0, 0.0, 0.0, 0.0]
-            rests = [_rest_turn(self._armature, bone) for bone in pair]
+            of_data = self._armature.data.bones
+            rests = [of_data[bone].matrix_local.to_quaternion() for bone in pair]
             for place in range(4):
                 driver = _new(self._mesh, f'["{name}"]', place)
                 for bone, letters in zip(pair, ("abcd", _LETTERS), strict=True):
@@ -84,14 +86,6 @@ def is_child(armature: Object, pair: tuple[str, str]) -> bool:
     """Whether the second bone inherits the rotation of the first, its parent."""
     bone = armature.data.bones[pair[1]]
     return bone.use_inherit_rotation and bone.parent is not None and bone.parent.name == pair[0]
-
-
-def _rest(armature: Object, bone: str) -> np.ndarray:
-    return np.array(armature.data.bones[bone].matrix_local.to_3x3())
-
-
-def _rest_turn(armature: Object, bone: str) -> Quaternion:
-    return armature.data.bones[bone].matrix_local.to_quaternion()
 
 
 def _new(block: ID, path: str, *index: int) -> Driver:

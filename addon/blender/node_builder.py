@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 
 FLOAT, VECTOR, COLOR = "NodeSocketFloat", "NodeSocketVector", "NodeSocketColor"
-BOOLEAN, INTEGER = "NodeSocketBool", "NodeSocketInt"
+INTEGER = "NodeSocketInt"
 SHADER, GEOMETRY, OBJECT = "NodeSocketShader", "NodeSocketGeometry", "NodeSocketObject"
 _COLUMNS = 12  # of nodes, as they are placed
 _SCALARS = ("DOT_PRODUCT", "LENGTH")  # operations on vectors that give a number
@@ -114,6 +114,11 @@ class NodeBuilder:
 def own(blocks: Iterable[Any], mark: str) -> list[Any]:
     """Node groups or materials of this file that have a mark of ours, a custom property."""
     return [one for one in blocks if mark in one and not one.library]
+
+
+def drop_unused(blocks: Iterable[Any], mark: str) -> None:
+    """Remove those of `own` that nothing uses."""
+    bpy.data.batch_remove([one for one in own(blocks, mark) if not one.users])
 
 
 def enabled(sockets: Sequence[bpy.types.NodeSocket], name: str = "") -> bpy.types.NodeSocket:

@@ -83,7 +83,11 @@ def _edit_bones(
         else:
             bone.tail = bone.head + _place(record.tail_offset, scale)
     _point_ik_links(bones, records, constrained)
-    tips = {i for i, record in enumerate(records) if _has_no_tail(record)}
+    tips = {
+        i
+        for i, record in enumerate(records)
+        if record.tail_bone < 0 and not any(record.tail_offset)
+    }
     for number, (bone, record) in enumerate(zip(bones, records, strict=True)):
         if bone.length < SHORTEST:
             axis = Vector(record.fixed_axis or ()) if record.fixed_axis else Vector()
@@ -97,10 +101,6 @@ def _edit_bones(
 
 def _place(position: tuple[float, ...], scale: float) -> Vector:
     return Vector([min(max(value, -_FARTHEST), _FARTHEST) for value in position]).xzy * scale
-
-
-def _has_no_tail(record: "mmdskin.Bone") -> bool:
-    return record.tail_bone < 0 and not any(record.tail_offset)
 
 
 def _turn(bone: bpy.types.EditBone, axis: Vector) -> None:

@@ -11,8 +11,7 @@ from typing import Any
 
 import bpy
 
-from ..blender import blender_versions
-from ..blender.node_builder import own
+from ..blender import blender_versions, node_builder
 from ..scene import material_values
 from . import materials, shading
 
@@ -34,7 +33,7 @@ def replaced(edged: Iterable[bpy.types.Material], known: Replaced) -> Replaced:
 
 def invisible() -> bpy.types.Material:
     """The material that shows nothing, made at its first use."""
-    for one in _ours():
+    for one in node_builder.own(bpy.data.materials, _MARK):
         if one[_MARK] == _INVISIBLE:
             return one
     material, _ = shading.new_material(_INVISIBLE)
@@ -44,13 +43,8 @@ def invisible() -> bpy.types.Material:
 
 
 def drop_unused() -> None:
-    for one in [one for one in _ours() if not one.users]:
-        bpy.data.materials.remove(one)
+    node_builder.drop_unused(bpy.data.materials, _MARK)
     shading.drop_unused()
-
-
-def _ours() -> list:
-    return own(bpy.data.materials, _MARK)
 
 
 def _new(surface: bpy.types.Material) -> bpy.types.Material:

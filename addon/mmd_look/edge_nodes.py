@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import bpy
 from bpy.types import Camera, FCurve, Material, NodeSocket, Scene
 
-from ..blender import blender_versions, drivers
-from ..blender.node_builder import GEOMETRY, INTEGER, OBJECT, NodeBuilder, Value, enabled, own
+from ..blender import blender_versions, drivers, node_builder
+from ..blender.node_builder import GEOMETRY, INTEGER, OBJECT, NodeBuilder, Value, enabled
 from ..scene import mmd_tools, names
 from . import edge_materials, followers
 from .shading import HULL
@@ -65,7 +65,8 @@ def variant_of(group: Any) -> Variant:
     driven, replaced = {}, {}
     for node in group.nodes:
         if node.name.startswith(_DRIVEN):
-            target = _curve_of(group, node).driver.variables[0].targets[0]
+            curve = next(_curves(group, node.name + '"]'))
+            target = curve.driver.variables[0].targets[0]
             driven[int(node.name.removeprefix(_DRIVEN))] = (target.id, target.data_path)
         elif node.type == "REPLACE_MATERIAL":
             old, new = (node.inputs[name].default_value for name in ("Old", "New"))
@@ -75,8 +76,7 @@ def variant_of(group: Any) -> Variant:
 
 
 def drop_unused() -> None:
-    for one in [one for one in _groups() if not one.users]:
-        bpy.data.node_groups.remove(one)
+    node_builder.drop_unused(bpy.data.node_groups, _MARK)
     edge_materials.drop_unused()
 
 
@@ -87,42 +87,31 @@ def follow_camera(scene: Scene) -> None:
     """
     wanted = blender_versions.HAS_CONTEXT_VARIABLES or scene.camera is not None
     for found in _of_scene(scene):
-        first = next(_camera_curves(found), None)
-        stale = first is not None and (not wanted or _follows_another(first, scene))
+        first = next(_curves(found, _CAMERA), None)
+        stale = first is not None and (not wanted or not _follows(first, scene))
         if stale:
-            for curve in list(_camera_curves(found)):
+            for curve in list(_curves(found, _CAMERA)):
                 found.animation_data.drivers.remove(curve)
             _rest(found)
         if wanted and (stale or first is None):
             _drive(found, scene)
 
 
-def _follows_another(curve: FCurve, scene: Scene) -> bool:
-    """Whether the nodes came with another file's scene, which only older versions' drivers name."""
-    if blender_versions.HAS_CONTEXT_VARIABLES:
-        return False
-    return bool(curve.driver.variables[0].targets[0].id != scene)
+def _follows(curve: FCurve, scene: Scene) -> bool:
+    """False if the nodes came with another file's scene, which only older versions' drivers name."""
+    is_general = blender_versions.HAS_CONTEXT_VARIABLES
+    return is_general or bool(curve.driver.variables[0].targets[0].id == scene)
 
 
-def _camera_curves(group: Any) -> Iterator[Any]:
-    return (one for one in _curves(group) if one.data_path.startswith(f'nodes["{_CAMERA}'))
-
-
-def _curve_of(group: Any, node: Any) -> Any:
-    start = f'nodes["{node.name}"]'
-    return next(one for one in _curves(group) if one.data_path.startswith(start))
-
-
-def _curves(group: Any) -> Any:
-    return group.animation_data.drivers if group.animation_data else ()
+def _curves(group: Any, node: str) -> Iterator[Any]:
+    """Drivers of the nodes whose names start like this."""
+    drivers = group.animation_data.drivers if group.animation_data else ()
+    return (one for one in drivers if one.data_path.startswith(f'nodes["{node}'))
 
 
 def _of_scene(scene: Scene) -> list:
-    return [one for one in _groups() if one[_MARK] in (_ANY, scene.name)]
-
-
-def _groups() -> list:
-    return own(bpy.data.node_groups, _MARK)
+    found = node_builder.own(bpy.data.node_groups, _MARK)
+    return [one for one in found if one[_MARK] in (_ANY, scene.name)]
 
 
 def _build(builder: NodeBuilder, variant: Variant) -> None:

@@ -49,18 +49,6 @@ def remove(obj: bpy.types.Object) -> None:
     edge_nodes.drop_unused()
 
 
-def only_in_renders(hull: bpy.types.Object) -> bool:
-    modifier = followers.modifier_of(hull)
-    return modifier is not None and not modifier.show_viewport
-
-
-def show_only_in_renders(hull: bpy.types.Object, on: bool) -> None:
-    """Edges take time in each update of the viewport."""
-    modifier = followers.modifier_of(hull)
-    if modifier is not None:
-        modifier.show_viewport = not on
-
-
 def _shares_points(mesh: Any) -> bool:
     """Whether faces with and without edges share points."""
     if edge_nodes.EDGED not in mesh.attributes:

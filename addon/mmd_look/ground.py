@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 
 from ..blender import arrays, drivers
-from ..blender.node_builder import GEOMETRY, OBJECT, NodeBuilder, Value, own
+from ..blender.node_builder import GEOMETRY, OBJECT, NodeBuilder, Value, drop_unused, own
 from ..scene import light, material_values
 from . import edges, followers, shading
 
@@ -47,7 +47,8 @@ def remove(obj: bpy.types.Object) -> None:
 def _group(scene: bpy.types.Scene) -> Any:
     """The nodes for a scene, built at the first use: they follow its light."""
     sun = light.of_scene(scene)
-    found = next((one for one in _groups() if _light_of(one) == sun), None)
+    known = own(bpy.data.node_groups, _MARK)
+    found = next((one for one in known if _light_of(one) == sun), None)
     if found is None:
         builder = NodeBuilder(NAME, "GeometryNodeTree")
         found = builder.group
@@ -58,15 +59,9 @@ def _group(scene: bpy.types.Scene) -> Any:
 
 
 def _drop_unused() -> None:
-    for one in [one for one in _groups() if not one.users]:
-        bpy.data.node_groups.remove(one)
-    for material in [one for one in own(bpy.data.materials, _MARK) if not one.users]:
-        bpy.data.materials.remove(material)
+    drop_unused(bpy.data.node_groups, _MARK)
+    drop_unused(bpy.data.materials, _MARK)
     shading.drop_unused()
-
-
-def _groups() -> list:
-    return own(bpy.data.node_groups, _MARK)
 
 
 def _light_of(group: Any) -> bpy.types.Object | None:

@@ -10,7 +10,6 @@ from ..blender.translations import tr, tr_count
 from ..blender.user_error import cancels
 from ..operator_base.editing import editing
 from ..operator_base.model_operator import SwitchOperator, switch_action
-from ..scene import scene_model
 from . import switch
 
 
@@ -21,10 +20,7 @@ class MMDSKIN_OT_look(SwitchOperator, Operator):
     bl_label = "MMD Look"
 
     action: switch_action("Turn the MMD Look on or off")
-
-    @staticmethod
-    def is_on(model: scene_model.SceneModel) -> bool:
-        return switch.is_on(model)
+    is_on = staticmethod(switch.is_on)
 
     @cancels
     def execute(self, context: Context) -> set[Any]:

@@ -60,10 +60,6 @@ def new_material(name: str, kind: str = "") -> tuple[Any, Any]:
     return material, shown
 
 
-def is_ours(tree: bpy.types.NodeTree | None) -> bool:
-    return tree is not None and _MARK in tree
-
-
 def drop_unused() -> None:
     """Remove the groups that no material uses, and then those within them."""
     while unused := [one for one in _groups() if not one.users]:

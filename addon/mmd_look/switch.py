@@ -79,12 +79,13 @@ def disable(model: scene_model.SceneModel) -> None:
 
 
 def edges_in_renders_only(armature: Object) -> bool:
-    return any(map(edges.only_in_renders, _followers(armature, followers.EDGES)))
+    return any(not modifier.show_viewport for modifier in _modifiers_of_edges(armature))
 
 
 def show_edges_in_renders_only(armature: Object, on: bool) -> None:
-    for hull in _followers(armature, followers.EDGES):
-        edges.show_only_in_renders(hull, on)
+    """Edges take time in each update of the viewport."""
+    for modifier in _modifiers_of_edges(armature):
+        modifier.show_viewport = not on
 
 
 def has_ground_shadow(armature: Object) -> bool:
@@ -140,6 +141,11 @@ def _followers(armature: Object, kind: str) -> list[Object]:
         for one in followers.all_followers(kind)
         if (obj := followers.source_of(one)) and scene_model.armature_modifiers(obj, armature)
     ]
+
+
+def _modifiers_of_edges(armature: Object) -> list[Any]:
+    found = map(followers.modifier_of, _followers(armature, followers.EDGES))
+    return [modifier for modifier in found if modifier is not None]
 
 
 def _is_shown(scene: Scene) -> bool:

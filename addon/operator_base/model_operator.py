@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Base classes of operators: those that act on models, need Object or Pose Mode, or have a dialog."""
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -117,10 +118,7 @@ class SwitchOperator(ModelOperator):
 
     if TYPE_CHECKING:
         action: str
-
-    @staticmethod
-    def is_on(model: scene_model.SceneModel) -> bool:
-        raise NotImplementedError
+        is_on: Callable[[scene_model.SceneModel], bool]
 
     def models(self, context: Context) -> list[scene_model.SceneModel]:
         """Also decides what toggling means: the opposite of the first model's state, for all."""

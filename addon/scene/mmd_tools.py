@@ -65,11 +65,7 @@ def bone_in_file(pose_bone: PoseBone) -> tuple[str | None, int]:
     """(name, index) of a bone in the file, (None or empty, -1) if it has none."""
     if NAME in pose_bone:
         return stored.text(pose_bone, NAME), stored.number(pose_bone, NUMBER)
-    mmd_bone = getattr(pose_bone, "mmd_bone", None)
-    if mmd_bone is not None:
-        return mmd_bone.name_j, mmd_bone.bone_id
-    group = blender_versions.stored_group(pose_bone, "mmd_bone")
-    return stored.text(group, "name_j"), stored.number(group, "bone_id")
+    return _value(pose_bone, "mmd_bone", "name_j", ""), _value(pose_bone, "mmd_bone", "bone_id", -1)
 
 
 def number_in_file(pose_bone: PoseBone) -> int:
@@ -79,24 +75,25 @@ def number_in_file(pose_bone: PoseBone) -> int:
 
 def is_tip(pose_bone: PoseBone) -> bool:
     """Whether the file gives a bone no length."""
-    return bool(_bone_value(pose_bone, "is_tip", False))
+    return bool(_value(pose_bone, "mmd_bone", "is_tip", False))
 
 
 def rotation_source(pose_bone: PoseBone) -> int:
     """Index in the file of the bone whose rotation it copies, or -1."""
-    if not _bone_value(pose_bone, "has_additional_rotation", False):
+    if not _value(pose_bone, "mmd_bone", "has_additional_rotation", False):
         return -1
-    if not _bone_value(pose_bone, "additional_transform_influence", 1.0):
+    if not _value(pose_bone, "mmd_bone", "additional_transform_influence", 1.0):
         return -1
-    found = _bone_value(pose_bone, "additional_transform_bone_id", -1)
+    found = _value(pose_bone, "mmd_bone", "additional_transform_bone_id", -1)
     return found if isinstance(found, int) else -1
 
 
-def _bone_value(pose_bone: PoseBone, name: str, default: Any) -> Any:
-    mmd_bone = getattr(pose_bone, "mmd_bone", None)
-    if mmd_bone is not None:
-        return getattr(mmd_bone, name)
-    return stored.value(blender_versions.stored_group(pose_bone, "mmd_bone"), name, default)
+def _value(owner: PoseBone | Object, group: str, name: str, default: Any) -> Any:
+    """A value in one of its property groups, or what it stored there while it is disabled."""
+    found = getattr(owner, group, None)
+    if found is not None:
+        return getattr(found, name)
+    return stored.value(blender_versions.stored_group(owner, group), name, default)
 
 
 def ik_toggle(pose_bone: PoseBone) -> bool | None:
@@ -113,10 +110,7 @@ def ik_toggle(pose_bone: PoseBone) -> bool | None:
 
 def shows_meshes(root: Object) -> bool:
     """Its switch for the visibility of a model, which its motion import keys."""
-    group = getattr(root, "mmd_root", None)
-    if group is not None:
-        return bool(group.show_meshes)
-    return stored.value(blender_versions.stored_group(root, "mmd_root"), "show_meshes", True)
+    return bool(_value(root, "mmd_root", "show_meshes", True))
 
 
 def vertex_morphs(root: Object) -> list[tuple[str, str]]:

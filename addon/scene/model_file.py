@@ -209,7 +209,7 @@ def match_bones(armature: Object, pmx: "mmdskin.Model") -> dict[str, int]:
     """{scene bone: file bone}, by the name that an importer has stored, else by the bone's own."""
     by_name = {name: i for i, name in enumerate(unique_names(bone.name for bone in pmx.bones))}
     # A bone that was duplicated in Blender has the same stored data as the original.
-    pose_bones = sorted(armature.pose.bones, key=lambda bone: _is_numbered(bone.name))
+    pose_bones = sorted(armature.pose.bones, key=lambda bone: bool(_NUMBERED.search(bone.name)))
     found: dict[str, int] = {}
     taken, unknown = set[int](), []
     for pose_bone in pose_bones:
@@ -238,10 +238,6 @@ def _numbers(
         yield number
     yield by_name.get(kept)
     yield by_name.get(name)
-
-
-def _is_numbered(name: str) -> bool:
-    return _NUMBERED.search(name) is not None
 
 
 def _file_side(name: str) -> tuple[str, str] | None:

@@ -72,7 +72,7 @@ def _deformation_changed(settings: Any, context: Context) -> None:
 
 def _normals_changed(settings: Any, context: Context) -> None:
     switch.refresh(settings.id_data)
-    settings.id_data.update_tag()
+    _deformation_changed(settings, context)
 
 
 def _is_armature(settings: Any, obj: Object) -> bool:

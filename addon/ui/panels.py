@@ -115,16 +115,10 @@ def _status(model: scene_model.SceneModel) -> str:
         return tr(
             "Follows '{name}', live. Pose that armature, or bake", name=settings.driving_rig.name
         )
-    if _is_animated(model.armature):
+    data = model.armature.animation_data
+    if data and (actions.assigned(model.armature)[0] is not None or len(data.nla_tracks)):
         return tr("Shows the armature's animation. Play it, or bake or export it")
     return tr("Shows the armature's pose. Pose its bones, or import a motion")
-
-
-def _is_animated(armature: Object) -> bool:
-    data = armature.animation_data
-    return data is not None and (
-        actions.assigned(armature)[0] is not None or len(data.nla_tracks) > 0
-    )
 
 
 class MMDSKIN_PT_model(drawing.Below, Panel):

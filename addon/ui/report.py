@@ -58,7 +58,7 @@ def _of_module() -> list[str]:
 def _of_model(model: scene_model.SceneModel) -> list[str]:
     armature = model.armature
     settings = armature.mmdskin
-    live, physics = (_on(one) for one in (switch.is_on(armature), settings.physics))
+    live, physics = ("on" if one else "off" for one in (switch.is_on(armature), settings.physics))
     lines = [
         f"{_count(armature.data.bones, 'bone')}, {_count(model.meshes, 'mesh', 'meshes')}",
         f"MMD Skinning {live}, source {settings.source}, physics {physics}",
@@ -76,10 +76,6 @@ def _of_model(model: scene_model.SceneModel) -> list[str]:
 
 def _count(things: Any, one: str, many: str = "") -> str:
     return f"{len(things)} {one if len(things) == 1 else many or one + 's'}"
-
-
-def _on(value: bool) -> str:
-    return "on" if value else "off"
 
 
 def _types(obj: bpy.types.Object, armature: bpy.types.Object) -> str:
