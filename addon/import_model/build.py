@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import bpy
 from bpy.types import Armature, Collection, Context, Mesh, Object
 
-from ..blender import native, reader_texts, snapshots
+from ..blender import native, snapshots
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
 from ..mmd_look import switch as look
@@ -52,7 +52,7 @@ def read(path: str) -> "mmdskin.Model":
         raise UserError(
             "'{file}' is not a valid MMD model: {reason}",
             file=file,
-            reason=reader_texts.sentence(error),
+            reason=native.sentence(error),
         ) from error
     except (OSError, MemoryError) as error:
         reason = getattr(error, "strerror", None) or tr("not enough memory")

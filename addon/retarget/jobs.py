@@ -15,7 +15,7 @@ import bpy
 import numpy as np
 from bpy.types import Context, Depsgraph, Object, Scene
 
-from ..blender import actions, native, output_files, playhead, reader_texts
+from ..blender import actions, native, output_files, playhead
 from ..blender.pose_evaluation import PoseFrames
 from ..blender.translations import tr, tr_count
 from ..export_motion import samples
@@ -59,7 +59,7 @@ def to_armature(
         kept = action.assign(options.as_strip)
     scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
 
-    told = [({"INFO"}, reader_texts.translated(note)) for note in found.notes]
+    told = [({"INFO"}, native.translated(note)) for note in found.notes]
     if kept:
         told.append(({"INFO"}, tr("The action '{name}' is kept", name=kept)))
     constrained = _constrained(armature)
@@ -111,7 +111,7 @@ def from_armature(
 
 
 def notes_of(report: "mmdskin.FitReport") -> Reports:
-    notes = [(name, reader_texts.translated(note)) for name, note in report.notes]
+    notes = [(name, native.translated(note)) for name, note in report.notes]
     return [({"INFO"}, f"{name}: {text}" if name else text) for name, text in notes]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from bpy.types import Bone, Object, PoseBone
 from numpy.typing import ArrayLike
 
-from ..blender import details, input_files, native, reader_texts, registration
+from ..blender import details, input_files, native, registration
 from ..blender.translations import tr
 from ..blender.user_error import UserError
 from . import mmd_tools, renamed, scene_model, setting_paths, stored
@@ -133,7 +133,7 @@ def _load(kind: str, path: str, pmx: "mmdskin.Model | None" = None) -> Any:
             "'{file}' cannot be opened: {reason}", file=name, reason=error.strerror or error
         ) from error
     except (ValueError, MemoryError) as error:
-        reason = reader_texts.sentence(error) or tr("not enough memory")
+        reason = native.sentence(error) or tr("not enough memory")
         raise UserError("'{file}' cannot be read: {reason}", file=name, reason=reason) from error
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from bpy.types import Object
 
-from ..blender import evaluated_bones, native, reader_texts
+from ..blender import evaluated_bones, native
 from ..blender.user_error import UserError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def explained(name: str) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        reason = reader_texts.sentence(error)
+        reason = native.sentence(error)
         raise UserError(
             "'{name}' cannot be retargeted: {reason}", name=name, reason=reason
         ) from error

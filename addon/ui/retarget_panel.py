@@ -5,7 +5,7 @@ from typing import Any
 
 from bpy.types import Context, Panel, UILayout, UIList
 
-from ..blender import reader_texts, registration
+from ..blender import native, registration
 from ..blender.translations import label, tr
 from ..retarget import bone_map
 from . import drawing, panels
@@ -57,7 +57,7 @@ class MMDSKIN_PT_retarget(drawing.Tab, Panel):
         )
         for item in settings.bone_map:
             if item.doubt:
-                text = f"{bone_map.title(item.name)}: {reader_texts.translated(item.doubt)}"
+                text = f"{bone_map.title(item.name)}: {native.translated(item.doubt)}"
                 drawing.wrapped(layout, text, context.region.width, alert=True)
 
 

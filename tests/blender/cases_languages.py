@@ -144,7 +144,7 @@ class Reader(Speaking):
         sentences, names = self.said()
         self.assertGreater(len(sentences), 12)
         self.assertGreater(len(names), 15)
-        of = addon().blender.reader_texts.sentence
+        of = addon().blender.native.sentence
         for text in sentences:
             said = text.replace("%s", "bones")
             said = re.sub(r"%\w*[dug]", "7", said)
@@ -154,7 +154,7 @@ class Reader(Speaking):
             self.assertNotRegex(of(ValueError(name)), r"[a-z]{5}", name)
 
     def test_notes_of_retargeting(self):
-        translated = addon().blender.reader_texts.translated
+        translated = addon().blender.native.translated
         for note in (
             "source: reference: rest pose, 5 degrees from standing upright",
             "body: lowered where a leg is too short (12 frames, at most 0.156)",
@@ -176,7 +176,7 @@ class Reader(Speaking):
                 try:
                     load(data)
                 except mmdskin.FormatError as error:
-                    text = addon().blender.reader_texts.sentence(error)
+                    text = addon().blender.native.sentence(error)
                     self.assertRegex(text, rf"^\w+(\[\d+\])?: .*（{error.offset} バイト目）$")
 
     def test_of_a_file_that_is_imported(self):
