@@ -88,31 +88,30 @@ def preference(operator: type, option: str) -> str:
     return f"{operator.bl_idname.partition('.')[2]}_{option}"
 
 
+class _Dropped:
+    """Files that are dropped into some kinds of areas."""
+
+    areas = {"VIEW_3D", "OUTLINER"}
+
+    @classmethod
+    def poll_drop(cls, context: Context) -> bool:
+        return context.area is not None and context.area.type in cls.areas
+
+
 _classes: list[type] = []
 
 if HAS_FILE_HANDLERS:
 
-    class MMDSKIN_FH_model(bpy.types.FileHandler):
-        bl_idname = "MMDSKIN_FH_model"
+    class MMDSKIN_FH_model(_Dropped, bpy.types.FileHandler):
         bl_label = "MMD Model"
         bl_import_operator = "mmdskin.import_model"
         bl_file_extensions = ".pmx;.pmd"
 
-        @classmethod
-        def poll_drop(cls, context: Context) -> bool:
-            return context.area is not None and context.area.type in {"VIEW_3D", "OUTLINER"}
-
-    class MMDSKIN_FH_motion(bpy.types.FileHandler):
-        bl_idname = "MMDSKIN_FH_motion"
+    class MMDSKIN_FH_motion(_Dropped, bpy.types.FileHandler):
         bl_label = "MMD Motion"
         bl_import_operator = "mmdskin.import_motion"
         bl_file_extensions = ".vmd;.vpd"
-
-        @classmethod
-        def poll_drop(cls, context: Context) -> bool:
-            animation = {"DOPESHEET_EDITOR", "GRAPH_EDITOR", "NLA_EDITOR"}
-            places = {"VIEW_3D", "OUTLINER", *animation}
-            return context.area is not None and context.area.type in places
+        areas = {*_Dropped.areas, "DOPESHEET_EDITOR", "GRAPH_EDITOR", "NLA_EDITOR"}
 
     _classes += [MMDSKIN_FH_model, MMDSKIN_FH_motion]
 

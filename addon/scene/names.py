@@ -22,14 +22,12 @@ BONES, MORPHS, MATERIALS, _ENDINGS = "bones", "morphs", "materials", "endings"
 _TABLE = pathlib.Path(__file__).with_name("english_names.txt")
 _SIDES = {"左": ".L", "右": ".R"}
 _DIGITS = re.compile(r"[ .\-_]?(\d+(?:-\d+)*)$")
-
 LIMIT = 63  # bytes of UTF-8, for bones, vertex groups and shape keys in every Blender
 BONE_MORPH = "mmd_bone_morph"  # prefix of the names of bone morph constraints
 PHYSICS = "mmd_physics"  # custom property of a pose bone: whether its rigid bodies move it
 POSITIONS = "mmdskin"  # attribute of a live mesh, which its modifier removes
-HULL_NORMALS = (
-    "mmd_edge_normal"  # attribute of points: normals that a live mesh gives its edges, or 0
-)
+# Attribute of points: normals that a live mesh gives its edges, or 0.
+HULL_NORMALS = "mmd_edge_normal"
 UV_MORPHS = "MMD UV Morphs"  # the modifier that moves UVs by sliders
 LANGUAGE = "mmd_names"  # of the root: the language of the names, an item of LANGUAGES
 LANGUAGES = [
@@ -65,7 +63,7 @@ def unique(name: str, taken: set[str]) -> str:
 
 def with_side(name: str) -> str:
     """左腕 becomes 腕.L and 右腕 腕.R: the suffixes of Blender's mirror tools."""
-    for side, suffix in (("左", ".L"), ("右", ".R")):
+    for side, suffix in _SIDES.items():
         before, found, after = name.rpartition(side)
         if found:
             name = before + after + suffix
