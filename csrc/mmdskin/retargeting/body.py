@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
+import mmdskin
 from mmdskin.retargeting.reference import facing
 from mmdskin.retargeting.rotations import Array, about, apply, between, frame_of, length, unit
-from mmdskin.retargeting.skeleton import Skeleton
-from mmdskin.retargeting.slots import ARM, FINGERS, LEG, PHALANGES, SIDES
+from mmdskin.retargeting.skeleton import Skeleton, of_model
+from mmdskin.retargeting.slots import ARM, FINGERS, LEG, PHALANGES, SIDES, require
 
 STANDARD_LEG = 9.419  # units, of MMD's own models, for which or for whose kin most dances are made
 MMD_KNEE = np.radians(-0.5)  # the least bend that MMD's IK leaves
@@ -85,14 +86,19 @@ class Body(Joints):
     @property
     def carrier(self) -> int:
         """The bone that moves the whole body: MMD's センター, else the lowest above legs and head."""
-        tree, center = self.skeleton.tree, self.skeleton.roots.get("center", -1)
         ends = [self.human[slot] for slot in ("leftUpperLeg", "rightUpperLeg", "head")]
-        if center >= 0 and all(tree.is_above(center, bone) for bone in ends):
-            return center
-        common = tree.common(*ends)
+        common = self.skeleton.tree.common(*ends)
         if not common:
             raise ValueError(f"{self.name}: no bone is above the legs and the head")
-        return common[0]
+        center = self.skeleton.roots.get("center")
+        return center if center in common else common[0]
+
+
+def body_of(model: mmdskin.Model, name: str) -> Body:
+    """Of a model at rest. Raises ValueError for one that is no human."""
+    skeleton = of_model(model)
+    require(skeleton.human, name)
+    return Body(skeleton, skeleton.rest, name)
 
 
 def alignment(source: Body, target: Body) -> dict[str, Array]:

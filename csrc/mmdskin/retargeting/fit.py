@@ -9,19 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import mmdskin
-from mmdskin.retargeting.body import STANDARD_LEG, Body, alignment
+from mmdskin.retargeting import rotations
+from mmdskin.retargeting.body import STANDARD_LEG, Body, alignment, body_of
 from mmdskin.retargeting.limbs import meeting, nearness, two_bone
-from mmdskin.retargeting.rotations import (
-    Array,
-    apply,
-    between,
-    from_quaternions,
-    multiply,
-    to_quaternions,
-    transpose,
-)
-from mmdskin.retargeting.skeleton import Skeleton, of_model
-from mmdskin.retargeting.slots import ARM, SIDES, require
+from mmdskin.retargeting.rotations import Array, apply, between, multiply, transpose
+from mmdskin.retargeting.skeleton import Skeleton
+from mmdskin.retargeting.slots import ARM, SIDES
 
 _Locals = tuple[Array, Array]  # translations (F,3) and rotations (F,4) of a bone
 
@@ -84,7 +77,7 @@ def for_model(
         fitted, worst, notes = fit.motion, fit.worst, fit.all_notes()
     else:
         if scale is None:
-            scale = _body(target, "target").leg / STANDARD_LEG
+            scale = body_of(target, "target").leg / STANDARD_LEG
         told = f"without the model it was made for, only places are scaled, by {scale:.3f}"
         fitted = _with_tracks(motion, [_moved(track, scale) for track in motion.bones])
         worst, notes = 0.0, [("", told)]
@@ -92,12 +85,6 @@ def for_model(
     keys += sum(len(track.frames) for track in fitted.morphs)
     named = _with_tracks(fitted, fitted.bones, target.name)
     return named, mmdskin.FitReport(keys, worst, tuple(notes))
-
-
-def _body(model: mmdskin.Model, name: str) -> Body:
-    skeleton = of_model(model)
-    require(skeleton.human, name)
-    return Body(skeleton, skeleton.rest)
 
 
 def _with_tracks(
@@ -131,7 +118,7 @@ class _Fit:
     ) -> None:
         self.motion, self.original, self.worst = motion, motion, 0.0
         self.source, self.target = made_for, target
-        self.read, self.body = _body(made_for, "made_for"), _body(target, "target")
+        self.read, self.body = body_of(made_for, "made_for"), body_of(target, "target")
         self.scale = self.body.leg / self.read.leg if scale is None else scale
         self.notes = [("", f"places are scaled by {self.scale:.3f}")]
         self.solved = _arm_ik(made_for, self.read) + _arm_ik(target, self.body)
@@ -163,7 +150,7 @@ class _Fit:
         Curves between keys are slerp, which does not change where all of it is turned by the same on
         both sides. What turns the body moves so that the legs are where they were."""
         bodies = self.read, self.body
-        A = {slot: to_quaternions(turn) for slot, turn in alignment(*bodies).items()}
+        A = {slot: rotations.to_quaternions(turn) for slot, turn in alignment(*bodies).items()}
         own: dict[str, Array] = {}
         for body in bodies:
             for slot, bone in (*body.human.items(), *body.twists.items()):
@@ -179,7 +166,9 @@ class _Fit:
         for track in self.motion.bones:
             fitted = _moved(track, self.scale)
             if track.name in shifts:
-                swing = (from_quaternions(track.rotations) - np.eye(3)) @ shifts[track.name]
+                swing = (rotations.from_quaternions(track.rotations) - np.eye(3)) @ shifts[
+                    track.name
+                ]
                 moved = fitted.translations + swing.astype(np.float32)
                 fitted = fitted._replace(translations=moved)
             if track.name in turns:
@@ -215,12 +204,11 @@ class _Fit:
         """Of some bones, float64."""
         bones = [model.bone(name) for name in names]
 
-        def of(some: Array) -> tuple[Array, ...]:
-            values = model.locals_at(self.motion, some)
-            return tuple(one[:, bones].astype(float) for one in values)
+        def of(some: Array) -> Array:
+            return np.concatenate(model.locals_at(self.motion, some), -1)[:, bones].astype(float)
 
-        places, turns = _by_parts(of, self.frames)
-        return {name: (places[:, i], turns[:, i]) for i, name in enumerate(names)}
+        values = _by_parts(of, self.frames)
+        return {name: (values[:, i, :3], values[:, i, 3:]) for i, name in enumerate(names)}
 
     def merge(self) -> None:
         """Leaves out bones that the target lacks: others do what they did."""
@@ -249,8 +237,8 @@ class _Fit:
             for carrier in heirs.carriers:  # of the last heir
                 (shift, turned), (place, turn) = values[name], values[carrier]
                 pivot = at[heir] - at[name]
-                shift = shift + apply(from_quaternions(turned), pivot) - pivot
-                values[carrier] = place + apply(from_quaternions(turn), shift), turn
+                shift = shift + apply(rotations.from_quaternions(turned), pivot) - pivot
+                values[carrier] = place + apply(rotations.from_quaternions(turn), shift), turn
             told = f"new keys: it does what {name} did, which the target lacks"
             new = [one for one in heirs.names + heirs.carriers if one not in lost]
             self.notes += [(heir, told) for heir in new]
@@ -263,12 +251,12 @@ class _Fit:
             return
         hands = [self.read.human[side + "Hand"] for side in SIDES]
 
-        def gap(some: Array) -> tuple[Array]:
+        def gap(some: Array) -> Array:
             world = self.source.transforms(self.source.pose(self.original, some, ik=False))
             left, right = (world[:, hand, :3, 3].astype(float) for hand in hands)
-            return (left - right,)
+            return left - right
 
-        (gaps,) = _by_parts(gap, self.frames)
+        gaps = _by_parts(gap, self.frames)
         nears = nearness(gaps, self.read.arm)
         near = np.flatnonzero(nears)
         if not len(near):
@@ -282,11 +270,11 @@ class _Fit:
             return
         gaps *= self.body.arm / self.read.arm
 
-        def turned(some: Array) -> tuple[Array]:
-            return (self._arms_turned(arms, self.frames[some], gaps[some], nears[some]),)
+        def turned(some: Array) -> Array:
+            return self._arms_turned(arms, self.frames[some], gaps[some], nears[some])
 
         values = self._locals_of(self.target, names)
-        (turns,) = _by_parts(turned, near)
+        turns = _by_parts(turned, near)
         for i, name in enumerate(names):
             values[name][1][near] = turns[:, i]
         self.notes += [(name, f"new keys where hands meet, {len(near)} frames") for name in names]
@@ -296,10 +284,10 @@ class _Fit:
         """Rotations (F,6,4) of the arms (2,3), whose elbows move in the planes they bend in. The second
         time corrects what twist bones beside the arms' lines have left."""
         parents, model = self.body.skeleton.parents, self.target
-        translations, rotations = model.locals_at(self.motion, frames)
-        rotations = rotations.astype(float)
+        translations, turns = model.locals_at(self.motion, frames)
+        turns = turns.astype(float)
         for _ in range(2):
-            pose = model.pose_from(translations, rotations, ik=False)
+            pose = model.pose_from(translations, turns, ik=False)
             world = model.transforms(pose).astype(float)
             shoulder, elbow, wrist = np.moveaxis(world[..., :3, 3][:, arms], 2, 0)
             goals = meeting(wrist, gaps, nears)
@@ -311,8 +299,8 @@ class _Fit:
             for bones, (above, own) in zip(arms.T, steps, strict=True):
                 parent = above @ world[:, parents[bones], :3, :3]
                 local = transpose(parent) @ own @ world[:, bones, :3, :3]
-                rotations[:, bones] = to_quaternions(local)
-        return rotations[:, arms.ravel()]
+                turns[:, bones] = rotations.to_quaternions(local)
+        return turns[:, arms.ravel()]
 
 
 def _with_parents(own: dict[str, Array], skeleton: Skeleton) -> dict[str, tuple[Array, Array]]:
@@ -333,18 +321,17 @@ def _to_legs(body: Body, name: str) -> Array:
     return rest[legs].mean(0) - rest[names.index(name)]
 
 
-def _by_parts(compute: Callable[[Array], tuple[Array, ...]], frames: Array) -> list[Array]:
+def _by_parts(compute: Callable[[Array], Array], frames: Array) -> Array:
     """What `compute` returns for all frames, some at a time: all bones in all frames are too much."""
-    starts = range(0, len(frames), _FRAMES_AT_ONCE)
-    parts = [compute(frames[first : first + _FRAMES_AT_ONCE]) for first in starts]
-    return [np.concatenate(one) for one in zip(*parts, strict=True)]
+    parts = np.split(frames, range(_FRAMES_AT_ONCE, len(frames), _FRAMES_AT_ONCE))
+    return np.concatenate([compute(some) for some in parts])
 
 
 def _as_one(parent: _Locals, child: _Locals, above: Array, below: Array) -> _Locals:
     """Of one bone that does what a parent and its child do; above, below: the pivots of these, from
     its own."""
-    inner = child[0] + below - above - apply(from_quaternions(child[1]), below)
-    place = parent[0] + above + apply(from_quaternions(parent[1]), inner)
+    inner = child[0] + below - above - apply(rotations.from_quaternions(child[1]), below)
+    place = parent[0] + above + apply(rotations.from_quaternions(parent[1]), inner)
     return place, multiply(parent[1], child[1])
 
 

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 
 import mmdskin
 from mmdskin.retargeting import rotations
-from mmdskin.retargeting.body import MMD_KNEE, STANDARD_LEG, Body
+from mmdskin.retargeting.body import MMD_KNEE, STANDARD_LEG, Body, body_of
 from mmdskin.retargeting.bones import MOST_TRANSFORMS, RATES
 from mmdskin.retargeting.rotations import Array, about, dot, frame_of, transpose, unit
-from mmdskin.retargeting.skeleton import Skeleton, of_model
+from mmdskin.retargeting.skeleton import Skeleton
 from mmdskin.retargeting.slots import ARM, LEG, SIDES
 from mmdskin.retargeting.transfer import retarget, world_of
 
@@ -55,12 +55,11 @@ def fit_skeleton(
     if not RATES[0] <= fps <= RATES[1]:
         raise ValueError(f"fps: {fps}, expected {RATES[0]:g} to {RATES[1]:g}")
     sampled = _resampled(poses, skeleton, fps)
-    target = of_model(model)
-    out = retarget(skeleton, sampled, target, feet=feet, hands=hands, scale=scale, fps=_RATE)
+    body = body_of(model, "model")
+    out = retarget(skeleton, sampled, body.skeleton, feet=feet, hands=hands, scale=scale, fps=_RATE)
     notes = [("", note) for note in out.notes]
     if fps != _RATE:
         notes.append(("", f"{fps:g} frames per second became {_RATE}"))
-    body = Body(target, target.rest)
     values, more = _Controls(model, body, out.transforms).values(legs)
     # Where a leg is short, the same distance bends its knee further.
     tolerance *= min(1.0, body.leg / STANDARD_LEG)
@@ -76,8 +75,7 @@ def controls(
 ) -> tuple[_Values, list[tuple[str, str]]]:
     """Local values for from_locals() of the bones that dances move, for world matrices (F,B,4,4) of a
     model's bones as retarget() gives them; and notes."""
-    target = of_model(model)
-    return _Controls(model, Body(target, target.rest), poses).values(legs)
+    return _Controls(model, body_of(model, "model"), poses).values(legs)
 
 
 def _resampled(poses: mmdskin.Pose | ArrayLike, skeleton: Skeleton, fps: float) -> Array:
@@ -151,7 +149,6 @@ class _Controls:
             if slot in self.body.twists:
                 above = self._twist(slot, bone, end, above)
             else:
-                self.local[bone] = transpose(above) @ self.turns[:, bone]
                 above = self.turns[:, bone]
             self.local[end] = transpose(above) @ self.turns[:, end]
 

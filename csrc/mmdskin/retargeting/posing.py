@@ -31,20 +31,18 @@ class Layout:
 
     def __init__(self, body: Body, bones: Iterable[int]) -> None:
         tree, parents = body.skeleton.tree, body.skeleton.parents
-        depths = np.array(tree.depth)
         self.body, self.carrier = body, body.carrier
         self.row = {bone: n for n, bone in enumerate(bones, 1)}
         doubles = {bone: body.human[slot] for slot, bone in body.skeleton.doubles.items()}
-        self.driver = np.zeros(len(parents) + 1, int)  # [-1] is that of the roots' parent
+        rows = np.zeros(len(parents) + 1, int)  # [-1] is that of the roots' parent
         for bone in tree.order:
-            above = self.driver[parents[bone]]
-            self.driver[bone] = self.row.get(doubles.get(bone, bone), above)
-        self.driver = self.driver[:-1]
-        offsets = body.joints - np.where(parents[:, None] >= 0, body.joints[parents], 0)
+            rows[bone] = self.row.get(doubles.get(bone, bone), rows[parents[bone]])
+        self.driver, self.above = rows[:-1], rows[parents]  # what turns a bone, and its parent
+        self.offsets = body.joints - np.where(parents[:, None] >= 0, body.joints[parents], 0)
         self.carried = np.array(tree.below(self.carrier))
-        levels = (np.flatnonzero(depths == depth) for depth in range(max(tree.depth) + 1))
-        # By depth: bones, their parents, their offsets from these, whether the carrier is there.
-        self.levels = [(at, parents[at], offsets[at], self.carrier in at) for at in levels]
+        depths = np.array(tree.depth[:-1])
+        levels = (np.flatnonzero(depths == depth) for depth in range(1, depths.max() + 1))
+        self.levels = [(bones, parents[bones]) for bones in levels]  # below the roots
 
 
 class Posing(Joints):
@@ -55,7 +53,7 @@ class Posing(Joints):
         self.layout, self.turns = layout, turns
         self.row, self.body = layout.row, layout.body
         self.shift = np.zeros((len(turns), 3))
-        self.places = np.zeros((len(turns), len(layout.driver), 3))
+        self.place()
 
     def at(self, slot: str) -> Array:
         return self.places[:, self.body.human[slot]]
@@ -79,15 +77,10 @@ class Posing(Joints):
 
     def place(self) -> None:
         """Finds the joints."""
-        layout = self.layout
-        for bones, parents, offsets, has_carrier in layout.levels:
-            if parents[0] < 0:
-                self.places[:, bones] = offsets
-            else:
-                turned = apply(self.turns[:, layout.driver[parents]], offsets)
-                self.places[:, bones] = self.places[:, parents] + turned
-            if has_carrier:
-                self.places[:, layout.carrier] += self.shift
+        self.places = apply(self.turns[:, self.layout.above], self.layout.offsets)
+        self.places[:, self.layout.carrier] += self.shift
+        for bones, parents in self.layout.levels:
+            self.places[:, bones] += self.places[:, parents]
 
     def transforms(self) -> Array:
         """World matrices (F,B,4,4)."""

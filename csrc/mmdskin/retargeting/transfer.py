@@ -91,7 +91,6 @@ def retarget(
     k = body.leg / read.leg if scale is None else scale
     motion = Source(read, world, in_place=root == "in_place")
     posing = Posing(plan.layout, plan.turns(world[..., :3, :3]))
-    posing.place()
     posing.move(body.origin + k * (motion.legs() - read.origin) - posing.legs())
     told = [*plan.notes, f"scale: {k:.4g}"]
     if feet and len(world):
