@@ -4,8 +4,14 @@
 from __future__ import annotations
 
 import operator
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 import mmdskin
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
 
 def check_model(model: object, name: str = "model") -> None:
@@ -35,3 +41,17 @@ def check_size(size: object) -> None:
         raise TypeError("size: expected (width, height), two integers") from None
     if min(width, height) < 1:
         raise ValueError(f"size: {width} x {height}, expected at least 1 x 1")
+
+
+def frame_numbers(frames: ArrayLike) -> NDArray[np.float64]:
+    try:
+        numbers = np.array(frames, np.float64)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"frames: expected numbers (F,), not {type(frames)!r}") from None
+    if numbers.ndim != 1:
+        raise ValueError(f"frames: shape {numbers.shape}, expected (F,)")
+    not_finite = np.flatnonzero(~np.isfinite(numbers))
+    if len(not_finite):
+        at = not_finite[0]
+        raise ValueError(f"frames[{at}] is {'NaN' if np.isnan(numbers[at]) else 'infinite'}")
+    return numbers

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import mmdskin
-from mmdskin.argument import check_mesh, check_size
+from mmdskin.argument import check_mesh, check_size, frame_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,8 +48,8 @@ def framing(
             first, last = shown.frame_range if shown else (0, 0)
             frames = np.linspace(first, last, min(last - first + 1, MOST_FRAMES))
         else:
-            frames = np.asarray(frames, np.float64)
-            frames = frames[:: -(-frames.size // MOST_FRAMES)] if frames.ndim == 1 else frames
+            numbers = frame_numbers(frames)
+            frames = numbers[:: max(1, -(-len(numbers) // MOST_FRAMES))]
         found = (out for _, out in mmdskin.frames(model, shown, frames, normals=False))
     elif frames is not None:
         raise ValueError("frames: expected None unless a Motion is shown")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 import mmdskin
-from mmdskin.argument import check_model, check_motion
+from mmdskin.argument import check_model, check_motion, frame_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -77,7 +77,7 @@ def frames(
         first, last = motion.frame_range if motion is not None else (0, 0)
         numbers = range(first, last + 1)
     else:
-        numbers = _finite(frames)
+        numbers = frame_numbers(frames)
     _check_positive("threads", threads)
     _check_positive("chunk", chunk)
     if chunk is None:
@@ -109,20 +109,6 @@ def frames(
     else:
         poses = _pose_ahead(parts, mmdskin.Simulation(model, motion, physics, ik=ik).pose)
     return _run(poses, skin)
-
-
-def _finite(frames: ArrayLike) -> _Numbers:
-    try:
-        numbers = np.array(frames, np.float64)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"frames: expected numbers (F,), not {type(frames)!r}") from None
-    if numbers.ndim != 1:
-        raise ValueError(f"frames: shape {numbers.shape}, expected (F,)")
-    not_finite = np.flatnonzero(~np.isfinite(numbers))
-    if len(not_finite):
-        at = not_finite[0]
-        raise ValueError(f"frames[{at}] is {'NaN' if np.isnan(numbers[at]) else 'infinite'}")
-    return numbers
 
 
 def _check_positive(name: str, number: int | None) -> None:

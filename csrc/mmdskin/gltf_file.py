@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import mmdskin
-from mmdskin.argument import check_model, check_motion
+from mmdskin.argument import check_model, check_motion, frame_numbers
 from mmdskin.file_io import check_name, write
 from mmdskin.notebook import png
 
@@ -63,8 +63,8 @@ def save_glb(
     file.add_skeleton()
     if motion is not None:
         first, last = motion.frame_range
-        numbers = np.arange(first, last + 1.0) if frames is None else np.asarray(frames, float)
-        if numbers.ndim != 1 or not len(numbers) or (np.diff(numbers) <= 0).any():
+        numbers = np.arange(first, last + 1.0) if frames is None else frame_numbers(frames)
+        if not len(numbers) or (np.diff(numbers) <= 0).any():
             raise ValueError("frames: expected (F,) numbers that increase")
         file.add_dance(model.pose(motion, numbers, physics=physics), (numbers - numbers[0]) / FPS)
     elif frames is not None:

@@ -255,7 +255,7 @@ def test_a_model_without_triangles_is_a_skeleton(tmp_path):
 @pytest.mark.parametrize("frames", [[3, 2], [1, 1], [], [[1, 2]]])
 def test_frames_that_do_not_increase_are_refused(frames, tmp_path):
     model, motion, _ = mmdskin.sample()
-    with pytest.raises(ValueError, match="frames: expected"):
+    with pytest.raises(ValueError, match="frames: .*expected"):
         mmdskin.save_glb(tmp_path / "a.glb", model, motion, frames)
     assert not (tmp_path / "a.glb").exists()
 

@@ -83,6 +83,25 @@ def test_a_size_has_two_numbers(model, size, error, words):
         mmdskin.framing(model, size=size)
 
 
+@pytest.mark.parametrize(
+    ("frames", "words"),
+    [
+        ("all", "frames: expected numbers"),
+        (5, r"frames: shape \(\), expected \(F,\)"),
+        ([0, np.nan], r"frames\[1\] is NaN"),
+    ],
+)
+def test_frames_are_a_list_of_numbers(model, motion, tmp_path, frames, words):
+    for call in (
+        lambda: mmdskin.frames(model, motion, frames),
+        lambda: mmdskin.framing(model, motion, frames),
+        lambda: mmdskin.save_glb(tmp_path / "a.glb", model, motion, frames),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()
+    assert np.isfinite(mmdskin.framing(model, motion, []).position).all()
+
+
 def test_files_have_the_ending_of_their_format(model, tmp_path):
     picture = mmdskin.Rendered(np.zeros((2, 2, 4), np.uint8), None, None, None)
     with pytest.raises(ValueError, match=r"path: .*a\.jpg: a picture is written as \.png"):
