@@ -11,7 +11,7 @@ from window_session import ARMATURE, SETTINGS, session
 
 POSE = f"[b.matrix_basis[i][j] for b in {ARMATURE}.pose.bones for i in range(3) for j in range(4)]"
 COUNTED = "dict(__import__('window_scenes').counted)"
-LIVE = f"__import__('mmdskin_addon').physics.live.of_armature({ARMATURE})[0]"
+LIVE = f"__import__('addon_package').physics.live.of_armature({ARMATURE})[0]"
 STRAIN = f"float({LIVE}._simulation.strain[:, 0].max())"
 SIZE = (640, 480)  # the processor draws
 
@@ -80,7 +80,7 @@ def test_scrubbing_there_and_back_swings_hair_and_a_far_jump_settles_it(blender,
 
 
 def rest(blender):
-    blender.wait_for("not __import__('mmdskin_addon').physics.live.is_running()")
+    blender.wait_for("not __import__('addon_package').physics.live.is_running()")
 
 
 def drag(blender, key):

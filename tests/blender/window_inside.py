@@ -43,7 +43,8 @@ def main(folder, start, addon_zip=None):
         tidy_view()
     if addon_zip:
         state = any_state
-        addon_profile.install(pathlib.Path(addon_zip))
+        package = addon_profile.install(pathlib.Path(addon_zip))
+        sys.modules["addon_package"] = sys.modules[package]
         getattr(window_scenes, start)(folder)
     path = str(folder / f"{start}.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)

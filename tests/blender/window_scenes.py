@@ -92,15 +92,15 @@ def live_dancer(folder):
 
 
 def select_bone(name):
-    for bone in bpy.context.object.data.bones:
-        bone.select = bone.name == name
+    for bone in bpy.context.object.pose.bones:
+        (bone if bpy.app.version >= (5, 0) else bone.bone).select = bone.name == name
     bpy.context.object.data.bones.active = bpy.context.object.data.bones[name]
     return name
 
 
 def film(folder, fps):
     """Pictures film0.png, … of the viewport while her head turns; returns how many."""
-    live = __import__("mmdskin_addon").physics.live
+    live = __import__("addon_package").physics.live
     render, head = bpy.context.scene.render, bpy.context.object.pose.bones["頭"]
     render.resolution_x, render.resolution_y, render.resolution_percentage = 320, 320, 100
     head.rotation_mode = "XYZ"
