@@ -325,17 +325,32 @@ class Curves:
     """The curves of a holder from `channels`, found or created."""
 
     def __init__(self, holder: Any) -> None:
-        self._holder = holder
-        self._known = {(curve.data_path, curve.array_index): curve for curve in holder.fcurves}
-        self._groups = {group.name: group for group in holder.groups}
+        self.holder = holder
+        self._look()
 
-    def ensure(self, path: str, count: int, group: str) -> list[bpy.types.FCurve]:
+    def ensure(self, path: str, count: int = 1, group: str = "") -> list[bpy.types.FCurve]:
         """One for each member of a channel."""
         return [self._known.get((path, i)) or self._new(path, i, group) for i in range(count)]
 
+    def has(self, path: str, index: int = 0) -> bool:
+        return (path, index) in self._known
+
+    def write(self, path: str, *keys: Any, index: int = 0, group: str = "") -> None:
+        """`fcurves.write` of one member of a channel."""
+        curve = self._known.get((path, index)) or self._new(path, index, group)
+        fcurves.write(curve, *keys)
+
+    def drop(self, paths: Iterable[str]) -> None:
+        drop(self.holder.fcurves, set(paths))
+        self._look()
+
+    def _look(self) -> None:
+        self._known = {(curve.data_path, curve.array_index): curve for curve in self.holder.fcurves}
+        self._groups = {group.name: group for group in self.holder.groups}
+
     def _new(self, path: str, index: int, group: str) -> bpy.types.FCurve:
-        curve = self._holder.fcurves.new(path, index=index)
-        if group not in self._groups:
-            self._groups[group] = self._holder.groups.new(group)
-        curve.group = self._groups[group]
+        curve = self._known[path, index] = self.holder.fcurves.new(path, index=index)
+        if group and group not in self._groups:
+            self._groups[group] = self.holder.groups.new(group)
+        curve.group = self._groups.get(group)
         return curve

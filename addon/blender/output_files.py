@@ -5,6 +5,8 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
+import bpy
+
 from . import native
 from .user_error import UserError
 
@@ -21,6 +23,13 @@ def create(path: str) -> "NewFile":
 def check_replaceable(path: str) -> None:
     """Raises the OSError of writing to a path, before any work; UserError without the module."""
     _module().check_replaceable(path)
+
+
+def absolute(path: str) -> str:
+    """The absolute path of a file to write; UserError if none is chosen."""
+    if not path:
+        raise UserError("No file selected: enter the path of the file to write")
+    return os.path.abspath(bpy.path.abspath(path))
 
 
 def check_folder(path: str) -> None:

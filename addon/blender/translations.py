@@ -6,6 +6,8 @@ Names have a context of their own, since Blender's own catalogue would win other
 """
 
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import bpy
 
@@ -40,6 +42,18 @@ class Sentence:
 
     def __str__(self) -> str:
         return tr(self._sentence, **self._values)
+
+
+class Reports:
+    """Base class of operators, and of what reports for them: as Blender's `report`, but translated."""
+
+    report: Callable[[set[Any], str], None]
+
+    def inform(self, sentence: str, /, **values: object) -> None:
+        self.report({"INFO"}, tr(sentence, **values))
+
+    def caution(self, sentence: str, /, **values: object) -> None:
+        self.report({"WARNING"}, tr(sentence, **values))
 
 
 def tr_count(one: str, many: str, /, count: int, **values: object) -> str:

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an export of models contains: kind of bake, frames and objects."""
+"""What an export of models contains: kind of bake, frames and objects; and a scene that shows only that."""
 
-from typing import NamedTuple
+import contextlib
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import bpy
 
 from ..bake import bake_state
-from ..blender import actions
+from ..blender import actions, playhead
 from ..blender.user_error import UserError
 from ..preview import switch
 from ..scene import scene_model
@@ -83,3 +85,92 @@ def left_out(shown: Content) -> list[tuple[bpy.types.Object, list[str]]]:
         if isinstance(obj.data, bpy.types.Mesh)
     ]
     return [(obj, names) for obj, names in found if names]
+
+
+@contextlib.contextmanager
+def prepared(context: bpy.types.Context, content: Content) -> Iterator[None]:
+    """In the block, the objects of a Content are selected and the scene has its frame range."""
+    layer, scene = context.view_layer, context.scene
+    objects = [obj for obj in layer.objects if obj]
+    for obj in content.objects:
+        if obj not in objects:
+            raise _is_hidden(obj)
+    selected = [obj for obj in objects if obj.select_get()]
+    modes = [(obj, obj.mode) for obj in objects if obj.mode != "OBJECT"]
+    active = layer.objects.active
+    hidden = [(obj, obj.hide_get(), obj.hide_viewport, obj.hide_select) for obj in content.objects]
+    blocks = [block for obj in content.objects for block in (obj, _keys(obj)) if block]
+    held = [(block, *actions.assigned(block)) for block in blocks]
+    place = scene.frame_current, scene.frame_subframe
+    values = playhead.Values()
+    # If a file has no action at all, the glTF exporter treats its poses as rest poses.
+    action = None if bpy.data.actions else bpy.data.actions.new("export")
+    try:
+        for obj, _ in modes:
+            _set_mode(layer, obj, "OBJECT")
+        for obj in objects:
+            obj.select_set(False)
+        for obj in content.objects:
+            obj.hide_viewport = obj.hide_select = False
+            obj.hide_set(False)
+            obj.select_set(True)
+            if not obj.select_get():
+                raise _is_hidden(obj)
+        layer.objects.active = content.objects[0]
+        # The glTF exporter of 3.4 exports the frames of every action in the file, even of other models.
+        with _ranges([scene, *bpy.data.actions] if content.moves else [], content.frames):
+            yield
+    finally:
+        if action is not None:
+            bpy.data.actions.remove(action)
+        for block, action, slots in held:
+            if block.animation_data and actions.assigned(block) != (action, slots):
+                actions.assign(block, action, slots)
+        if (scene.frame_current, scene.frame_subframe) != place:
+            scene.frame_set(place[0], subframe=place[1])
+        values.restore()
+        for obj, mode in modes:
+            if obj.mode != mode:  # which all selected objects enter
+                for other in objects:
+                    other.select_set((other, mode) in modes)
+                _set_mode(layer, obj, mode)
+        for obj in objects:
+            obj.select_set(obj in selected)
+        for obj, eye, viewport, select in hidden:
+            obj.hide_set(eye)
+            obj.hide_viewport, obj.hide_select = viewport, select
+        layer.objects.active = active
+        layer.update()
+
+
+@contextlib.contextmanager
+def _ranges(
+    blocks: list[bpy.types.Action | bpy.types.Scene], frames: tuple[int, ...]
+) -> Iterator[None]:
+    """In the block these scenes and actions have the frames, first and last."""
+    before = [(block, block.frame_start, block.frame_end) for block in blocks]
+    loose = [block for block in blocks if not getattr(block, "use_frame_range", True)]
+    try:
+        for block in blocks:
+            block.frame_start, block.frame_end = frames
+        for action in loose:
+            action.use_frame_range = True
+        yield
+    finally:
+        for action in loose:
+            action.use_frame_range = False
+        for block, first, last in before:
+            block.frame_start, block.frame_end = first, last
+
+
+def _is_hidden(obj: bpy.types.Object) -> UserError:
+    return UserError("The collection of '{name}' is hidden: show it first", name=obj.name)
+
+
+def _keys(obj: bpy.types.Object) -> bpy.types.Key:
+    return getattr(obj.data, "shape_keys", None)
+
+
+def _set_mode(layer: bpy.types.ViewLayer, obj: bpy.types.Object, mode: Any) -> None:
+    layer.objects.active = obj
+    bpy.ops.object.mode_set(mode=mode)

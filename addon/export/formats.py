@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import bpy
 
 from ..blender.user_error import UserError
-from . import content
 from .content import Content
 
 
@@ -16,7 +15,7 @@ class Format(NamedTuple):
     ending: str
     operator: str
     keys: bool  # files store shape keys, not the points of each frame
-    options: Callable[[content.Content], dict[str, Any]]
+    options: Callable[[Content], dict[str, Any]]
 
     def exporter(self) -> Any:
         """Blender's operator; UserError if this Blender lacks it."""
@@ -30,7 +29,7 @@ class Format(NamedTuple):
             format=self.name,
         )
 
-    def check(self, shown: content.Content) -> None:
+    def check(self, shown: Content) -> None:
         """UserError if the file would not show what Blender shows."""
         if shown.moves and shown.frames[0] < 0 and "start" not in self.options(shown):
             raise UserError(
@@ -55,7 +54,7 @@ class Format(NamedTuple):
                 format=self.name,
             )
 
-    def size(self, shown: content.Content) -> int:
+    def size(self, shown: Content) -> int:
         """How many bytes the file takes at most, 0 if unknown: Alembic's library ends Blender
         where it finds the disk full, and the others report it."""
         if self.name != "Alembic":
@@ -65,7 +64,7 @@ class Format(NamedTuple):
         # Of each frame that differs: a position per vertex, a normal per corner.
         return 12 * frames * sum(len(mesh.vertices) + len(mesh.loops) for mesh in meshes)
 
-    def export(self, path: str, shown: content.Content) -> set[str]:
+    def export(self, path: str, shown: Content) -> set[str]:
         """Call Blender's operator with the options that this version has."""
         exporter = self.exporter()
         known = _properties(exporter)
@@ -81,7 +80,7 @@ def _properties(exporter: Any) -> list[str]:
     return exporter.get_rna_type().properties.keys()
 
 
-def _gltf(shown: content.Content) -> dict[str, bool | str]:
+def _gltf(shown: Content) -> dict[str, bool | str]:
     return {
         "use_selection": True,
         "export_format": "GLB",
@@ -99,7 +98,7 @@ def _gltf(shown: content.Content) -> dict[str, bool | str]:
     }
 
 
-def _fbx(shown: content.Content) -> dict[str, float | set[str]]:
+def _fbx(shown: Content) -> dict[str, float | set[str]]:
     return {
         "use_selection": True,
         "object_types": {"MESH", "ARMATURE"},

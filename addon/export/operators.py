@@ -8,14 +8,14 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ..blender import output_files, registration
-from ..blender.translations import tr
+from ..blender.translations import Reports
 from ..blender.user_error import UserError, cancelled, cancels
 from ..operator_base.model_operator import ModelOperator
 from ..scene import scene_model
-from . import content, formats, prepared_scene, safe_write
+from . import content, formats, safe_write
 
 
-class MMDSKIN_OT_export(ModelOperator, bpy.types.Operator):
+class MMDSKIN_OT_export(ModelOperator, Reports, bpy.types.Operator):
     """Export baked or live models with Blender's exporters, with options that match the bake"""
 
     bl_idname = "mmdskin.export"
@@ -88,18 +88,17 @@ class MMDSKIN_OT_export(ModelOperator, bpy.types.Operator):
         path = self._path()
         form, shown = self._format(), self._shown(context)
         form.check(shown)
-        with prepared_scene.prepared(context, shown):
+        with content.prepared(context, shown):
             safe_write.write(path, lambda target: form.export(target, shown), form.size(shown))
         for obj, names in content.left_out(shown) if form.keys else ():
-            text = tr(
+            self.caution(
                 "{format} cannot store shape keys together with modifiers: skipped"
                 " {modifiers} of '{name}'",
                 format=form.name,
                 modifiers=", ".join(names),
                 name=obj.name,
             )
-            self.report({"WARNING"}, text)
-        self.report({"INFO"}, tr("Exported '{file}'", file=os.path.basename(path)))
+        self.inform("Exported '{file}'", file=os.path.basename(path))
         return {"FINISHED"}
 
     def _shown(self, context: bpy.types.Context) -> content.Content:
@@ -115,9 +114,7 @@ class MMDSKIN_OT_export(ModelOperator, bpy.types.Operator):
         return path if known == self.format else (stem if known else path) + self._format().ending
 
     def _path(self) -> str:
-        if not self.filepath:
-            raise UserError("No file selected: enter the path of the file to write")
-        path = os.path.abspath(bpy.path.abspath(self.filepath))
+        path = output_files.absolute(self.filepath)
         known = formats.format_of(os.path.splitext(path)[1])
         if not self.properties.is_property_set("format"):
             if known is None:

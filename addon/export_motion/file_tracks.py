@@ -1,16 +1,33 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tracks of a motion file with the frames of an export, and keys of visibility and IK switches."""
+"""Tracks of a motion file with the frames of an export, and keys of visibility and IK switches.
 
+A motion has quaternions of unit length and one of the four copies of each curve. So bone keys that
+come from a file get its very bytes again when they are written.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..blender import native
-from . import original_morphs
+from ..import_motion.original_keys import Kept
 from .timing import Timing
 
 if TYPE_CHECKING:
     import mmdskin
+
+_RECORD = np.dtype(
+    [
+        ("name", "S15"),
+        ("number", "<u4"),
+        ("values", "<u4", 7),  # float32 bits of translation and rotation
+        ("curves", "u1", 64),
+    ]
+)
+_FIELD = 30  # bytes before the model's name
+_FLAG = slice(2, 4)  # bytes of `curves` that say whether rigid bodies move the bone …
+_OFF = (0x63, 0x0F)  # … and say no so
 
 
 def in_range(whole: Any, tracks: Any, timing: Timing) -> list[Any]:
@@ -21,13 +38,19 @@ def in_range(whole: Any, tracks: Any, timing: Timing) -> list[Any]:
             continue
         numbers = np.rint(timing.of_times(whole.scene_frames(track.frames))).astype(np.int64)
         if hasattr(track, "weights"):
-            found.append(original_morphs.clipped(track, numbers, timing))
+            inside = timing.within(numbers)
+            weights = np.interp(inside, numbers, track.weights)
+            found.append(morph_track(track.name, inside, weights))
             continue
         inside = (numbers >= timing.number) & (numbers < timing.number + timing.length)
         columns = [None if column is None else column[inside] for column in track[2:]]
         if inside.any():
             found.append(type(track)(track.name, numbers[inside], *columns))
     return found
+
+
+def morph_track(name: str, numbers: np.ndarray, weights: np.ndarray) -> "mmdskin.MorphTrack":
+    return native.load().MorphTrack(name, numbers, weights.astype(np.float32))
 
 
 def property_keys(whole: Any, timing: Timing) -> Any:
@@ -71,10 +94,75 @@ def switches(
     return native.load().PropertyTrack(numbers[changes], visible[changes], names, states[changes])
 
 
-def chosen_switches(track: Any, options: Any) -> Any:
-    """The property keys without what is not to be exported."""
-    if not options.switches:
-        track = track._replace(ik_enabled=np.ones_like(track.ik_enabled))
-    if not options.visibility:
-        track = track._replace(visible=np.ones_like(track.visible))
-    return track
+def restore(
+    saved: bytes,
+    files: Sequence[Kept],
+    timing: Timing,
+    exact: Mapping[str, tuple[np.ndarray, np.ndarray, np.ndarray]],
+) -> bytes:
+    """The saved VMD with the bytes of the files, oldest first, in the keys that are theirs.
+
+    `exact`: of bones, (K,) frames of keys of the exported file, and (K,) bool each whether their
+    values and their curves are the files'.
+    """
+    if not exact:
+        return saved
+    data = bytearray(saved)
+    records = _records(data)
+    originals = _merged(files, timing)
+    flags = {
+        _encoded(name): {
+            number: flags for number, *flags in zip(*(one.tolist() for one in columns), strict=True)
+        }
+        for name, columns in exact.items()
+    }
+    for record in records:
+        name, number = bytes(record["name"]), int(record["number"])
+        original = originals.get(name, {}).get(number)
+        known, kept = flags.get(name, {}).get(number, (False, False))
+        if original is None or not known:
+            continue
+        record["values"] = original["values"]
+        if kept:
+            flag = record["curves"][_FLAG].copy()
+            record["curves"] = original["curves"]
+            if _is_off(flag) != _is_off(original["curves"][_FLAG]):
+                record["curves"][_FLAG] = flag
+    return bytes(data)
+
+
+def _records(data: bytes | bytearray) -> np.ndarray:
+    """A view of the bone keys."""
+    start = _FIELD + (10 if data[:25] == b"Vocaloid Motion Data file" else 20)
+    count = int(np.frombuffer(data, "<u4", 1, start)[0])
+    count = min(count, (len(data) - start - 4) // _RECORD.itemsize)
+    return np.frombuffer(data, _RECORD, count, start + 4)
+
+
+def _merged(files: Iterable[Kept], timing: Timing) -> dict[bytes, dict[int, np.ndarray]]:
+    """{name: {frame of the exported file: record}}, merged as `merge.merged` does."""
+    found: dict[bytes, dict[int, np.ndarray]] = {}
+    for file in files:
+        records = _records(file.data)
+        numbers = np.rint(timing.of_times(file.start + records["number"] / file.speed))
+        newest: dict[bytes, dict[int, np.ndarray]] = {}
+        for name, number, record in zip(
+            records["name"].tolist(), numbers.astype(np.int64).tolist(), records, strict=True
+        ):
+            newest.setdefault(name.partition(b"\0")[0], {})[number] = record
+        encoding = file.motion.encoding
+        for name, keys in newest.items():
+            if encoding != "cp932":
+                name = _encoded(name.decode(encoding, "surrogateescape"))
+            first = min(keys)
+            earlier = found.get(name, {})
+            found[name] = {k: v for k, v in earlier.items() if k < first} | keys
+    return found
+
+
+def _is_off(flag: np.ndarray) -> bool:
+    return tuple(flag.tolist()) == _OFF
+
+
+def _encoded(name: str) -> bytes:
+    return name.encode("cp932", "replace")[:15]

@@ -23,9 +23,7 @@ LONG_NAMES = {"STOP": "error", "OMIT": "omit", "CUT": "cut"}  # as `names` of `M
 
 def checked(path: str, ending: str) -> str:
     """The absolute path with the ending; UserError if nothing can be written there."""
-    if not path:
-        raise UserError("No file selected: enter the path of the file to write")
-    path = os.path.abspath(bpy.path.ensure_ext(bpy.path.abspath(path), ending))
+    path = bpy.path.ensure_ext(output_files.absolute(path), ending)
     output_files.check_folder(path)
     if os.path.isdir(path):
         raise output_files.unwritable(path, os.strerror(errno.EISDIR))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The motion of one model."""
 
-from typing import Any, Protocol
+from typing import Any
 
 import bpy
 
@@ -13,29 +13,11 @@ from ..physics.baked import Baked
 from ..pose import motion_source, pose_source
 from ..scene import mmd_tools, scene_model
 from . import files, fit
-from .as_keyed import AsKeyed
+from .as_keyed import AsKeyed, Keyed
+from .job import Result
 from .motion_file_keys import MotionFileKeys
-from .report import Result
-from .samples import AS_KEYED, AUTO, SOLVED_BOTH, Sampler, Samples
+from .samples import AS_KEYED, AUTO, SOLVED_BOTH, Sampler
 from .timing import Timing
-
-
-class _Keyed(Protocol):
-    """The keys of the scene or of a motion file, which are written as they are where possible."""
-
-    @property
-    def needs_frames(self) -> bool:
-        """Whether the scene has to be read frame by frame."""
-
-    @property
-    def off_frames(self) -> int:
-        """How many keys are between the frames of the file."""
-
-    def fit(self, samples: Samples | None) -> Steps[fit.Fitted]:
-        """`samples` are of the scene, if it has to be read."""
-
-    def restored(self, saved: bytes) -> bytes:
-        """A saved motion with the bytes of the files in unchanged keys."""
 
 
 class ModelExport:
@@ -53,7 +35,7 @@ class ModelExport:
         self._timing, self._options = timing, options
         self._form = form_of(model, scene, options)
         self._sampler = Sampler(model, scene, self._form != AS_KEYED, options)
-        self._as_keyed: _Keyed | None = None
+        self._as_keyed: Keyed | None = None
         if self._form == AS_KEYED:
             animates = self._sampler.animates_visibility
             settings = pose_source.settings_of(model.armature, scene)
@@ -88,23 +70,17 @@ class ModelExport:
             pmx = self._sampler.rig.pmx
             run = fit.run(pmx, samples, self._timing, self._form, self._options)
             fitted, finish = (yield from run), None
-        unknown = files.check_names(fitted.motion, self._options.names)
+        unknown = files.listed(files.check_names(fitted.motion, self._options.names))
         lines = []
         if fitted.offs:
-            text = tr(
-                "IK is off for chains that MMD would bend differently: {names}",
-                names=files.listed(fitted.offs),
+            names = files.listed(fitted.offs)
+            lines.append(
+                tr("IK is off for chains that MMD would bend differently: {names}", names=names)
             )
-            lines.append(text)
-        if unknown:
-            if self._options.names == "OMIT":
-                text = tr(
-                    "Left out because MMD cannot find their names: {names}",
-                    names=files.listed(unknown),
-                )
-            else:
-                text = tr("Names cut to 15 bytes: {names}", names=files.listed(unknown))
-            lines.append(text)
+        if unknown and self._options.names == "OMIT":
+            lines.append(tr("Left out because MMD cannot find their names: {names}", names=unknown))
+        elif unknown:
+            lines.append(tr("Names cut to 15 bytes: {names}", names=unknown))
         if self._as_keyed is not None and self._as_keyed.off_frames:
             text = tr_count(
                 "1 keyframe is between MMD's frames: its bone has other keys there",

@@ -12,16 +12,13 @@ from ..blender import native
 from ..operator_base.modal_job import Steps
 from ..pose import motion_source
 from . import file_tracks
+from .as_keyed import Keyed
 from .fit import Fitted, of_locals
 from .samples import Samples, local_values
 from .timing import Timing
 
 
-class MotionFileKeys:
-    """As `as_keyed.AsKeyed`."""
-
-    off_frames = 0  # keys between the frames of the file
-
+class MotionFileKeys(Keyed):
     def __init__(
         self,
         armature: bpy.types.Object,
@@ -31,7 +28,7 @@ class MotionFileKeys:
         options: Any,
     ) -> None:
         self._file = motion_source.load(armature, settings)
-        self._timing, self._options = timing, options
+        super().__init__(self._file.rig.pmx, timing, options)
         self.needs_frames = animates_visibility and options.visibility
 
     def fit(self, samples: Samples | None) -> Steps[Fitted]:
@@ -59,7 +56,7 @@ class MotionFileKeys:
             bones=[self._switched(track) for track in tracks if not hasattr(track, "weights")],
             morphs=[track for track in tracks if hasattr(track, "weights")],
             properties=switches,
-            name=file.motion.name or file.rig.pmx.name,
+            name=file.motion.name or self._pmx.name,
         )
         return Fitted(motion, worst, notes)
 
@@ -69,39 +66,34 @@ class MotionFileKeys:
             return not len(track.frames)
         return hasattr(track, "weights") or len(kept.frames) == len(track.frames)
 
-    def restored(self, saved: bytes) -> bytes:
-        """Tracks of the file keep its bytes by themselves."""
-        return saved
-
     def _fitted(self, like: list[Any], switches: Any) -> Steps[tuple]:
         values = local_values(self._file, self._timing.times)
         keys = native.load().Motion.from_tracks(bones=like, properties=switches)
-        return of_locals(self._file.rig.pmx, values, keys, self._timing, self._options)
+        return of_locals(self._pmx, values, keys, self._timing, self._options)
 
     def _switched(self, track: Any) -> Any:
         """A bone's track, with its physics off if simulated bones shall have keys."""
-        pmx = self._file.rig.pmx
-        number = next((i for i, bone in enumerate(pmx.bones) if bone.name == track.name), -1)
-        if self._options.physics != "KEYS" or not file_tracks.is_simulated(pmx, number):
+        bones = enumerate(self._pmx.bones)
+        number = next((i for i, bone in bones if bone.name == track.name), -1)
+        if self._options.physics != "KEYS" or not file_tracks.is_simulated(self._pmx, number):
             return track
         return track._replace(physics=np.zeros(len(track.frames), bool))
 
     def _switches(self, samples: Samples | None) -> Any:
         """The property keys of the file, with the scene's visibility if it is animated."""
-        options, pmx = self._options, self._file.rig.pmx
-        if not (options.switches or options.visibility):
+        if not self._has_properties:
             return None
         track = file_tracks.property_keys(self._file, self._timing)
         if samples is not None:
             numbers = self._timing.numbers
-            on = np.ones((len(numbers), len(pmx.bones)), bool)
+            on = np.ones((len(numbers), len(self._pmx.bones)), bool)
             at = np.searchsorted(track.frames, numbers, side="right") - 1
-            for i, bone in enumerate(pmx.bones):
+            for i, bone in enumerate(self._pmx.bones):
                 if len(track.frames) and bone.name in track.ik_names:
                     states = track.ik_enabled[:, track.ik_names.index(bone.name)]
                     on[:, i] = states[np.maximum(at, 0)]
-            track = file_tracks.switches(pmx, numbers, samples.visible, on)
-        return file_tracks.chosen_switches(track, options)
+            track = file_tracks.switches(self._pmx, numbers, samples.visible, on)
+        return self._chosen(track)
 
 
 def _key(track: Any) -> tuple[bool, str]:

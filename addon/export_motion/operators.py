@@ -9,15 +9,15 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, St
 from bpy_extras.io_utils import ExportHelper
 
 from ..blender import native, registration
-from ..blender.translations import tr
+from ..blender.translations import Reports
 from ..blender.user_error import UserError
 from ..import_motion import import_state
 from ..operator_base import modal_job, properties
 from ..operator_base.importing import scale_property
 from ..operator_base.model_operator import OptionsDialog, PosingOperator
 from ..scene import scene_model
-from . import files, report, samples, scene_export
-from .job import Export, Job
+from . import files, samples, scene_export
+from .job import Export, Job, sentence, write_text
 from .model_export import ModelExport
 from .timing import Timing, timing_of
 
@@ -46,8 +46,10 @@ FORMS = [
 _RANGE = ("range", "frame_start", "frame_end", "first_frame", "real_time")
 _MODEL = ("bones", "tolerance", "physics", "physics_tolerance", "morphs", "switches", "visibility")
 _CAMERA = ("tolerance", "light", "degrees", "scale")
-_motion = properties.declared(properties.MotionProperties, options={"SKIP_SAVE"})
-_Model = properties.declaring("_Model", {"model_path": _motion["model_path"]})
+_once = properties.declared(properties.MotionProperties, options={"SKIP_SAVE"})
+_Model = properties.declaring("_Model", {"model_path": _once["model_path"]})
+_bake = properties.declared(properties.BakeProperties)
+_Range = properties.declaring("_Range", {one: _bake[one] for one in ("frame_start", "frame_end")})
 
 
 class Exporter(_Model, PosingOperator, OptionsDialog, ExportHelper):
@@ -67,7 +69,7 @@ class Exporter(_Model, PosingOperator, OptionsDialog, ExportHelper):
         return super().invoke(context, event)
 
 
-class MMDSKIN_OT_export_motion(modal_job.AskedJob, Exporter, bpy.types.Operator):
+class MMDSKIN_OT_export_motion(_Range, modal_job.AskedJob, Exporter, Reports, bpy.types.Operator):
     """Write the animation of MMD models as motion files with MMD's keyframes and curves"""
 
     bl_idname = "mmdskin.export_motion"
@@ -100,18 +102,6 @@ class MMDSKIN_OT_export_motion(modal_job.AskedJob, Exporter, bpy.types.Operator)
             ("CUSTOM", "Custom Range", "Between Start and End"),
         ],
         default="SCENE",
-    )
-    frame_start: IntProperty(
-        name="Start",
-        description="First frame of the custom range",
-        default=1,
-        **properties.FRAMES,
-    )
-    frame_end: IntProperty(
-        name="End",
-        description="Last frame of the custom range",
-        default=250,
-        **properties.FRAMES,
     )
     first_frame: IntProperty(
         name="First Frame",
@@ -255,14 +245,14 @@ class MMDSKIN_OT_export_motion(modal_job.AskedJob, Exporter, bpy.types.Operator)
         return list(found.values())
 
     def _stopped(self) -> None:
-        self.report({"WARNING"}, tr("Export cancelled: nothing was written"))
+        self.caution("Export cancelled: nothing was written")
 
     def _report(self, job: Job) -> set[Any]:
-        report.write_text(job.results)
+        write_text(job.results)
         for result in job.results:
             if result.lines:
                 self.report({"WARNING"}, result.lines[0])
-        self.report({"INFO"}, report.sentence(job.results))
+        self.report({"INFO"}, sentence(job.results))
         return {"FINISHED"}
 
 

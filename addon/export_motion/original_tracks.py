@@ -1,18 +1,67 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The keys of a channel group (a bone, a camera) as its F-curves have them, beside those that the
-import of a file has written: which keys and segments are still the file's.
+"""The keyframes of a datablock that an export can have as they are; of a channel group (a bone, a
+camera), beside those that the import of a file has written: which keys and segments are still the file's.
 
 A segment is what leads from one key to the next; it is stored at the later key, as in the file.
 """
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
+import bpy
 import numpy as np
 
+from ..blender import actions, fcurves
 from ..blender.fcurves import Points
 from .timing import Timing
+
+Channel = tuple[str, int]  # path and index of a curve
+
+
+class OwnKeyframes:
+    """The curves of the action of a datablock, and what else animates it."""
+
+    def __init__(self, block: Any) -> None:
+        self.curves: dict[Channel, bpy.types.FCurve] = {}
+        self.has_strips = False  # that play
+        self.driven: set[str] = set()  # paths
+        data = block.animation_data
+        if data is None:
+            return
+        tracks = (track for track in data.nla_tracks if not track.mute)
+        plays = any(not strip.mute for track in tracks for strip in track.strips)
+        self.has_strips = data.use_tweak_mode or (data.use_nla and plays)
+        found = (curve for curves in actions.played(data) for curve in curves)
+        self.curves = {(curve.data_path, curve.array_index): curve for curve in found}
+        self.driven = {curve.data_path for curve in data.drivers if not curve.mute}
+
+    def alone_move(self, channels: Collection[Channel]) -> bool:
+        """Whether nothing but keyframes determines the values of channels."""
+        if self.has_strips or self.driven.intersection(path for path, _ in channels):
+            return False
+        curves = [self.curves[channel] for channel in channels if channel in self.curves]
+        return not any(
+            curve.mute or len(curve.modifiers) or curve.extrapolation != "CONSTANT"
+            for curve in curves
+        )
+
+    def points(self, channel: Channel) -> Points | None:
+        """The keyframes of a channel, None if it has none."""
+        curve = self.curves.get(channel)
+        return fcurves.points(curve) if curve is not None and len(curve.keyframe_points) else None
+
+    def are(self, expected: Mapping[Channel, Points | None]) -> bool:
+        """Whether the keyframes of channels are these, and nothing else moves them."""
+        return self.alone_move(expected) and all(
+            _equal(self.points(channel), points) for channel, points in expected.items()
+        )
+
+
+def _equal(one: Points | None, other: Points | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
 class OriginalKeys(NamedTuple):
@@ -45,9 +94,8 @@ def match(
     times = np.unique(np.concatenate([file_times, *scene_times]).astype(np.float32))
     kept, known = _unchanged(actual, expected, times)
     is_in_scene = np.isin(times, np.concatenate([np.empty(0, np.float32), *scene_times]))
-    place = np.minimum(np.searchsorted(file_times, times), max(len(file_times) - 1, 0))
     is_in_file = np.isin(times, file_times)
-    of_file = np.where(is_in_file, place, -1)
+    of_file = np.where(is_in_file, np.searchsorted(file_times, times), -1)
     # A key that the scene lacks is redundant: it stays if nothing changed around it.
     around = kept & np.append(kept[1:], True)
     exact = timing.of_times(times)
@@ -68,7 +116,8 @@ def match(
         (kept & is_in_file)[chosen] & ~(breaks & (np.arange(len(chosen)) > 0)),
         off_frames,
     )
-    return _clipped(_widened(found, exact[~whole & is_in_scene], timing), timing)
+    numbers = timing.within(_widened(found.numbers, exact[~whole & is_in_scene]))
+    return _at(numbers, found, timing) if len(found.numbers) or off_frames else found
 
 
 def _unchanged(
@@ -127,47 +176,25 @@ def _values(points: Points | None, times: np.ndarray) -> np.ndarray:
     return found
 
 
-def _widened(keys: OriginalKeys, off: np.ndarray, timing: Timing) -> OriginalKeys:
-    """The keys, and more where the scene's first or last one is `off` frames of the file: what
-    changes between two keys is fitted, but nothing before the first or after the last."""
-    if not len(off):
-        return keys
-    first, last = math.floor(off[0]), math.ceil(off[-1])
-    numbers = keys.numbers
-    parts: list[tuple[np.ndarray, ...]] = [keys[:5]]
-    if not len(numbers) or last > numbers[-1]:
-        parts.append(_cut(last, timing))
-    begins = not len(numbers) or first < numbers[0]
-    if begins:
-        parts.insert(0, _cut(first, timing))
-    numbers, times, of_file, known, kept = (np.concatenate(c) for c in zip(*parts, strict=True))
-    if begins:
-        kept[1:2] = False  # it leads from the new key
+def _widened(numbers: np.ndarray, off: np.ndarray) -> np.ndarray:
+    """The frames of keys, and more where the scene's first or last key is `off` frames of the file:
+    what changes between two keys is fitted, but nothing before the first or after the last."""
+    ends = []
+    if len(off):
+        first, last = math.floor(off[0]), math.ceil(off[-1])
+        ends += [first] * (not len(numbers) or first < numbers[0])
+        ends += [last] * (not len(numbers) or last > numbers[-1])
+    return np.unique([*numbers, *ends]).astype(np.int64)
+
+
+def _at(numbers: np.ndarray, keys: OriginalKeys, timing: Timing) -> OriginalKeys:
+    """The keys at these frames, and keys that the scene lacks at the others, which cut segments."""
+    is_own = np.isin(numbers, keys.numbers)
+    index = np.where(is_own, np.searchsorted(keys.numbers, numbers), -1)  # of the default for none
+    times = np.append(keys.times, np.float32(0))[index]
+    times[~is_own] = timing.of_number(numbers[~is_own])
+    of_file = np.append(keys.of_file, -1)[index]
+    known, kept = (np.append(column, False)[index] for column in (keys.known, keys.kept))
+    # A segment from another key than in the scene is no longer the file's.
+    kept &= np.append(index[:1] == 0, is_own[:-1] & (np.diff(index) == 1))
     return OriginalKeys(numbers, times, of_file, known, kept, keys.off_frames)
-
-
-def _clipped(keys: OriginalKeys, timing: Timing) -> OriginalKeys:
-    """The keys within the exported frames; segments that these cut get a key at the cut."""
-    first, last = timing.number, timing.number + timing.length - 1
-    inside = (keys.numbers >= first) & (keys.numbers <= last)
-    if inside.all():
-        return keys
-    parts = [(keys.numbers[inside], *(column[inside] for column in keys[1:5]))]
-    before, after = (keys.numbers < first).any(), (keys.numbers > last).any()
-    numbers = parts[0][0]
-    if before:
-        if len(numbers):
-            parts[0][4][0] = False
-        if not len(numbers) or numbers[0] > first:
-            parts.insert(0, _cut(first, timing))
-    if after and (not len(numbers) or numbers[-1] < last) and last > first:
-        parts.append(_cut(last, timing))
-    numbers, times, of_file, known, kept = (np.concatenate(c) for c in zip(*parts, strict=True))
-    return OriginalKeys(numbers, times, of_file, known, kept, keys.off_frames)
-
-
-def _cut(number: int, timing: Timing) -> tuple[np.ndarray, ...]:
-    """The columns of a key that the scene lacks."""
-    time = timing.of_number(number)
-    no = np.array([False])
-    return np.array([number]), np.array([time], np.float32), np.array([-1]), no, no

@@ -4,26 +4,24 @@
 What has not changed since the import is written from the file, key for key.
 """
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bpy
 import numpy as np
 
-from ..blender import actions, fcurves, native
-from ..import_motion import import_state, kept_files, original_keys
+from ..blender import actions, native
+from ..import_motion import original_keys
 from ..pose import merge, motion_source
 from ..scene import mmd_tools, scene_model
 from ..scene.names import PHYSICS
 from . import original_tracks
-from .original_tracks import OriginalKeys
+from .original_tracks import Channel, OriginalKeys, OwnKeyframes
 from .timing import Timing
 
 if TYPE_CHECKING:
     import mmdskin
 
 _ROTATIONS = {"QUATERNION": ("rotation_quaternion", 4), "AXIS_ANGLE": ("rotation_axis_angle", 4)}
-_Key = tuple[str, int]  # path and index of a curve
 
 
 class Bone(NamedTuple):
@@ -32,119 +30,83 @@ class Bone(NamedTuple):
     keys: OriginalKeys
     track: "mmdskin.BoneTrack | None"  # of the file
     physics: np.ndarray  # (K,) bool
-    physics_kept: bool  # as in the file
 
 
 class Originals(NamedTuple):
     bones: dict[int, Bone]  # by index in the file
     sampled: bool  # whether the scene has to be read frame by frame for other bones
     motion: motion_source.Motion | None  # of the imported files
-    files: list[kept_files.Kept]
-    curves: dict[_Key, bpy.types.FCurve]  # of the armature
+    files: list[original_keys.Kept]
+    own: OwnKeyframes  # of the armature
     expected: dict[actions.Block, original_keys.Curves]
 
     @property
     def off_frames(self) -> int:
+        """How many keys are between the frames of the file."""
         return sum(bone.keys.off_frames for bone in self.bones.values())
 
 
-def find(
-    model: scene_model.SceneModel, opened: motion_source.Motion, timing: Timing
-) -> Originals | None:
-    """None if anything besides an action and constraints moves the bones, like NLA strips.
+def find(model: scene_model.SceneModel, opened: motion_source.Motion, timing: Timing) -> Originals:
+    """Nothing if anything besides an action and constraints moves the bones, like NLA strips.
 
     `opened` is any motion of the model, for its bones and axes.
     """
     armature = model.armature
-    curves = curves_of(armature)
-    if curves is None:
-        return None
+    own = OwnKeyframes(armature)
+    if own.has_strips:
+        return Originals({}, True, None, [], own, {})
     files = _files(armature, opened.rig.pmx)
     motions = [opened.with_motion(file.motion, "", file.start, file.speed) for file in files]
     expected = original_keys.curves_of(model, motions) if motions else {}
     whole = merge.merged(motions) if motions else None
-    bones, sampled = _bones(armature, opened, whole, curves, expected.get(armature, {}), timing)
-    return Originals(bones, sampled, whole, files, curves, expected)
+    bones, sampled = _bones(armature, opened, whole, own, expected.get(armature, {}), timing)
+    return Originals(bones, sampled, whole, files, own, expected)
 
 
-def _files(armature: bpy.types.Object, pmx: "mmdskin.Model") -> list[kept_files.Kept]:
+def _files(armature: bpy.types.Object, pmx: "mmdskin.Model") -> list[original_keys.Kept]:
     """The files that the armature's action was imported from."""
     action, _ = actions.assigned(armature)
-    return kept_files.read(action, pmx) if action is not None else []
-
-
-def curves_of(block: actions.Block) -> dict[_Key, bpy.types.FCurve] | None:
-    """The curves that alone animate a datablock, by path and index; None if NLA strips do, too."""
-    data = block.animation_data
-    if data is None:
-        return {}
-    strips = any(
-        not strip.mute for track in data.nla_tracks if not track.mute for strip in track.strips
-    )
-    if data.use_tweak_mode or (data.use_nla and strips):
-        return None
-    found = [curve for curves in actions.played(data) for curve in curves]
-    return {(curve.data_path, curve.array_index): curve for curve in found}
-
-
-def is_plain(curve: bpy.types.FCurve) -> bool:
-    """Whether only the keyframes determine the curve's values."""
-    return not (curve.mute or len(curve.modifiers) or curve.extrapolation != "CONSTANT")
-
-
-def driven_paths(block: actions.Block) -> set[str]:
-    data = block.animation_data
-    return {curve.data_path for curve in data.drivers if not curve.mute} if data else set()
-
-
-def points_of(
-    curves: dict[Any, bpy.types.FCurve], channels: Sequence[Any]
-) -> list[fcurves.Points | None]:
-    """The keyframes of channels, None for those without any."""
-    found = [curves.get(channel) for channel in channels]
-    return [
-        fcurves.points(curve) if curve is not None and len(curve.keyframe_points) else None
-        for curve in found
-    ]
+    return original_keys.kept(action, pmx) if action is not None else []
 
 
 def _bones(
     armature: bpy.types.Object,
     opened: motion_source.Motion,
     whole: motion_source.Motion | None,
-    curves: dict[_Key, bpy.types.FCurve],
+    own: OwnKeyframes,
     expected: original_keys.Curves,
     timing: Timing,
 ) -> tuple[dict[int, Bone], bool]:
     """The keys of each bone, and whether there are bones with other animation or a pose of their own."""
     tracks = {track.name: track for track in whole.motion.bones} if whole else {}
-    driven = driven_paths(armature)
     found: dict[int, Bone] = {}
     sampled = False
     for name, number in opened.rig.bones.items():
         pose_bone = armature.pose.bones[name]
         channels = _channels(pose_bone)
-        own = [curves[channel] for channel in channels if channel in curves]
-        if driven.intersection(path for path, _ in channels) or not all(map(is_plain, own)):
+        if not own.alone_move(channels):
             sampled = True
             continue
         track = tracks.get(opened.rig.pmx.bones[number].name)
-        if not own and (track is None or not any(channel in expected for channel in channels)):
+        known = own.curves.keys() | (expected.keys() if track is not None else set())
+        if known.isdisjoint(channels):
             sampled |= not _is_at_rest(pose_bone)
             continue
         times = np.empty(0, np.float32)
         if whole is not None and track is not None:
             times = whole.scene_frames(track.frames).astype(np.float32)
         keys = original_tracks.match(
-            points_of(curves, channels), [expected.get(channel) for channel in channels],
-            times, timing,
-        )  # fmt: skip
+            [own.points(channel) for channel in channels],
+            [expected.get(channel) for channel in channels],
+            times,
+            timing,
+        )
         if len(keys.numbers):
-            found[number] = Bone(keys, track, *_physics(pose_bone, track, keys, curves, expected))
+            found[number] = Bone(keys, track, _physics(pose_bone, track, keys, own, expected))
     return found, sampled
 
 
-def _channels(bone: bpy.types.PoseBone) -> list[_Key]:
+def _channels(bone: bpy.types.PoseBone) -> list[Channel]:
     paths = actions.bone_paths(bone.name)
     rotation, count = _ROTATIONS.get(bone.rotation_mode, ("rotation_euler", 3))
     return [
@@ -161,71 +123,32 @@ def _physics(
     bone: bpy.types.PoseBone,
     track: "mmdskin.BoneTrack | None",
     keys: OriginalKeys,
-    curves: dict[_Key, bpy.types.FCurve],
+    own: OwnKeyframes,
     expected: original_keys.Curves,
-) -> tuple[np.ndarray, bool]:
-    """(K,) bool whether rigid bodies move the bone at each key, and whether that is the file's."""
+) -> np.ndarray:
+    """(K,) bool whether rigid bodies move the bone at each key."""
     channel = actions.property_path(bone.name, PHYSICS), 0
-    (actual,) = points_of(curves, [channel])
-    is_on = bool(bone.get(PHYSICS, True))
-    kept = _equal(actual, expected.get(channel)) and (actual is not None or is_on)
-    if actual is not None:
-        values = np.array([curves[channel].evaluate(time) for time in keys.times.tolist()])
-    else:
-        values = np.full(len(keys.times), is_on)
-    switched = values > 0.5
+    is_keyed, is_on = own.points(channel) is not None, bool(bone.get(PHYSICS, True))
+    switched = np.full(len(keys.times), is_on)
+    if is_keyed:
+        values = [own.curves[channel].evaluate(time) for time in keys.times.tolist()]
+        switched = np.array(values) > 0.5
+    kept = own.are({channel: expected.get(channel)}) and (is_keyed or is_on)
     if kept and track is not None and track.physics is not None:
         switched = np.where(keys.of_file >= 0, track.physics[keys.of_file], switched)
-    return switched, kept
-
-
-def _equal(one: fcurves.Points | None, other: fcurves.Points | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+    return switched
 
 
 def switches_kept(originals: Originals, armature: bpy.types.Object) -> bool:
     """Whether the IK switches are still those of the files."""
-    constraints_by_ik_bone = mmd_tools.by_ik_bone(armature)
-    channels = [
-        (actions.influence_path(bone.name, constraint.name), 0)
-        for found in constraints_by_ik_bone.values()
-        for bone, constraint in found
-    ]
+    pairs = [pair for found in mmd_tools.by_ik_bone(armature).values() for pair in found]
+    channels = [(actions.influence_path(bone.name, one.name), 0) for bone, one in pairs]
     expected = originals.expected.get(armature, {})
-    toggled = any(path.endswith(mmd_tools.TOGGLE) for path, _ in originals.curves)
-    muted = any(
-        one.mute
-        for found in constraints_by_ik_bone.values()
-        for _, one in found
-        if one.type == "IK"
+    toggled = any(path.endswith(mmd_tools.TOGGLE) for path, _ in originals.own.curves)
+    muted = any(one.mute for _, one in pairs if one.type == "IK")
+    return not (toggled or muted) and originals.own.are(
+        {channel: expected.get(channel) for channel in channels}
     )
-    driven = driven_paths(armature).intersection(path for path, _ in channels)
-    return not (toggled or muted or driven) and all(
-        _equal(actual, expected.get(channel))
-        for channel, actual in zip(channels, points_of(originals.curves, channels), strict=True)
-    )
-
-
-def values_kept(originals: Originals, model: scene_model.SceneModel) -> bool:
-    """Whether the keys of all shape keys and sliders are still those of the files."""
-    for block in import_state.blocks(model):
-        curves = curves_of(block)
-        if curves is None or any(
-            path.startswith(("key_blocks[", '["')) for path in driven_paths(block)
-        ):
-            return False
-        expected = originals.expected.get(block, {})
-        channels = [
-            channel
-            for channel in {**curves, **expected}
-            if channel[0].startswith(("key_blocks[", '["'))
-        ]
-        for channel, actual in zip(channels, points_of(curves, channels), strict=True):
-            if not _equal(actual, expected.get(channel)):
-                return False
-    return True
 
 
 def opened(solver: Any, armature: bpy.types.Object) -> motion_source.Motion:

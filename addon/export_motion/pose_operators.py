@@ -13,6 +13,7 @@ from bpy.props import BoolProperty, EnumProperty, StringProperty
 from ..blender import native, playhead, registration
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import cancels
+from ..import_motion.bezier import STRAIGHT
 from ..operator_base import modal_job
 from ..pose import motion_source, pose_source
 from ..scene import scene_model
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     import mmdskin
 
 _TOLERANCE = 1e-4  # units: the IK of a pose has to reach it
-_LINES = np.full((1, 4, 4), (20, 20, 107, 107), np.uint8)
+_LINES = np.full((1, 4, 4), STRAIGHT, np.uint8)
 
 
 class MMDSKIN_OT_export_pose(Exporter, bpy.types.Operator):

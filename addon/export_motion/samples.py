@@ -65,10 +65,13 @@ class Sampler:
         self.simulated: Baked | None = None
         if solved and settings is not None and options.physics == "KEYS":
             self.simulated = Baked(Member(model, settings, self._motion or self.solver))
-        self._poses: _Poses | None = None
-        if solved:
-            self._poses = _poses_of(armature, settings, self)
-        self._keys = _ShapeKeys(model, self.rig.pmx)
+        self._shown = _Shown(armature, self.rig) if settings is None else None
+        blocks = [obj.data.shape_keys for obj in model.meshes]
+        self._keys = list(dict.fromkeys(block for block in blocks if block))
+        # Our importer's sliders are read by the solver, else the shape keys with the morphs' names.
+        has_sliders = len(model_file.morph_keys(armature)) == len(self.rig.pmx.morphs)
+        morphs = {} if has_sliders else motion_source.morphs_of_keys(self.rig.pmx, armature)
+        self._morphs = {key: morph for key, morph in morphs.items() if morph >= 0}
         self._visible = _Visibility(model)
         self._name = model.name
         self._frames: list[int] = []
@@ -91,17 +94,22 @@ class Sampler:
             raise UserError(
                 "The collection of '{name}' is hidden: show it first", name=armature.name
             )
-        keys = self._keys.values(depsgraph)
+        keys = ik_source.of_all_meshes(
+            [(key.name, 0.0 if key.mute else key.value) for key in blocks]
+            for blocks in (keys.evaluated_get(depsgraph).key_blocks for keys in self._keys)
+        )
         local = self.solver.local(armature, keys)
-        weights = self._keys.weights(keys, local.weights)
+        weights = local.weights
+        for key in self._morphs.keys() & keys.keys():
+            weights[self._morphs[key]] = keys[key]
         frame = playhead.time(depsgraph.scene)
         pose: tuple[np.ndarray, ...]
         pose = local.translations.astype(np.float32), local.rotations.astype(np.float32)
         if self._motion is not None:
             translations, rotations, values = local_values(self._motion, frame)
             pose, weights = (translations[0], rotations[0]), values[0]
-        if self._poses is not None:
-            pose = (self._poses.matrices(armature, keys, local, frame),)
+        if self._solved:
+            pose = (self._matrices(armature, local, frame),)
         visible = self._visible.value(depsgraph)
         self._frames.append(depsgraph.scene.frame_current)
         self._rows.append((*pose, weights, local.ik, local.physics, visible))
@@ -109,13 +117,22 @@ class Sampler:
     def result(self) -> Samples:
         columns = [np.array(column) for column in zip(*self._rows, strict=True)]
         self._rows.clear()
-        if self._poses is None:
-            for values in columns[:2]:
-                self._check_finite(values)
-            return Samples(None, *columns)
-        matrices = self._poses.in_file(columns[0])
-        self._check_finite(matrices)
-        return Samples(matrices, None, None, *columns[1:])
+        for values in columns[: 1 if self._solved else 2]:
+            self._check_finite(values)
+        if self._solved:
+            return Samples(columns[0], None, None, *columns[1:])
+        return Samples(None, *columns)
+
+    def _matrices(
+        self, armature: bpy.types.Object, local: ik_source.Local, frame: float
+    ) -> np.ndarray:
+        """(B, 4, 4) of a solved pose, in the file's space."""
+        source = self.source
+        if self._shown is not None:
+            return self._shown.matrices(armature)
+        if isinstance(source, motion_source.Motion):
+            return source.posed(source.motion_frames(frame))[0]
+        return source.posed(local, frame)
 
     def _check_finite(self, values: np.ndarray) -> None:
         finite = np.isfinite(values).all(axis=tuple(range(2, values.ndim)))
@@ -130,70 +147,22 @@ class Sampler:
             )
 
 
-class _Poses:
-    """The armature as Blender evaluates it."""
+class _Shown:
+    """The armature as Blender evaluates it, in the file's space."""
 
     def __init__(self, armature: bpy.types.Object, rig: model_file.Rig) -> None:
-        self._rig = rig
+        self._to_armature, self._to_file = rig.to_armature, np.linalg.inv(rig.to_armature)
         scene_bones = {number: name for name, number in rig.bones.items()}
         names = [scene_bones[number] for number in sorted(scene_bones)]
         self._numbers = evaluated_bones.of(armature).indices(names)
         column = {number: i for i, number in enumerate(sorted(scene_bones))}
         # A bone that the scene lacks moves with its parent; the last column is at rest.
-        self._columns = np.array(
-            [_nearest(rig.pmx.bones, number, column) for number in range(len(rig.pmx.bones))]
-        )
+        self._columns = [_nearest(rig.pmx.bones, i, column) for i in range(len(rig.pmx.bones))]
 
-    def matrices(
-        self, armature: bpy.types.Object, keys: dict, local: ik_source.Local, frame: float
-    ) -> np.ndarray:
-        return pose_source.matrices(armature, armature, self._numbers)
-
-    def in_file(self, matrices: np.ndarray) -> np.ndarray:
-        """(F, B, 4, 4) float32 in the file's space of all `matrices`."""
-        to_armature = self._rig.to_armature
-        to_file = np.linalg.inv(to_armature)
-        count = len(matrices)
-        found = np.empty((count, matrices.shape[1] + 1, 4, 4), np.float32)
-        found[:, -1] = np.eye(4)
-        for frame in range(count):
-            found[frame, :-1] = to_file @ matrices[frame].astype(np.float64) @ to_armature
-        return found[:, self._columns]
-
-
-class _SolvedPoses(_Poses):
-    """MMD's IK for the armature's own channels."""
-
-    def __init__(self, sampler: Sampler) -> None:
-        self._sampler: Any = sampler
-
-    def matrices(
-        self, armature: bpy.types.Object, keys: dict, local: ik_source.Local, frame: float
-    ) -> np.ndarray:
-        return self._sampler.source.posed(local, frame)
-
-    def in_file(self, matrices: np.ndarray) -> np.ndarray:
-        return matrices
-
-
-class _MotionPoses(_SolvedPoses):
-    """The motion file that animates the model."""
-
-    def matrices(
-        self, armature: bpy.types.Object, keys: dict, local: ik_source.Local, frame: float
-    ) -> np.ndarray:
-        motion = self._sampler.source
-        return motion.posed(motion.motion_frames(frame))[0]
-
-
-def _poses_of(
-    armature: bpy.types.Object, settings: pose_source.Settings | None, sampler: Sampler
-) -> _Poses:
-    if isinstance(settings, ik_source.Settings):
-        return _SolvedPoses(sampler)
-    if isinstance(settings, motion_source.Settings):
-        return _MotionPoses(sampler)
-    return _Poses(armature, sampler.rig)
+    def matrices(self, armature: bpy.types.Object) -> np.ndarray:
+        matrices = pose_source.matrices(armature, armature, self._numbers).astype(np.float64)
+        in_file = self._to_file @ matrices @ self._to_armature
+        return np.append(in_file, np.eye(4)[None], axis=0)[self._columns].astype(np.float32)
 
 
 def _nearest(bones: Any, number: int, column: dict[int, int]) -> int:
@@ -202,31 +171,6 @@ def _nearest(bones: Any, number: int, column: dict[int, int]) -> int:
             return column[number]
         number = bones[number].parent
     return -1
-
-
-class _ShapeKeys:
-    """The shape keys of a model's morphs."""
-
-    def __init__(self, model: scene_model.SceneModel, pmx: Any) -> None:
-        blocks = [obj.data.shape_keys for obj in model.meshes]
-        self._blocks = list(dict.fromkeys(block for block in blocks if block))
-        self._has_sliders = len(model_file.morph_keys(model.armature)) == len(pmx.morphs)
-        self._morphs = motion_source.morphs_of_keys(pmx, model.armature)
-
-    def values(self, depsgraph: bpy.types.Depsgraph) -> dict[str, float]:
-        """{shape key: its value}."""
-        return ik_source.of_all_meshes(
-            [(key.name, 0.0 if key.mute else key.value) for key in blocks]
-            for blocks in (keys.evaluated_get(depsgraph).key_blocks for keys in self._blocks)
-        )
-
-    def weights(self, keys: dict[str, float], weights: np.ndarray) -> np.ndarray:
-        """(M,) weights of morphs: those of our importer, or of the shape keys with their names."""
-        if not self._has_sliders:
-            for name, morph in self._morphs.items():
-                if morph >= 0 and name in keys:
-                    weights[morph] = keys[name]
-        return weights
 
 
 class _Visibility:

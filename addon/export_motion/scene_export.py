@@ -13,9 +13,10 @@ import numpy as np
 from ..blender import fcurves, native, playhead
 from ..blender.user_error import UserError
 from ..operator_base.modal_job import Steps
-from . import camera_keys, light_export, originals
+from . import camera_keys, light_export
 from .fit import made
-from .report import Result
+from .job import Result
+from .original_tracks import OwnKeyframes
 from .timing import Timing
 
 _TO_FILE = np.eye(3)[[0, 2, 1]]  # the file's y is Blender's z
@@ -221,19 +222,19 @@ def _cuts(shots: list[tuple[float, bpy.types.Object]], timing: Timing) -> list[i
     for camera in {camera for _, camera in shots}:
         owners: tuple[Any, ...] = camera, camera.data, camera.parent
         for block in owners:
-            curves = originals.curves_of(block) if block is not None else {}
-            for curve in (curves or {}).values():
-                times += _holds(curve)
+            own = OwnKeyframes(block) if block is not None else None
+            if own is not None and not own.has_strips:
+                for channel in own.curves:
+                    times += _holds(own.points(channel))
     found = {math.ceil(float(timing.of_times(np.array(time))) - _ROUNDING) for time in times}
     first, last = timing.number, timing.number + timing.length - 1
     return sorted(number for number in found if first < number <= last)
 
 
-def _holds(curve: bpy.types.FCurve) -> list[float]:
+def _holds(points: fcurves.Points | None) -> list[float]:
     """Times of the keyframes at which a held value jumps."""
-    if not len(curve.keyframe_points):
+    if points is None:
         return []
-    points = fcurves.points(curve)
     held = points.interpolation[:-1, 0] == fcurves.INTERPOLATION["CONSTANT"]
     jumps = held & (np.diff(points.places[:, 1]) != 0)
     return points.places[1:, 0][jumps].tolist()

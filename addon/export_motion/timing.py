@@ -45,8 +45,8 @@ class Timing(NamedTuple):
         """(F,) float64 animation times."""
         return self.scene_frames * self.stretch
 
-    def of_number(self, number: int) -> float:
-        """The animation time of a frame of the file."""
+    def of_number(self, number: np.ndarray) -> np.ndarray:
+        """(K,) float64 animation times of frames of the file."""
         return (self.first + (number - self.number) / self.rate) * self.stretch
 
     def of_times(self, times: np.ndarray) -> np.ndarray:
@@ -58,6 +58,16 @@ class Timing(NamedTuple):
         exact = self.of_times(times)
         found = np.rint(exact)
         return found.astype(np.int64) if (np.abs(found - exact) < _WHOLE).all() else None
+
+    def within(self, numbers: np.ndarray) -> np.ndarray:
+        """Those of ascending frames that are exported, and the first or last of all where a line
+        between two of them crosses it."""
+        first, last = self.number, self.number + self.length - 1
+        inside = numbers[(numbers >= first) & (numbers <= last)]
+        before, after = (numbers < first).any(), (numbers > last).any()
+        ends = [first] * bool(before or not len(inside))
+        ends += [last] * bool(after and (before or len(inside)))
+        return np.unique([*inside, *ends]).astype(np.int64)
 
 
 def timing_of(scene: bpy.types.Scene, options: Any, blocks: Iterable[Any]) -> Timing:

@@ -4,10 +4,13 @@
 Both are cubics from key to key, so a channel that equals one of the file's is exact.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..blender.fcurves import Handles
 
+STRAIGHT = (20, 20, 107, 107)  # the file's curve of a constant speed
 _END = 127  # end of both axes of a curve in the file
 _THIRDS = np.array([[1.0, 1.0], [2.0, 2.0]]) / 3  # a straight line at constant speed
 _SAMPLES = np.linspace(0, 1, 17)[1:-1]
@@ -37,22 +40,25 @@ def handles(
     return _handles(frames, values, points[..., 0], heights)._replace(holds=holds)
 
 
-def location_handles(
-    frames: np.ndarray,
-    locations: np.ndarray,
-    curves: np.ndarray,
-    axes: np.ndarray,
-    first: np.ndarray,
-) -> list[Handles]:
-    """Handles of three location channels whose axes differ from the file's, for concatenated bones.
+class Keys(NamedTuple):
+    """Keys of locations or rotations of bones, one after the other."""
 
-    (K, 3, 4) `curves` are the file's, `axes` (K, 3, 3) map its translations to locations, and `first`
-    (K,) marks the first key of each bone. A channel that mixes axes gets the times of the axis that
-    moves it most, and the values of its handles by least squares.
+    frames: np.ndarray  # (K,)
+    values: np.ndarray  # (K, C)
+    curves: np.ndarray  # (K, 3, 4) or (K, 4): that lead to each key, as in the file
+    axes: np.ndarray  # (K, 3, 3): from the file's translations to locations
+    first: np.ndarray  # (K,) bool: of each bone
+
+
+def location_handles(keys: Keys) -> list[Handles]:
+    """Handles of three location channels whose axes differ from the file's.
+
+    A channel that mixes axes gets the times of the axis that moves it most, and the values of its
+    handles by least squares.
     """
-    axes = axes[1:]
+    locations, axes = keys.values, keys.axes[1:]
     parts = np.linalg.solve(axes, np.diff(locations, axis=0)[..., None]).transpose(0, 2, 1) * axes
-    points = curves[1:].reshape(-1, 3, 2, 2) / _END
+    points = keys.curves[1:].reshape(-1, 3, 2, 2) / _END
     most = np.abs(parts).argmax(axis=2)
     lead = np.take_along_axis(points, most[:, :, None, None], axis=1)
     heights = np.diff(locations, axis=0)[..., None] * lead[..., 1] + locations[:-1, :, None]
@@ -65,9 +71,7 @@ def location_handles(
         if mixed.any():
             way = _along(other[mixed], lead[mixed]) - _heights(lead[mixed][..., 1])
             heights[mixed] += part[mixed][:, None] * (way @ _FIT.T)
-    return [
-        _handles(frames, locations[:, i], lead[:, i, :, 0], heights[:, i], first) for i in range(3)
-    ]
+    return _of_members(keys, lead[..., 0], heights)
 
 
 def _along(points: np.ndarray, lead: np.ndarray) -> np.ndarray:
@@ -95,19 +99,15 @@ def steps(frames: np.ndarray, values: np.ndarray) -> Handles:
     return handles(frames, values, np.zeros((count, 4)), np.ones(count, bool))
 
 
-def rotation_handles(
-    frames: np.ndarray, rotations: np.ndarray, curves: np.ndarray, first: np.ndarray
-) -> list[Handles]:
-    """Handles of the four channels of unit quaternions (K, 4) without sign flips.
-
-    Bones are concatenated; `first` (K,) marks the first key of each.
+def rotation_handles(keys: Keys) -> list[Handles]:
+    """Handles of the four channels of unit quaternions without sign flips.
 
     MMD interpolates by slerp along the curve; Blender interpolates each channel and normalizes, which
     lags by up to 8 degrees in half a turn. Handles slightly off the chord bring the rotation within
     0.01 degrees of MMD's for nearly all keys of a dance, and 2.7 at worst.
     """
-    rotations = rotations.astype(np.float64)
-    points = curves[1:].reshape(-1, 2, 2) / _END
+    rotations = keys.values.astype(np.float64)
+    points = keys.curves[1:].reshape(-1, 2, 2) / _END
     is_straight = (points[..., 0] == points[..., 1]).all(axis=1)
     points[is_straight] = _THIRDS
     start, end = rotations[:-1], rotations[1:]
@@ -118,10 +118,8 @@ def rotation_handles(
     across /= np.where(sine > 0, sine, 1)[:, None]
     flat = _arc_points(np.arctan2(sine, cosine), points[..., 1])
     heights = flat[..., :1] * start[:, None] + flat[..., 1:] * across[:, None]
-    return [
-        _handles(frames, rotations[:, i], points[..., 0], heights[..., i], first)
-        for i in range(rotations.shape[1])
-    ]
+    times = np.repeat(points[:, None, :, 0], 4, axis=1)
+    return _of_members(keys, times, heights.transpose(0, 2, 1))
 
 
 def _arc_points(angles: np.ndarray, paces: np.ndarray) -> np.ndarray:
@@ -143,8 +141,21 @@ def _arc_points(angles: np.ndarray, paces: np.ndarray) -> np.ndarray:
     return chord + shift.reshape(-1, 2, 2)
 
 
-def outer_handles(frames: np.ndarray, values: np.ndarray) -> Handles:
-    """Handles of keys without a curve; one frame long, so that users can grab them."""
+def outer_handles(keys: Keys) -> list[Handles]:
+    """Handles of keys without a curve."""
+    return [_outer(keys.frames, column) for column in keys.values.T]
+
+
+def _of_members(keys: Keys, shares: np.ndarray, heights: np.ndarray) -> list[Handles]:
+    """`_handles` of each column, from bone to bone; (S, C, 2) each."""
+    return [
+        _handles(keys.frames, column, shares[:, i], heights[:, i], keys.first)
+        for i, column in enumerate(keys.values.T)
+    ]
+
+
+def _outer(frames: np.ndarray, values: np.ndarray) -> Handles:
+    """One frame long, so that users can grab them."""
     keys = np.stack([frames, values], axis=1).astype(np.float64)
     return Handles(keys - (1, 0), keys + (1, 0))
 
@@ -154,12 +165,12 @@ def _handles(
     values: np.ndarray,
     shares: np.ndarray,
     heights: np.ndarray,
-    first: np.ndarray = None,
+    first: np.ndarray | None = None,
 ) -> Handles:
     """Handles at fractions (S, 2) of the time to the next key, with values (S, 2)."""
-    found = outer_handles(frames, values)
+    found = _outer(frames, values)
     goes_on = slice(None) if first is None else ~first[1:]
-    places = frames[:-1, None] + np.diff(frames)[:, None] * shares
-    inner = np.stack([places, heights], axis=2)[goes_on]
+    times = frames[:-1, None] + np.diff(frames)[:, None] * shares
+    inner = np.stack([times, heights], axis=2)[goes_on]
     found.right[:-1][goes_on], found.left[1:][goes_on] = inner[:, 0], inner[:, 1]
     return found

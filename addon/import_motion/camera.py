@@ -7,9 +7,9 @@ Keys, curves and cuts are the file's: docs/mmd-behavior.md#camera-light-shadow.
 
 import functools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import bpy
 import numpy as np
@@ -32,7 +32,48 @@ _MOST = 1e6  # radians: the property has the curves of the file, whatever its an
 _DISTANCE = 45  # of MMD's default camera
 _ORTHOGRAPHIC_HEIGHT = 25  # of the image at that distance, as in mmd_tools
 _REACH = 10_000  # clip end in file units; MMD's stages are large
-_TYPES = {True: "PERSP", False: "ORTHO"}
+TYPES = {  # number of a curve for each type of cameras
+    item.identifier: float(item.value)
+    for item in bpy.types.Camera.bl_rna.properties["type"].enum_items
+}
+
+
+class Channel(NamedTuple):
+    """Where Blender has a value of MMD's camera."""
+
+    owner: str  # "target", its child "camera", or that one's "data"
+    path: str
+    member: int  # of the property
+    column: str  # of a CameraTrack
+    axis: int  # of the column
+    curve: int | None  # of the six curves of a track: x, y, z, rotation, distance, angle of view
+
+    @property
+    def place(self) -> tuple[str, int]:
+        return self.path, self.member
+
+    def values(self, track: "mmdskin.CameraTrack", scale: float) -> np.ndarray:
+        """(K,) of the file, for Blender."""
+        if self.path == "type":
+            return np.where(track.perspective, TYPES["PERSP"], TYPES["ORTHO"])
+        column = np.reshape(getattr(track, self.column), (len(track.frames), -1))
+        return self.unit(scale) * column[:, self.axis]
+
+    def unit(self, scale: float) -> float:
+        """What Blender has for 1 in the file."""
+        units = {"targets": scale, "distances": scale, "view_angles": math.pi / 180}
+        return units.get(self.column, 1.0)
+
+
+# The file's y is up. Swapping axes mirrors its rotations, which keeps their signs.
+_AXES = ((0, 0), (1, 2), (2, 1))
+CHANNELS = (
+    *(Channel("target", "location", index, "targets", axis, axis) for index, axis in _AXES),
+    *(Channel("target", "rotation_euler", index, "rotations", axis, 3) for index, axis in _AXES),
+    Channel("camera", "location", 1, "distances", 0, 4),
+    Channel("data", ANGLE_PATH, 0, "view_angles", 0, 5),
+    Channel("data", "type", 0, "perspective", 0, None),
+)
 
 
 def add(
@@ -46,7 +87,7 @@ def add(
     target, camera = _objects(context, scale, float(track.view_angles.max()))
     owners: dict[str, Any] = {"target": target, "camera": camera, "data": camera.data}
     for owner, block in owners.items():
-        put(actions.channels(block)[0], owner, track, frames, scale)
+        put(actions.Curves(actions.channels(block)[0]), owner, track, frames, scale)
     before = context.scene.camera
     CameraState(path, _digest(target), before.name if before else "").write(target)
     context.scene.camera = camera
@@ -54,29 +95,26 @@ def add(
 
 
 def put(
-    holder: Any, owner: str, track: "mmdskin.CameraTrack", frames: np.ndarray, scale: float
+    curves: actions.Curves,
+    owner: str,
+    track: "mmdskin.CameraTrack",
+    frames: np.ndarray,
+    scale: float,
 ) -> None:
-    """Key the target, the camera object or its data in a holder from `actions.channels`."""
+    """Key the target, the camera object or its data."""
     # Keys on adjacent frames are a cut, however many scene frames are between them.
     cuts = np.append(np.diff(track.frames.astype(np.int64)) <= 1, True)
-    for (one, path, index), values, curves in _channels(track, scale):
-        if one == owner:
-            curve = actions.new_curve(holder, path, index)
-            fcurves.write(curve, frames, values, bezier.handles(frames, values, curves, cuts))
-    if owner == "data":
-        _key_type(holder, frames, track.perspective)
-
-
-def _channels(track: "mmdskin.CameraTrack", scale: float) -> Iterator[tuple]:
-    """((owner, path, index), values, curves) of each channel."""
-    # The file's y is up. Swapping axes mirrors its rotations, which keeps their signs.
-    for index, axis in enumerate((0, 2, 1)):
-        curves = track.interpolation
-        yield ("target", "location", index), scale * track.targets[:, axis], curves[:, axis]
-        yield ("target", "rotation_euler", index), track.rotations[:, axis], curves[:, 3]
-    yield ("camera", "location", 1), scale * track.distances, track.interpolation[:, 4]
-    angles = np.radians(track.view_angles.astype(np.float64))
-    yield ("data", ANGLE_PATH, 0), angles, track.interpolation[:, 5]
+    for channel in CHANNELS:
+        if channel.owner != owner:
+            continue
+        times, values = frames, channel.values(track, scale)
+        if channel.curve is None:  # keys at changes, and the first
+            changes = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+            times, values = times[changes], values[changes]
+            handles = bezier.steps(times, values)
+        else:
+            handles = bezier.handles(times, values, track.interpolation[:, channel.curve], cuts)
+        curves.write(channel.path, times, values, handles, index=channel.member)
 
 
 @dataclass
@@ -163,12 +201,3 @@ def _objects(
     height = f"{_ORTHOGRAPHIC_HEIGHT} / {_DISTANCE} * abs(distance)"
     drivers.drive(data, "ortho_scale", height, distance=(camera, "location[1]"))
     return target, camera
-
-
-def _key_type(holder: Any, frames: np.ndarray, perspective: np.ndarray) -> None:
-    """Keyframes at changes of the projection, and at the first key."""
-    changes = np.flatnonzero(np.append(True, perspective[1:] != perspective[:-1]))
-    numbers = bpy.types.Camera.bl_rna.properties["type"].enum_items
-    values = np.array([numbers[_TYPES[bool(perspective[i])]].value for i in changes], np.float64)
-    curve = actions.new_curve(holder, "type")
-    fcurves.write(curve, frames[changes], values, bezier.steps(frames[changes], values))

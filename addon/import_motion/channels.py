@@ -14,6 +14,7 @@ from ..pose import quaternions
 from ..pose.motion_source import Motion
 from ..scene import rest_bones, scene_model, sliders
 from . import import_state
+from .tracks import Values, thinned
 
 _CHUNK = 256  # frames evaluated together
 _BATCH = 4096  # bones times frames that are processed together
@@ -134,10 +135,8 @@ def key_values(
     return result
 
 
-def slider_values(
-    armature: bpy.types.Object, source: Motion, frames: np.ndarray
-) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """{custom property: (frames, (F,) values)} of the armature for morphs that are not solved.
+def slider_values(armature: bpy.types.Object, source: Motion, frames: np.ndarray) -> Values:
+    """Values of custom properties of the armature for morphs that are not solved.
 
     These are material and UV morphs that the motion moves or names: bone morphs are part of the
     bones' channels, and group morphs act through others.
@@ -150,7 +149,7 @@ def slider_values(
     }
     values = source.morph_values(list(found), frames).T if found else ()
     return {
-        name: (frames, column)
+        name: thinned(frames, column)
         for (i, name), column in zip(found.items(), values, strict=True)
         if morphs[i].name in named or column.any()
     }
@@ -177,13 +176,14 @@ def moved_keys(
     keys: dict[bpy.types.Key, dict[str, np.ndarray]],
     others: dict[bpy.types.Key, dict[str, np.ndarray]],
     motion: Motion,
-) -> dict[bpy.types.Key, dict[str, np.ndarray]]:
-    """Those of `key_values` that the motion changes, as in `moved_bones`."""
+    frames: np.ndarray,
+) -> dict[bpy.types.Key, Values]:
+    """Those of `key_values` for these frames that the motion changes, as in `moved_bones`."""
     result = {}
     for block, values in keys.items():
         was = others.get(block, {})
         result[block] = {
-            name: column
+            name: thinned(frames, column)
             for name, column in values.items()
             if motion.has_key_track(name) or _differ(column, was.get(name, 0))
         }

@@ -6,7 +6,7 @@ from typing import Any
 import bpy
 
 from ..blender import registration
-from ..blender.translations import tr, tr_count
+from ..blender.translations import Reports, tr, tr_count
 from ..blender.user_error import cancels
 from ..operator_base.editing import editing
 from ..operator_base.model_operator import ModelOperator
@@ -14,7 +14,7 @@ from ..scene import saved_state, scene_model
 from . import camera, import_state, light
 
 
-class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
+class MMDSKIN_OT_clear_motion(ModelOperator, Reports, bpy.types.Operator):
     """Remove the keyframes and settings of imported motions and restore what they replaced"""
 
     bl_idname = "mmdskin.clear_motion"
@@ -49,24 +49,21 @@ class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
                 kept += light.clear(edit, scene, sun)
             import_state.restore_range()
         for name in kept_cameras:
-            self.report({"WARNING"}, tr("The camera '{name}' was edited and is kept", name=name))
+            self.caution("The camera '{name}' was edited and is kept", name=name)
         for name in kept:
-            self.report({"WARNING"}, tr("Edited keyframes were kept in action '{name}'", name=name))
-        if (cameras or lights) and not count:
-            if cameras:
-                self.report({"INFO"}, tr("Cleared the imported camera"))
-            else:
-                self.report({"INFO"}, tr("Cleared the imported light"))
-            return {"FINISHED"}
-        if not count:
-            self.report({"WARNING"}, tr("This model has no imported motion to clear"))
-            return {"CANCELLED"}
-        self.report(
-            {"INFO"},
-            tr_count(
+            self.caution("Edited keyframes were kept in action '{name}'", name=name)
+        if count:
+            text = tr_count(
                 "Cleared the motion of 1 model", "Cleared the motion of {count} models", count
-            ),
-        )
+            )
+            self.report({"INFO"}, text)
+        elif cameras:
+            self.inform("Cleared the imported camera")
+        elif lights:
+            self.inform("Cleared the imported light")
+        else:
+            self.caution("This model has no imported motion to clear")
+            return {"CANCELLED"}
         return {"FINISHED"}
 
     def _cameras(
@@ -106,8 +103,7 @@ def _is_light(context: bpy.types.Context) -> bool:
 
 def _camera_of(context: bpy.types.Context) -> bpy.types.Object | None:
     """The target of the imported camera that is active."""
-    active = context.active_object
-    found = (obj for obj in camera.imported(context.scene))
+    active, found = context.active_object, camera.imported(context.scene)
     return next((obj for obj in found if active and active in (obj, *obj.children)), None)
 
 

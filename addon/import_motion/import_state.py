@@ -86,7 +86,7 @@ class Record:
             # A library override plays the motion of its library: that is what Clear Motion restores.
             self.state = MotionState(files=self.state.files, form=self.state.form)
             self._before = self._written = None
-        self._is_own = False  # whether `own_action` was called
+        self._curves: actions.Curves | None = None  # that were written
 
     @property
     def armature(self) -> bpy.types.Object:
@@ -95,7 +95,7 @@ class Record:
         return self.block
 
     def store(self) -> None:
-        if self._is_own:
+        if self._curves is not None:
             self.state.digest = self._digest(self.state.form == ORIGINAL)
         self.state.write(self.block)
         saved_state.store_action(self.block, MOTION_BEFORE, self._before)
@@ -106,16 +106,18 @@ class Record:
         self.state.files = [[one.path, one.start, one.speed] for one in motions]
         self.state.form = form
 
-    def own_action(self) -> None:
-        """Give the datablock an action for imports to write into."""
-        action, slots = actions.assigned(self.block)
-        if action is None or action != self._written:
-            self._before, self.state.slots = action, slots
-            self._written = actions.make_single_user(self.block)
-            self.state.is_edited = False
-        elif not self._is_own:
-            self.state.is_edited = self._is_edited()
-        self._is_own = True
+    def curves(self) -> actions.Curves:
+        """The curves of an action of the datablock for imports to write into."""
+        if self._curves is None:
+            action, slots = actions.assigned(self.block)
+            if action is None or action != self._written:
+                self._before, self.state.slots = action, slots
+                self._written = actions.make_single_user(self.block)
+                self.state.is_edited = False
+            else:
+                self.state.is_edited = self._is_edited()
+            self._curves = actions.Curves(actions.channels(self.block)[0])
+        return self._curves
 
     def note_bone(self, bone: bpy.types.PoseBone) -> None:
         if bone.name not in self.state.bones:
@@ -176,10 +178,6 @@ class Record:
         for name, value in values.items():
             set_to = setting_paths.chosen(self.armature, name, value)
             setattr(self.armature.mmdskin, name, set_to)
-
-    def extend(self, scene: bpy.types.Scene, last: int) -> None:
-        """Extend the scene's end to the end of the motion."""
-        extend_range(scene, last)
 
     def restore(self, edit: Edit, keeps_action: bool = False) -> str:
         """Restore the datablock; returns the name of the action if the user has edited its keyframes.

@@ -5,8 +5,8 @@ Constraints and drivers that would move solved bones again are muted; those of B
 only if the channels include physics. `Record` stores the previous state.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import bpy
 import numpy as np
@@ -17,14 +17,19 @@ from ..blender.translations import tr
 from ..pose import quaternions
 from ..scene import mmd_tools, sliders
 from ..scene.names import PHYSICS
-from . import bezier, tracks
+from . import bezier
 from .channels import Channels
 from .import_state import SOLVED, Record
-from .tracks import Switch, Track
+from .tracks import ArmatureKeys, Switch, Track, Values, thinned
 
 _SAME = 1e-6  # differences of values below this are ignored
-Values = dict[str, np.ndarray]  # of shape keys, (F,) each
 _USED = ("location", "rotation_quaternion")
+
+
+class _BoneChannel(NamedTuple):
+    curves: list[bpy.types.FCurve]  # of its members
+    is_still: bool  # then only both ends are keyed
+    keys: bezier.Keys
 
 
 class At(NamedTuple):
@@ -46,114 +51,79 @@ def write_bones(
     # Also of bones that do not move: Blender's solver might move them.
     for owner, constraint in mmd_tools.solving(record.armature):
         muted += record.mute_constraint(owner, constraint)
-    record.own_action()
-    holder, _ = actions.channels(record.block)
-    paths = {bone.name: actions.bone_paths(bone.name) for bone in bones}
-    gone = {
+    curves, paths = record.curves(), {bone.name: actions.bone_paths(bone.name) for bone in bones}
+    curves.drop(
         path
         for of_bone in paths.values()
         for channel, path in of_bone.items()
         if replace or channel not in _USED
-    }
-    actions.drop(holder.fcurves, gone)
-    known = actions.Curves(holder)
+    )
     for bone in bones:
         for channel, values in zip(_USED, (bone.locations, bone.rotations), strict=True):
-            curves = known.ensure(paths[bone.name][channel], values.shape[1], bone.name)
+            found = curves.ensure(paths[bone.name][channel], values.shape[1], bone.name)
             if channel == "rotation_quaternion":
-                values = _turned(values, curves, frames[0])
-            constant = (values == values[0]).all(axis=0)
-            for curve, column, is_constant in zip(curves, values.T, constant, strict=True):
-                _write(curve, frames, column, is_constant)
+                values = _turned(values, found, frames[0])
+            for curve, column in zip(found, values.T, strict=True):
+                fcurves.write(curve, *thinned(frames, column))
     return muted
 
 
-def write_keys(record: Record, values: Values, frames: np.ndarray, replace: bool) -> int:
-    """Key the values of shape keys, as `write_bones` does for bones."""
+def write_keys(record: Record, values: Values, replace: bool = False) -> int:
+    """Key shape keys; returns the number of muted drivers. `replace` as of `write_bones`."""
     muted = _unlock(record, values)
-    record.own_action()
-    holder, _ = actions.channels(record.block)
-    paths = {name: actions.value_path(name) for name in values}
+    curves = record.curves()
     if replace:
-        actions.drop(holder.fcurves, set(paths.values()))
-    for name, column in values.items():
-        curve = holder.fcurves.find(paths[name]) or actions.new_curve(holder, paths[name])
-        _write(curve, frames, column, (column == column[0]).all())
+        curves.drop(map(actions.value_path, values))
+    put_values(curves, values, actions.value_path)
     return muted
 
 
-def write_tracks(record: Record, bones: list[Track]) -> int:
-    """Key bones as in the file, from each bone's first key on; returns the number of muted drivers."""
-    muted = _free(record, bones)
-    _turn_by_quaternions(record, bones)
-    record.own_action()
-    holder, _ = actions.channels(record.block)
-    paths = {track.name: actions.bone_paths(track.name) for track in bones}
-    unused = {
-        path
-        for of_bone in paths.values()
-        for channel, path in of_bone.items()
-        if "euler" in channel
-    }
-    actions.drop(holder.fcurves, unused)
-    put_tracks(holder, bones)
+def write_sliders(record: Record, values: Values) -> None:
+    """Key custom properties of the armature."""
+    _widen_sliders(record, values)
+    if values:
+        put_values(record.curves(), values, sliders.path)
+
+
+def put_values(curves: actions.Curves, values: Values, path: Callable[[str], str]) -> None:
+    """Key what has these names and data paths, and do nothing else."""
+    for name, keys in values.items():
+        curves.write(path(name), *keys)
+
+
+def write_armature(record: Record, keys: ArmatureKeys) -> int:
+    """Key bones, switches and sliders as in the file, bones from the first key of each on; returns the
+    number of muted drivers."""
+    muted = _free(record, keys.bones)
+    _turn_by_quaternions(record, keys.bones)
+    curves = record.curves()
+    paths = [actions.bone_paths(track.name) for track in keys.bones]
+    curves.drop(of_bone["rotation_euler"] for of_bone in paths)
+    for bone, constraint, _ in _by_ik(record.armature, keys.ik):
+        record.note_influence(bone, constraint)
+    _widen_sliders(record, keys.sliders)
+    for name in put_armature(curves, record.armature, keys):
+        record.note_physics(record.armature.pose.bones[name])
+        add_physics_switch(record.armature.pose.bones[name])
     return muted
 
 
-def put_tracks(holder: Any, bones: list[Track]) -> None:
-    """`write_tracks` into a holder from `actions.channels`, and nothing else."""
-    paths = {track.name: actions.bone_paths(track.name) for track in bones}
-    known = actions.Curves(holder)
-    locations, rotations = [], []
-    for track in bones:
-        path, times, bends = paths[track.name], track.frames, track.curves
-        places = known.ensure(path["location"], 3, track.name)
-        locations.append(_joined(_Keys(places, times, track.locations, bends[:, :3], track.axes)))
-        turns = known.ensure(path["rotation_quaternion"], 4, track.name)
-        values = _turned(track.rotations, turns, times[0])
-        rotations.append(_joined(_Keys(turns, times, values, bends[:, 3], track.axes)))
-    _write_bent(locations, _location_handles)
-    _write_bent(rotations, _rotation_handles)
-
-
-def drop_bones(record: Record, names: Iterable[str]) -> None:
-    """Remove all keyframes of bones."""
-    record.own_action()
-    for name in names:
-        record.note_bone(record.block.pose.bones[name])
-    paths = {path for name in names for path in actions.bone_paths(name).values()}
-    paths.update(actions.property_path(name, PHYSICS) for name in names)
-    actions.drop(actions.channels(record.block)[0].fcurves, paths)
-
-
-def write_switches(record: Record, switches: list[Switch]) -> None:
-    """Key the Influence of the constraints of IK bones."""
-    constraints_by_ik_bone = mmd_tools.by_ik_bone(record.armature)
-    for switch in switches:
-        for bone, constraint in constraints_by_ik_bone.get(switch.name, ()):
-            record.note_influence(bone, constraint)
-            record.own_action()
-    if record.state.influences:
-        put_switches(actions.channels(record.block)[0], record.armature, switches)
-
-
-def put_switches(holder: Any, armature: bpy.types.Object, switches: list[Switch]) -> None:
-    """`write_switches` into a holder from `actions.channels`, and nothing else."""
-    constraints_by_ik_bone = mmd_tools.by_ik_bone(armature)
-    for switch in switches:
-        for bone, constraint in constraints_by_ik_bone.get(switch.name, ()):
-            path = actions.influence_path(bone.name, constraint.name)
-            _put_switch(holder, path, bone.name, switch)
-
-
-def write_physics(record: Record, switches: list[Switch]) -> None:
-    """Key whether rigid bodies move bones, for bones where this is ever off."""
-    record.own_action()
-    holder, _ = actions.channels(record.block)
-    for switch in put_physics(holder, record.armature, switches):
-        bone = record.armature.pose.bones[switch.name]
-        record.note_physics(bone)
-        add_physics_switch(bone)
+def put_armature(
+    curves: actions.Curves, armature: bpy.types.Object, keys: ArmatureKeys
+) -> list[str]:
+    """The keyframes of `write_armature`, and nothing else; returns the bones whose physics it keys."""
+    _put_bones(curves, keys.bones)
+    for bone, constraint, switch in _by_ik(armature, keys.ik):
+        _put_switch(curves, actions.influence_path(bone.name, constraint.name), bone.name, switch)
+    put_values(curves, keys.sliders, sliders.path)
+    keyed = []
+    for switch in keys.physics:
+        path = actions.property_path(switch.name, PHYSICS)
+        is_on = armature.pose.bones[switch.name].get(PHYSICS, True)
+        if not switch.enabled.all() or curves.has(path) or not is_on:
+            _put_switch(curves, path, switch.name, switch)
+            keyed.append(switch.name)
+    return keyed
 
 
 def add_physics_switch(bone: bpy.types.PoseBone) -> None:
@@ -165,58 +135,38 @@ def add_physics_switch(bone: bpy.types.PoseBone) -> None:
         bone.property_overridable_library_set(sliders.path(PHYSICS), True)
 
 
-def put_physics(holder: Any, armature: bpy.types.Object, switches: list[Switch]) -> list[Switch]:
-    """`write_physics` into a holder from `actions.channels`; returns the switches that it keyed."""
-    keyed = []
+def drop_bones(record: Record, names: Iterable[str]) -> None:
+    """Remove all keyframes of bones."""
+    names = list(names)
+    for name in names:
+        record.note_bone(record.block.pose.bones[name])
+    paths = {path for name in names for path in actions.bone_paths(name).values()}
+    record.curves().drop(paths | {actions.property_path(name, PHYSICS) for name in names})
+
+
+def _by_ik(
+    armature: bpy.types.Object, switches: list[Switch]
+) -> Iterator[tuple[bpy.types.PoseBone, bpy.types.Constraint, Switch]]:
+    """The constraints of IK bones, whose Influence switches them."""
+    constraints = mmd_tools.by_ik_bone(armature)
     for switch in switches:
-        path = actions.property_path(switch.name, PHYSICS)
-        is_on = armature.pose.bones[switch.name].get(PHYSICS, True)
-        if not switch.enabled.all() or holder.fcurves.find(path) or not is_on:
-            _put_switch(holder, path, switch.name, switch)
-            keyed.append(switch)
-    return keyed
+        for bone, constraint in constraints.get(switch.name, ()):
+            yield bone, constraint, switch
 
 
-def _put_switch(holder: Any, path: str, bone: str, switch: Switch) -> None:
-    curve = holder.fcurves.find(path) or actions.new_curve(holder, path, 0, bone)
+def _put_switch(curves: actions.Curves, path: str, bone: str, switch: Switch) -> None:
     values = switch.enabled.astype(np.float64)
-    fcurves.write(curve, switch.frames, values, bezier.steps(switch.frames, values))
+    handles = bezier.steps(switch.frames, values)
+    curves.write(path, switch.frames, values, handles, group=bone)
 
 
-def write_original_keys(record: Record, keys: tracks.Values) -> int:
-    """Key the values of shape keys at their own frames; returns the number of muted drivers."""
-    muted = _unlock(record, {name: values for name, (_, values) in keys.items()})
-    record.own_action()
-    put_values(actions.channels(record.block)[0], keys)
-    return muted
-
-
-def put_values(holder: Any, keys: tracks.Values) -> None:
-    """Key the values of shape keys in a holder from `actions.channels`."""
-    for name, (frames, values) in keys.items():
-        path = actions.value_path(name)
-        fcurves.write(holder.fcurves.find(path) or actions.new_curve(holder, path), frames, values)
-
-
-def write_sliders(record: Record, values: tracks.Values) -> None:
-    """Key custom properties of the armature."""
-    for name in values:
+def _widen_sliders(record: Record, names: Iterable[str]) -> None:
+    for name in names:
         record.note_slider(name)
-        record.own_action()
         sliders.widen(record.armature, name)
-    if values:
-        put_sliders(actions.channels(record.block)[0], values)
 
 
-def put_sliders(holder: Any, values: tracks.Values) -> None:
-    """Key custom properties in a holder from `actions.channels`."""
-    for name, (frames, weights) in values.items():
-        path = sliders.path(name)
-        curve = holder.fcurves.find(path) or actions.new_curve(holder, path)
-        _write(curve, frames, weights, (weights == weights[0]).all())
-
-
-def set_sliders(record: Record, values: tracks.Values, at: At | None = None) -> None:
+def set_sliders(record: Record, values: Values, at: At | None = None) -> None:
     """Set custom properties of the armature to their first values."""
     for name, (_, weights) in values.items():
         record.note_slider(name)
@@ -255,8 +205,8 @@ def reset_to_rest(record: Record, names: Iterable[str], simulated: bool) -> int:
 def set_keys(record: Record, values: Values, at: At | None = None) -> int:
     """Set shape keys to their first values; returns the number of muted items."""
     muted = _unlock(record, values)
-    for name, column in values.items():
-        key, value = record.block.key_blocks[name], float(column[0])
+    for name, (_, weights) in values.items():
+        key, value = record.block.key_blocks[name], float(weights[0])
         if at:
             _key(record, actions.value_path(name), [value], [key.value], at)
         key.value = value
@@ -340,22 +290,21 @@ def _key(
     group: str = "",
 ) -> None:
     """Key the members of a channel. A channel without keys that does not change needs none."""
-    record.own_action()
-    holder, _ = actions.channels(record.block)
-    found = [holder.fcurves.find(path, index=index) for index in range(len(values))]
-    if any(found) or any(abs(a - b) > _SAME for a, b in zip(values, shown, strict=True)):
-        for index, curve in enumerate(found):
-            curve = curve or actions.new_curve(holder, path, index, group)
-            fcurves.insert(curve, at.frame, values[index], shown[index], at.alone)
+    curves = record.curves()
+    changes = any(abs(a - b) > _SAME for a, b in zip(values, shown, strict=True))
+    if changes or any(curves.has(path, index) for index in range(len(values))):
+        found = curves.ensure(path, len(values), group)
+        for curve, value, before in zip(found, values, shown, strict=True):
+            fcurves.insert(curve, at.frame, value, before, at.alone)
 
 
 def _unlock(record: Record, values: Values) -> int:
     """Set the keys to the values."""
-    for name, column in values.items():
+    for name, (_, weights) in values.items():
         key = record.block.key_blocks[name]
         record.note_key(key)
-        key.slider_min = min(key.slider_min, float(column.min()))
-        key.slider_max = max(key.slider_max, float(column.max()))
+        key.slider_min = min(key.slider_min, float(weights.min()))
+        key.slider_max = max(key.slider_max, float(weights.max()))
     return record.mute_drivers({actions.value_path(name) for name in values})
 
 
@@ -368,92 +317,50 @@ def _turned(rotations: np.ndarray, curves: list[bpy.types.FCurve], frame: float)
     return -rotations if rotations[0] @ last < 0 else rotations
 
 
-class _Keys(NamedTuple):
-    """Keys of one channel of one bone."""
-
-    curves: list[bpy.types.FCurve]  # of its C members
-    frames: np.ndarray  # (K,)
-    values: np.ndarray  # (K, C)
-    bends: np.ndarray  # (K, …) as in Track
-    axes: np.ndarray  # (3, 3) as in Track
-
-
-def _joined(keys: _Keys) -> _Keys:
-    """Keys, preceded by the keyframe at which the curve to the first of them begins."""
-    earlier = [fcurves.before(curve, keys.frames[0]) for curve in keys.curves]
-    if not all(earlier):
-        return keys
-    last = np.array([points["co"][-1] for points in earlier], np.float64)
-    if np.ptp(last[:, 0]):  # channels that were keyed by hand
-        return keys
-    return keys._replace(
-        frames=np.append(last[:1, 0], keys.frames),
-        values=np.vstack([last[:, 1], keys.values]),
-        bends=np.concatenate([keys.bends[:1], keys.bends]),
-    )
+def _put_bones(curves: actions.Curves, bones: list[Track]) -> None:
+    locations, rotations = [], []
+    for track in bones:
+        path, bends = actions.bone_paths(track.name), track.curves
+        places = curves.ensure(path["location"], 3, track.name)
+        turns = curves.ensure(path["rotation_quaternion"], 4, track.name)
+        values = _turned(track.rotations, turns, track.frames[0])
+        locations.append(_keys(places, track, track.locations, bends[:, :3]))
+        rotations.append(_keys(turns, track, values, bends[:, 3]))
+    _write_bent(locations, bezier.location_handles)
+    _write_bent(rotations, bezier.rotation_handles)
 
 
-def _write_bent(channels: list[_Keys], handles: Callable) -> None:
-    """Write keyframes with `handles(keys, first)`; only both ends if the values never change.
-
-    `handles` gets all bones as one _Keys with the axes of each key; `first` (K,) marks the first
-    key of each bone.
-    """
-    moving, still = [], []
-    for keys in channels:
-        if (keys.values == keys.values[0]).all():
-            still.append(keys._replace(frames=_ends(keys.frames), values=_ends(keys.values)))
-        else:
-            moving.append(keys)
-    for found, of in ((still, _outer_handles), (moving, handles)):
-        if found:
-            _write_with_handles(found, of)
-
-
-def _outer_handles(keys: _Keys, _first: np.ndarray) -> list[fcurves.Handles]:
-    return [bezier.outer_handles(keys.frames, column) for column in keys.values.T]
+def _keys(curves: list[bpy.types.FCurve], track: Track, *columns: np.ndarray) -> _BoneChannel:
+    """Values and bends of a track, preceded by the keyframe at which the curve to the first begins."""
+    frames, (values, bends) = track.frames, columns
+    earlier = [fcurves.before(curve, frames[0]) for curve in curves]
+    if all(earlier):
+        last = np.array([points["co"][-1] for points in earlier], np.float64)
+        if not np.ptp(last[:, 0]):  # else the channels were keyed by hand
+            frames, values = np.append(last[:1, 0], frames), np.vstack([last[:, 1], values])
+            bends = np.concatenate([bends[:1], bends])
+    is_still = bool((values == values[0]).all())
+    frames, values = thinned(frames, values)
+    count = len(frames)
+    axes, first = np.tile(track.axes, (count, 1, 1)), np.arange(count) == 0
+    return _BoneChannel(curves, is_still, bezier.Keys(frames, values, bends[:count], axes, first))
 
 
-def _location_handles(keys: _Keys, first: np.ndarray) -> list[fcurves.Handles]:
-    return bezier.location_handles(keys.frames, keys.values, keys.bends, keys.axes, first)
-
-
-def _rotation_handles(keys: _Keys, first: np.ndarray) -> list[fcurves.Handles]:
-    return bezier.rotation_handles(keys.frames, keys.values, keys.bends, first)
-
-
-def _write_with_handles(channels: list[_Keys], handles: Callable) -> None:
-    counts = [len(keys.frames) for keys in channels]
-    starts = np.cumsum(counts) - counts
-    first = np.zeros(sum(counts), bool)
-    first[starts] = True
-    joined = _Keys(
-        [],
-        np.concatenate([keys.frames for keys in channels]),
-        np.concatenate([keys.values for keys in channels]),
-        np.concatenate([keys.bends for keys in channels]),
-        np.repeat([keys.axes for keys in channels], counts, axis=0),
-    )
-    bent = handles(joined, first)
-    for keys, start in zip(channels, starts.tolist(), strict=True):
-        part = slice(start, start + len(keys.frames))
-        for curve, column, of in zip(keys.curves, keys.values.T, bent, strict=True):
-            left, right = of.left[part], of.right[part]
-            kept = fcurves.before(curve, np.nextafter(keys.frames[0], np.inf))
-            if kept and kept["co"][-1, 0] == keys.frames[0]:  # the end of an earlier curve
-                left[0] = kept["handle_left"][-1]
-            fcurves.write(curve, keys.frames, column, fcurves.Handles(left, right))
-
-
-def _write(
-    curve: bpy.types.FCurve, frames: np.ndarray, values: np.ndarray, is_constant: bool
+def _write_bent(
+    channels: list[_BoneChannel], handles: Callable[[bezier.Keys], list[fcurves.Handles]]
 ) -> None:
-    """Write linear keyframes; only both ends if they are constant."""
-    if is_constant:
-        frames, values = _ends(frames), _ends(values)
-    fcurves.write(curve, frames, values)
-
-
-def _ends(rows: np.ndarray) -> np.ndarray:
-    """The ends of a constant channel; a later motion continues from the last."""
-    return rows[:: max(len(rows) - 1, 1)]
+    """Write keyframes of bones with `handles`, which gets all of those that move at once."""
+    for is_still, make in ((True, bezier.outer_handles), (False, handles)):
+        found = [channel for channel in channels if channel.is_still == is_still]
+        if not found:
+            continue
+        columns = zip(*(channel.keys for channel in found), strict=True)
+        bent, end = make(bezier.Keys(*map(np.concatenate, columns))), 0
+        for curves, _, keys in found:
+            part = slice(end, end := end + len(keys.frames))
+            for curve, column, of in zip(curves, keys.values.T, bent, strict=True):
+                left, right = of.left[part], of.right[part]
+                kept = fcurves.before(curve, np.nextafter(keys.frames[0], np.inf))
+                if kept and kept["co"][-1, 0] == keys.frames[0]:  # the end of an earlier curve
+                    left[0] = kept["handle_left"][-1]
+                fcurves.write(curve, keys.frames, column, fcurves.Handles(left, right))

@@ -13,13 +13,11 @@ import numpy as np
 
 from ..blender import actions, fcurves
 from ..operator_base.editing import Edit
-from ..scene import light, saved_state
+from ..scene import light, saved_state, sliders
 from . import bezier, import_state
 
 if TYPE_CHECKING:
     import mmdskin
-
-_STRAIGHT = (20, 20, 107, 107)  # MMD's curve of a constant speed
 
 
 def add(
@@ -38,13 +36,20 @@ def add(
     with contextlib.ExitStack() as stack:
         noted = [stack.enter_context(import_state.recording(block)) for block in _blocks(sun)]
         for one, name in zip(noted, ("location", "color"), strict=True):
-            one.own_action()
             one.note_value(name)
             one.state.files = [known for known in one.state.files if known[0] != file[0]]
             one.state.files.append(list(file))
         for name in (light.SHADOW_MODE, light.SHADOW_DISTANCE):
             noted[0].note_slider(name)
-        _write(sun, track, shadow, frames, shadow_frames)
+        of_sun, of_data = (one.curves() for one in noted)
+        _key(of_sun, "location", frames, _places(track), track.frames)
+        _key(of_data, "color", frames, track.colors, track.frames)
+        distances = light.shadow_distance(shadow.distances.astype(np.float64))[:, None]
+        _key(of_sun, sliders.path(light.SHADOW_DISTANCE), shadow_frames, distances, shadow.frames)
+        if len(shadow_frames):
+            modes = shadow.modes.astype(np.float64)
+            handles = bezier.steps(shadow_frames, modes)
+            of_sun.write(sliders.path(light.SHADOW_MODE), shadow_frames, modes, handles)
     return sun
 
 
@@ -68,41 +73,23 @@ def _blocks(sun: Any) -> list[Any]:
     return [sun, sun.data]
 
 
-def _write(
-    sun: bpy.types.Object,
-    track: "mmdskin.LightTrack",
-    shadow: "mmdskin.ShadowTrack",
-    frames: np.ndarray,
-    shadow_frames: np.ndarray,
-) -> None:
-    places = np.array([light.place(direction) for direction in track.directions.tolist()])
-    for index in range(3 if len(frames) else 0):
-        _key(sun, "location", index, frames, places[:, index], track.frames)
-        _key(sun.data, "color", index, frames, track.colors[:, index], track.frames)
-    if len(shadow_frames):
-        distances = light.shadow_distance(shadow.distances.astype(np.float64))
-        path = f'["{light.SHADOW_DISTANCE}"]'
-        _key(sun, path, 0, shadow_frames, distances, shadow.frames)
-        modes = shadow.modes.astype(np.float64)
-        curve = _curve(sun, f'["{light.SHADOW_MODE}"]', 0)
-        fcurves.write(curve, shadow_frames, modes, bezier.steps(shadow_frames, modes))
+def _places(track: "mmdskin.LightTrack") -> np.ndarray:
+    places: list[Any] = [light.place(direction) for direction in track.directions.tolist()]
+    return np.array(places, np.float64).reshape(-1, 3)
 
 
 def _key(
-    block: Any,
+    curves: actions.Curves,
     path: str,
-    index: int,
     frames: np.ndarray,
     values: np.ndarray,
     file_frames: np.ndarray,
 ) -> None:
-    """Linear keyframes; keys on adjacent frames of the file are a cut."""
+    """Linear keyframes of values (K, N); keys on adjacent frames of the file are a cut."""
+    if not len(frames):
+        return
     cuts = np.append(np.diff(file_frames.astype(np.int64)) <= 1, False)
-    straight = np.tile(_STRAIGHT, (len(frames), 1))
-    handles = bezier.handles(frames, values, straight, cuts) if cuts.any() else None
-    fcurves.write(_curve(block, path, index), frames, values, handles)
-
-
-def _curve(block: Any, path: str, index: int) -> bpy.types.FCurve:
-    holder = actions.channels(block)[0]
-    return holder.fcurves.find(path, index=index) or actions.new_curve(holder, path, index)
+    straight = np.tile(bezier.STRAIGHT, (len(frames), 1))
+    for curve, column in zip(curves.ensure(path, values.shape[1]), values.T, strict=True):
+        handles = bezier.handles(frames, column, straight, cuts) if cuts.any() else None
+        fcurves.write(curve, frames, column, handles)

@@ -7,7 +7,7 @@ from typing import Any
 import bpy
 
 from ..blender import playhead
-from ..blender.translations import tr, tr_count
+from ..blender.translations import Reports, tr_count
 from ..blender.user_error import UserError
 from ..operator_base import properties
 from ..operator_base.editing import Edit
@@ -22,7 +22,7 @@ PHYSICS = [
 ]
 
 
-class MotionImport:
+class MotionImport(Reports):
     """`options` is the operator, which also reports; `edit` has saved the model.
 
     `replace`: whether earlier motions are removed.
@@ -37,7 +37,7 @@ class MotionImport:
         replace: bool,
     ) -> None:
         self.options, self.model, self.scene, self.edit = options, model, scene, edit
-        self.replace = replace
+        self.replace, self.report = replace, options.report
         self._source = model.armature.mmdskin.source  # before the import
         self._lacks_files = False  # of earlier imports
 
@@ -94,10 +94,7 @@ class MotionImport:
             try:
                 motion = model_file.load_motion(path, newest.rig.pmx)
             except UserError as error:
-                self.options.report(
-                    {"WARNING"},
-                    tr("Skipped a motion imported earlier: {reason}", reason=error),
-                )
+                self.caution("Skipped a motion imported earlier: {reason}", reason=error)
                 continue
             motions.append(newest.with_motion(motion, path, start, speed))
         return motions
@@ -105,9 +102,7 @@ class MotionImport:
     def clear(self) -> None:
         """Undo earlier imports; keyframes whose file is gone are kept, since nothing keys them again."""
         for name in import_state.clear(self.edit, [self.model], self._lacks_files)[1]:
-            self.options.report(
-                {"WARNING"}, tr("Edited keyframes were kept in action '{name}'", name=name)
-            )
+            self.caution("Edited keyframes were kept in action '{name}'", name=name)
         import_state.restore_range()
 
     def show_armature(self, noted: import_state.Record, source: motion_source.Motion) -> None:
@@ -118,31 +113,23 @@ class MotionImport:
         if self.options.physics and self.options.mode == import_state.ORIGINAL:
             settings = {name: getattr(self.options, name) for name in PHYSICS}
             noted.set_settings(model_path=source.rig.path, **settings, source=ik_source.SOURCE)
-            self.options.report(
-                {"INFO"},
-                tr("The Pose Source is now MMD's IK: use Simulate for its physics"),
-            )
+            self.inform("The Pose Source is now MMD's IK: use Simulate for its physics")
             return
-        kept = (
-            {"ARMATURE", ik_source.SOURCE}
-            if self.options.mode == import_state.ORIGINAL
-            else {"ARMATURE"}
-        )
+        kept = {"ARMATURE"}
+        if self.options.mode == import_state.ORIGINAL:
+            kept.add(ik_source.SOURCE)
         if self.model.armature.mmdskin.source not in kept:
             noted.set_settings(source="ARMATURE")
         if self._source not in kept:
-            self.options.report(
-                {"INFO"}, tr("The Pose Source of '{name}' is now Armature", name=self.model.name)
-            )
+            self.inform("The Pose Source of '{name}' is now Armature", name=self.model.name)
 
     def tell_linked(self) -> None:
         for obj in self.model.meshes:
             if obj.data.shape_keys and obj.data.library:
-                text = tr(
+                self.caution(
                     "The shape keys of '{name}' are linked from another file and are not animated",
                     name=obj.name,
                 )
-                self.options.report({"WARNING"}, text)
 
     def follow_renames(self, source: motion_source.Motion) -> None:
         """Let UV morphs use renamed UV maps, and name the morphs of the motion that nothing shows."""
@@ -159,31 +146,29 @@ class MotionImport:
             lost += [i for i, morph in kinds if morph.kind.startswith("uv")]
         names = source.moved_morphs(lost)
         if names:
-            text = tr(
+            self.caution(
                 "The motion cannot move these morphs, because their shape keys or UV maps were"
                 " renamed or removed: {names}",
                 names=", ".join(names),
             )
-            self.options.report({"WARNING"}, text)
 
     def tell_muted(self, count: int) -> None:
         if count:
-            self.options.report(
-                {"WARNING"},
-                tr_count(
-                    "Muted 1 constraint or driver that would interfere with the motion:"
-                    " Clear Motion restores it",
-                    "Muted {count} constraints and drivers that would interfere with the"
-                    " motion: Clear Motion restores them",
-                    count=count,
-                ),
+            text = tr_count(
+                "Muted 1 constraint or driver that would interfere with the motion:"
+                " Clear Motion restores it",
+                "Muted {count} constraints and drivers that would interfere with the motion:"
+                " Clear Motion restores them",
+                count=count,
             )
+            self.report({"WARNING"}, text)
 
     def extend(self, noted: import_state.Record, source: motion_source.Motion) -> None:
         if self.model.armature.mmdskin.range == "CURRENT":
             noted.set_settings(range="SCENE")  # what a bake of a motion is for
         if self.options.extend_range:
-            noted.extend(self.scene, last_frame(self.scene, source.scene_range[1]))
+            last = last_frame(self.scene, source.scene_range[1])
+            import_state.extend_range(self.scene, last)
 
 
 def last_frame(scene: bpy.types.Scene, time: float) -> int:

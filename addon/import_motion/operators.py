@@ -10,7 +10,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
 from ..blender import actions, input_files, playhead, registration
-from ..blender.translations import tr, tr_count
+from ..blender.translations import Reports, tr_count
 from ..blender.user_error import UserError, cancels
 from ..operator_base import properties
 from ..operator_base.editing import Edit, editing
@@ -20,15 +20,7 @@ from ..pose import earlier_motions, merge, motion_source
 from ..preview import switch
 from ..scene import light as scene_light
 from ..scene import model_file, scene_model
-from . import (
-    camera,
-    import_state,
-    kept_files,
-    light,
-    original_keys,
-    poses,
-    solved_keys,
-)
+from . import camera, import_state, light, original_keys, poses, solved_keys
 from .motion_import import PHYSICS, MotionImport, last_frame
 
 if TYPE_CHECKING:
@@ -45,8 +37,6 @@ class _File(NamedTuple):
 
 # Options that do not apply to a file without frames.
 _OF_MOTIONS = {"frame_start", "step", "real_time", "replace", "extend_range", "scale"}
-
-
 _once = properties.declared(properties.MotionProperties, options={"SKIP_SAVE"})
 _declared = properties.declared(properties.MotionProperties, properties.PhysicsProperties)
 _Motion = properties.declaring(
@@ -60,7 +50,7 @@ _Motion = properties.declaring(
 )
 
 
-class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Operator):
+class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, Reports, bpy.types.Operator):
     """Animate the selected MMD models with a motion or pose file as in MMD, or import a camera motion"""
 
     bl_idname = "mmdskin.import_motion"
@@ -98,10 +88,7 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
             (
                 import_state.ORIGINAL,
                 "Original Keys",
-                (
-                    "Import only the file's keyframes and curves, for editing; constraints"
-                    " solve IK and append"
-                ),
+                "Import only the file's keyframes and curves, for editing; constraints solve IK and append",
             ),
             (
                 import_state.FILE,
@@ -198,34 +185,27 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
         speed = motion_source.speed(self._settings(scene, file.path))
         frames = self.frame_start + track.frames / speed
         for name in camera.clear(edit, scene, camera.imported(scene)):
-            self.report({"WARNING"}, tr("The camera '{name}' was edited and is kept", name=name))
+            self.caution("The camera '{name}' was edited and is kept", name=name)
         added = camera.add(context, file.path, track, frames, self.scale)
         least, most = camera.ANGLES
         beyond = int(((track.view_angles < least) | (track.view_angles > most)).sum())
         if beyond:
-            self.report(
-                {"WARNING"},
-                tr_count(
-                    "1 camera keyframe has an angle of view that Blender cannot show: it shows"
-                    " {least} to {most} degrees",
-                    "{count} camera keyframes have an angle of view that Blender cannot show: it"
-                    " shows {least} to {most} degrees",
-                    beyond,
-                    least=least,
-                    most=most,
-                ),
+            text = tr_count(
+                "1 camera keyframe has an angle of view that Blender cannot show: it shows"
+                " {least} to {most} degrees",
+                "{count} camera keyframes have an angle of view that Blender cannot show: it"
+                " shows {least} to {most} degrees",
+                beyond,
+                least=least,
+                most=most,
             )
+            self.report({"WARNING"}, text)
         action, _ = actions.assigned(added.parent)
-        kept_files.keep(action, [(file.path, self.frame_start, speed)])
+        original_keys.keep(action, [(file.path, self.frame_start, speed)])
         if self.extend_range:
             import_state.extend_range(scene, last_frame(scene, frames[-1]))
-        self.report(
-            {"INFO"},
-            tr(
-                "Added a camera with {keyframes}",
-                keyframes=tr_count("1 keyframe", "{count} keyframes", len(frames)),
-            ),
-        )
+        keyframes = tr_count("1 keyframe", "{count} keyframes", len(frames))
+        self.inform("Added a camera with {keyframes}", keyframes=keyframes)
 
     def _key_light(self, context: bpy.types.Context, file: _File) -> None:
         scene, motion = context.scene, file.motion
@@ -238,13 +218,8 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
         if self.extend_range:
             last = max(0.0, *frames[-1:], *shadow_frames[-1:])
             import_state.extend_range(scene, last_frame(scene, last))
-        self.report(
-            {"INFO"},
-            tr(
-                "Keyed the MMD Light with {keyframes}",
-                keyframes=tr_count("1 keyframe", "{count} keyframes", len(frames)),
-            ),
-        )
+        keyframes = tr_count("1 keyframe", "{count} keyframes", len(frames))
+        self.inform("Keyed the MMD Light with {keyframes}", keyframes=keyframes)
 
     def _move(self, job: MotionImport, source: motion_source.Motion) -> None:
         job.follow_renames(source)
@@ -285,14 +260,11 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
             job.extend(noted, source)
         names = {"file": os.path.basename(newest.path), "name": model.name}
         if switch.is_on(model.armature):
-            self.report({"INFO"}, tr("'{file}' now animates '{name}'", **names))
+            self.inform("'{file}' now animates '{name}'", **names)
         else:
-            self.report(
-                {"INFO"},
-                tr(
-                    "'{file}' will animate '{name}' once MMD Skinning is on or the model is baked",
-                    **names,
-                ),
+            self.inform(
+                "'{file}' will animate '{name}' once MMD Skinning is on or the model is baked",
+                **names,
             )
 
     def _settings(self, scene: bpy.types.Scene, path: str) -> motion_source.Settings:
@@ -312,22 +284,19 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
         settings = [self._settings(scene, path)._replace(model_path=model_path) for path in paths]
         found = [motion_source.load(armature, one) for one in settings]
         for encoding in sorted({source.motion.encoding for source in found} - {"cp932"}):
-            text = tr("Names of the motion are read as {encoding}", encoding=encoding)
-            self.report({"INFO"}, text)
+            self.inform("Names of the motion are read as {encoding}", encoding=encoding)
         named = {track.name for source in found for track in source.motion.bones}
         missing = {name for source in found for name in source.unmatched.bones}
         if missing:
-            self.report(
-                {"INFO"},
-                tr_count(
-                    "The model lacks 1 bone of the motion, which is ignored as in MMD; it has the"
-                    " other {found}",
-                    "The model lacks {count} bones of the motion, which are ignored as in MMD; it"
-                    " has the other {found}",
-                    count=len(missing),
-                    found=len(named) - len(missing),
-                ),
+            text = tr_count(
+                "The model lacks 1 bone of the motion, which is ignored as in MMD; it has the other"
+                " {found}",
+                "The model lacks {count} bones of the motion, which are ignored as in MMD; it has"
+                " the other {found}",
+                count=len(missing),
+                found=len(named) - len(missing),
             )
+            self.report({"INFO"}, text)
         return found
 
 

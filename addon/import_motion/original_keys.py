@@ -1,19 +1,32 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Import a motion as original keys: the file's own keyframes and curves, for editing."""
+"""Import a motion as original keys: the file's own keyframes and curves, for editing.
 
-from collections.abc import Sequence
-from typing import Any
+The action keeps the files, so that an export writes unchanged keys as they were: the files themselves
+may move or change, and the action may be used in another .blend.
+"""
+
+import os
+import zlib
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bpy
 
-from ..blender import actions, fcurves
-from ..blender.translations import tr, tr_count
+from ..blender import actions, details, fcurves, native
+from ..blender.translations import tr_count
 from ..pose import merge, motion_source
 from ..scene import scene_model
-from . import import_state, kept_files, keyframes, tracks
+from . import import_state, keyframes, tracks
 from .motion_import import MotionImport
 
+if TYPE_CHECKING:
+    import mmdskin
+
 Curves = dict[tuple[str, int], fcurves.Points]  # by path and index
+
+_logger = details.logger(__name__)
+_PROPERTY = "mmdskin_motion_files"  # a list of groups, oldest first
+_MOST = 1 << 28  # bytes of a file: more than a VMD of eight hours
 
 
 def write(job: MotionImport, newest: motion_source.Motion) -> None:
@@ -22,7 +35,7 @@ def write(job: MotionImport, newest: motion_source.Motion) -> None:
     import_state.check_not_tweaked(model)
     earlier, rekeys_all = job.earlier(newest)
     played = [*earlier, newest] if rekeys_all else [newest]
-    bones = [tracks.bone_tracks(model.armature, one) for one in played]
+    found = [tracks.armature_keys(model.armature, one) for one in played]
     keys = [tracks.key_values(model, one) for one in played]
     if replace or rekeys_all:
         job.clear()
@@ -31,30 +44,23 @@ def write(job: MotionImport, newest: motion_source.Motion) -> None:
         noted.note_files(merge.contributing([*earlier, newest]), import_state.ORIGINAL)
         if replace:
             keyframes.drop_bones(noted, newest.rig.bones)
-        for one, of_one in zip(played, bones, strict=True):
-            muted += keyframes.write_tracks(noted, of_one)
-            keyframes.write_switches(noted, tracks.ik_switches(one))
-            keyframes.write_physics(noted, tracks.physics_switches(one))
-            keyframes.write_sliders(noted, tracks.slider_values(model.armature, one))
+        for one, of_one in zip(played, found, strict=True):
+            muted += keyframes.write_armature(noted, of_one)
             job.extend(noted, one)
         action, _ = actions.assigned(model.armature)
         if action is not None:
-            kept_files.keep(action, noted.state.files)
+            keep(action, noted.state.files)
         job.show_armature(noted, newest)
     for block, values in (item for of_one in keys for item in of_one.items()):
         with import_state.recording(block) as noted:
-            muted += keyframes.write_original_keys(noted, values)
-    job.options.report(
-        {"INFO"},
-        tr(
-            "Keyed {bones} and {shape_keys} with {keyframes} from the file",
-            bones=tr_count("1 bone", "{count} bones", len(bones[-1])),
-            shape_keys=tr_count(
-                "1 shape key", "{count} shape keys", sum(map(len, keys[-1].values()))
-            ),
-            keyframes=tr_count(
-                "1 keyframe", "{count} keyframes", sum(len(track.frames) for track in bones[-1])
-            ),
+            muted += keyframes.write_keys(noted, values)
+    bones = found[-1].bones
+    job.inform(
+        "Keyed {bones} and {shape_keys} with {keyframes} from the file",
+        bones=tr_count("1 bone", "{count} bones", len(bones)),
+        shape_keys=tr_count("1 shape key", "{count} shape keys", sum(map(len, keys[-1].values()))),
+        keyframes=tr_count(
+            "1 keyframe", "{count} keyframes", sum(len(track.frames) for track in bones)
         ),
     )
     job.tell_muted(muted)
@@ -65,33 +71,72 @@ def curves_of(
 ) -> dict[actions.Block, Curves]:
     """The curves that imports of these motions, oldest first, write into an empty action."""
     armature = model.armature
-    with Scratch() as holder:
+    with Scratch() as curves:
         for motion in motions:
-            bones = tracks.bone_tracks(armature, motion)
-            keyframes.put_tracks(holder, bones)
-            keyframes.put_switches(holder, armature, tracks.ik_switches(motion))
-            keyframes.put_physics(holder, armature, tracks.physics_switches(motion))
-            keyframes.put_sliders(holder, tracks.slider_values(armature, motion))
-        found: dict[actions.Block, Curves] = {armature: read(holder)}
+            keyframes.put_armature(curves, armature, tracks.armature_keys(armature, motion))
+        found: dict[actions.Block, Curves] = {armature: read(curves)}
     values = [tracks.key_values(model, motion) for motion in motions]
     for block in import_state.shape_keys(model):
-        with Scratch() as holder:
+        with Scratch() as curves:
             for of_motion in values:
-                keyframes.put_values(holder, of_motion.get(block, {}))
-            found[block] = read(holder)
+                keyframes.put_values(curves, of_motion.get(block, {}), actions.value_path)
+            found[block] = read(curves)
     return found
 
 
 class Scratch:
-    """In the block, the holder of the curves of an action that no one sees."""
+    """In the block, the curves of an action that no one sees."""
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> actions.Curves:
         self._action, _, holder = actions.new_action("mmdskin")
-        return holder
+        return actions.Curves(holder)
 
     def __exit__(self, *_: object) -> None:
         bpy.data.actions.remove(self._action)
 
 
-def read(holder: Any) -> Curves:
-    return {(curve.data_path, curve.array_index): fcurves.points(curve) for curve in holder.fcurves}
+def read(curves: actions.Curves) -> Curves:
+    found = curves.holder.fcurves
+    return {(curve.data_path, curve.array_index): fcurves.points(curve) for curve in found}
+
+
+class Kept(NamedTuple):
+    data: bytes  # the file
+    motion: "mmdskin.Motion"
+    start: float  # as of `motion_source.Motion`
+    speed: float
+
+
+def keep(action: bpy.types.Action, files: Iterable[Sequence[Any]]) -> None:
+    """Keep files that still exist, each with its start and speed; replaces earlier ones of the action."""
+    found = []
+    for path, start, speed in files:
+        try:
+            with open(path, "rb") as file:
+                data = file.read(_MOST)
+        except OSError as error:
+            _logger.debug("skipped '%s': %s", path, error)
+            continue
+        found.append(
+            {
+                "name": os.path.basename(path),
+                "start": float(start),
+                "speed": float(speed),
+                "data": zlib.compress(data),
+            }
+        )
+    action[_PROPERTY] = found
+
+
+def kept(action: bpy.types.Action, pmx: "mmdskin.Model | None" = None) -> list[Kept]:
+    """The kept files, oldest first, for a model; [] if any of them is damaged."""
+    found = []
+    try:
+        for entry in action.get(_PROPERTY, ()):
+            data = zlib.decompressobj().decompress(bytes(entry["data"]), _MOST)
+            motion = native.load().load_motion(data, model=pmx)
+            found.append(Kept(data, motion, float(entry["start"]), float(entry["speed"])))
+    except (KeyError, TypeError, ValueError, MemoryError, zlib.error) as error:
+        _logger.debug("skipped the damaged files of '%s': %r", action.name, error)  # edited by hand
+        return []
+    return found if all(one.speed > 0 for one in found) else []

@@ -24,7 +24,7 @@ class Posed(NamedTuple):
     """The pose at the source's first frame."""
 
     bones: list
-    keys: dict[bpy.types.Key, keyframes.Values]
+    keys: dict[bpy.types.Key, tracks.Values]
     sliders: tracks.Values
 
 
@@ -80,10 +80,9 @@ def _form(job: MotionImport, keyed: bool) -> str:
 
 
 def _original(model: scene_model.SceneModel, source: Motion) -> Posed:
-    found = tracks.key_values(model, source)
-    keys = {block: {k: v for k, (_, v) in of.items()} for block, of in found.items()}
     bones = tracks.bone_tracks(model.armature, source)
-    return Posed(bones, keys, tracks.slider_values(model.armature, source))
+    values = tracks.slider_values(model.armature, source)
+    return Posed(bones, tracks.key_values(model, source), values)
 
 
 def _solved(
@@ -114,7 +113,7 @@ def _solved(
     named = channels.slider_values(armature, source, frames)
     return Posed(
         [bone for bone in bones if bone.name in moved],
-        channels.moved_keys(keys, keys_before, source),
+        channels.moved_keys(keys, keys_before, source, frames),
         {
             name: (at, values)
             for name, (at, values) in sliders.items()

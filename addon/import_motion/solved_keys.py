@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..blender.translations import tr, tr_count
+from ..blender.translations import tr_count
 from ..blender.user_error import UserError
 from ..pose import merge, motion_source
 from . import channels, import_state, keyframes
@@ -48,15 +48,12 @@ def write(job: MotionImport, newest: motion_source.Motion) -> None:
         job.show_armature(noted, newest)
     for block, values in keys.items():
         with import_state.recording(block) as noted:
-            muted += keyframes.write_keys(noted, values, frames, job.replace)
-    options.report(
-        {"INFO"},
-        tr(
-            "Keyed {bones} and {shape_keys} on {frames}",
-            bones=tr_count("1 bone", "{count} bones", len(bones)),
-            shape_keys=tr_count("1 shape key", "{count} shape keys", sum(map(len, keys.values()))),
-            frames=tr_count("1 frame", "{count} frames", len(frames)),
-        ),
+            muted += keyframes.write_keys(noted, values, job.replace)
+    job.inform(
+        "Keyed {bones} and {shape_keys} on {frames}",
+        bones=tr_count("1 bone", "{count} bones", len(bones)),
+        shape_keys=tr_count("1 shape key", "{count} shape keys", sum(map(len, keys.values()))),
+        frames=tr_count("1 frame", "{count} frames", len(frames)),
     )
     job.tell_muted(muted)
 
@@ -142,4 +139,4 @@ def _moved(
         bones = [bone for bone in bones if bone.moves or bone.name in moved]
     keys = channels.key_values(model, source, frames)
     keys_before = channels.key_values(model, was, frames) if was else {}
-    return bones, resting, channels.moved_keys(keys, keys_before, newest)
+    return bones, resting, channels.moved_keys(keys, keys_before, newest, frames)

@@ -40,6 +40,24 @@ class Switch(NamedTuple):
     enabled: np.ndarray  # (K,) bool
 
 
+class ArmatureKeys(NamedTuple):
+    bones: list[Track]
+    ik: list[Switch]
+    physics: list[Switch]
+    sliders: Values  # custom properties of the armature
+
+
+def armature_keys(armature: bpy.types.Object, source: Motion) -> ArmatureKeys:
+    bones, sliders = bone_tracks(armature, source), slider_values(armature, source)
+    return ArmatureKeys(bones, _ik_switches(source), _physics_switches(source), sliders)
+
+
+def thinned(frames: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Keys of a channel; only both ends if it is constant: a later motion continues from the last."""
+    ends = slice(None, None, max(len(frames) - 1, 1))
+    return (frames[ends], values[ends]) if (values == values[0]).all() else (frames, values)
+
+
 def bone_tracks(armature: bpy.types.Object, source: Motion) -> list[Track]:
     """Tracks of the bones that the motion keys, in its order; the first of bones with the same name."""
     known = [found for found in _known(source) if len(found[0].frames)]
@@ -69,29 +87,30 @@ def bone_tracks(armature: bpy.types.Object, source: Motion) -> list[Track]:
     return found
 
 
-def physics_switches(source: Motion) -> list[Switch]:
-    """Tracks of the bones that rigid bodies move and the motion keys."""
+def _physics_switches(source: Motion) -> list[Switch]:
+    """Of the bones that rigid bodies move and the motion keys."""
     moved = physics_settings.moved_bones(source.rig.pmx)
-    found = []
-    for track, number, name in _known(source):
-        if number in moved and track.physics is not None:
-            changes = _changes(track.physics)
-            frames = source.scene_frames(track.frames[changes])
-            found.append(Switch(name, frames, track.physics[changes]))
-    return found
+    return [
+        _switch(source, name, track.frames, track.physics)
+        for track, number, name in _known(source)
+        if number in moved and track.physics is not None
+    ]
 
 
-def ik_switches(source: Motion) -> list[Switch]:
+def _ik_switches(source: Motion) -> list[Switch]:
     scene_bones = {source.rig.pmx.bones[i].name: name for name, i in source.rig.bones.items()}
     keys = source.motion.properties
-    found = []
-    for column, name in enumerate(keys.ik_names if len(keys.frames) else ()):
-        enabled = keys.ik_enabled[:, column]
-        changes = _changes(enabled)
-        if name in scene_bones:
-            frames = source.scene_frames(keys.frames[changes])
-            found.append(Switch(scene_bones[name], frames, enabled[changes]))
-    return found
+    return [
+        _switch(source, scene_bones[name], keys.frames, keys.ik_enabled[:, column])
+        for column, name in enumerate(keys.ik_names if len(keys.frames) else ())
+        if name in scene_bones
+    ]
+
+
+def _switch(source: Motion, name: str, frames: np.ndarray, enabled: np.ndarray) -> Switch:
+    """Of the first key and each change."""
+    changes = np.flatnonzero(np.append(True, enabled[1:] != enabled[:-1]))
+    return Switch(name, source.scene_frames(frames[changes]), enabled[changes])
 
 
 def key_values(model: scene_model.SceneModel, source: Motion) -> dict[bpy.types.Key, Values]:
@@ -122,7 +141,7 @@ def slider_values(armature: bpy.types.Object, source: Motion) -> Values:
     names = sliders.names(armature)
     tracked = {track.name: track for track in source.motion.morphs}
     return {
-        name: _weights(source, tracked[morph.name])
+        name: thinned(*_weights(source, tracked[morph.name]))
         for name, morph in zip(names, source.rig.pmx.morphs if names else (), strict=True)
         if name in armature and morph.name in tracked
     }
@@ -138,11 +157,6 @@ def _known(source: Motion) -> "Iterator[tuple[mmdskin.BoneTrack, int, str]]":
         number = numbers.get(track.name)
         if number in scene_bones:
             yield track, number, scene_bones[number]
-
-
-def _changes(enabled: np.ndarray) -> np.ndarray:
-    """(K,) bool: the first key and each change."""
-    return np.flatnonzero(np.append(True, enabled[1:] != enabled[:-1]))
 
 
 def _own_keys(armature: bpy.types.Object, source: Motion) -> dict[str, str]:

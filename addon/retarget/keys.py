@@ -9,7 +9,7 @@ from bpy.types import Action, AnimData, Bone, NlaTrack, Object
 from mathutils import Matrix
 
 from ..blender import actions, fcurves
-from ..export_motion import line_fit
+from ..export_motion import linear_keys
 from ..pose import quaternions
 from ..scene import rest_bones
 
@@ -112,7 +112,7 @@ class NewAction:
     def _key(self, path: str, values: np.ndarray, group: str, tolerance: float) -> None:
         rows: Any = slice(None)
         if self._reduced:
-            rows = line_fit.rows_of_keys(values, np.full(values.shape[1], tolerance))
+            rows = linear_keys.rows_of_keys(values, np.full(values.shape[1], tolerance))
         curves = self._curves.ensure(path, values.shape[1], group)
         for curve, column in zip(curves, values.T, strict=True):
             still = (column == column[0]).all()

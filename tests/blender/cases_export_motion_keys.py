@@ -187,6 +187,17 @@ class Original(OriginalCase):
         key = "morph", "あ".encode("cp932"), int(curve.keyframe_points[1].co.x) - 1
         self.assertEqual(self.differences(), {key})
 
+    def test_a_morph_that_holds_its_value_jumps_between_two_frames(self):
+        self.imported()
+        curve = self.curve('key_blocks["あ"].value', 0, self.mesh.data.shape_keys)
+        for point, (frame, value) in zip(curve.keyframe_points, ((1, 0.25), (8, 0.75)), strict=False):
+            point.co, point.interpolation = (frame, value), "CONSTANT"
+        while len(curve.keyframe_points) > 2:
+            curve.keyframe_points.remove(curve.keyframe_points[2])
+        (track,) = (one for one in self.exported().morphs if one.name == "あ")
+        keys = zip(track.frames.tolist(), track.weights.tolist(), strict=True)
+        self.assertEqual(list(keys), [(0, 0.25), (6, 0.25), (7, 0.75)])
+
     def test_a_changed_ik_switch_changes_the_switches_only(self):
         self.imported()
         curve = self.curve('pose.bones["ひざ.R"].constraints["IK"].influence')

@@ -88,7 +88,7 @@ class Simulated(Keyed):
         self.assertFalse(tracks.keys() & set(HAIR))
 
     def test_what_is_lost_is_listed_before_what_mmd_simulates(self):
-        report = addon().export_motion.report
+        report = addon().export_motion.job
         notes = (
             ("髪", "left out: a rigid body moves it"),
             ("腰", "scaled, sheared or mirrored by up to 1.200, which is lost"),

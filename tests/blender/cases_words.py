@@ -13,7 +13,8 @@ import case
 # The same in every language.
 NAMES = {"MMD Skin", "MMD", "glTF", "FBX", "USD", "Alembic"}
 # Calls that take English texts: how many of their first arguments.
-TRANSLATES = {"tr": 1, "tr_count": 2, "label": 1, "UserError": 1, "Sentence": 1}
+TRANSLATES = dict.fromkeys(("tr", "label", "UserError", "Sentence", "inform", "caution"), 1)
+TRANSLATES["tr_count"] = 2
 # Texts of Blender's, or of no one: file browser's fields and a property of drivers.
 INHERITED = {"filepath", "check_existing", "filter_glob", "files", "directory"}
 
@@ -140,7 +141,7 @@ def _shown(node):
             if key.value in {"description", "location"}:
                 yield "*", value
     if isinstance(node, ast.Call):
-        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        name = _name_of(node)
         values = {keyword.arg: keyword.value for keyword in node.keywords}
         for text in node.args[: TRANSLATES.get(name, 0)]:
             yield "*", text
@@ -165,8 +166,12 @@ def fields(text):
     return sorted((name, spec) for _, name, spec, _ in string.Formatter().parse(text) if name)
 
 
+def _name_of(call):
+    return getattr(call.func, "attr", getattr(call.func, "id", ""))
+
+
 def _says(call):
-    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    name = _name_of(call)
     return name in {"report", "warn", "poll_message_set", "status_text_set"} or (
         name.endswith("Error") and name != "UserError"
     )
@@ -197,7 +202,7 @@ class Table(case.Case):
                 if not isinstance(node, ast.Call):
                     continue
                 bare = _says(node) and any(_is_text(arg) for arg in node.args)
-                shown = node.args[: TRANSLATES.get(getattr(node.func, "id", ""), 0)]
+                shown = node.args[: TRANSLATES.get(_name_of(node), 0)]
                 if bare or not all(isinstance(text, ast.Constant) for text in shown):
                     wrong.append(f"{path.name}:{node.lineno}")
         self.assertEqual(wrong, [])
