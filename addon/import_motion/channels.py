@@ -10,7 +10,7 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from ..pose import quaternions
+from ..pose import merge, quaternions
 from ..pose.motion_source import Motion
 from ..scene import rest_bones, scene_model, sliders
 from . import import_state
@@ -155,39 +155,43 @@ def slider_values(armature: bpy.types.Object, source: Motion, frames: np.ndarray
     }
 
 
-def moved_bones(bones: list[Channels], others: list[Channels] | None, motion: Motion) -> set[str]:
-    """Names of the bones that the motion keys, and of those that move with them.
-
-    `others` are the channels of the same bones without the motion; None if nothing moves.
-    """
-    if others is None:
-        moved = {bone.name for bone in bones if bone.moves}
-    else:
-        moved = {
-            bone.name
-            for bone, other in zip(bones, others, strict=True)
-            if _differ(bone.locations, other.locations)
-            or _differ(np.abs(bone.rotations), np.abs(other.rotations))
-        }
-    return moved | {bone.name for bone in bones if motion.has_bone_track(bone.name)}
-
-
-def moved_keys(
-    keys: dict[bpy.types.Key, dict[str, np.ndarray]],
-    others: dict[bpy.types.Key, dict[str, np.ndarray]],
-    motion: Motion,
+def changed(
+    model: scene_model.SceneModel,
+    newest: Motion,
+    source: Motion,
+    earlier: list[Motion],
     frames: np.ndarray,
-) -> dict[bpy.types.Key, Values]:
-    """Those of `key_values` for these frames that the motion changes, as in `moved_bones`."""
-    result = {}
-    for block, values in keys.items():
-        was = others.get(block, {})
-        result[block] = {
+) -> tuple[list[Channels], set[str], dict[bpy.types.Key, Values]]:
+    """What the newest of the motions that are merged in `source` changes: the channels of all bones, the
+    names of those that it keys or moves, and the values of the shape keys that it keys or moves."""
+    armature, was = model.armature, merge.merged(earlier) if earlier else None
+    bones, moved = [], set[str]()
+    if newest.moves_bones or newest.is_pose:
+        bones = bone_channels(armature, source, frames)
+        moved = {bone.name for bone in bones if newest.has_bone_track(bone.name)}
+        if was is None:
+            moved |= {bone.name for bone in bones if bone.moves}
+        else:
+            others = bone_channels(armature, was, frames)
+            moved |= {
+                one.name for one, other in zip(bones, others, strict=True) if _moves(one, other)
+            }
+    keys = key_values(model, source, frames)
+    before = key_values(model, was, frames) if was else {}
+    found = {
+        block: {
             name: thinned(frames, column)
             for name, column in values.items()
-            if motion.has_key_track(name) or _differ(column, was.get(name, 0))
+            if newest.has_key_track(name) or _differ(column, before.get(block, {}).get(name, 0))
         }
-    return {block: values for block, values in result.items() if values}
+        for block, values in keys.items()
+    }
+    return bones, moved, {block: values for block, values in found.items() if values}
+
+
+def _moves(one: Channels, other: Channels) -> bool:
+    turned = _differ(np.abs(one.rotations), np.abs(other.rotations))
+    return turned or _differ(one.locations, other.locations)
 
 
 def _differ(values: np.ndarray, others: np.ndarray | float) -> bool:

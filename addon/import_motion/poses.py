@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import bpy
-import numpy as np
 
 from ..blender import playhead
 from ..blender.translations import tr_count
@@ -100,28 +99,14 @@ def _solved(
     frame = round(float(whole.motion_frames(source.start)[0]))
     frames = whole.scene_frames([frame])
     moving = simulated(whole, source, frame)
-    bones = channels.bone_channels(armature, moving, frames)
-    keys, sliders = _values(model, whole, frames)
-    others, keys_before, sliders_before = None, {}, {}
-    if earlier:
-        was = merge.merged(earlier)
-        others = channels.bone_channels(armature, was, frames)
-        keys_before, sliders_before = _values(model, was, frames)
-    moved = channels.moved_bones(bones, others, source)
+    bones, moved, keys = channels.changed(model, source, moving, earlier, frames)
     if moving is not whole:
         moved |= simulation.bones(whole)
-    named = channels.slider_values(armature, source, frames)
-    return Posed(
-        [bone for bone in bones if bone.name in moved],
-        channels.moved_keys(keys, keys_before, source, frames),
-        {
-            name: (at, values)
-            for name, (at, values) in sliders.items()
-            if name in named or not np.array_equal(values, sliders_before.get(name, (at, None))[1])
-        },
-    )
-
-
-def _values(model: scene_model.SceneModel, source: Motion, frames: np.ndarray) -> tuple:
-    keys = channels.key_values(model, source, frames)
-    return keys, channels.slider_values(model.armature, source, frames)
+    sliders, named = (channels.slider_values(armature, one, frames) for one in (whole, source))
+    before = channels.slider_values(armature, merge.merged(earlier), frames) if earlier else {}
+    sliders = {
+        name: (at, values)
+        for name, (at, values) in sliders.items()
+        if name in named or name not in before or values != before[name][1]
+    }
+    return Posed([bone for bone in bones if bone.name in moved], keys, sliders)

@@ -125,18 +125,9 @@ def _moved(
     Includes bones without keyframes, so that they match MMD. The second value names those that
     always stay at rest and need no keyframes.
     """
-    model = job.model
-    was = merge.merged(earlier) if earlier else None
-    bones, resting = [], []
-    if newest.moves_bones:
-        bones = channels.bone_channels(model.armature, source, frames)
-        others = channels.bone_channels(model.armature, was, frames) if was else None
-        moved = channels.moved_bones(bones, others, newest) | job.by_bodies(source)
-        keyed = keyframes.keyed_bones(model.armature)
-        stays = set() if job.replace else keyed - moved
-        bones = [bone for bone in bones if bone.name not in stays]
-        resting = [bone.name for bone in bones if not bone.moves and bone.name not in moved]
-        bones = [bone for bone in bones if bone.moves or bone.name in moved]
-    keys = channels.key_values(model, source, frames)
-    keys_before = channels.key_values(model, was, frames) if was else {}
-    return bones, resting, channels.moved_keys(keys, keys_before, newest, frames)
+    bones, moved, keys = channels.changed(job.model, newest, source, earlier, frames)
+    moved |= job.by_bodies(source)
+    stays = set() if job.replace else keyframes.keyed_bones(job.model.armature) - moved
+    bones = [bone for bone in bones if bone.name not in stays]
+    resting = [bone.name for bone in bones if not bone.moves and bone.name not in moved]
+    return [bone for bone in bones if bone.moves or bone.name in moved], resting, keys

@@ -190,7 +190,9 @@ class Original(OriginalCase):
     def test_a_morph_that_holds_its_value_jumps_between_two_frames(self):
         self.imported()
         curve = self.curve('key_blocks["あ"].value', 0, self.mesh.data.shape_keys)
-        for point, (frame, value) in zip(curve.keyframe_points, ((1, 0.25), (8, 0.75)), strict=False):
+        for point, (frame, value) in zip(
+            curve.keyframe_points, ((1, 0.25), (8, 0.75)), strict=False
+        ):
             point.co, point.interpolation = (frame, value), "CONSTANT"
         while len(curve.keyframe_points) > 2:
             curve.keyframe_points.remove(curve.keyframe_points[2])

@@ -17,7 +17,7 @@ FRAMES = 600_000  # of which a fit takes many seconds
 class LongExport:
     """As `export_motion.job.Export`: bones that tremble."""
 
-    needs_frames, objects = False, ()
+    needs_frames, objects, simulated = False, (), ()
 
     def __init__(self, path, model):
         self.path, self._model = path, model
