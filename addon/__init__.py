@@ -37,7 +37,7 @@ from . import (  # noqa: E402
     restore,
     retarget,
 )
-from .blender import cache_files, native, translations  # noqa: E402
+from .blender import cache_files, caches, native, translations  # noqa: E402
 from .operator_base import importing, modal_job  # noqa: E402
 from .scene import model_file, setting_paths  # noqa: E402
 from .ui import (  # noqa: E402
@@ -53,6 +53,7 @@ from .ui import (  # noqa: E402
 
 _parts = (
     translations,
+    caches,
     cache_files,
     model_file,
     model_properties,

@@ -9,7 +9,7 @@ import bpy
 from bpy.types import ChildOfConstraint, Constraint, Context, Object, ViewLayer
 from mathutils import Matrix
 
-from ..blender import address_cache, blender_versions
+from ..blender import blender_versions, caches
 from ..scene import scene_model
 
 MARK = scene_model.DISPLAY  # ID property of the object and of its armature
@@ -32,7 +32,7 @@ def find(armature: Object) -> Object | None:
 
 def all_displays() -> list[Object]:
     """The display armatures of all models."""
-    return address_cache.objects_of(data for data in bpy.data.armatures if MARK in data)
+    return caches.objects_of(data for data in bpy.data.armatures if MARK in data)
 
 
 def is_shown(display: Object | None) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import bpy
 from bpy.types import Driver, FCurve, Object
 
-from ..blender import drivers, playhead
+from ..blender import caches, drivers, playhead
 from ..blender.user_error import UserError
 from ..pose import ik_source, pose_source
 from ..preview import switch
@@ -20,7 +20,8 @@ _BY_SOURCE = (
 _BY_ARMATURE = "0.0"
 _MESH = "mesh"  # how names of variables for mesh objects begin
 _PLAYED = {"SHAPE_KEYS", "MESH_CACHE"}  # targets of bakes that play the pose source
-_known: dict[str, tuple] = {}  # name of an armature: the states for which its driver was made
+# By name of an armature: the states for which its driver was made.
+_known: caches.Cache[tuple] = caches.of_file(10_000)
 
 
 def build(display: Object, meshes: tuple | None = None) -> None:
@@ -32,9 +33,8 @@ def build(display: Object, meshes: tuple | None = None) -> None:
     if meshes is None:
         meshes = tuple(_meshes(display))
     root, armature = display.pose.bones[display_armature.ROOT], display.parent
-    root.driver_remove(display_armature.DRIVEN)
-    driver = root.driver_add(display_armature.DRIVEN).driver
-    driver.type, driver.use_self = "SCRIPTED", True
+    functions.install()
+    driver = drivers.scripted(root, display_armature.DRIVEN)
     drivers.add_transform(driver, "armature", armature)
     for number, obj in enumerate(meshes):
         drivers.add_transform(driver, f"{_MESH}{number}", obj)
@@ -51,8 +51,7 @@ def build(display: Object, meshes: tuple | None = None) -> None:
             drivers.add_transform(driver, "edited", armature, armature.pose.bones[0].name)
         if isinstance(settings, ik_source.Settings):
             _wait_for_armature(driver, armature, settings, meshes)
-    driver_function.forget(display)
-    _known[display.name] = _state(display, settings), _quick_state(display)
+    _known.put(display.name, (_state(display, settings), _quick_state(display)))
     display.update_tag()
 
 
@@ -67,13 +66,17 @@ def is_current_on_frame(display: Object) -> bool:
     return known is not None and known[1] == _quick_state(display)
 
 
-def forget() -> None:
-    _known.clear()
-
-
 def curve_of(display: Object) -> FCurve | None:
     animation = display.animation_data
     return animation.drivers.find(driver_function.PATH) if animation else None
+
+
+def _driven() -> list[tuple[Object, FCurve]]:
+    found = ((display, curve_of(display)) for display in display_armature.all_displays())
+    return [(display, curve) for display, curve in found if curve is not None]
+
+
+functions = drivers.Functions({driver_function.FUNCTION: driver_function.evaluate}, _driven)
 
 
 def _shown(armature: Object, meshes: tuple) -> pose_source.Settings | None:

@@ -3,11 +3,10 @@
 
 from typing import Any, NamedTuple
 
-import bpy
 import numpy as np
 from bpy.types import Depsgraph, Object, PoseBone
 
-from ..blender import blender_versions, details, drivers, evaluated_bones, playhead
+from ..blender import details, drivers, evaluated_bones, playhead
 from ..physics import playback
 from ..pose import ik_source, pose_source, skinner
 from ..pose.evaluation import Evaluation
@@ -18,54 +17,22 @@ KEYS = "key"  # how names of driver variables for shape keys begin
 REST = "rest"  # the driver variable for the armature's Rest Position
 PATH = f'pose.bones["{display_armature.ROOT}"].{display_armature.DRIVEN}'
 
-_WRITABLE, _COPIES = "writable", "copies"  # in the cache of the display armature's Bones
+# In the cache of the display armature's Bones.
+_WRITABLE, _COPIES, _READY = "writable", "copies", "ready"
 _STILL = np.eye(4, dtype=np.float32)[None]
-
-_installed = False  # whether the driver namespace has our function
 
 
 class _Ready(NamedTuple):
     """A display armature that was read for posing, and what it was read for."""
 
-    bones: evaluated_bones.Bones
     opened: pose_source.Opened
+    size: int  # number of the display armature's bones
     followers: np.ndarray  # (K,) indices of the bones that follow the model's
     sources: np.ndarray  # (2 K,) indices of the file's bones, then of their parents
     still: np.ndarray  # which of these the file does not have
     from_own: np.ndarray  # (K, 4, 4) float64, by column: from the bones' own space at rest
     to_own: np.ndarray  # to the file's, and back: (K, 4, 3), as the rest is always the same
     keys: set[str]  # the shape keys that move bones
-
-
-_ready: dict[int, _Ready] = {}  # by `identity` of the display armature
-
-
-def install() -> None:
-    """Add the function to the driver namespace."""
-    global _installed
-    bpy.app.driver_namespace[FUNCTION] = evaluate
-    _installed = True
-
-
-def is_installed() -> bool:
-    return _installed
-
-
-def uninstall() -> bool:
-    """Remove it; returns whether it was installed."""
-    global _installed
-    was, _installed = _installed, False
-    if was:
-        bpy.app.driver_namespace.pop(FUNCTION, None)
-    return was
-
-
-def forget(display: Object | None = None) -> None:
-    """Discard what was read of a display armature, or of all."""
-    if display is None:
-        _ready.clear()
-    else:
-        _ready.pop(blender_versions.identity(display), None)
 
 
 def evaluate(root: PoseBone, depsgraph: Depsgraph, frame: float) -> float:
@@ -137,7 +104,7 @@ def _basis(ready: _Ready, shown: np.ndarray) -> np.ndarray:
     turns = parents[:, :3, :3] @ ready.to_own[:, :3]
     found = ready.from_own @ (moved[:, :3].transpose(0, 2, 1) @ turns)
     found[:, 3] += ready.to_own[:, 3]
-    basis = _STILL.repeat(len(ready.bones.names), 0)
+    basis = _STILL.repeat(ready.size, 0)
     basis[ready.followers, :, :3] = found
     return basis
 
@@ -174,13 +141,11 @@ def variables(display: Object) -> Any:
 
 
 def _prepared(display: Object, bones: evaluated_bones.Bones, opened: pose_source.Opened) -> _Ready:
-    number = blender_versions.identity(display)
-    ready = _ready.get(number)
-    if ready is not None and ready.opened is opened and ready.bones is bones:
+    ready = bones.cache.get(_READY)
+    if ready is not None and ready.opened is opened:
         return ready
     followed = display_armature.followed(display)
-    places = {name: place for place, name in enumerate(bones.names)}
-    followers = np.array([places[name] for name in followed], np.intp)
+    followers = bones.indices(followed)
     above = [display.pose.bones[name].parent.name for name in followed]
     rests = bones.rests[followers].transpose(0, 2, 1).astype(np.float64)
     placement = opened.placement
@@ -188,9 +153,9 @@ def _prepared(display: Object, bones: evaluated_bones.Bones, opened: pose_source
         [*followed.values(), *(followed.get(name, "") for name in above)]
     )
     to_own = np.linalg.inv(rests) @ placement.to_armature
-    ready = _ready[number] = _Ready(
-        bones,
+    ready = bones.cache[_READY] = _Ready(
         opened,
+        len(bones.names),
         followers,
         sources,
         np.flatnonzero(sources < 0),

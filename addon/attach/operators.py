@@ -13,7 +13,7 @@ from ..blender.user_error import UserError, cancelled, cancels
 from ..operator_base.editing import editing
 from ..operator_base.model_operator import PosingOperator, SwitchOperator, switch_action
 from ..scene import scene_model
-from . import display_armature, driver, driver_function
+from . import display_armature, driver
 
 
 class MMDSKIN_OT_attach(PosingOperator, bpy.types.Operator):
@@ -58,7 +58,6 @@ class MMDSKIN_OT_attach(PosingOperator, bpy.types.Operator):
         bone = self._bone(model.armature)
         objects = _chosen(context, model)
         with editing(objects, lambda obj: _check(obj, model.armature)) as edit:
-            driver_function.install()
             display, is_new = display_armature.ensure(context, model.armature, [bone])
             edit.on_failure(_remove_if_unused, context, display.name)
             if is_new or driver.curve_of(display) is None:
@@ -168,7 +167,6 @@ class MMDSKIN_OT_show_pose(SwitchOperator, bpy.types.Operator):
 
 
 def _show(context: bpy.types.Context, model: scene_model.SceneModel) -> None:
-    driver_function.install()
     bones = [bone.name for bone in model.armature.data.bones]
     display, is_new = display_armature.ensure(context, model.armature, bones)
     display_armature.show(display, True)

@@ -1,9 +1,85 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Variables of drivers: what an expression reads, and what its driver therefore depends on."""
+"""Drivers: what an expression reads, on which its driver therefore depends, and functions that it calls."""
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bpy.types import ID, Driver, DriverVariable, Mesh, Object
+import bpy
+from bpy.app.handlers import persistent
+from bpy.types import ID, Driver, DriverVariable, FCurve, Mesh, Object
+
+from . import registration
+
+# As a module (bpy), Blender 4.2 crashes and 4.5 hangs at exit if drivers ever had a function.
+_ONLY_WHERE_CALLED = getattr(bpy.app, "module", False) and bpy.app.version < (5, 0)
+
+
+class Functions:
+    """Functions that drivers call, by the names in their expressions.
+
+    `driven` finds these drivers, each with its datablock. They look up the functions when they are
+    compiled, and opening a file empties Blender's list of functions.
+    """
+
+    def __init__(
+        self,
+        functions: Mapping[str, Callable[..., float]],
+        driven: Callable[[], Sequence[tuple[ID, FCurve]]],
+    ) -> None:
+        self._functions, self._driven, self._installed = functions, driven, False
+
+        @persistent
+        def recompile(*_: object) -> None:
+            found = driven()
+            if found or not _ONLY_WHERE_CALLED:
+                self.install()
+            else:
+                self._uninstall()
+            for block, curve in found:
+                curve.driver.expression = curve.driver.expression
+                block.update_tag()
+
+        @persistent
+        def install_if_needed(*_: object) -> None:
+            """Before an evaluation: what is driven may come from another file."""
+            if not self._installed and driven():
+                self.install()
+
+        named = [("load_post", recompile)]
+        if _ONLY_WHERE_CALLED:
+            events = "depsgraph_update_pre", "frame_change_pre"
+            named += [(event, install_if_needed) for event in events]
+        self.recompile = recompile
+        self._register, self._unregister = registration.handlers(named, once_enabled=recompile)
+
+    def install(self) -> None:
+        bpy.app.driver_namespace.update(self._functions)
+        self._installed = True
+
+    def register(self) -> None:
+        self._register()
+        if not _ONLY_WHERE_CALLED:
+            self.install()  # any file may contain such drivers
+
+    def unregister(self) -> None:
+        self._unregister()
+        if self._installed:
+            self._uninstall()
+            for block, _ in self._driven():  # otherwise the last frame would stay on screen
+                block.update_tag()
+
+    def _uninstall(self) -> None:
+        for name in self._functions:
+            bpy.app.driver_namespace.pop(name, None)
+        self._installed = False
+
+
+def scripted(owner: Any, path: str) -> Driver:
+    """A new driver of a property, without variables, whose expression may pass the property's owner."""
+    owner.driver_remove(path)
+    driver = owner.driver_add(path).driver
+    driver.type, driver.use_self = "SCRIPTED", True
+    return driver
 
 
 def drive(owner: Any, path: str, expression: str, index: int = -1, **read: tuple[ID, str]) -> None:

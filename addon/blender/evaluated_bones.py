@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from bpy.types import Object
 
-from . import address_cache, arrays
+from . import arrays, caches
 
 _MARK = "lock_rotation_w"
-_MOST = 256  # copies
 
 
 @dataclass(eq=False)
@@ -40,7 +39,7 @@ class Bones:
         )
 
 
-_read: dict[int, Bones] = {}  # by address of the evaluated armature object
+_read: caches.Cache[Bones] = caches.of_file()  # by address of the evaluated armature object
 
 
 def of(armature: Object) -> Bones:
@@ -56,8 +55,7 @@ def of(armature: Object) -> Bones:
     before = getattr(armature.original.pose.bones[0], _MARK)
     known = _read.get(address) if getattr(bones[0], _MARK) != before else None
     if known is None:
-        known = _bones(armature)
-        address_cache.put(_read, address, known, _MOST)
+        known = _read.put(address, _bones(armature))
         locks = arrays.read(bones, _MARK, dtype=bool)
         locks[0] = not before
         bones.foreach_set(_MARK, locks)

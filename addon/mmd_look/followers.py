@@ -12,7 +12,7 @@ from typing import Any
 
 import bpy
 
-from ..blender import address_cache, blender_versions
+from ..blender import blender_versions, caches
 
 EDGES, GROUND = "edges", "ground_shadow"  # kinds, and how names of followers end
 SOURCE = "Source"  # the input of the nodes: the object
@@ -71,7 +71,7 @@ def find(obj: bpy.types.Object, kind: str) -> bpy.types.Object | None:
 
 def all_followers(kind: str = "") -> Iterator[bpy.types.Object]:
     """All followers, or those of a kind."""
-    for obj in address_cache.objects_of(bpy.data.volumes):
+    for obj in caches.objects_of(bpy.data.volumes):
         if obj.get(_MARK) in ((kind,) if kind else (EDGES, GROUND)):
             yield obj
 

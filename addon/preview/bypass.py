@@ -9,7 +9,7 @@ in the user's object and in the file.
 import bpy
 import numpy as np
 
-from ..blender import address_cache
+from ..blender import caches
 from ..scene import scene_model
 from . import nodes
 
@@ -20,8 +20,7 @@ _SWITCHES = ("show_viewport", "show_render")
 # By address of the evaluated object: its switches as they were left. To find out again what they
 # should be takes as long as to skin the mesh. If Blender copies the object again, the Armature
 # modifiers are on, or the user's settings need no change.
-_left: dict[int, bytes] = {}
-_MOST = 256  # objects
+_left: caches.Cache[bytes] = caches.of_file()
 
 
 def bypass(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
@@ -38,7 +37,7 @@ def bypass(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
     rest = np.array([modifier in deforming for modifier in obj.modifiers])
     for name in _SWITCHES:
         _switch(obj, name, rest & getattr(skin, name))
-    address_cache.put(_left, address, _switches(obj), _MOST)
+    _left.put(address, _switches(obj))
 
 
 def undo(obj: bpy.types.Object) -> None:

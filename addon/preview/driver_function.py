@@ -6,13 +6,12 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import bpy
 import numpy as np
 from bpy.types import ID, Depsgraph, FloatVectorAttribute, Mesh, Object, ViewLayer
 
 from ..blender import (
-    address_cache,
     blender_versions,
+    caches,
     details,
     drivers,
     evaluated,
@@ -24,7 +23,7 @@ from ..physics import key_inputs, playback
 from ..pose import deformation, ik_source, motion_source, pose_source, skinner
 from ..pose.evaluation import Evaluation
 from ..scene import mesh_source, mmd_tools, names, rest_bones, saved_state, scene_model
-from . import bypass, motion_sliders, nodes
+from . import bypass, nodes
 
 FUNCTION = "mmdskin_tick"
 IN_TIME = f"{FUNCTION}_in_time"
@@ -36,8 +35,6 @@ EDITED = "edited"  # for edits of its bones: that of a bone
 _COPIES = 4  # of one mesh: viewport, render, and some for view layers and scenes
 # Replaces zero, which would leave a vertex at the origin to the Armature modifier.
 _NOT_ZERO = np.float32(1e-20)
-
-_installed = False  # whether the driver namespace has our function
 
 
 class _Ready(NamedTuple):
@@ -59,6 +56,10 @@ class _Ready(NamedTuple):
     by_blender: np.ndarray  # indices, among these of the skinner, of bones that Blender poses
 
 
+def _copies() -> caches.Cache[_Ready]:
+    return caches.Cache(_COPIES)
+
+
 @dataclass
 class Live:
     """Results of evaluations of a mesh, or of turning on the preview of an armature."""
@@ -68,44 +69,22 @@ class Live:
     outdated: bool = False  # driver or attributes no longer match the mesh
     was_blank: bool = False  # whether `is_blank` was true since the driver was last evaluated
     mesh: ID | None = None  # the user's, if it is one
-    copies: dict[int, _Ready] = field(default_factory=dict)  # by address of the evaluated mesh
+    copies: caches.Cache[_Ready] = field(
+        default_factory=_copies
+    )  # by address of the evaluated mesh
 
     @property
     def error_text(self) -> str:
         return str(self.error)
 
 
-_live: dict[int, Live] = {}  # by `identity` of the mesh or armature object
-
-
-def install() -> None:
-    """Add the function to the driver namespace."""
-    global _installed
-    bpy.app.driver_namespace[FUNCTION] = evaluate
-    bpy.app.driver_namespace[IN_TIME] = evaluate_in_time
-    bpy.app.driver_namespace[motion_sliders.FUNCTION] = motion_sliders.weight
-    _installed = True
-
-
-def is_installed() -> bool:
-    return _installed
-
-
-def uninstall() -> bool:
-    """Remove it; returns whether it was installed."""
-    global _installed
-    was, _installed = _installed, False
-    if was:
-        for name in (FUNCTION, IN_TIME, motion_sliders.FUNCTION):
-            bpy.app.driver_namespace.pop(name, None)
-    return was
+_live: caches.Cache[Live] = caches.of_file()  # by `identity` of the mesh or armature object
 
 
 def forget(mesh: ID | None = None) -> None:
     """Discard the data of a mesh that is no longer live, or of all."""
     if mesh is None:
         _live.clear()
-        motion_sliders.forget()
     else:
         _live.pop(blender_versions.identity(mesh), None)
 
@@ -405,7 +384,7 @@ def _prepared(
     if not _waits_for(mesh, ready.skinner.bones, opened, others):
         live.outdated = True
     live.mesh = mesh.original
-    address_cache.put(live.copies, address, ready, _COPIES)
+    live.copies.put(address, ready)
     _leave_to_armature(mesh)
     return ready
 

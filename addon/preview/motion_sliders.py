@@ -12,7 +12,7 @@ import bpy
 import numpy as np
 from bpy.types import Depsgraph, FCurve, Object
 
-from ..blender import address_cache, blender_versions, details, evaluated_bones, playhead
+from ..blender import blender_versions, caches, details, evaluated_bones, playhead
 from ..blender.user_error import UserError
 from ..pose import motion_source, pose_source
 from ..pose.evaluation import Evaluation
@@ -21,10 +21,8 @@ from ..scene import saved_state, sliders
 FUNCTION = "mmdskin_slider"
 
 _WITHOUT_PHYSICS = {"physics": False}  # which moves no morph
-_MOST = 64  # models that are read at a time
-_Opened = tuple[motion_source.Settings, motion_source.Motion]
-
-_opened: dict[int, _Opened] = {}  # by `identity` of the armature object
+# By `identity` of the armature object.
+_opened: caches.Cache[tuple[motion_source.Settings, motion_source.Motion]] = caches.of_file()
 
 
 @dataclass
@@ -44,7 +42,8 @@ def weight(armature: Object, depsgraph: Depsgraph, frame: float, number: int) ->
         settings = pose_source.settings_at(now, _WITHOUT_PHYSICS)
         if not isinstance(settings, motion_source.Settings):
             return 0.0
-        return float(_load(armature, settings).morph_values([number], np.array([frame]))[0, 0])
+        motion = _motion(armature, settings)
+        return float(motion.morph_values([number], np.array([frame]))[0, 0])
     except UserError:  # which the panel shows, as the mesh has the same
         return 0.0
     except Exception as error:
@@ -89,19 +88,18 @@ def follow(armature: Object) -> None:
     armature.update_tag()
 
 
-def driven() -> list[Object]:
-    """The armature objects whose sliders are driven."""
-    return [obj for obj in bpy.data.objects if obj.type == "ARMATURE" and _drivers(obj)]
+def driven() -> list[tuple[Object, FCurve]]:
+    """The drivers of sliders, each with its armature object."""
+    armatures = [obj for obj in bpy.data.objects if obj.type == "ARMATURE"]
+    return [(obj, curve) for obj in armatures for curve in _drivers(obj).values()]
 
 
-def recompile(armature: Object) -> None:
-    """Make the drivers of a loaded file find their function."""
-    for curve in _drivers(armature).values():
-        curve.driver.expression = curve.driver.expression
-
-
-def forget() -> None:
-    _opened.clear()
+def _motion(armature: Object, settings: motion_source.Settings) -> motion_source.Motion:
+    key = blender_versions.identity(armature)
+    known = _opened.get(key)
+    if known is None or known[0] != settings:
+        known = _opened.put(key, (settings, motion_source.load(armature, settings)))
+    return known[1]
 
 
 def _forget(armature: Object, was_animated: bool) -> None:
@@ -109,15 +107,6 @@ def _forget(armature: Object, was_animated: bool) -> None:
     data = armature.animation_data
     if data and not (was_animated or data.action or data.drivers or data.nla_tracks):
         armature.animation_data_clear()
-
-
-def _load(armature: Object, settings: motion_source.Settings) -> motion_source.Motion:
-    key = blender_versions.identity(armature)
-    known = _opened.get(key)
-    if known is None or known[0] != settings:
-        known = settings, motion_source.load(armature, settings)
-        address_cache.put(_opened, key, known, _MOST)
-    return known[1]
 
 
 def _wanted(armature: Object) -> dict[str, str]:

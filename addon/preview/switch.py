@@ -18,7 +18,7 @@ from ..blender.translations import tr
 from ..blender.user_error import UserError
 from ..pose import deformation, ik_source, motion_source, pose_source, skinner
 from ..scene import mesh_source, mmd_tools, saved_state, scene_model
-from . import driver_function, nodes
+from . import driver_function, motion_sliders, nodes
 
 _BY_POSE = f"{driver_function.FUNCTION}(self, depsgraph)"
 _BY_MOTION = (
@@ -183,7 +183,7 @@ def enable(model: scene_model.SceneModel, prepared: Prepared | None = None) -> N
     for obj in overrides:
         nodes.show(obj, True)
     if bones:
-        driver_function.install()
+        functions.install()
         playhead.keep_values(bpy.context.scene)
     with contextlib.ExitStack() as undo:
         for obj, names in bones.items():
@@ -259,6 +259,20 @@ def driver_of(mesh: bpy.types.ID) -> bpy.types.FCurve | None:
 
 def live_meshes() -> list[bpy.types.Mesh]:
     return [mesh for mesh in bpy.data.meshes if driver_of(mesh) is not None]
+
+
+def _driven() -> list[tuple[bpy.types.ID, bpy.types.FCurve]]:
+    return [*((mesh, driver_of(mesh)) for mesh in live_meshes()), *motion_sliders.driven()]
+
+
+functions = drivers.Functions(
+    {
+        driver_function.FUNCTION: driver_function.evaluate,
+        driver_function.IN_TIME: driver_function.evaluate_in_time,
+        motion_sliders.FUNCTION: motion_sliders.weight,
+    },
+    _driven,
+)
 
 
 def followed(mesh: bpy.types.Mesh) -> "tuple[Any, Any]":
@@ -353,9 +367,7 @@ def _drive(
 ) -> None:
     """`opened` is the pose source of the settings from `pose_source.load`, or None."""
     mesh = obj.data
-    mesh.driver_remove(driver_function.PROPERTY)
-    driver = mesh.driver_add(driver_function.PROPERTY).driver
-    driver.type, driver.use_self = "SCRIPTED", True
+    driver = drivers.scripted(mesh, driver_function.PROPERTY)
     drivers.add_transform(driver, "armature", armature)
     drivers.add_transform(driver, "object", obj)
     if isinstance(opened, motion_source.Motion):

@@ -51,9 +51,9 @@ class Remembered(Live):
             self.assertLessEqual(others.keys(), known.keys())
 
     def test_the_oldest_is_forgotten_for_the_newest(self):
-        known = {}
+        known = self.blender.caches.Cache(4)
         for address in (1, 2, 3, 4, 2, 5):
-            self.blender.address_cache.put(known, address, None, 4)
+            known.put(address, None)
             self.assertLessEqual(len(known), 4)
         self.assertEqual(list(known), [3, 4, 2, 5])
 

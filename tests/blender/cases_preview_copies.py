@@ -190,7 +190,7 @@ class Painted(Live):
     def test_a_mesh_that_is_left_to_the_armature_is_not_evaluated_for_ever(self):
         self.mesh.modifiers.remove(self.mesh.modifiers["mmd_armature"])
         bpy.app.driver_namespace.pop(addon().preview.driver_function.FUNCTION)
-        self.addCleanup(addon().preview.driver_function.install)
+        self.addCleanup(addon().preview.switch.functions.install)
         self.mesh.data.update_tag()
         updates = []
 

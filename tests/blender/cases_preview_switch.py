@@ -54,7 +54,7 @@ class Files(Live):
             self.assert_plain()
         finally:
             addon.preview.register()
-            addon.preview.handlers.recompile_drivers()
+            addon.preview.switch.functions.recompile()
         self.assert_live()
 
     def test_undo_and_redo(self):
@@ -89,7 +89,7 @@ class Registration(Live):
             addon.preview.unregister()
             self.assert_plain()
             addon.preview.register()
-            addon.preview.handlers.recompile_drivers()
+            addon.preview.switch.functions.recompile()
             self.assert_live()
 
     def test_whole_add_on_twice(self):
@@ -98,7 +98,7 @@ class Registration(Live):
             addon.unregister()
             bpy.context.view_layer.update()
             addon.register()
-            addon.preview.handlers.recompile_drivers()
+            addon.preview.switch.functions.recompile()
             bpy.context.scene.frame_set(bpy.context.scene.frame_current + 1)
             self.assert_live()
             self.assertTrue(self.armature.mmdskin.preview)
