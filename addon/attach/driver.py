@@ -5,7 +5,7 @@ import contextlib
 from typing import Any
 
 import bpy
-from bpy.types import Driver, FCurve, Object
+from bpy.types import FCurve, Object
 
 from ..blender import caches, drivers, playhead
 from ..blender.user_error import UserError
@@ -42,15 +42,17 @@ def build(display: Object, meshes: tuple | None = None) -> None:
     driver.expression = _BY_ARMATURE
     if settings is not None:
         driver.expression = _BY_SOURCE
+        is_solved = isinstance(settings, ik_source.Settings)
         with contextlib.suppress(UserError):  # which the panel shows
-            for number, other in enumerate(pose_source.others_of(settings, armature)):
-                drivers.add_transform(driver, f"other{number}", other)
+            solver = pose_source.load(armature, settings) if is_solved else None
+            pose_source.wait_for(driver, armature, settings, solver)
         drivers.add_property(driver, "bones", display.data, "show_axes")
         if any(obj is not None and switch.is_live(obj) and not _is_played(obj) for obj in meshes):
             drivers.add_property(driver, driver_function.REST, armature.data, "pose_position")
             drivers.add_transform(driver, "edited", armature, armature.pose.bones[0].name)
-        if isinstance(settings, ik_source.Settings):
-            _wait_for_armature(driver, armature, settings, meshes)
+        for number, obj in enumerate(meshes if is_solved else ()):
+            if obj is not None and obj.data.shape_keys:
+                drivers.add_keys(driver, f"{driver_function.KEYS}{number}", obj.data)
     _known.put(display.name, (_state(display, settings), _quick_state(display)))
     display.update_tag()
 
@@ -118,19 +120,3 @@ def _meshes(display: Object) -> list[Any]:
     while (name := f"{_MESH}{len(found)}") in variables:
         found.append(variables[name].targets[0].id)
     return found
-
-
-def _wait_for_armature(
-    driver: Driver, armature: Object, settings: ik_source.Settings, meshes: tuple
-) -> None:
-    try:
-        solver = ik_source.Solver(armature, settings)
-    except UserError:  # which the panel shows
-        return
-    for number, name in enumerate(solver.waits_for):
-        drivers.add_transform(driver, f"b{number}", armature, name)
-    for number, name in enumerate(solver.waits_for_rig):
-        drivers.add_transform(driver, f"rig{number}", armature.mmdskin.driving_rig, name)
-    for number, obj in enumerate(meshes):
-        if obj.data.shape_keys:
-            drivers.add_keys(driver, f"{driver_function.KEYS}{number}", obj.data)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The function that the driver of a display armature calls in every evaluation, on any thread."""
 
+from collections.abc import Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +33,7 @@ class _Ready(NamedTuple):
     still: np.ndarray  # which of these the file does not have
     from_own: np.ndarray  # (K, 4, 4) float64, by column: from the bones' own space at rest
     to_own: np.ndarray  # to the file's, and back: (K, 4, 3), as the rest is always the same
-    keys: set[str]  # the shape keys that move bones
+    keys: Set[str]  # the shape keys that move bones
 
 
 def evaluate(root: PoseBone, depsgraph: Depsgraph, frame: float) -> float:
@@ -161,6 +162,6 @@ def _prepared(display: Object, bones: evaluated_bones.Bones, opened: pose_source
         np.flatnonzero(sources < 0),
         np.ascontiguousarray(np.linalg.inv(to_own).transpose(0, 2, 1)),
         np.ascontiguousarray(to_own.transpose(0, 2, 1)[..., :3]),
-        opened.acting_of(opened.keys) if isinstance(opened, ik_source.Solver) else set(),
+        opened.acting_keys,
     )
     return ready

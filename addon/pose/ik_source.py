@@ -141,14 +141,15 @@ class Solver:
         self._last: dict[str, tuple[tuple, np.ndarray]] = {}  # by mode: input and result of `shown`
         self.placement = model_file.Placement(rig, armature)
         self._names = [bone.name for bone in armature.pose.bones if bone.name in rig.bones]
+        self.waits_for: Sequence[str] = self._names  # the bones whose channels are read
         self._numbers = np.array([rig.bones[name] for name in self._names], np.intp)
         bones = evaluated_bones.of(armature)
         self._places = bones.indices(self._names)
         self._above = _nearest(rig.pmx, self._numbers)
         self._to_file = np.linalg.inv(rig.to_armature)
-        self._rests = bones.rests
+        self.rests = bones.rests  # (P, 4, 4) float32 of the armature's bones, by column
         # From each bone's own axes to the file's, with the armature's scale and without.
-        rests = self._rests[self._places, :3, :3].transpose(0, 2, 1)
+        rests = self.rests[self._places, :3, :3].transpose(0, 2, 1)
         self._moves = np.linalg.inv(rig.to_armature[:3, :3]) @ rests.astype(np.float64)
         left, _, right = np.linalg.svd(self._moves)
         turns = left @ right
@@ -169,12 +170,13 @@ class Solver:
         self._moved = [name for name in self._names if rig.bones[name] in moved]
         keyed = settings.physics and settings.physics.gravity
         self._has_gravity = isinstance(keyed, physics_settings.GravityRows)
-        # Sliders: custom properties of the armature, shape keys.
-        self._properties = sliders.names(armature.original)
-        self._keys = model_file.morph_keys(armature)
+        # The custom property of the armature and the shape key of each morph, "" for none; () if unknown.
+        self.properties = sliders.names(armature.original)
+        self.keys = model_file.morph_keys(armature)
         # (S,) indices of the morphs that may move bones.
         self.acting = _acting(rig.pmx)
-        known = len(self._properties) == len(self._keys) == len(rig.pmx.morphs)
+        self.acting_keys = self.acting_of(self.keys)
+        known = len(self.properties) == len(self.keys) == len(rig.pmx.morphs)
         self._morphs = range(len(rig.pmx.morphs)) if known else ()  # with known sliders
         self._acting_morphs = self.acting.tolist() if known else ()
 
@@ -185,33 +187,13 @@ class Solver:
         return other
 
     @property
-    def waits_for(self) -> Sequence[str]:
-        """Names of the bones whose channels are read."""
-        return self._names
-
-    @property
     def waits_for_rig(self) -> Sequence[str]:
         """Names of the bones of the armature that drives the model."""
         return self._driving.waits_for if self._driving is not None else ()
 
-    @property
-    def keys(self) -> Sequence[str]:
-        """The shape key of each morph of the file, "" for none; () if unknown."""
-        return self._keys
-
-    @property
-    def properties(self) -> Sequence[str]:
-        """The custom property of each morph, as `keys`."""
-        return self._properties
-
     def acting_of(self, names: Sequence[str]) -> set[str]:
         """Names, of `keys` or `properties`, of morphs that may move bones."""
         return {names[i] for i in self.acting if i < len(names) and names[i]}
-
-    @property
-    def rests(self) -> np.ndarray:
-        """(P, 4, 4) float32 of the armature's bones."""
-        return self._rests
 
     def matrices(
         self, armature: Object, bones: Sequence[str], keys: Mapping[str, float], frame: float = 0.0
@@ -326,9 +308,9 @@ class Solver:
         """The weights of some of the file's morphs."""
         weights = {}
         for number in morphs:
-            name = self._properties[number]
+            name = self.properties[number]
             value = armature.get(name, 0.0) if name else 0.0
-            weights[number] = value + keys.get(self._keys[number], 0.0)
+            weights[number] = value + keys.get(self.keys[number], 0.0)
         return weights
 
     def _switched(self, pose_bones: Any) -> list[bool]:

@@ -120,6 +120,11 @@ def speed(settings: Settings) -> float:
 class Motion:
     """Without references to Blender data. Any threads may use it: it only remembers its last result."""
 
+    # What a Solver has, too: the file alone moves bones.
+    waits_for: Sequence[str] = ()
+    waits_for_rig: Sequence[str] = ()
+    acting_keys: frozenset[str] = frozenset()
+
     def __init__(
         self,
         rig: model_file.Rig,

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The pose source of a model, and skinning matrices of the evaluated armature."""
 
+from collections.abc import Iterable
 from typing import cast
 
 import bpy
 import numpy as np
-from bpy.types import Depsgraph, Object, Scene
+from bpy.types import Depsgraph, Driver, Object, Scene
 
-from ..blender import evaluated_bones
+from ..blender import drivers, evaluated_bones
 from ..blender.user_error import UserError
 from . import ik_source, motion_source, physics_settings
 from .evaluation import Evaluation
@@ -127,6 +128,23 @@ def load(armature: Object, settings: Settings) -> Opened:
     if isinstance(settings, ik_source.Settings):
         return ik_source.Solver(armature, settings)
     return motion_source.load(armature, settings)
+
+
+def wait_for(
+    driver: Driver,
+    armature: Object,
+    settings: Settings | None,
+    opened: Opened | None,
+    bones: Iterable[str] = (),
+) -> None:
+    """Let a driver wait for bones of an armature object, and for what its pose source reads."""
+    awaited = (*bones, *opened.waits_for) if opened else bones
+    for number, name in enumerate(dict.fromkeys(awaited)):
+        drivers.add_transform(driver, f"b{number}", armature, name)
+    for number, name in enumerate(opened.waits_for_rig if opened else ()):
+        drivers.add_transform(driver, f"rig{number}", armature.mmdskin.driving_rig, name)
+    for number, other in enumerate(others_of(settings, armature)):
+        drivers.add_transform(driver, f"other{number}", other)  # its place counts
 
 
 def is_at_rest(armature: Object) -> bool:

@@ -5,7 +5,7 @@ Bake and preview share this code, so that their results are equal. Positions are
 """
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import Any
 
 import bpy
@@ -236,7 +236,7 @@ def mixed_values(blocks: Any, order: np.ndarray) -> np.ndarray:
     return values[order]
 
 
-def chosen_values(blocks: Any, names: set[str]) -> list[tuple[str, float]]:
+def chosen_values(blocks: Any, names: Set[str]) -> list[tuple[str, float]]:
     """(name, value) by which Blender mixes those of the evaluated key blocks that have these names."""
     found = [block for block in blocks if block.name in names]
     return [(block.name, 0.0 if block.mute else block.value) for block in found]

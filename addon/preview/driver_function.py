@@ -3,6 +3,7 @@
 
 import math
 import time
+from collections.abc import Set
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -52,7 +53,7 @@ class _Ready(NamedTuple):
     opened: pose_source.Opened | None  # the pose source of the settings
     normals: bool  # whether normals are shown
     hull_normals: bool  # whether edges get them
-    acting: set[str]  # the shape keys of other meshes that move bones
+    acting: Set[str]  # the shape keys of other meshes that move bones
     by_blender: np.ndarray  # indices, among these of the skinner, of bones that Blender poses
 
 
@@ -334,7 +335,7 @@ def _input(now: Evaluation, ready: _Ready, pinned: str | None) -> tuple[np.ndarr
     return matrices, values
 
 
-def _of_other_meshes(mesh: Mesh, acting: set[str]) -> list[list[tuple[str, float]]]:
+def _of_other_meshes(mesh: Mesh, acting: Set[str]) -> list[list[tuple[str, float]]]:
     """(name, value) of the shape keys that move bones, of each other mesh that has some."""
     return [
         skinner.chosen_values(drivers.keys_of(variable), acting)
@@ -379,7 +380,7 @@ def _prepared(
     ready = _read(now, settings, opened, key_names, normals)
     sliding = sliding_meshes(armature.original, mesh.original, opened, now.depsgraph.view_layer)
     if sliding:
-        ready = ready._replace(acting=_acting(opened))
+        ready = ready._replace(acting=opened.acting_keys)
     others = [*pose_source.others_of(settings, armature), *sliding]
     if not _waits_for(mesh, ready.skinner.bones, opened, others):
         live.outdated = True
@@ -432,17 +433,12 @@ def sliding_meshes(
     armature: Object, mesh: ID, opened: pose_source.Opened | None, view_layer: ViewLayer
 ) -> list[ID]:
     """A model's other meshes that have shape keys that move bones."""
-    acting = _acting(opened)
+    acting = opened.acting_keys if opened else ()
     if not acting:
         return []
     meshes = (obj.data for obj in scene_model.meshes_of(armature, view_layer))
     found = dict.fromkeys(one for one in meshes if one != mesh and one.shape_keys)
     return [one for one in found if not acting.isdisjoint(one.shape_keys.key_blocks.keys())]
-
-
-def _acting(opened: pose_source.Opened | None) -> set[str]:
-    """The names of shape keys that move bones."""
-    return opened.acting_of(opened.keys) if isinstance(opened, ik_source.Solver) else set()
 
 
 def _waits_for(

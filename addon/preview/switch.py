@@ -16,7 +16,7 @@ import bpy
 from ..blender import drivers, native, playhead
 from ..blender.translations import tr
 from ..blender.user_error import UserError
-from ..pose import deformation, ik_source, motion_source, pose_source, skinner
+from ..pose import deformation, motion_source, pose_source, skinner
 from ..scene import mesh_source, mmd_tools, saved_state, scene_model
 from . import driver_function, motion_sliders, nodes
 
@@ -189,7 +189,9 @@ def enable(model: scene_model.SceneModel, prepared: Prepared | None = None) -> N
         for obj, names in bones.items():
             if not is_live(obj):
                 undo.callback(_disable, obj)
-            _enable(obj, model.armature, names, settings, opened)
+                _prepare(obj, model.armature)
+            _fit_normals(obj, model.armature)
+            _drive(obj, model.armature, names, settings, opened)
         undo.pop_all()
     driver_function.live_of(model.armature).error = ""
 
@@ -345,19 +347,6 @@ def _check_attributes(obj: bpy.types.Object) -> None:
             )
 
 
-def _enable(
-    obj: bpy.types.Object,
-    armature: bpy.types.Object,
-    bones: tuple[str, ...],
-    settings: pose_source.Settings | None,
-    opened: pose_source.Opened | None,
-) -> None:
-    if not is_live(obj):
-        _prepare(obj, armature)
-    _fit_normals(obj, armature)
-    _drive(obj, armature, bones, settings, opened)
-
-
 def _drive(
     obj: bpy.types.Object,
     armature: bpy.types.Object,
@@ -373,16 +362,8 @@ def _drive(
     if isinstance(opened, motion_source.Motion):
         drivers.add_property(driver, driver_function.REST, armature.data, "pose_position")
         drivers.add_transform(driver, driver_function.EDITED, armature, bones[0])
-    else:
-        awaited = opened.waits_for if opened else ()
-        for number, name in enumerate(dict.fromkeys((*bones, *awaited))):
-            drivers.add_transform(driver, f"b{number}", armature, name)
-        if isinstance(opened, ik_source.Solver):
-            rig = armature.mmdskin.driving_rig
-            for number, name in enumerate(opened.waits_for_rig):
-                drivers.add_transform(driver, f"rig{number}", rig, name)
-    for number, other in enumerate(pose_source.others_of(settings, armature)):
-        drivers.add_transform(driver, f"other{number}", other)  # its place counts
+        bones = ()
+    pose_source.wait_for(driver, armature, settings, opened, bones)
     if mesh.shape_keys:
         # The only property that depends on the animation and the drivers of every key.
         drivers.add_property(driver, "key", mesh.shape_keys, "eval_time")
