@@ -8,9 +8,9 @@ import numpy as np
 from bpy.types import Depsgraph, Object, PoseBone
 
 from ..blender import details, drivers, evaluated_bones, playhead
+from ..blender.evaluated_bones import Evaluation
 from ..physics import playback
 from ..pose import ik_source, pose_source, skinner
-from ..pose.evaluation import Evaluation
 from . import display_armature
 
 FUNCTION = "mmdskin_attach"

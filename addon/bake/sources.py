@@ -149,7 +149,7 @@ class Part:
 
     def positions(self, matrices: np.ndarray, values: np.ndarray) -> np.ndarray:
         """(F, V, 3) float32 in mesh space, for matrices (F, B, 4, 4) and key values (F, K)."""
-        return self.skinner.positions(matrices, values, self.deformation)
+        return self.skinner.skinned(matrices, values, self.deformation)[0]
 
     def skinned(
         self,
@@ -163,9 +163,7 @@ class Part:
         UserError for poses that cannot be skinned.
         """
         try:
-            positions, normals = self.skinner.positions_and_normals(
-                matrices, values, self.deformation, buffers
-            )
+            positions, normals = self.skinner.skinned(matrices, values, self.deformation, buffers)
         except ValueError as error:
             raise UserError(
                 "'{name}' cannot be skinned: {reason}", name=self.obj.name, reason=error

@@ -9,10 +9,10 @@ a lock of its first bone differs from the original's. Only tools that edit the o
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from bpy.types import Object
+from bpy.types import Depsgraph, Object, Scene
 
 from . import arrays, caches
 
@@ -37,6 +37,26 @@ class Bones:
         return self is other or (
             self.names == other.names and np.array_equal(self.deforming, other.deforming)
         )
+
+
+class Evaluation(NamedTuple):
+    """A moment at which Blender asks for a pose: what it has evaluated when it calls a driver, and the
+    time of the animation."""
+
+    depsgraph: Depsgraph
+    armature: Object
+    bones: Bones  # of the armature
+    frame: float = 0.0
+    mesh: Any = None  # if the driver is one of a mesh
+    obj: Any = None  # its object
+
+    @property
+    def scene(self) -> Scene:
+        return self.depsgraph.scene
+
+    @property
+    def is_in_viewport(self) -> bool:
+        return self.depsgraph.mode == "VIEWPORT"
 
 
 _read: caches.Cache[Bones] = caches.of_file()  # by address of the evaluated armature object

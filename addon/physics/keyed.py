@@ -13,9 +13,9 @@ import numpy as np
 from bpy.app.handlers import persistent
 
 from ..blender import actions, blender_versions, registration
+from ..blender.evaluated_bones import Evaluation
 from ..blender.translations import Sentence
 from ..blender.user_error import UserError
-from ..pose.evaluation import Evaluation
 from ..pose.ik_source import Local, Solver
 from . import cache, fingerprint, key_inputs, live
 

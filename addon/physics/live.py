@@ -16,9 +16,9 @@ import numpy as np
 from bpy.app.handlers import persistent
 
 from ..blender import native, playhead, registration
+from ..blender.evaluated_bones import Evaluation
 from ..blender.user_error import UserError
 from ..pose import physics_settings
-from ..pose.evaluation import Evaluation
 from ..pose.ik_source import Local, Solver
 
 if TYPE_CHECKING:

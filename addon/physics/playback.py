@@ -11,8 +11,8 @@ import numpy as np
 from bpy.app.handlers import persistent
 
 from ..blender import blender_versions, evaluated_bones, registration
+from ..blender.evaluated_bones import Evaluation
 from ..pose import motion_source, pose_source
-from ..pose.evaluation import Evaluation
 from . import cache, keyed, simulation
 
 

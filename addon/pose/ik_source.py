@@ -14,9 +14,9 @@ import numpy as np
 from bpy.types import Object, Scene
 
 from ..blender import evaluated_bones, playhead
+from ..blender.evaluated_bones import Evaluation
 from ..scene import mmd_tools, model_file, names, setting_paths, sliders
 from . import driving_rig, physics_settings, quaternions
-from .evaluation import Evaluation
 
 if TYPE_CHECKING:
     import mmdskin

@@ -14,11 +14,11 @@ from bpy.types import Object, Scene
 from numpy.typing import ArrayLike
 
 from ..blender import playhead
+from ..blender.evaluated_bones import Evaluation
 from ..blender.user_error import UserError
 from ..scene import model_file, setting_paths
 from . import earlier_motions, merge, physics_settings
 from .earlier_motions import Earlier
-from .evaluation import Evaluation
 
 if TYPE_CHECKING:
     import mmdskin

@@ -9,9 +9,9 @@ import numpy as np
 from bpy.types import Depsgraph, Driver, Object, Scene
 
 from ..blender import drivers, evaluated_bones
+from ..blender.evaluated_bones import Evaluation
 from ..blender.user_error import UserError
 from . import ik_source, motion_source, physics_settings
-from .evaluation import Evaluation
 
 Settings = ik_source.Settings | motion_source.Settings
 Opened = ik_source.Solver | motion_source.Motion

@@ -46,7 +46,7 @@ class Skinner:
     ) -> None:
         """Read the mesh object, ignoring the shape keys named in `absent`.
 
-        `normals`: those at rest, if `positions_and_normals` will be called.
+        `normals`: those at rest, if `skinned` will be called.
         """
         mmdskin = native.load()
         self.source = source = mesh_source.read(obj, armature)
@@ -91,32 +91,23 @@ class Skinner:
         return self.normals is None and self.influence is None
 
     def buffers(self, *frames: int) -> list[np.ndarray]:
-        """Output arrays for `positions_and_normals`: allocating memory for each frame is slow."""
+        """Output arrays for `skinned`: allocating memory for each frame is slow."""
         count = self.vertex_count if self.normals is None else len(self.normals.values)
         members = 1 if self.normals is None else 2
         return [np.empty((*frames, count, 3), np.float32) for _ in range(members)]
 
-    def positions(
-        self,
-        matrices: np.ndarray,
-        key_values: np.ndarray,
-        deformation: Deformation = _AS_IN_MMD,
-        buffers: list[np.ndarray] | None = None,
-    ) -> np.ndarray:
-        """(V, 3) or (F, V, 3) float32 for skinning matrices (…, B, 4, 4) and key values (…, K).
-
-        Works on the calling thread only. ValueError for NaN or infinity.
-        """
-        return self.positions_and_normals(matrices, key_values, deformation, buffers)[0]
-
-    def positions_and_normals(
+    def skinned(
         self,
         matrices: np.ndarray,
         key_values: np.ndarray,
         deformation: Deformation = _AS_IN_MMD,
         buffers: list[np.ndarray] | None = None,
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        """As `positions`, and the normals (…, N, 3) float32 of each of `normals`, None without them."""
+        """Positions (V, 3) or (F, V, 3) float32 for skinning matrices (…, B, 4, 4) and key values (…, K),
+        and the normals (…, N, 3) float32 of each of `normals`, None without them.
+
+        Works on the calling thread only. ValueError for NaN or infinity.
+        """
         # On the CPU: transfers to and from the graphics card take longer than skinning one mesh.
         options = {
             "normals": self.normals is not None,

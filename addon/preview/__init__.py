@@ -9,14 +9,14 @@ is no stale state and no frame of delay. The driver's variables only set the ord
 evaluates bones and keys before the call.
 
 A mesh is live if it has driver, attribute and modifier; there is no other state. Users call
-`operators` or set the property, `override` to pose a linked model, and `single_user` for linked
-duplicates. `switch` adds and removes the three parts, the driver calls `driver_function`, `handlers` keep
-the driver working, and `live_timer` calls it while live physics moves something.
+`operators` or set the property, and `override` to pose a linked model. `switch` adds and removes the
+three parts, the driver calls `driver_function`, `handlers` keep the driver working, and `live_timer` calls
+it while live physics moves something.
 """
 
-from . import handlers, live_timer, operators, override, single_user
+from . import handlers, live_timer, operators, override
 
-_parts = (operators, override, single_user, handlers, live_timer)
+_parts = (operators, override, handlers, live_timer)
 
 
 def register() -> None:

@@ -19,10 +19,10 @@ from ..blender import (
     evaluated_bones,
     playhead,
 )
+from ..blender.evaluated_bones import Evaluation
 from ..blender.user_error import UserError
 from ..physics import key_inputs, playback
 from ..pose import deformation, ik_source, motion_source, pose_source, skinner
-from ..pose.evaluation import Evaluation
 from ..scene import mesh_source, mmd_tools, names, rest_bones, saved_state, scene_model
 from . import bypass, nodes
 
@@ -195,7 +195,7 @@ def _show(now: Evaluation, live: Live, overrides: dict[str, Any]) -> bool:
     memory = ready.memory.of(attribute) if ready.skinner.fills_buffers else None
     buffers = ready.buffers if memory is None else [memory]
     matrices, values = _input(now, ready, pinned)
-    positions, normals = ready.skinner.positions_and_normals(matrices, values, chosen, buffers)
+    positions, normals = ready.skinner.skinned(matrices, values, chosen, buffers)
     positions += _NOT_ZERO  # all of them: that is one loop without gaps
     if memory is None:
         evaluated.set_vectors(attribute, positions.ravel())

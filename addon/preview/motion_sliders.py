@@ -13,9 +13,9 @@ import numpy as np
 from bpy.types import Depsgraph, FCurve, Object
 
 from ..blender import blender_versions, caches, details, evaluated_bones, playhead
+from ..blender.evaluated_bones import Evaluation
 from ..blender.user_error import UserError
 from ..pose import motion_source, pose_source
-from ..pose.evaluation import Evaluation
 from ..scene import saved_state, sliders
 
 FUNCTION = "mmdskin_slider"

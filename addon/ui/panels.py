@@ -21,8 +21,8 @@ from ..mmd_look import switch as look
 from ..mmd_look.operators import MMDSKIN_OT_look, MMDSKIN_OT_standard_colors
 from ..operator_base import properties
 from ..pose import driving_rig, earlier_motions, ik_source
-from ..preview import driver_function, single_user, switch
-from ..preview.operators import MMDSKIN_OT_preview
+from ..preview import driver_function, switch
+from ..preview.operators import MMDSKIN_OT_own_meshes, MMDSKIN_OT_preview, shared_meshes
 from ..preview.override import MMDSKIN_OT_make_override, file_of, is_linked
 from ..rename.operators import MMDSKIN_OT_switch_names
 from ..scene import mesh_source, saved_state, scene_model
@@ -59,8 +59,8 @@ class MMDSKIN_PT_skin(drawing.Tab, Panel):
         trouble = switch.problem_of(model)
         if trouble:
             drawing.wrapped(layout, trouble, context.region.width, alert=True)
-            if single_user.shared(model):
-                layout.operator(single_user.MMDSKIN_OT_own_meshes.bl_idname, icon="DUPLICATE")
+            if shared_meshes(model):
+                layout.operator(MMDSKIN_OT_own_meshes.bl_idname, icon="DUPLICATE")
 
 
 def _without_model(layout: UILayout, context: Context, error: UserError) -> None:

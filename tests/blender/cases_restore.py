@@ -82,7 +82,7 @@ class RestoreCase(case.Case):
         poses = self.armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
         numbers = addon().blender.evaluated_bones.of(poses).indices(found.bones)
         matrices = addon().pose.pose_source.matrices(poses, obj or self.mesh, numbers)
-        return found.positions(matrices, np.zeros(len(found.keys), np.float32))
+        return found.skinned(matrices, np.zeros(len(found.keys), np.float32))[0]
 
     def assert_restored(self, degrees=50):
         expected = self.of_file(degrees)
