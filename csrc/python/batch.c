@@ -41,7 +41,7 @@ __attribute__((constructor)) static void watch_forks(void)
 }
 #endif
 
-mmd_thread_pool *mmd_py_batch_pool(mmd_py_state *state)
+mmd_thread_pool *mmd_py_batch_pool(void)
 {
     mmd_error err = {0};
     if (!pool)
@@ -122,8 +122,8 @@ bool mmd_py_batch_plan(PyObject *threads, size_t frame_count, size_t frame_cost,
 }
 
 /* Runs the chunk of each thread from `first` on. Returns its end, 0 with an exception. */
-static size_t run_chunks(mmd_py_state *state, const mmd_py_batch *batch, size_t first,
-                         mmd_thread_pool_task *run, void *call)
+static size_t run_chunks(const mmd_py_batch *batch, size_t first, mmd_thread_pool_task *run,
+                         void *call)
 {
     size_t end = first + smaller(batch->chunk * batch->threads, batch->frame_count - first);
     mmd_error err = {0};
@@ -136,13 +136,12 @@ static size_t run_chunks(mmd_py_state *state, const mmd_py_batch *batch, size_t 
     return done ? end : 0;
 }
 
-bool mmd_py_batch_run(mmd_py_state *state, const mmd_py_batch *batch, mmd_thread_pool_task *run,
-                      void *call)
+bool mmd_py_batch_run(const mmd_py_batch *batch, mmd_thread_pool_task *run, void *call)
 {
-    if (!mmd_py_batch_pool(state))
+    if (!mmd_py_batch_pool())
         return false;
     for (size_t first = 0, end; first < batch->frame_count; first = end) {
-        end = run_chunks(state, batch, first, run, call);
+        end = run_chunks(batch, first, run, call);
         bool is_last = end == batch->frame_count; /* whose caller returns to Python soon */
         if (!end || (is_last ? PyErr_CheckSignals() < 0 : mmd_py_exceptions_interrupted()))
             return false;
@@ -158,9 +157,9 @@ static bool is_interrupted(void *thread)
     return interrupted;
 }
 
-bool mmd_py_batch_gl_caller(mmd_py_state *state, size_t threads, mmd_gl_caller *out)
+bool mmd_py_batch_gl_caller(size_t threads, mmd_gl_caller *out)
 {
-    *out = (mmd_gl_caller){mmd_py_batch_pool(state), threads, is_interrupted, PyThreadState_Get()};
+    *out = (mmd_gl_caller){mmd_py_batch_pool(), threads, is_interrupted, PyThreadState_Get()};
     return out->pool;
 }
 
@@ -176,15 +175,15 @@ bool mmd_py_batch_is_on_card(const mmd_gl_caller *caller, bool *out)
     return err.code != MMD_E_INTERRUPTED;
 }
 
-bool mmd_py_batch_run_part(mmd_py_state *state, PyObject *threads, const mmd_thread_part *part,
-                           double until, size_t *done)
+bool mmd_py_batch_run_part(PyObject *threads, const mmd_thread_part *part, double until,
+                           size_t *done)
 {
     mmd_py_batch batch;
     if (!mmd_py_batch_plan(threads, part->count, part->cost, part->step, &batch) ||
-        !mmd_py_batch_pool(state))
+        !mmd_py_batch_pool())
         return false;
     do {
-        size_t end = run_chunks(state, &batch, *done, part->task, part->arg);
+        size_t end = run_chunks(&batch, *done, part->task, part->arg);
         *done = end ? end : *done;
         if (!end || mmd_py_exceptions_interrupted())
             return false;
@@ -192,10 +191,9 @@ bool mmd_py_batch_run_part(mmd_py_state *state, PyObject *threads, const mmd_thr
     return true;
 }
 
-bool mmd_py_batch_run_samples(mmd_py_state *state, size_t count, mmd_thread_pool_task *run,
-                              void *call)
+bool mmd_py_batch_run_samples(size_t count, mmd_thread_pool_task *run, void *call)
 {
     enum { CHUNK = 1 << 16 }; /* some milliseconds */
     const mmd_py_batch batch = {.frame_count = count, .chunk = CHUNK, .threads = 1};
-    return mmd_py_batch_run(state, &batch, run, call);
+    return mmd_py_batch_run(&batch, run, call);
 }

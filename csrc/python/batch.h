@@ -24,11 +24,11 @@ size_t mmd_py_batch_count_cores(void);
 
 /* The threads of all batches, for tasks that share their own work among them. NULL with an
    exception. */
-mmd_thread_pool *mmd_py_batch_pool(mmd_py_state *state);
+mmd_thread_pool *mmd_py_batch_pool(void);
 
 /* This thread as one that waits for OpenGL and handles signals meanwhile, with `threads` of the
    pool. False with an exception. */
-bool mmd_py_batch_gl_caller(mmd_py_state *state, size_t threads, mmd_gl_caller *out);
+bool mmd_py_batch_gl_caller(size_t threads, mmd_gl_caller *out);
 
 /* Whether OpenGL can be used and does not render in software. False with an exception, of a signal
    handler. */
@@ -36,16 +36,14 @@ bool mmd_py_batch_is_on_card(const mmd_gl_caller *caller, bool *out);
 
 /* Runs a batch without the GIL. Between chunks, when a signal handler may run Python code, no
    thread is working and no frame is half done. False with an exception, of a handler or a task. */
-bool mmd_py_batch_run(mmd_py_state *state, const mmd_py_batch *batch, mmd_thread_pool_task *run,
-                      void *call);
+bool mmd_py_batch_run(const mmd_py_batch *batch, mmd_thread_pool_task *run, void *call);
 
 /* Runs a task of short items, such as samples of one track, on this thread. */
-bool mmd_py_batch_run_samples(mmd_py_state *state, size_t count, mmd_thread_pool_task *run,
-                              void *call);
+bool mmd_py_batch_run_samples(size_t count, mmd_thread_pool_task *run, void *call);
 
 /* Runs items [*done, count) of a part of a computation in such chunks, and counts them, until a
    time by mmd_thread_seconds(). False with an exception: chunks that are done are counted. */
-bool mmd_py_batch_run_part(mmd_py_state *state, PyObject *threads, const mmd_thread_part *part,
-                           double until, size_t *done);
+bool mmd_py_batch_run_part(PyObject *threads, const mmd_thread_part *part, double until,
+                           size_t *done);
 
 #endif

@@ -61,8 +61,7 @@ static bool work(fit_object *self, double seconds)
         }
         if (!self->part.task)
             return true;
-        if (!mmd_py_batch_run_part(mmd_py_state_of((PyObject *)self), self->threads, &self->part,
-                                   until, &self->done))
+        if (!mmd_py_batch_run_part(self->threads, &self->part, until, &self->done))
             return false;
     } while (mmd_thread_seconds() < until);
     return true;

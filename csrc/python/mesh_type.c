@@ -167,8 +167,8 @@ static bool parse_arrays(mesh_copies *copies, PyObject *const objects[ARRAYS],
     return check_shapes(inputs);
 }
 
-static bool create_mesh(mmd_py_state *state, const mmd_py_array inputs[ARRAYS],
-                        const mmd_morph *morphs, size_t morph_count, mmd_py_mesh_cache *cache)
+static bool create_mesh(const mmd_py_array inputs[ARRAYS], const mmd_morph *morphs,
+                        size_t morph_count, mmd_py_mesh_cache *cache)
 {
     const mmd_mesh_desc desc = {.vertex_count = inputs[POSITIONS].shape[0],
                                 .positions = inputs[POSITIONS].data,
@@ -201,13 +201,13 @@ static bool create_mesh(mmd_py_state *state, const mmd_py_array inputs[ARRAYS],
     return ok;
 }
 
-static bool build(mmd_py_state *state, PyObject *const objects[ARRAYS], PyObject *morphs,
-                  mesh_copies *copies, mmd_py_mesh_cache *cache)
+static bool build(PyObject *const objects[ARRAYS], PyObject *morphs, mesh_copies *copies,
+                  mmd_py_mesh_cache *cache)
 {
     mmd_py_array inputs[ARRAYS] = {{0}};
     mmd_morph *list = NULL;
     bool built = parse_arrays(copies, objects, inputs) && parse_morphs(morphs, copies, &list) &&
-                 create_mesh(state, inputs, list, (size_t)PyTuple_Size(copies->morphs), cache);
+                 create_mesh(inputs, list, (size_t)PyTuple_Size(copies->morphs), cache);
     PyMem_Free(list);
     return built;
 }
@@ -226,7 +226,7 @@ static PyObject *new_object(PyTypeObject *type, PyObject *const objects[ARRAYS],
     mesh_copies copies = {.morphs = NULL};
     mmd_py_mesh_cache cache = {0};
     mesh_object *self = NULL;
-    if (build(PyType_GetModuleState(type), objects, morphs, &copies, &cache))
+    if (build(objects, morphs, &copies, &cache))
         self = (mesh_object *)mmd_py_object_new(type);
     if (!self) {
         free_members(&copies, &cache);

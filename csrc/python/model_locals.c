@@ -46,8 +46,8 @@ static bool invert_frames(void *arg, size_t index, size_t first, size_t count, m
     return true;
 }
 
-bool mmd_py_model_locals_run(mmd_py_state *state, PyObject *threads,
-                             const mmd_py_model_locals_job *job, mmd_inverse_pose_loss *losses)
+bool mmd_py_model_locals_run(PyObject *threads, const mmd_py_model_locals_job *job,
+                             mmd_inverse_pose_loss *losses)
 {
     mmd_py_batch batch;
     size_t bones = job->rig->bone_count;
@@ -56,7 +56,7 @@ bool mmd_py_model_locals_run(mmd_py_state *state, PyObject *threads,
         return PyErr_NoMemory();
     call->job = job;
     bool done = mmd_py_batch_plan(threads, job->frame_count, bones, CHUNK_BONES, &batch) &&
-                mmd_py_batch_run(state, &batch, invert_frames, call);
+                mmd_py_batch_run(&batch, invert_frames, call);
     for (size_t i = 0; i < MMD_MAX_THREADS; i++) {
         inverse_worker *worker = &call->workers[i];
         for (size_t b = 0; done && losses && worker->losses && b < bones; b++) {
@@ -106,7 +106,6 @@ void mmd_py_model_locals_clear(mmd_py_model_locals_pose *pose)
 
 PyObject *mmd_py_model_locals_of(PyObject *self, PyObject *argument)
 {
-    mmd_py_state *state = mmd_py_state_of(self);
     size_t bones = mmd_py_model_data(self)->bone_count;
     mmd_py_model_locals_pose pose = {0};
     mmd_py_array translations = {0}, rotations = {0};
@@ -124,7 +123,7 @@ PyObject *mmd_py_model_locals_of(PyObject *self, PyObject *argument)
                                            .weight_frames = pose.weight_frames,
                                            .translations = translations.data,
                                            .rotations = rotations.data};
-            if (mmd_py_model_locals_run(state, Py_None, &job, NULL))
+            if (mmd_py_model_locals_run(Py_None, &job, NULL))
                 result = PyTuple_Pack(2, translations.object, rotations.object);
         }
     }

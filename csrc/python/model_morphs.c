@@ -83,7 +83,7 @@ PyObject *mmd_py_model_uvs_at(PyObject *self, PyObject *args, PyObject *kwargs)
     uvs_call call = {model, weights.data, (int)channel, width, uvs.data};
     mmd_py_batch batch;
     ok = ok && mmd_py_batch_plan(NULL, frames, model->vertex_count, CHUNK_UVS, &batch) &&
-         mmd_py_batch_run(mmd_py_state_of(self), &batch, run_uv_task, &call);
+         mmd_py_batch_run(&batch, run_uv_task, &call);
     PyObject *result = ok ? Py_NewRef(uvs.object) : NULL;
     mmd_py_array_clear(&weights);
     mmd_py_array_clear(&uvs);
@@ -161,7 +161,7 @@ PyObject *mmd_py_model_texture_factors_at(PyObject *self, PyObject *weights_arg)
     ok = ok &&
          mmd_py_batch_plan(NULL, frames, model->material_count * FACTOR_SHAPE, CHUNK_FACTORS,
                            &batch) &&
-         mmd_py_batch_run(mmd_py_state_of(self), &batch, run_factor_task, &call);
+         mmd_py_batch_run(&batch, run_factor_task, &call);
     PyObject *result = ok ? Py_NewRef(factors.object) : NULL;
     mmd_py_array_clear(&weights);
     mmd_py_array_clear(&factors);

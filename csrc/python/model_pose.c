@@ -33,7 +33,6 @@ static bool run_task(void *arg, size_t worker, size_t first, size_t count, mmd_e
 bool mmd_py_model_run_pose(PyObject *model, PyObject *motion, const mmd_pose_job *job,
                            PyObject *threads)
 {
-    mmd_py_state *state = mmd_py_state_of(model);
     bool by_motion = motion != Py_None;
     pose_call call = {.key = {.rig = mmd_py_model_rig(model),
                               .model_list = mmd_py_model_poser_list(model),
@@ -52,7 +51,7 @@ bool mmd_py_model_run_pose(PyObject *model, PyObject *motion, const mmd_pose_job
     bool done = acquired == batch.threads;
     if (!done)
         mmd_py_exceptions_raise(&err);
-    done = done && mmd_py_batch_run(state, &batch, run_task, &call);
+    done = done && mmd_py_batch_run(&batch, run_task, &call);
     while (acquired-- > 0)
         mmd_py_poser_cache_release(&call.key, call.posers[acquired]);
     return done;

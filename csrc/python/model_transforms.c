@@ -64,12 +64,12 @@ static bool allocate(transforms_call *call, size_t threads)
     return PyErr_NoMemory();
 }
 
-static bool run_frames(mmd_py_state *state, transforms_call *call, size_t frame_count)
+static bool run_frames(transforms_call *call, size_t frame_count)
 {
     mmd_py_batch batch;
     size_t bones = call->model->bone_count;
     bool done = mmd_py_batch_plan(Py_None, bones ? frame_count : 0, bones, CHUNK_BONES, &batch) &&
-                allocate(call, batch.threads) && mmd_py_batch_run(state, &batch, run_task, call);
+                allocate(call, batch.threads) && mmd_py_batch_run(&batch, run_task, call);
     PyMem_Free(call->worlds);
     PyMem_Free(call->order);
     return done;
@@ -90,7 +90,7 @@ static PyObject *convert(PyObject *model, conversion kind, int space, const mmd_
     if (!mmd_py_array_new_floats(rank - !batched, shape + !batched, &out))
         return NULL;
     call.to = out.data;
-    if (!run_frames(mmd_py_state_of(model), &call, frame_count))
+    if (!run_frames(&call, frame_count))
         mmd_py_array_clear(&out);
     return out.object;
 }

@@ -232,7 +232,7 @@ static PyObject *model_repr(PyObject *self)
     return text;
 }
 
-static PyObject *write_model(mmd_py_state *state, const mmd_model *model)
+static PyObject *write_model(const mmd_model *model)
 {
     PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)mmd_pmx_size(model));
     if (!bytes)
@@ -255,7 +255,7 @@ static PyObject *write_model(mmd_py_state *state, const mmd_model *model)
 static PyObject *file_bytes(PyObject *self)
 {
     model_object *model = (model_object *)self;
-    PyObject *bytes = model->bytes ? NULL : write_model(mmd_py_state_of(self), model->model);
+    PyObject *bytes = model->bytes ? NULL : write_model(model->model);
     if (!model->bytes)
         model->bytes = bytes;
     else if (bytes) /* another thread was faster */
@@ -279,8 +279,7 @@ static PyObject *saved_bytes(PyObject *self)
         Py_END_ALLOW_THREADS
         model->saved_as_read = same;
     }
-    return model->saved_as_read ? Py_NewRef(bytes)
-                                : write_model(mmd_py_state_of(self), model->model);
+    return model->saved_as_read ? Py_NewRef(bytes) : write_model(model->model);
 }
 
 static PyObject *save_model(PyObject *self, PyObject *path)

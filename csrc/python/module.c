@@ -43,7 +43,7 @@ static PyObject *backends(PyObject *module, PyObject *unused)
     bool available, software;
     mmd_error err = {0};
     mmd_gl_caller caller;
-    if (!mmd_py_batch_gl_caller(state, 1, &caller))
+    if (!mmd_py_batch_gl_caller(1, &caller))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
     available = mmd_gl_skin_info(&caller, device, sizeof device, &software, &err);

@@ -237,7 +237,7 @@ static PyObject *execute(render_call *call)
     mmd_error err = {0};
     bool valid, card;
     size_t cores = mmd_py_batch_count_cores();
-    if (!cores || !mmd_py_batch_gl_caller(call->state, cores, &call->caller))
+    if (!cores || !mmd_py_batch_gl_caller(cores, &call->caller))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
     valid = (!call->skin.mesh || mmd_skin_check(&call->skin, &err)) &&
@@ -256,7 +256,7 @@ static PyObject *execute(render_call *call)
     if (!make_outputs(call) ||
         !mmd_py_batch_plan(NULL, job->frame_count, samples,
                            card ? CARD_CHUNK_SAMPLES : CPU_CHUNK_SAMPLES, &batch) ||
-        !mmd_py_batch_run(call->state, &batch, run_task, call))
+        !mmd_py_batch_run(&batch, run_task, call))
         return NULL;
     PyObject *members[OUTPUTS];
     for (int i = 0; i < OUTPUTS; i++)

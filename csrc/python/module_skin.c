@@ -201,7 +201,7 @@ static bool plan_batch(skin_call *call, mmd_py_batch *batch)
     if (!call->on_gl)
         return true;
     bool card = false;
-    if (!mmd_py_batch_gl_caller(call->state, batch->threads, &call->caller) ||
+    if (!mmd_py_batch_gl_caller(batch->threads, &call->caller) ||
         (batch->frame_count > batch->chunk && !mmd_py_batch_is_on_card(&call->caller, &card)))
         return false;
     if (card)
@@ -216,7 +216,7 @@ static bool run_batch(skin_call *call, const mmd_py_batch *batch)
     call->workspaces = workspaces;
     for (size_t i = 0; i < batch->threads; i++)
         workspaces[i] = (mmd_skin_workspace){0};
-    bool done = mmd_py_batch_run(call->state, batch, run_task, call);
+    bool done = mmd_py_batch_run(batch, run_task, call);
     for (size_t i = 0; i < batch->threads; i++)
         mmd_skin_workspace_free(&workspaces[i]);
     return done;

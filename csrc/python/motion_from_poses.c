@@ -102,7 +102,7 @@ static bool invert_call(fit_call *call)
                                    .translations = call->translations,
                                    .rotations = call->rotations};
     return call->translations && call->rotations &&
-           mmd_py_model_locals_run(call->state, call->options.threads, &job, call->losses);
+           mmd_py_model_locals_run(call->options.threads, &job, call->losses);
 }
 
 /* Posing */

@@ -39,7 +39,7 @@ static PyObject *sample_track(PyObject *self, PyObject *frames_arg, const track_
     }
     PyObject *record = NULL;
     /* Members that the record lacks are NULL, which ends the arguments. */
-    if (ok && mmd_py_batch_run_samples(state, shape[0], values->sample, &samples))
+    if (ok && mmd_py_batch_run_samples(shape[0], values->sample, &samples))
         record = PyObject_CallFunctionObjArgs(state->records[values->record], members[0].object,
                                               members[1].object, members[2].object,
                                               members[3].object, NULL);

@@ -86,8 +86,8 @@ typedef struct mmd_py_model_locals_job {
 } mmd_py_model_locals_job;
 
 /* Runs it on `threads` threads (the Python argument); raises losses (B,) where they are larger. */
-bool mmd_py_model_locals_run(mmd_py_state *state, PyObject *threads,
-                             const mmd_py_model_locals_job *job, mmd_inverse_pose_loss *losses);
+bool mmd_py_model_locals_run(PyObject *threads, const mmd_py_model_locals_job *job,
+                             mmd_inverse_pose_loss *losses);
 
 PyObject *mmd_py_model_locals_of(PyObject *model, PyObject *pose);
 
