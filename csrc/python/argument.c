@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Conversion of strings, numbers and frames from Python arguments. */
 #include "python/argument.h"
+#include "python/owned.h"
 
 #include "core/base/error.h"
 
@@ -48,10 +49,9 @@ bool mmd_py_argument_int(PyObject *value, const char *name, long min, long max, 
     if (!PyIndex_Check(value))
         return PyErr_Format(PyExc_TypeError, "%s: expected an integer, not %R", name,
                             (PyObject *)Py_TYPE(value));
-    PyObject *index = PyNumber_Index(value);
+    MMD_PY_OWNED PyObject *index = PyNumber_Index(value);
     int overflow = 0;
     long number = index ? PyLong_AsLongAndOverflow(index, &overflow) : -1;
-    Py_XDECREF(index);
     if (PyErr_Occurred())
         return false;
     if (overflow || number < min || number > max)
@@ -76,21 +76,19 @@ bool mmd_py_argument_double(PyObject *value, const char *name, double *out)
 bool mmd_py_argument_numbers(PyObject *value, const char *name, mmd_py_array_dtype dtype,
                              size_t count, void *out)
 {
-    mmd_py_array numbers = {0};
+    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array numbers = {0};
     bool ok = mmd_py_array_from(value, name, dtype, false, &numbers) &&
               mmd_py_array_check_shape(&numbers, name, count > 1, &count, "");
     if (ok)
         memcpy(out, numbers.data,
                count * (dtype == MMD_PY_FLOAT64 ? sizeof(double) : sizeof(float)));
-    mmd_py_array_clear(&numbers);
     return ok;
 }
 
 bool mmd_py_argument_frames(PyObject *value, const char *name, mmd_py_array *frames)
 {
-    PyObject *number = value ? Py_NewRef(value) : PyFloat_FromDouble(0);
+    MMD_PY_OWNED PyObject *number = value ? Py_NewRef(value) : PyFloat_FromDouble(0);
     bool ok = number && mmd_py_array_from(number, name, MMD_PY_FLOAT64, false, frames);
-    Py_XDECREF(number);
     if (ok && frames->rank > 1)
         PyErr_Format(PyExc_ValueError, "%s: %d dimensions, expected a number or (F,)", name,
                      frames->rank);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Conversion between numpy arrays and memory of the core. */
 #include "python/array.h"
+#include "python/owned.h"
 
 #include <float.h>
 #include <math.h>
@@ -119,10 +120,9 @@ static PyObject *new_pooled(int rank, npy_intp *dims, int type, size_t size)
 /* An allocator that the program has chosen is the one for all arrays. */
 static bool has_default_allocator(void)
 {
-    PyObject *handler = PyDataMem_GetHandler();
+    MMD_PY_OWNED PyObject *handler = PyDataMem_GetHandler();
     if (!handler)
         PyErr_Clear();
-    Py_XDECREF(handler);
     return handler == PyDataMem_DefaultHandler;
 }
 
@@ -340,10 +340,9 @@ static bool rename_error(PyObject *argument, const char *name)
 
 static bool is_buffer(PyObject *argument)
 {
-    PyObject *view = PyMemoryView_FromObject(argument);
+    MMD_PY_OWNED PyObject *view = PyMemoryView_FromObject(argument);
     if (!view)
         PyErr_Clear();
-    Py_XDECREF(view);
     return view != NULL;
 }
 
@@ -360,10 +359,8 @@ static PyObject *as_array(PyObject *argument)
 {
     if (!PyObject_HasAttrString(argument, "__dlpack__") || is_array_like(argument))
         return PyArray_FromAny(argument, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL);
-    PyObject *numpy = PyImport_ImportModule("numpy");
-    PyObject *array = numpy ? PyObject_CallMethod(numpy, "from_dlpack", "O", argument) : NULL;
-    Py_XDECREF(numpy);
-    return array;
+    MMD_PY_OWNED PyObject *numpy = PyImport_ImportModule("numpy");
+    return numpy ? PyObject_CallMethod(numpy, "from_dlpack", "O", argument) : NULL;
 }
 
 /* An argument as a base class array: a subclass is told of every copy and could modify ours. A
@@ -466,16 +463,14 @@ static bool check_device(PyObject *argument, const char *name)
 {
     enum { CPU = 1, CUDA_HOST = 3, ROCM_HOST = 11 };
     int kind = CPU;
-    PyObject *device = PyObject_CallMethod(argument, "__dlpack_device__", NULL);
+    MMD_PY_OWNED PyObject *device = PyObject_CallMethod(argument, "__dlpack_device__", NULL);
     if (!device && PyErr_ExceptionMatches(PyExc_AttributeError)) {
         PyErr_Clear();
         return true;
     }
-    PyObject *number = device ? PySequence_GetItem(device, 0) : NULL;
+    MMD_PY_OWNED PyObject *number = device ? PySequence_GetItem(device, 0) : NULL;
     if (number)
         kind = (int)PyLong_AsLong(number);
-    Py_XDECREF(number);
-    Py_XDECREF(device);
     if (PyErr_Occurred())
         return false;
     if (kind == CPU || kind == CUDA_HOST || kind == ROCM_HOST)

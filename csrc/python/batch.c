@@ -7,6 +7,7 @@
 #include "core/base/threads.h"
 #include "gl/gl.h"
 #include "python/exceptions.h"
+#include "python/owned.h"
 
 #ifndef _WIN32
 #include <pthread.h>
@@ -67,7 +68,7 @@ static size_t ask_os(PyObject *os, const char *name, bool is_affinity)
 size_t mmd_py_batch_count_cores(void)
 {
     static const char *const names[] = {"process_cpu_count", "sched_getaffinity", "cpu_count"};
-    PyObject *os = PyImport_ImportModule("os");
+    MMD_PY_OWNED PyObject *os = PyImport_ImportModule("os");
     size_t count = 0;
     for (int i = 0; os && count == 0 && i < 3; i++) {
         count = ask_os(os, names[i], i == 1);
@@ -75,7 +76,6 @@ size_t mmd_py_batch_count_cores(void)
             break;
         PyErr_Clear();
     }
-    Py_XDECREF(os);
     return count || PyErr_Occurred() ? count : 1;
 }
 
@@ -84,10 +84,9 @@ static bool parse_threads(PyObject *argument, size_t *threads)
     if (PyBool_Check(argument) || !PyIndex_Check(argument))
         return PyErr_Format(PyExc_TypeError, "threads: expected None or an integer, not %R",
                             (PyObject *)Py_TYPE(argument));
-    PyObject *number = PyNumber_Index(argument);
+    MMD_PY_OWNED PyObject *number = PyNumber_Index(argument);
     int overflow = 0;
     long count = number ? PyLong_AsLongAndOverflow(number, &overflow) : 0;
-    Py_XDECREF(number);
     if (PyErr_Occurred())
         return false;
     if (overflow < 0 || (overflow == 0 && count < 1))

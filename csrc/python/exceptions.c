@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Exceptions of errors of the core, which the package's modules errors and unknown_name make. */
 #include "python/exceptions.h"
+#include "python/owned.h"
 
 #include "python/types.h"
 
@@ -42,8 +43,7 @@ bool mmd_py_exceptions_interrupted(void)
     if (PyErr_CheckSignals() < 0)
         return true;
     /* Any function would do. Not Py_CompileString(), which crashes when memory is short. */
-    PyObject *result = mmd_py_object_call("mmdskin.printable", "printable", "(s)", "");
-    Py_XDECREF(result);
+    MMD_PY_OWNED PyObject *result = mmd_py_object_call("mmdskin.printable", "printable", "(s)", "");
     return !result;
 }
 

@@ -4,17 +4,16 @@
 
 #include "core/formats/formats.h"
 #include "python/exceptions.h"
+#include "python/owned.h"
 #include "python/record.h"
 
 /* Appends (name of the bone, reason) to a list; takes the reason over. */
 static bool add_note(PyObject *notes, mmd_text name, PyObject *reason)
 {
-    PyObject *text = mmd_py_record_str(name);
-    PyObject *note = text && reason ? PyTuple_Pack(2, text, reason) : NULL;
+    MMD_PY_OWNED PyObject *text = mmd_py_record_str(name);
+    MMD_PY_OWNED PyObject *note = text && reason ? PyTuple_Pack(2, text, reason) : NULL;
     bool added = note && PyList_Append(notes, note) == 0;
-    Py_XDECREF(text);
     Py_XDECREF(reason);
-    Py_XDECREF(note);
     return added;
 }
 
@@ -60,24 +59,21 @@ static void note_name(void *arg, const char *path, mmd_text name,
                       const mmd_motion_names_fault *fault)
 {
     name_notes *found = arg;
-    PyObject *text = mmd_py_record_str(name);
-    PyObject *reason = PyUnicode_FromFormat("its name %s: MMD does not find it", fault->text);
-    PyObject *note = text && reason ? PyTuple_Pack(2, text, reason) : NULL;
+    MMD_PY_OWNED PyObject *text = mmd_py_record_str(name);
+    MMD_PY_OWNED PyObject *reason =
+        PyUnicode_FromFormat("its name %s: MMD does not find it", fault->text);
+    MMD_PY_OWNED PyObject *note = text && reason ? PyTuple_Pack(2, text, reason) : NULL;
     int known = note ? PySequence_Contains(found->notes, note) : -1;
     if (known < 0 || (known == 0 && PyList_Append(found->notes, note) < 0))
         found->failed = true;
-    Py_XDECREF(text);
-    Py_XDECREF(reason);
-    Py_XDECREF(note);
 }
 
 static bool note_names(const mmd_motion_fit *fit, PyObject *notes)
 {
-    mmd_arena arena = {0};
+    MMD_PY_CLEARED_BY(mmd_arena_free) mmd_arena arena = {0};
     mmd_motion tracks = *fit->motion;
     name_notes found = {notes, false};
     bool done = mmd_motion_names_fit(&arena, MMD_VMD_NAME_SIZE, note_name, &found, &tracks);
-    mmd_arena_free(&arena);
     if (!done && !found.failed)
         PyErr_NoMemory();
     return done && !found.failed;

@@ -5,6 +5,7 @@
 
 #include "core/base/threads.h"
 #include "python/batch.h"
+#include "python/owned.h"
 #include "python/types.h"
 
 #include <math.h>
@@ -85,12 +86,11 @@ static PyObject *advance(fit_object *self)
         self->share = fmax(self->share, self->kind->share(self->fit, of_part));
         return PyFloat_FromDouble(self->share);
     }
-    PyObject *result = take_result(self);
-    PyObject *end = result ? PyObject_CallFunctionObjArgs(PyExc_StopIteration, result, NULL) : NULL;
+    MMD_PY_OWNED PyObject *result = take_result(self);
+    MMD_PY_OWNED PyObject *end =
+        result ? PyObject_CallFunctionObjArgs(PyExc_StopIteration, result, NULL) : NULL;
     if (end)
         PyErr_SetObject(PyExc_StopIteration, end);
-    Py_XDECREF(end);
-    Py_XDECREF(result);
     return NULL;
 }
 

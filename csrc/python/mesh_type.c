@@ -4,6 +4,7 @@
 #include "python/array.h"
 #include "python/exceptions.h"
 #include "python/members.h"
+#include "python/owned.h"
 #include "python/types.h"
 
 enum {
@@ -78,7 +79,7 @@ static bool parse_morph(PyObject *pair, size_t index, mmd_morph *morph, PyObject
         Py_XDECREF(two);
         return false;
     }
-    mmd_py_array indices = {0}, offsets = {0};
+    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array indices = {0}, offsets = {0};
     size_t any[] = {MMD_PY_ANY, 3};
     bool fits =
         mmd_py_array_from(PyTuple_GetItem(two, 0), names[0], MMD_PY_INT32, true, &indices) &&
@@ -93,8 +94,6 @@ static bool parse_morph(PyObject *pair, size_t index, mmd_morph *morph, PyObject
                          .offset_count = indices.shape[0],
                          .indices = indices.data,
                          .values = offsets.data};
-    mmd_py_array_clear(&indices);
-    mmd_py_array_clear(&offsets);
     Py_DECREF(two);
     return *copies != NULL;
 }
@@ -102,7 +101,7 @@ static bool parse_morph(PyObject *pair, size_t index, mmd_morph *morph, PyObject
 /* Parses all morphs. Free `*list` with PyMem_Free. */
 static bool parse_morphs(PyObject *argument, mesh_copies *copies, mmd_morph **list)
 {
-    PyObject *all = PySequence_Tuple(argument);
+    MMD_PY_OWNED PyObject *all = PySequence_Tuple(argument);
     if (!all)
         return false;
     Py_ssize_t count = PyTuple_Size(all);
@@ -114,7 +113,6 @@ static bool parse_morphs(PyObject *argument, mesh_copies *copies, mmd_morph **li
         ok = parse_morph(PyTuple_GetItem(all, i), (size_t)i, &(*list)[i], &pair) &&
              PyTuple_SetItem(copies->morphs, i, pair) == 0;
     }
-    Py_DECREF(all);
     return ok;
 }
 
@@ -254,10 +252,8 @@ static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         if (objects[i] == Py_None)
             return PyErr_Format(PyExc_TypeError, "%s: expected an array, not None",
                                 arguments[i].name);
-    PyObject *no_morphs = PyTuple_New(0);
-    PyObject *self = no_morphs ? new_object(type, objects, morphs ? morphs : no_morphs) : NULL;
-    Py_XDECREF(no_morphs);
-    return self;
+    MMD_PY_OWNED PyObject *no_morphs = PyTuple_New(0);
+    return no_morphs ? new_object(type, objects, morphs ? morphs : no_morphs) : NULL;
 }
 
 static int mesh_traverse(PyObject *self, visitproc visit, void *arg)

@@ -2,6 +2,7 @@
 /* Model.from_arrays() and Model.replace(). */
 #include "python/argument.h"
 #include "python/exceptions.h"
+#include "python/owned.h"
 #include "python/record.h"
 #include "python/types.h"
 
@@ -86,7 +87,7 @@ static bool is_default(const builder *b, argument which)
 static bool parse_array(builder *b, argument which, mmd_py_array_dtype dtype, int rank,
                         const size_t *expected, const char *letters, void **data, size_t *shape)
 {
-    mmd_py_array array = {0};
+    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array array = {0};
     *data = NULL;
     if (!given(b, which))
         return true;
@@ -97,7 +98,6 @@ static bool parse_array(builder *b, argument which, mmd_py_array_dtype dtype, in
         *data = array.data;
     for (int i = 0; ok && shape && i < rank; i++)
         shape[i] = array.shape[i];
-    mmd_py_array_clear(&array);
     return ok;
 }
 
@@ -133,7 +133,7 @@ static bool parse_bone_indices(builder *b, size_t *columns)
 {
     static const int32_t no_bone = -1;
     const size_t expected[] = {b->model.vertex_count, MMD_PY_ANY};
-    mmd_py_array array = {0};
+    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array array = {0};
     if (!mmd_py_array_from(given(b, BONE_INDICES), names[BONE_INDICES], MMD_PY_INT32,
                            !b->kept[BONE_INDICES], &array))
         return false;
@@ -146,7 +146,6 @@ static bool parse_bone_indices(builder *b, size_t *columns)
         ok = false;
     }
     b->model.bone_indices = ok ? widen(b, array.data, *columns, &no_bone) : NULL;
-    mmd_py_array_clear(&array);
     return b->model.bone_indices != NULL;
 }
 
@@ -297,10 +296,8 @@ static bool complete_materials(builder *b)
 {
     if (!is_default(b, MATERIALS) || !b->model.triangle_count)
         return true;
-    PyObject *records = Py_BuildValue("((s))", "材質1");
-    bool ok = records && parse_value(b, MATERIALS, records);
-    Py_XDECREF(records);
-    return ok;
+    MMD_PY_OWNED PyObject *records = Py_BuildValue("((s))", "材質1");
+    return records && parse_value(b, MATERIALS, records);
 }
 
 /* An index_count of -1 stands for all indices that are left. */
@@ -394,10 +391,9 @@ PyObject *mmd_py_model_from_arrays(PyObject *type, PyObject *args, PyObject *kwa
 /* Replaces the default of an argument by an array of the model. */
 static bool keep_array(builder *b, PyObject *model, argument which)
 {
-    PyObject *array = PyObject_GetAttrString(model, names[which]);
+    MMD_PY_OWNED PyObject *array = PyObject_GetAttrString(model, names[which]);
     bool ok = array && mmd_py_record_parser_keep(&b->parser, array);
     b->values[which] = array;
-    Py_XDECREF(array);
     return ok;
 }
 

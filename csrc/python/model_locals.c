@@ -6,6 +6,7 @@
 #include "core/model/morph.h"
 #include "python/batch.h"
 #include "python/exceptions.h"
+#include "python/owned.h"
 
 #include <math.h>
 
@@ -107,8 +108,8 @@ void mmd_py_model_locals_clear(mmd_py_model_locals_pose *pose)
 PyObject *mmd_py_model_locals_of(PyObject *self, PyObject *argument)
 {
     size_t bones = mmd_py_model_data(self)->bone_count;
-    mmd_py_model_locals_pose pose = {0};
-    mmd_py_array translations = {0}, rotations = {0};
+    MMD_PY_CLEARED_BY(mmd_py_model_locals_clear) mmd_py_model_locals_pose pose = {0};
+    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array translations = {0}, rotations = {0};
     PyObject *result = NULL;
     if (mmd_py_model_locals_parse(self, argument, &pose)) {
         const size_t vectors[] = {pose.frame_count, bones, 3};
@@ -127,9 +128,6 @@ PyObject *mmd_py_model_locals_of(PyObject *self, PyObject *argument)
                 result = PyTuple_Pack(2, translations.object, rotations.object);
         }
     }
-    mmd_py_array_clear(&translations);
-    mmd_py_array_clear(&rotations);
-    mmd_py_model_locals_clear(&pose);
     return result;
 }
 
@@ -140,12 +138,8 @@ PyObject *mmd_py_model_locals_at(PyObject *self, PyObject *args, PyObject *kwarg
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$O:locals_at", names, &motion, &frame,
                                      &threads))
         return NULL;
-    PyObject *given = PyTuple_Pack(2, motion, frame);
-    PyObject *options = Py_BuildValue("{sOsO}", "ik", Py_False, "threads", threads);
-    PyObject *pose = given && options ? mmd_py_model_pose(self, given, options) : NULL;
-    PyObject *locals = pose ? mmd_py_model_locals_of(self, pose) : NULL;
-    Py_XDECREF(pose);
-    Py_XDECREF(options);
-    Py_XDECREF(given);
-    return locals;
+    MMD_PY_OWNED PyObject *given = PyTuple_Pack(2, motion, frame);
+    MMD_PY_OWNED PyObject *options = Py_BuildValue("{sOsO}", "ik", Py_False, "threads", threads);
+    MMD_PY_OWNED PyObject *pose = given && options ? mmd_py_model_pose(self, given, options) : NULL;
+    return pose ? mmd_py_model_locals_of(self, pose) : NULL;
 }

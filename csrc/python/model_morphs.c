@@ -7,6 +7,7 @@
 #include "python/argument.h"
 #include "python/batch.h"
 #include "python/exceptions.h"
+#include "python/owned.h"
 #include "python/record.h"
 #include "python/types.h"
 
@@ -52,7 +53,7 @@ static bool run_uv_task(void *arg, size_t worker, size_t first, size_t count, mm
 {
     const uvs_call *call = arg;
     const mmd_model *model = call->model;
-    mmd_arena temporary = {0};
+    MMD_PY_CLEARED_BY(mmd_arena_free) mmd_arena temporary = {0};
     float *weights = mmd_arena_alloc(&temporary, model->morph_count, sizeof *weights);
     for (size_t f = first; weights && f < first + count; f++) {
         mmd_morph_weights(model->morphs, model->morph_count, call->sliders + f * model->morph_count,
@@ -60,7 +61,6 @@ static bool run_uv_task(void *arg, size_t worker, size_t first, size_t count, mm
         mmd_morph_uvs(model, weights, call->channel,
                       call->uvs + f * model->vertex_count * call->width);
     }
-    mmd_arena_free(&temporary);
     return weights || mmd_fail_memory(err);
 }
 
@@ -74,7 +74,7 @@ PyObject *mmd_py_model_uvs_at(PyObject *self, PyObject *args, PyObject *kwargs)
         (channel_arg && !mmd_py_argument_int(channel_arg, "channel", 0, 4, &channel)))
         return NULL;
     const mmd_model *model = mmd_py_model_data(self);
-    mmd_py_array weights = {0}, uvs = {0};
+    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array weights = {0}, uvs = {0};
     size_t frames = 1, width = channel == 0 ? 2 : 4;
     bool batched = false;
     bool ok = parse_weights(self, weights_arg, &weights, &frames, &batched);
@@ -84,10 +84,7 @@ PyObject *mmd_py_model_uvs_at(PyObject *self, PyObject *args, PyObject *kwargs)
     mmd_py_batch batch;
     ok = ok && mmd_py_batch_plan(NULL, frames, model->vertex_count, CHUNK_UVS, &batch) &&
          mmd_py_batch_run(&batch, run_uv_task, &call);
-    PyObject *result = ok ? Py_NewRef(uvs.object) : NULL;
-    mmd_py_array_clear(&weights);
-    mmd_py_array_clear(&uvs);
-    return result;
+    return ok ? Py_NewRef(uvs.object) : NULL;
 }
 
 PyObject *mmd_py_model_materials_at(PyObject *self, PyObject *weights_arg)
@@ -135,7 +132,7 @@ static bool run_factor_task(void *arg, size_t worker, size_t first, size_t count
     const factors_call *call = arg;
     const mmd_model *model = call->model;
     size_t stride = model->material_count * FACTOR_SHAPE;
-    mmd_arena temporary = {0};
+    MMD_PY_CLEARED_BY(mmd_arena_free) mmd_arena temporary = {0};
     float *weights = mmd_arena_alloc(&temporary, model->morph_count, sizeof *weights);
     bool ok = weights || mmd_fail_memory(err);
     for (size_t f = first; ok && f < first + count; f++) {
@@ -143,14 +140,13 @@ static bool run_factor_task(void *arg, size_t worker, size_t first, size_t count
                           weights);
         ok = mmd_morph_texture_factors(model, weights, call->factors + f * stride, err);
     }
-    mmd_arena_free(&temporary);
     return ok;
 }
 
 PyObject *mmd_py_model_texture_factors_at(PyObject *self, PyObject *weights_arg)
 {
     const mmd_model *model = mmd_py_model_data(self);
-    mmd_py_array weights = {0}, factors = {0};
+    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array weights = {0}, factors = {0};
     size_t frames = 1;
     bool batched = false;
     bool ok = parse_weights(self, weights_arg, &weights, &frames, &batched);
@@ -162,8 +158,5 @@ PyObject *mmd_py_model_texture_factors_at(PyObject *self, PyObject *weights_arg)
          mmd_py_batch_plan(NULL, frames, model->material_count * FACTOR_SHAPE, CHUNK_FACTORS,
                            &batch) &&
          mmd_py_batch_run(&batch, run_factor_task, &call);
-    PyObject *result = ok ? Py_NewRef(factors.object) : NULL;
-    mmd_py_array_clear(&weights);
-    mmd_py_array_clear(&factors);
-    return result;
+    return ok ? Py_NewRef(factors.object) : NULL;
 }

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "python/argument.h"
 #include "python/exceptions.h"
+#include "python/owned.h"
 #include "python/record.h"
 
 #include <float.h>
@@ -167,14 +168,14 @@ static bool check_pairs(const char *argument, named_items *items)
 static bool parse_items(PyObject *self, mmd_py_model_name_kind kind, size_t limit, PyObject *dict,
                         const char *argument, named_items *items)
 {
-    PyObject *method = PyMapping_Check(dict) ? PyObject_GetAttrString(dict, "items") : NULL;
+    MMD_PY_OWNED PyObject *method =
+        PyMapping_Check(dict) ? PyObject_GetAttrString(dict, "items") : NULL;
     if (!method) {
         if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_AttributeError))
             PyErr_Format(PyExc_TypeError, "%s: expected a dict of names, not %R", argument,
                          (PyObject *)Py_TYPE(dict));
         return false;
     }
-    Py_DECREF(method);
     items->pairs = PyMapping_Items(dict);
     return items->pairs && check_pairs(argument, items) && resolve_items(self, kind, limit, items);
 }
@@ -206,7 +207,7 @@ PyObject *mmd_py_model_sliders(PyObject *self, PyObject *dict)
 {
     size_t count = mmd_py_model_data(self)->morph_count;
     named_items items = {0};
-    mmd_py_array sliders = {0};
+    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array sliders = {0};
     bool ok = parse_items(self, MMD_PY_MORPH_NAMES, count, dict, "weights", &items) &&
               mmd_py_array_new_floats(1, &count, &sliders);
     if (ok)
@@ -222,7 +223,6 @@ PyObject *mmd_py_model_sliders(PyObject *self, PyObject *dict)
         }
     }
     PyObject *result = ok ? Py_NewRef(sliders.object) : NULL;
-    mmd_py_array_clear(&sliders);
     clear_items(&items);
     return result;
 }
@@ -330,7 +330,7 @@ static bool parse_part(const named_items *items, size_t i, PyObject *value, part
 
 static bool parse_bone(const named_items *items, size_t i, size_t *frames, bone_value *value)
 {
-    PyObject *two = PySequence_Tuple(value_of(items, i));
+    MMD_PY_OWNED PyObject *two = PySequence_Tuple(value_of(items, i));
     bool ok = two && PyTuple_Size(two) == PARTS;
     if (!ok && (two || PyErr_ExceptionMatches(PyExc_TypeError))) {
         char name[LABEL];
@@ -340,7 +340,6 @@ static bool parse_bone(const named_items *items, size_t i, size_t *frames, bone_
     for (int p = 0; ok && p < PARTS; p++)
         ok = parse_part(items, i, PyTuple_GetItem(two, p), (part)p, frames, value->numbers[p],
                         &value->of[p]);
-    Py_XDECREF(two);
     return ok;
 }
 

@@ -4,6 +4,7 @@
 #include "python/argument.h"
 #include "python/batch.h"
 #include "python/exceptions.h"
+#include "python/owned.h"
 #include "python/pose_io.h"
 #include "python/simulation_type.h"
 #include "python/types.h"
@@ -62,7 +63,7 @@ static PyObject *run(PyObject *self, PyObject *motion, mmd_pose_job *job, bool b
                      PyObject *threads)
 {
     mmd_py_state *state = mmd_py_state_of(self);
-    mmd_py_pose_output output = {0};
+    MMD_PY_CLEARED_BY(mmd_py_pose_output_clear) mmd_py_pose_output output = {0};
     mmd_error err = {0};
     PyObject *pose = NULL;
     if (!mmd_pose_check(mmd_py_model_rig(self), job, &err)) {
@@ -74,7 +75,6 @@ static PyObject *run(PyObject *self, PyObject *motion, mmd_pose_job *job, bool b
         if (mmd_py_model_run_pose(self, motion, job, threads))
             pose = mmd_py_pose_output_record(state, &output);
     }
-    mmd_py_pose_output_clear(&output);
     return pose;
 }
 
@@ -88,7 +88,7 @@ PyObject *mmd_py_model_pose(PyObject *self, PyObject *args, PyObject *kwargs)
         return NULL;
     mmd_py_state *state = mmd_py_state_of(self);
     mmd_simulation_settings physics;
-    mmd_py_array frames = {0}, gravity = {0};
+    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array frames = {0}, gravity = {0};
     int simulates = mmd_py_physics_record_parse(state, physics_arg, &physics, &gravity);
     PyObject *pose = NULL;
     if (simulates >= 0 && mmd_py_motion_check(state, motion) &&
@@ -99,14 +99,13 @@ PyObject *mmd_py_model_pose(PyObject *self, PyObject *args, PyObject *kwargs)
         pose = simulates ? mmd_py_simulation_run(self, motion, ik, &physics, &frames)
                          : run(self, motion, &job, frames.rank == 1, threads);
     }
-    mmd_py_array_clear(&gravity);
-    mmd_py_array_clear(&frames);
     return pose;
 }
 
 PyObject *mmd_py_model_pose_from(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"translations", "rotations", "morph_weights", "ik", "threads", NULL};
+    MMD_PY_CLEARED_BY(mmd_py_pose_input_clear)
     mmd_py_pose_input input = {.rotations = Py_None, .weights = Py_None};
     PyObject *threads = Py_None, *pose = NULL;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO$OO:pose_from", names, &input.translations,
@@ -116,6 +115,5 @@ PyObject *mmd_py_model_pose_from(PyObject *self, PyObject *args, PyObject *kwarg
         PyErr_SetString(PyExc_TypeError, "translations: expected an array or a dict, not None");
     else if (mmd_py_pose_input_parse(self, &input))
         pose = run(self, Py_None, &input.job, input.batched, threads);
-    mmd_py_pose_input_clear(&input);
     return pose;
 }

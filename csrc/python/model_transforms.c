@@ -7,6 +7,7 @@
 #include "python/argument.h"
 #include "python/batch.h"
 #include "python/exceptions.h"
+#include "python/owned.h"
 #include "python/pose_io.h"
 
 enum { CHUNK_BONES = 1 << 18 }; /* about 10 ms */
@@ -97,11 +98,10 @@ static PyObject *convert(PyObject *model, conversion kind, int space, const mmd_
 
 static PyObject *convert_pose(PyObject *model, PyObject *argument, conversion kind, int space)
 {
-    mmd_py_model_locals_pose pose = {0};
+    MMD_PY_CLEARED_BY(mmd_py_model_locals_clear) mmd_py_model_locals_pose pose = {0};
     PyObject *result = NULL;
     if (mmd_py_model_locals_parse(model, argument, &pose))
         result = convert(model, kind, space, &pose.matrices, pose.frame_count, pose.batched);
-    mmd_py_model_locals_clear(&pose);
     return result;
 }
 
@@ -134,7 +134,7 @@ PyObject *mmd_py_model_skinning_matrices(PyObject *model, PyObject *args, PyObje
 {
     PyObject *transforms, *result = NULL;
     int space;
-    mmd_py_array matrices = {0};
+    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array matrices = {0};
     size_t frames;
     bool batched = false;
     if (!parse_space(args, kwargs, "O|O:skinning_matrices", &transforms, &space))
@@ -143,6 +143,5 @@ PyObject *mmd_py_model_skinning_matrices(PyObject *model, PyObject *args, PyObje
                                   &matrices, &frames, &batched) &&
         mmd_py_bone_matrices_check_finite(&matrices, "transforms"))
         result = convert(model, SKINNING_MATRICES, space, &matrices, frames, batched);
-    mmd_py_array_clear(&matrices);
     return result;
 }

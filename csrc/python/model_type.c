@@ -6,6 +6,7 @@
 #include "python/array.h"
 #include "python/exceptions.h"
 #include "python/members.h"
+#include "python/owned.h"
 #include "python/pose_io.h"
 #include "python/record.h"
 #include "python/types.h"
@@ -180,11 +181,10 @@ PyObject *mmd_py_model_new(mmd_py_state *state, mmd_model *model)
 
 PyObject *mmd_py_model_load(PyObject *module, PyObject *source)
 {
-    PyObject *bytes = mmd_py_object_call(MMD_PY_FILE_IO, "read", "(O)", source);
+    MMD_PY_OWNED PyObject *bytes = mmd_py_object_call(MMD_PY_FILE_IO, "read", "(O)", source);
     if (!bytes)
         return NULL;
     PyObject *model = load(mmd_py_state_of_module(module), bytes);
-    Py_DECREF(bytes);
     PyObject *path = model ? mmd_py_object_call(MMD_PY_FILE_IO, "path_of", "(O)", source) : NULL;
     if (path) {
         ((model_object *)model)->path = path;
@@ -223,13 +223,11 @@ static void model_dealloc(PyObject *self)
 static PyObject *model_repr(PyObject *self)
 {
     const mmd_model *model = ((model_object *)self)->model;
-    PyObject *name = mmd_py_record_str(model->name);
-    PyObject *text =
-        name ? PyUnicode_FromFormat("<mmdskin.Model %R: %zu vertices, %zu bones, %zu morphs>", name,
-                                    model->vertex_count, model->bone_count, model->morph_count)
-             : NULL;
-    Py_XDECREF(name);
-    return text;
+    MMD_PY_OWNED PyObject *name = mmd_py_record_str(model->name);
+    return name ? PyUnicode_FromFormat("<mmdskin.Model %R: %zu vertices, %zu bones, %zu morphs>",
+                                       name, model->vertex_count, model->bone_count,
+                                       model->morph_count)
+                : NULL;
 }
 
 static PyObject *write_model(const mmd_model *model)

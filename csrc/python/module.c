@@ -23,6 +23,7 @@
 #include "python/exceptions.h"
 #include "python/fit_type.h"
 #include "python/members.h"
+#include "python/owned.h"
 #include "python/record.h"
 #include "python/types.h"
 
@@ -51,18 +52,16 @@ static PyObject *backends(PyObject *module, PyObject *unused)
     if (!available && err.code == MMD_E_INTERRUPTED)
         return NULL;
     PyObject *type = state->records[MMD_PY_RECORD_BACKEND];
-    PyObject *text = mmd_py_exceptions_str(available ? device : err.text);
+    MMD_PY_OWNED PyObject *text = mmd_py_exceptions_str(available ? device : err.text);
     PyObject *gl = NULL;
     if (text)
         gl = available ? PyObject_CallFunction(type, "sOOO", "gl", Py_True, text, Py_None)
                        : PyObject_CallFunction(type, "sOOO", "gl", Py_False, Py_None, text);
-    Py_XDECREF(text);
-    PyObject *cpu = gl ? PyObject_CallFunction(type, "sOsO", "cpu", Py_True,
-                                               mmd_skin_kernel_best()->name, Py_None)
-                       : NULL;
+    MMD_PY_OWNED PyObject *cpu = gl ? PyObject_CallFunction(type, "sOsO", "cpu", Py_True,
+                                                            mmd_skin_kernel_best()->name, Py_None)
+                                    : NULL;
     PyObject *both = cpu ? PyTuple_Pack(2, gl, cpu) : NULL;
     Py_XDECREF(gl);
-    Py_XDECREF(cpu);
     return both;
 }
 
@@ -97,14 +96,12 @@ static bool hook_exit(void)
     static PyMethodDef method = {"stop_opengl", at_exit, METH_NOARGS, NULL};
     if (is_main_interpreter())
         mmd_gl_thread_resume();
-    PyObject *atexit = PyImport_ImportModule("atexit");
-    PyObject *function = PyCFunction_New(&method, NULL);
+    MMD_PY_OWNED PyObject *atexit = PyImport_ImportModule("atexit");
+    MMD_PY_OWNED PyObject *function = PyCFunction_New(&method, NULL);
     PyObject *done =
         atexit && function ? PyObject_CallMethod(atexit, "register", "O", function) : NULL;
     bool hooked = done != NULL;
     Py_XDECREF(done);
-    Py_XDECREF(function);
-    Py_XDECREF(atexit);
     return hooked;
 }
 
@@ -127,14 +124,13 @@ static PyMethodDef methods[] = {
 /* Functions are found under the package's name, as classes are: in pickles and in help(). */
 static bool name_package(PyObject *module)
 {
-    PyObject *package = PyUnicode_FromString("mmdskin");
+    MMD_PY_OWNED PyObject *package = PyUnicode_FromString("mmdskin");
     bool named = package != NULL;
     for (PyMethodDef *method = methods; named && method->ml_name; method++) {
         PyObject *function = PyObject_GetAttrString(module, method->ml_name);
         named = function && PyObject_SetAttrString(function, "__module__", package) == 0;
         Py_XDECREF(function);
     }
-    Py_XDECREF(package);
     return named;
 }
 

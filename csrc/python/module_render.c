@@ -5,6 +5,7 @@
 #include "python/argument.h"
 #include "python/batch.h"
 #include "python/exceptions.h"
+#include "python/owned.h"
 #include "python/pose_io.h"
 #include "python/render_scene.h"
 #include "python/types.h"
@@ -129,14 +130,13 @@ static bool refuse_type(const char *text)
 static bool parse_size(render_call *call, PyObject *size)
 {
     static const char text[] = "size: expected (width, height), two integers";
-    PyObject *two = PySequence_Tuple(size);
+    MMD_PY_OWNED PyObject *two = PySequence_Tuple(size);
     if (!two)
         return refuse_type(text);
     Py_ssize_t pixels[2] = {0, 0};
     bool pair = PyTuple_Size(two) == 2;
     for (int i = 0; pair && !PyErr_Occurred() && i < 2; i++)
         pixels[i] = PyNumber_AsSsize_t(PyTuple_GetItem(two, i), NULL);
-    Py_DECREF(two);
     if (PyErr_Occurred())
         return refuse_type(text);
     if (!pair) {
@@ -153,7 +153,7 @@ static bool parse_size(render_call *call, PyObject *size)
 
 static bool parse_requested(render_call *call, PyObject *want)
 {
-    PyObject *names = PyUnicode_Check(want) ? NULL : PySequence_Tuple(want);
+    MMD_PY_OWNED PyObject *names = PyUnicode_Check(want) ? NULL : PySequence_Tuple(want);
     if (!names)
         return refuse_type("want: expected a sequence of names");
     bool known = true;
@@ -169,7 +169,6 @@ static bool parse_requested(render_call *call, PyObject *want)
                          "\"triangles\"",
                          name);
     }
-    Py_DECREF(names);
     return known;
 }
 
@@ -287,12 +286,11 @@ static bool parse_surface(render_call *call, PyObject *mesh, const render_option
     if (call->scene.texture_count && !job->uvs)
         return PyErr_Format(PyExc_ValueError,
                             "textures: a Mesh has no texture coordinates; pass uvs=");
-    PyObject *materials = options->materials != Py_None ? Py_NewRef(options->materials)
-                          : is_model                    ? PyObject_GetAttrString(mesh, "materials")
-                                                        : Py_NewRef(Py_None);
+    MMD_PY_OWNED PyObject *materials = options->materials != Py_None ? Py_NewRef(options->materials)
+                                       : is_model ? PyObject_GetAttrString(mesh, "materials")
+                                                  : Py_NewRef(Py_None);
     bool ok = materials && mmd_py_render_scene_set_materials(&call->scene, call->state, materials,
                                                              job->triangle_count);
-    Py_XDECREF(materials);
     job->materials = call->scene.materials;
     job->material_count = call->scene.material_count;
     job->textures = call->scene.textures;
@@ -335,14 +333,13 @@ static bool warn_of_textures(const render_call *call, PyObject *mesh, PyObject *
 /* One camera that sees all frames of a batch. */
 static bool frame_batch(render_call *call, PyObject *mesh, PyObject *skinned)
 {
-    PyObject *module = PyImport_ImportModule("mmdskin.camera_framing");
+    MMD_PY_OWNED PyObject *module = PyImport_ImportModule("mmdskin.camera_framing");
     PyObject *camera =
         module ? PyObject_CallMethod(module, "batch_camera", "OO(nn)", mesh, skinned,
                                      (Py_ssize_t)call->job.width, (Py_ssize_t)call->job.height)
                : NULL;
     bool ok = camera && mmd_py_render_scene_set_camera(&call->scene, call->state, camera);
     Py_XDECREF(camera);
-    Py_XDECREF(module);
     return ok;
 }
 

@@ -4,13 +4,14 @@
 #include "python/argument.h"
 #include "python/exceptions.h"
 #include "python/fit_type.h"
+#include "python/owned.h"
 #include "python/render_scene.h"
 #include "python/types.h"
 
 /* (F,): true at the frame numbers of a sequence, each of which must be among the frames. */
 static bool *parse_cuts(PyObject *cuts, uint32_t first, size_t frame_count)
 {
-    mmd_py_array numbers = {0};
+    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array numbers = {0};
     bool *flags = PyMem_Calloc(frame_count, sizeof *flags);
     bool valid = flags || PyErr_NoMemory();
     valid = valid && mmd_py_argument_frames(cuts, "cuts", &numbers);
@@ -23,7 +24,6 @@ static bool *parse_cuts(PyObject *cuts, uint32_t first, size_t frame_count)
         else
             PyErr_Format(PyExc_ValueError, "cuts: number %zu is not one of the frames", i);
     }
-    mmd_py_array_clear(&numbers);
     if (valid)
         return flags;
     PyMem_Free(flags);

@@ -9,6 +9,7 @@
 #include "python/exceptions.h"
 #include "python/fit_report.h"
 #include "python/fit_type.h"
+#include "python/owned.h"
 #include "python/pose_io.h"
 #include "python/record.h"
 #include "python/types.h"
@@ -197,12 +198,11 @@ static double share_done(const void *call, double of_part)
 static PyObject *make_result(mmd_py_state *state, void *arg)
 {
     fit_call *call = arg;
-    PyObject *report = mmd_py_fit_report(state, call->fit, call->losses);
+    MMD_PY_OWNED PyObject *report = mmd_py_fit_report(state, call->fit, call->losses);
     PyObject *motion =
         report ? mmd_py_motion_new(state, mmd_motion_fit_release_motion(call->fit), NULL) : NULL;
     PyObject *result = motion ? PyTuple_Pack(2, motion, report) : NULL;
     Py_XDECREF(motion);
-    Py_XDECREF(report);
     return result;
 }
 
@@ -333,6 +333,7 @@ PyObject *mmd_py_motion_fit_locals(mmd_py_state *state, PyObject *args, PyObject
                             "physics", "like",         "threads",           NULL};
     fit_call parsed = new_call(state);
     fit_options *options = &parsed.options;
+    MMD_PY_CLEARED_BY(mmd_py_pose_input_clear)
     mmd_py_pose_input input = {.rotations = Py_None, .weights = Py_None};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO$OOOOOOO:from_locals", names,
                                      &parsed.model, &input.translations, &input.rotations,
@@ -341,9 +342,7 @@ PyObject *mmd_py_motion_fit_locals(mmd_py_state *state, PyObject *args, PyObject
                                      &options->physics, &options->like, &options->threads))
         return NULL;
     fit_call *call = keep_call(&parsed);
-    PyObject *fit = call ? start(call, set_up_locals(call, &input)) : NULL;
-    mmd_py_pose_input_clear(&input);
-    return fit;
+    return call ? start(call, set_up_locals(call, &input)) : NULL;
 }
 
 PyObject *mmd_py_motion_from_poses(PyObject *type, PyObject *args, PyObject *kwargs)

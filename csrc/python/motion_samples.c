@@ -2,6 +2,7 @@
 /* Motion.camera_at(), light_at() and shadow_at(): records of arrays of a track's values. */
 #include "python/argument.h"
 #include "python/batch.h"
+#include "python/owned.h"
 #include "python/types.h"
 
 enum { MAX_MEMBERS = 4 };
@@ -27,7 +28,8 @@ static PyObject *sample_track(PyObject *self, PyObject *frames_arg, const track_
                               const void *track)
 {
     mmd_py_state *state = mmd_py_state_of(self);
-    mmd_py_array frames = {0}, members[MAX_MEMBERS] = {{0}};
+    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array frames = {0};
+    mmd_py_array members[MAX_MEMBERS] = {{0}};
     bool ok = mmd_py_argument_finite_frames(frames_arg, "frames", &frames);
     bool batched = frames.rank == 1;
     const size_t shape[] = {batched ? frames.shape[0] : 1, 3};
@@ -43,7 +45,6 @@ static PyObject *sample_track(PyObject *self, PyObject *frames_arg, const track_
         record = PyObject_CallFunctionObjArgs(state->records[values->record], members[0].object,
                                               members[1].object, members[2].object,
                                               members[3].object, NULL);
-    mmd_py_array_clear(&frames);
     for (size_t i = 0; i < values->member_count; i++)
         mmd_py_array_clear(&members[i]);
     return record;

@@ -4,6 +4,7 @@
 #include "core/pose/sampling.h"
 #include "python/argument.h"
 #include "python/exceptions.h"
+#include "python/owned.h"
 #include "python/types.h"
 
 #include <math.h>
@@ -24,12 +25,11 @@ static void add_fault(void *arg, const char *path, mmd_text name,
                       const mmd_motion_names_fault *fault)
 {
     name_faults *faults = arg;
-    PyObject *shown = mmd_py_exceptions_str(name.data);
-    PyObject *text = shown ? PyUnicode_FromFormat("%s: \"%U\" %s", path, shown, fault->text) : NULL;
-    Py_XDECREF(shown);
+    MMD_PY_OWNED PyObject *shown = mmd_py_exceptions_str(name.data);
+    MMD_PY_OWNED PyObject *text =
+        shown ? PyUnicode_FromFormat("%s: \"%U\" %s", path, shown, fault->text) : NULL;
     if (faults->list && (!text || PyList_Append(faults->list, text) < 0))
         Py_CLEAR(faults->list);
-    Py_XDECREF(text);
 }
 
 /* Leaves out what does nothing and has a name that no file holds; false with an exception that
@@ -135,12 +135,11 @@ static bool parse(save_call *call, PyObject *args, PyObject *kwargs)
                                      &call->names, &call->frame, &call->model) ||
         !mmd_py_argument_word(call->names, "names", treatments, 3, &treatment))
         return false;
-    PyObject *ending = mmd_py_object_call(MMD_PY_FILE_IO, "check_name", "(Osss)", call->path,
-                                          "motion", ".vmd", ".vpd");
+    MMD_PY_OWNED PyObject *ending = mmd_py_object_call(MMD_PY_FILE_IO, "check_name", "(Osss)",
+                                                       call->path, "motion", ".vmd", ".vpd");
     if (!ending)
         return false;
     bool is_vpd = PyUnicode_CompareWithASCIIString(ending, ".vpd") == 0;
-    Py_DECREF(ending);
     bool has_pose = call->frame != Py_None || call->model != Py_None;
     call->cut_names = treatment == 1;
     call->omit_names = treatment == 2;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Motion.from_tracks(). */
 #include "python/exceptions.h"
+#include "python/owned.h"
 #include "python/record.h"
 #include "python/types.h"
 
@@ -49,7 +50,7 @@ static mmd_text default_name(const mmd_motion *tracks)
 /* NULL with an exception if they are not valid. */
 static mmd_motion *build_motion(mmd_py_state *state, const track_arguments *arguments)
 {
-    mmd_py_record_parser parser = {.state = state};
+    MMD_PY_CLEARED_BY(mmd_py_record_parser_free) mmd_py_record_parser parser = {.state = state};
     mmd_motion tracks = {0}, *motion = NULL;
     void *bones = NULL, *morphs = NULL;
     mmd_error err = {0};
@@ -76,7 +77,6 @@ static mmd_motion *build_motion(mmd_py_state *state, const track_arguments *argu
         if (!motion)
             mmd_py_exceptions_raise(&err);
     }
-    mmd_py_record_parser_free(&parser);
     return motion;
 }
 

@@ -6,6 +6,7 @@
 #include "core/pose/sampling.h"
 #include "python/exceptions.h"
 #include "python/members.h"
+#include "python/owned.h"
 #include "python/record.h"
 #include "python/types.h"
 
@@ -77,7 +78,8 @@ static mmd_text decode_name(void *encoding, mmd_arena *arena, const uint8_t *byt
     PyObject *text =
         name ? PyUnicode_Decode((const char *)bytes, (Py_ssize_t)size, name, "surrogateescape")
              : NULL;
-    PyObject *encoded = text ? PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass") : NULL;
+    MMD_PY_OWNED PyObject *encoded =
+        text ? PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass") : NULL;
     mmd_text result = {0};
     if (encoded) {
         const char *data = PyBytes_AsString(encoded);
@@ -86,7 +88,6 @@ static mmd_text decode_name(void *encoding, mmd_arena *arena, const uint8_t *byt
         if (copy)
             result = (mmd_text){memcpy(copy, data, length + 1), length};
     }
-    Py_XDECREF(encoded);
     Py_XDECREF(text);
     return result;
 }
@@ -127,9 +128,8 @@ static PyObject *encoding_name(PyObject *argument)
     if (!PyUnicode_Check(argument))
         return PyErr_Format(PyExc_TypeError, "encoding: expected a str or None, not %R",
                             (PyObject *)Py_TYPE(argument));
-    PyObject *codec = mmd_py_object_call("codecs", "lookup", "(O)", argument);
+    MMD_PY_OWNED PyObject *codec = mmd_py_object_call("codecs", "lookup", "(O)", argument);
     PyObject *name = codec ? PyObject_GetAttrString(codec, "name") : NULL;
-    Py_XDECREF(codec);
     if (name && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, CP932) == 0)
         Py_CLEAR(name);
     return name;
@@ -184,9 +184,8 @@ bool mmd_py_motion_check_names(PyObject *self, PyObject *model)
     mmd_binding_free(binding);
     if (motion->is_known)
         return true;
-    PyObject *done = mmd_py_object_call("mmdskin.motion_encoding", "suggest", "(OOO)", self,
-                                        motion->bytes, model);
-    Py_XDECREF(done);
+    MMD_PY_OWNED PyObject *done = mmd_py_object_call("mmdskin.motion_encoding", "suggest", "(OOO)",
+                                                     self, motion->bytes, model);
     return done != NULL;
 }
 
@@ -215,14 +214,13 @@ static void motion_dealloc(PyObject *self)
 static PyObject *motion_repr(PyObject *self)
 {
     const mmd_motion *motion = ((motion_object *)self)->motion;
-    PyObject *name = mmd_py_record_str(motion->name);
-    PyObject *text = name ? PyUnicode_FromFormat(
-                                "<mmdskin.Motion %R: frames %u to %u, %zu bones, %zu morphs>", name,
-                                (unsigned)motion->first_frame, (unsigned)motion->last_frame,
-                                motion->bone_track_count, motion->morph_track_count)
-                          : NULL;
-    Py_XDECREF(name);
-    return text;
+    MMD_PY_OWNED PyObject *name = mmd_py_record_str(motion->name);
+    return name
+               ? PyUnicode_FromFormat("<mmdskin.Motion %R: frames %u to %u, %zu bones, %zu morphs>",
+                                      name, (unsigned)motion->first_frame,
+                                      (unsigned)motion->last_frame, motion->bone_track_count,
+                                      motion->morph_track_count)
+               : NULL;
 }
 
 static PyObject *motion_compare(PyObject *self, PyObject *other, int operation)

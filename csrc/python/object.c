@@ -2,6 +2,7 @@
 /* What the types have in common: objects, calls of functions that are written in Python, and locks
    of C objects that Python objects wrap. */
 #define _POSIX_C_SOURCE 200809L
+#include "python/owned.h"
 #include "python/types.h"
 
 #ifndef _WIN32
@@ -26,11 +27,9 @@ void mmd_py_object_free(PyObject *self)
 static PyObject *call(const char *module, const char *function, PyObject *arguments,
                       PyObject *kwargs)
 {
-    PyObject *imported = arguments ? PyImport_ImportModule(module) : NULL;
-    PyObject *called = imported ? PyObject_GetAttrString(imported, function) : NULL;
+    MMD_PY_OWNED PyObject *imported = arguments ? PyImport_ImportModule(module) : NULL;
+    MMD_PY_OWNED PyObject *called = imported ? PyObject_GetAttrString(imported, function) : NULL;
     PyObject *result = called ? PyObject_Call(called, arguments, kwargs) : NULL;
-    Py_XDECREF(called);
-    Py_XDECREF(imported);
     Py_XDECREF(arguments);
     return result;
 }
@@ -47,9 +46,8 @@ PyObject *mmd_py_object_call(const char *module, const char *function, const cha
 PyObject *mmd_py_object_forward(const char *module, const char *function, PyObject *self,
                                 PyObject *args, PyObject *kwargs)
 {
-    PyObject *first = PyTuple_Pack(1, self);
+    MMD_PY_OWNED PyObject *first = PyTuple_Pack(1, self);
     PyObject *arguments = first ? PySequence_Concat(first, args) : NULL;
-    Py_XDECREF(first);
     return call(module, function, arguments, kwargs);
 }
 

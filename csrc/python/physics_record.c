@@ -3,6 +3,7 @@
 #include "python/simulation_type.h"
 
 #include "python/argument.h"
+#include "python/owned.h"
 
 #include <limits.h>
 #include <string.h>
@@ -19,12 +20,10 @@ static PyObject *gravity_of(const mmd_simulation_settings *p)
     if (!p->gravity.rows)
         return Py_BuildValue("(ddd)", g[0], g[1], g[2]);
     const size_t shape[] = {p->gravity.row_count, 3};
-    PyObject *bytes = PyBytes_FromStringAndSize((const char *)p->gravity.rows,
-                                                (Py_ssize_t)(3 * shape[0] * sizeof(double)));
-    PyObject *array =
-        bytes ? mmd_py_array_view(MMD_PY_FLOAT64, PyBytes_AsString(bytes), 2, shape, bytes) : NULL;
-    Py_XDECREF(bytes);
-    return array;
+    MMD_PY_OWNED PyObject *bytes = PyBytes_FromStringAndSize(
+        (const char *)p->gravity.rows, (Py_ssize_t)(3 * shape[0] * sizeof(double)));
+    return bytes ? mmd_py_array_view(MMD_PY_FLOAT64, PyBytes_AsString(bytes), 2, shape, bytes)
+                 : NULL;
 }
 
 /* The fields of a Physics, as a tuple. */
@@ -48,11 +47,8 @@ static PyObject *values_of(const mmd_simulation_settings *p)
 
 PyObject *mmd_py_physics_record_new(mmd_py_state *state, const mmd_simulation_settings *physics)
 {
-    PyObject *values = values_of(physics);
-    PyObject *object =
-        values ? PyObject_CallObject(state->records[MMD_PY_RECORD_PHYSICS], values) : NULL;
-    Py_XDECREF(values);
-    return object;
+    MMD_PY_OWNED PyObject *values = values_of(physics);
+    return values ? PyObject_CallObject(state->records[MMD_PY_RECORD_PHYSICS], values) : NULL;
 }
 
 static bool parse_count(PyObject *value, const char *name, int min, int max, int *count)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Records from C structs. */
 #include "python/record.h"
+#include "python/owned.h"
 
 void mmd_py_record_tuple_set(PyObject **tuple, size_t index, PyObject *item)
 {
@@ -95,14 +96,13 @@ static PyObject *add_class(PyObject *module, PyObject *records, const char *name
 
 bool mmd_py_record_add_classes(PyObject *module, mmd_py_state *state)
 {
-    PyObject *records = PyImport_ImportModule("mmdskin.records");
+    MMD_PY_OWNED PyObject *records = PyImport_ImportModule("mmdskin.records");
     state->named = records ? add_class(module, records, "Named") : NULL;
     bool ok = state->named;
     for (int i = 0; ok && i < MMD_PY_RECORD_COUNT; i++) {
         state->records[i] = add_class(module, records, mmd_py_record_types[i].name);
         ok = state->records[i];
     }
-    Py_XDECREF(records);
     return ok;
 }
 

@@ -2,6 +2,7 @@
 /* Parses records: named tuples, tuples, dicts and objects to C structs. */
 #include "python/record.h"
 
+#include "python/owned.h"
 #include "python/types.h"
 
 #include <stdarg.h>
@@ -61,7 +62,7 @@ bool mmd_py_record_parse_text(mmd_py_record_parser *parser, PyObject *value, mmd
     if (!PyUnicode_Check(value))
         return PyErr_Format(PyExc_TypeError, "%s: expected a str, not %R", parser->path,
                             (PyObject *)Py_TYPE(value));
-    PyObject *bytes = PyUnicode_AsEncodedString(value, "utf-8", "surrogatepass");
+    MMD_PY_OWNED PyObject *bytes = PyUnicode_AsEncodedString(value, "utf-8", "surrogatepass");
     char *data = NULL;
     Py_ssize_t size = 0;
     bool ok = bytes && PyBytes_AsStringAndSize(bytes, &data, &size) == 0;
@@ -71,7 +72,6 @@ bool mmd_py_record_parse_text(mmd_py_record_parser *parser, PyObject *value, mmd
     }
     *text = (mmd_text){data, (size_t)size};
     ok = ok && mmd_py_record_parser_keep(parser, bytes);
-    Py_XDECREF(bytes);
     return ok;
 }
 
@@ -81,7 +81,7 @@ bool mmd_py_record_parse_texts(mmd_py_record_parser *parser, PyObject *value, mm
     if (PyUnicode_Check(value))
         return PyErr_Format(PyExc_TypeError, "%s: expected a sequence of names, not a str",
                             parser->path);
-    PyObject *all = mmd_py_record_sequence(value, parser->path);
+    MMD_PY_OWNED PyObject *all = mmd_py_record_sequence(value, parser->path);
     if (!all)
         return false;
     *count = (size_t)PyTuple_Size(all);
@@ -92,7 +92,6 @@ bool mmd_py_record_parse_texts(mmd_py_record_parser *parser, PyObject *value, mm
         ok = mmd_py_record_parse_text(parser, PyTuple_GetItem(all, (Py_ssize_t)i), &(*texts)[i]);
         mmd_py_record_parser_leave(parser, length);
     }
-    Py_DECREF(all);
     return ok;
 }
 
@@ -131,7 +130,7 @@ bool mmd_py_record_parse(mmd_py_record_parser *parser, mmd_py_record_kind kind, 
                          void *data)
 {
     const mmd_py_record_type *type = &mmd_py_record_types[kind];
-    PyObject *values = values_of(parser, kind, record);
+    MMD_PY_OWNED PyObject *values = values_of(parser, kind, record);
     if (!values)
         return false;
     void *outer = parser->data;
@@ -146,7 +145,6 @@ bool mmd_py_record_parse(mmd_py_record_parser *parser, mmd_py_record_kind kind, 
     }
     parser->data = outer;
     parser->has_row_count = outer_count;
-    Py_DECREF(values);
     return ok;
 }
 
@@ -154,7 +152,7 @@ bool mmd_py_record_parse_list(mmd_py_record_parser *parser, mmd_py_record_kind k
                               PyObject *records, void **data, size_t *count)
 {
     size_t size = mmd_py_record_types[kind].size;
-    PyObject *all = mmd_py_record_sequence(records, parser->path);
+    MMD_PY_OWNED PyObject *all = mmd_py_record_sequence(records, parser->path);
     if (!all)
         return false;
     *count = (size_t)PyTuple_Size(all);
@@ -166,6 +164,5 @@ bool mmd_py_record_parse_list(mmd_py_record_parser *parser, mmd_py_record_kind k
                                  (char *)*data + i * size);
         mmd_py_record_parser_leave(parser, length);
     }
-    Py_DECREF(all);
     return ok;
 }

@@ -4,6 +4,7 @@
 #include "core/model/model.h"
 #include "core/model/morph.h"
 #include "python/argument.h"
+#include "python/owned.h"
 #include "python/record.h"
 
 #include <float.h>
@@ -202,7 +203,7 @@ static bool set_truth(const record_field *field, PyObject *value, record_parser 
 
 static bool parse_vector(PyObject *value, const record_parser *parser, size_t count, float *to)
 {
-    PyObject *numbers = mmd_py_record_sequence(value, parser->path);
+    MMD_PY_OWNED PyObject *numbers = mmd_py_record_sequence(value, parser->path);
     if (!numbers)
         return false;
     bool ok = PyTuple_Size(numbers) == (Py_ssize_t)count;
@@ -211,7 +212,6 @@ static bool parse_vector(PyObject *value, const record_parser *parser, size_t co
                      PyTuple_Size(numbers), count);
     for (size_t i = 0; ok && i < count; i++)
         ok = parse_number(PyTuple_GetItem(numbers, (Py_ssize_t)i), parser, &to[i]);
-    Py_DECREF(numbers);
     return ok;
 }
 
@@ -234,7 +234,7 @@ static bool set_enum(const record_field *field, PyObject *value, record_parser *
    their columns is fixed, for which the core has defaults; others have any shape without rows. */
 static bool set_array(const record_field *field, PyObject *value, record_parser *parser)
 {
-    mmd_py_array array = {0};
+    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array array = {0};
     size_t *rows = (size_t *)(void *)((char *)parser->data + field->as.array.rows_offset);
     bool fixed = !field->as.array.count_columns;
     if (value == Py_None && parser->has_row_count && fixed)
@@ -252,7 +252,6 @@ static bool set_array(const record_field *field, PyObject *value, record_parser 
         parser->has_row_count = true;
         *(void **)member(field, parser) = array.data;
     }
-    mmd_py_array_clear(&array);
     return ok;
 }
 
@@ -301,14 +300,13 @@ static bool set_append(const record_field *field, PyObject *value, record_parser
 static bool set_local_axes(const record_field *field, PyObject *value, record_parser *parser)
 {
     mmd_bone *bone = parser->data;
-    PyObject *axes = mmd_py_record_sequence(value, parser->path);
+    MMD_PY_OWNED PyObject *axes = mmd_py_record_sequence(value, parser->path);
     bool ok = axes && PyTuple_Size(axes) == 2;
     if (axes && !ok)
         PyErr_Format(PyExc_ValueError, "%s: %zd axes, expected 2", parser->path,
                      PyTuple_Size(axes));
     ok = ok && parse_vector(PyTuple_GetItem(axes, 0), parser, 3, bone->local_x) &&
          parse_vector(PyTuple_GetItem(axes, 1), parser, 3, bone->local_z);
-    Py_XDECREF(axes);
     return ok;
 }
 
@@ -344,7 +342,7 @@ static bool set_ik_limit(const record_field *field, PyObject *value, record_pars
 static bool parse_element(PyObject *value, const record_parser *parser, mmd_frame_element *element)
 {
     static const char *const kinds[] = {"bone", "morph"};
-    PyObject *pair = mmd_py_record_sequence(value, parser->path);
+    MMD_PY_OWNED PyObject *pair = mmd_py_record_sequence(value, parser->path);
     bool ok = pair && PyTuple_Size(pair) == 2;
     if (pair && !ok)
         PyErr_Format(PyExc_ValueError, "%s: expected ('bone' or 'morph', index)", parser->path);
@@ -353,14 +351,13 @@ static bool parse_element(PyObject *value, const record_parser *parser, mmd_fram
     ok = ok && mmd_py_argument_word(PyTuple_GetItem(pair, 0), parser->path, kinds, 2, &kind) &&
          mmd_py_argument_int(PyTuple_GetItem(pair, 1), parser->path, 0, INT32_MAX, &index);
     *element = (mmd_frame_element){(uint8_t)kind, (int32_t)index};
-    Py_XDECREF(pair);
     return ok;
 }
 
 static bool set_frame_elements(const record_field *field, PyObject *value, record_parser *parser)
 {
     mmd_display_frame *frame = parser->data;
-    PyObject *all = mmd_py_record_sequence(value, parser->path);
+    MMD_PY_OWNED PyObject *all = mmd_py_record_sequence(value, parser->path);
     if (!all)
         return false;
     size_t count = frame->element_count = (size_t)PyTuple_Size(all);
@@ -371,7 +368,6 @@ static bool set_frame_elements(const record_field *field, PyObject *value, recor
         ok = parse_element(PyTuple_GetItem(all, (Py_ssize_t)i), parser, &frame->elements[i]);
         mmd_py_record_parser_leave(parser, length);
     }
-    Py_DECREF(all);
     return ok;
 }
 

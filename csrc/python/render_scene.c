@@ -4,6 +4,7 @@
 
 #include "core/render/render.h"
 #include "python/argument.h"
+#include "python/owned.h"
 
 /* Textures */
 
@@ -49,7 +50,7 @@ bool mmd_py_render_scene_set_textures(mmd_py_render_scene *scene, PyObject *text
     if (!PyDict_Check(textures))
         return PyErr_Format(PyExc_TypeError, "textures: expected a dict, not %R",
                             (PyObject *)Py_TYPE(textures));
-    PyObject *items = PyDict_Items(textures);
+    MMD_PY_OWNED PyObject *items = PyDict_Items(textures);
     size_t count = items ? (size_t)PyList_Size(items) : 0;
     scene->textures = PyMem_Calloc(count + 1, sizeof *scene->textures);
     scene->pixels = PyMem_Calloc(count + 1, sizeof *scene->pixels);
@@ -60,7 +61,6 @@ bool mmd_py_render_scene_set_textures(mmd_py_render_scene *scene, PyObject *text
     for (size_t i = 0; ok && i < count; i++)
         ok = parse_texture(scene, PyList_GetItem(items, (Py_ssize_t)i), limit,
                            &scene->texture_indices[i]);
-    Py_XDECREF(items);
     return ok;
 }
 
@@ -71,20 +71,16 @@ static bool parse_floats(PyObject *record, size_t index, const char *field, size
 {
     char name[48];
     PyOS_snprintf(name, sizeof name, "materials[%zu].%s", index, field);
-    PyObject *member = PyObject_GetAttrString(record, field);
-    bool ok = member && mmd_py_argument_numbers(member, name, MMD_PY_FLOAT32, count, out);
-    Py_XDECREF(member);
-    return ok;
+    MMD_PY_OWNED PyObject *member = PyObject_GetAttrString(record, field);
+    return member && mmd_py_argument_numbers(member, name, MMD_PY_FLOAT32, count, out);
 }
 
 static bool parse_integer(PyObject *record, size_t index, const char *field, long min, long *out)
 {
     char name[48];
     PyOS_snprintf(name, sizeof name, "materials[%zu].%s", index, field);
-    PyObject *member = PyObject_GetAttrString(record, field);
-    bool ok = member && mmd_py_argument_int(member, name, min, INT32_MAX, out);
-    Py_XDECREF(member);
-    return ok;
+    MMD_PY_OWNED PyObject *member = PyObject_GetAttrString(record, field);
+    return member && mmd_py_argument_int(member, name, min, INT32_MAX, out);
 }
 
 static bool parse_sphere_mode(PyObject *record, size_t index, mmd_sphere_mode *out)
@@ -94,10 +90,9 @@ static bool parse_sphere_mode(PyObject *record, size_t index, mmd_sphere_mode *o
     char name[48];
     int mode = MMD_SPHERE_NONE;
     PyOS_snprintf(name, sizeof name, "materials[%zu].sphere_mode", index);
-    PyObject *member = PyObject_GetAttrString(record, "sphere_mode");
+    MMD_PY_OWNED PyObject *member = PyObject_GetAttrString(record, "sphere_mode");
     bool known = member && mmd_py_argument_word(member, name, names, MMD_SPHERE_MODE_COUNT, &mode);
     *out = (mmd_sphere_mode)mode;
-    Py_XDECREF(member);
     return known;
 }
 
@@ -185,7 +180,7 @@ bool mmd_py_render_scene_set_materials(mmd_py_render_scene *scene, mmd_py_state 
 {
     if (materials == Py_None)
         return parse_default(scene, triangle_count);
-    PyObject *all = PySequence_Tuple(materials);
+    MMD_PY_OWNED PyObject *all = PySequence_Tuple(materials);
     if (!all)
         return false;
     scene->material_count = (size_t)PyTuple_Size(all);
@@ -193,7 +188,6 @@ bool mmd_py_render_scene_set_materials(mmd_py_render_scene *scene, mmd_py_state 
     bool ok = scene->materials || PyErr_NoMemory();
     for (size_t i = 0; ok && i < scene->material_count; i++)
         ok = parse_material(scene, state, PyTuple_GetItem(all, (Py_ssize_t)i), i);
-    Py_DECREF(all);
     return ok;
 }
 

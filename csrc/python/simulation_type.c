@@ -4,6 +4,7 @@
 #include "python/argument.h"
 #include "python/exceptions.h"
 #include "python/members.h"
+#include "python/owned.h"
 #include "python/record.h"
 #include "python/types.h"
 
@@ -126,7 +127,7 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kw
     PyObject *offsets = Py_None;
     simulation_arguments arguments = {.ik = 1};
     mmd_simulation_settings physics;
-    mmd_py_array gravity = {0};
+    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array gravity = {0};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO$pOO:Simulation", names, &model, &motion,
                                      &physics_arg, &arguments.ik, &places, &offsets))
         return NULL;
@@ -141,7 +142,6 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kw
     mmd_py_array_clear(&arguments.places);
     Py_XDECREF(arguments.motions);
     Py_XDECREF(arguments.models);
-    mmd_py_array_clear(&gravity);
     return self;
 }
 
@@ -163,14 +163,13 @@ static void simulation_dealloc(PyObject *object)
 static PyObject *pose(PyObject *object, PyObject *frame)
 {
     mmd_py_simulation *self = (mmd_py_simulation *)object;
-    mmd_py_array frames = {0};
+    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array frames = {0};
     PyObject *result = NULL;
     if (mmd_py_argument_finite_frames(frame, "frame", &frames) && mmd_py_simulation_acquire(self)) {
         result =
             mmd_py_simulation_pose_frames(self->models, self->is_list, self->simulation, &frames);
         mmd_py_simulation_release(self);
     }
-    mmd_py_array_clear(&frames);
     return result;
 }
 
@@ -222,7 +221,7 @@ static PyObject *get_strain(PyObject *object, void *unused)
     mmd_py_simulation *self = (mmd_py_simulation *)object;
     size_t bodies, shape[2] = {0, 2};
     count_parts(self, &bodies, &shape[0]);
-    mmd_py_array strain = {0};
+    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array strain = {0};
     if (!mmd_py_array_new(MMD_PY_FLOAT64, 2, shape, &strain))
         return NULL;
     PyObject *result = NULL;
@@ -231,7 +230,6 @@ static PyObject *get_strain(PyObject *object, void *unused)
         mmd_py_simulation_release(self);
         result = self->is_list ? split_strain(self, strain.data) : Py_NewRef(strain.object);
     }
-    mmd_py_array_clear(&strain);
     return result;
 }
 
@@ -300,10 +298,9 @@ static PyObject *title_of(const mmd_py_simulation *self)
 {
     if (self->is_list)
         return PyUnicode_FromFormat("of %zd models", PyTuple_Size(self->models));
-    PyObject *name = mmd_py_record_str(mmd_py_model_data(PyTuple_GetItem(self->models, 0))->name);
-    PyObject *title = name ? PyObject_Repr(name) : NULL;
-    Py_XDECREF(name);
-    return title;
+    MMD_PY_OWNED PyObject *name =
+        mmd_py_record_str(mmd_py_model_data(PyTuple_GetItem(self->models, 0))->name);
+    return name ? PyObject_Repr(name) : NULL;
 }
 
 static PyObject *simulation_repr(PyObject *object)

@@ -5,6 +5,7 @@
 #include "python/argument.h"
 #include "python/exceptions.h"
 #include "python/members.h"
+#include "python/owned.h"
 #include "python/record.h"
 #include "python/simulation_type.h"
 #include "python/types.h"
@@ -45,12 +46,10 @@ static bool parse_order(world_object *self, PyObject *argument)
 {
     if (!argument || argument == Py_None)
         return true;
-    mmd_py_array array = {0};
-    bool parsed = mmd_py_array_from(argument, "joint_order", MMD_PY_INT32, true, &array) &&
-                  mmd_py_array_check_shape(&array, "joint_order", 1, (size_t[]){MMD_PY_ANY}, "n") &&
-                  copy_order(self, &array);
-    mmd_py_array_clear(&array);
-    return parsed;
+    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array array = {0};
+    return mmd_py_array_from(argument, "joint_order", MMD_PY_INT32, true, &array) &&
+           mmd_py_array_check_shape(&array, "joint_order", 1, (size_t[]){MMD_PY_ANY}, "n") &&
+           copy_order(self, &array);
 }
 
 static bool parse_records(world_object *self, mmd_py_record_kind kind, PyObject *records,
@@ -221,7 +220,7 @@ static int set_state(PyObject *object, PyObject *value, void *unused)
         return -1;
     }
     const size_t shape[] = {mmd_world_body_count(self->world), 13};
-    mmd_py_array array = {0};
+    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array array = {0};
     mmd_error err = {0};
     bool set = mmd_py_array_from(value, "state", MMD_PY_FLOAT64, true, &array) &&
                mmd_py_array_check_shape(&array, "state", 2, shape, "") && acquire(self);
@@ -231,7 +230,6 @@ static int set_state(PyObject *object, PyObject *value, void *unused)
         if (!set)
             mmd_py_exceptions_raise(&err);
     }
-    mmd_py_array_clear(&array);
     return set ? 0 : -1;
 }
 
@@ -242,7 +240,7 @@ static PyObject *step(PyObject *object, PyObject *args, PyObject *kwargs)
     PyObject *places = Py_None;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:step", names, &places))
         return NULL;
-    mmd_py_array array = {0};
+    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array array = {0};
     const size_t shape[] = {mmd_world_kinematic_count(self->world), 7};
     bool done =
         places == Py_None || (mmd_py_array_from(places, "places", MMD_PY_FLOAT64, true, &array) &&
@@ -256,7 +254,6 @@ static PyObject *step(PyObject *object, PyObject *args, PyObject *kwargs)
         if (!done)
             mmd_py_exceptions_raise(&err);
     }
-    mmd_py_array_clear(&array);
     return done ? Py_NewRef(Py_None) : NULL;
 }
 
