@@ -382,12 +382,11 @@ static PyArrayObject *freeze(PyArrayObject *array, mmd_py_array_dtype dtype)
 {
     mmd_py_array from;
     set_array(array, &from);
-    PyObject *bytes = PyBytes_FromStringAndSize(from.data, PyArray_NBYTES(array)), *copy = NULL;
-    if (bytes)
-        copy = mmd_py_array_view(dtype, PyBytes_AsString(bytes), from.rank, from.shape, bytes);
-    Py_XDECREF(bytes);
+    MMD_PY_OWNED PyObject *bytes = PyBytes_FromStringAndSize(from.data, PyArray_NBYTES(array));
     Py_DECREF(array);
-    return (PyArrayObject *)copy;
+    return bytes ? (PyArrayObject *)mmd_py_array_view(dtype, PyBytes_AsString(bytes), from.rank,
+                                                      from.shape, bytes)
+                 : NULL;
 }
 
 /* Whether an array can be used as it is; NumPy takes longer to find that out. */

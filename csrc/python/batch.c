@@ -55,12 +55,11 @@ mmd_thread_pool *mmd_py_batch_pool(void)
 /* A count by a function of os; 0 if unknown, possibly with an exception. */
 static size_t ask_os(PyObject *os, const char *name, bool is_affinity)
 {
-    PyObject *answer =
+    MMD_PY_OWNED PyObject *answer =
         is_affinity ? PyObject_CallMethod(os, name, "i", 0) : PyObject_CallMethod(os, name, NULL);
     Py_ssize_t count = !answer || answer == Py_None ? 0
                        : is_affinity                ? PyObject_Size(answer)
                                                     : PyLong_AsSsize_t(answer);
-    Py_XDECREF(answer);
     return count > 0 ? (size_t)count : 0;
 }
 

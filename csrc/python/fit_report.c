@@ -82,13 +82,11 @@ static bool note_names(const mmd_motion_fit *fit, PyObject *notes)
 PyObject *mmd_py_fit_report(mmd_py_state *state, const mmd_motion_fit *fit,
                             const mmd_inverse_pose_loss *losses)
 {
-    PyObject *notes = PyList_New(0), *tuple = NULL;
+    MMD_PY_OWNED PyObject *notes = PyList_New(0);
     bool done = notes != NULL;
     for (size_t i = 0; done && i < fit->job.rig->bone_count; i++)
         done = note_bone(fit, &losses[i], i, notes);
-    if (done && note_names(fit, notes))
-        tuple = PyList_AsTuple(notes);
-    Py_XDECREF(notes);
+    PyObject *tuple = done && note_names(fit, notes) ? PyList_AsTuple(notes) : NULL;
     return tuple ? PyObject_CallFunction(state->records[MMD_PY_RECORD_FIT_REPORT], "ndN",
                                          (Py_ssize_t)fit->key_count, fit->max_distance, tuple)
                  : NULL;

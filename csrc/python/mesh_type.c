@@ -72,13 +72,11 @@ static bool parse_morph(PyObject *pair, size_t index, mmd_morph *morph, PyObject
     char names[2][48];
     PyOS_snprintf(names[0], sizeof names[0], "morphs[%zu]: indices", index);
     PyOS_snprintf(names[1], sizeof names[1], "morphs[%zu]: offsets", index);
-    PyObject *two = PySequence_Tuple(pair);
-    if (!two || PyTuple_Size(two) != 2) {
-        if (two || PyErr_ExceptionMatches(PyExc_TypeError))
-            PyErr_Format(PyExc_TypeError, "morphs[%zu]: expected (indices, offsets)", index);
-        Py_XDECREF(two);
+    MMD_PY_OWNED PyObject *two = PySequence_Tuple(pair);
+    if (!two && !PyErr_ExceptionMatches(PyExc_TypeError))
         return false;
-    }
+    if (!two || PyTuple_Size(two) != 2)
+        return PyErr_Format(PyExc_TypeError, "morphs[%zu]: expected (indices, offsets)", index);
     MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array indices = {0}, offsets = {0};
     size_t any[] = {MMD_PY_ANY, 3};
     bool fits =
@@ -94,7 +92,6 @@ static bool parse_morph(PyObject *pair, size_t index, mmd_morph *morph, PyObject
                          .offset_count = indices.shape[0],
                          .indices = indices.data,
                          .values = offsets.data};
-    Py_DECREF(two);
     return *copies != NULL;
 }
 
@@ -281,17 +278,15 @@ static PyObject *mesh_repr(PyObject *self)
 static PyObject *mesh_getnewargs_ex(PyObject *self, PyObject *unused)
 {
     const mesh_copies *copies = &((mesh_object *)self)->copies;
-    PyObject *const *arrays = copies->arrays, *keywords = PyDict_New();
+    PyObject *const *arrays = copies->arrays;
+    MMD_PY_OWNED PyObject *keywords = PyDict_New();
     bool complete = keywords && PyDict_SetItemString(keywords, "morphs", copies->morphs) == 0;
     for (int i = NORMALS; complete && i < ARRAYS; i++)
         if (arrays[i])
             complete = PyDict_SetItemString(keywords, arguments[i].name, arrays[i]) == 0;
-    if (!complete) {
-        Py_XDECREF(keywords);
-        return NULL;
-    }
-    return Py_BuildValue("((OOO)N)", arrays[POSITIONS], arrays[BONE_INDICES], arrays[BONE_WEIGHTS],
-                         keywords);
+    return complete ? Py_BuildValue("((OOO)O)", arrays[POSITIONS], arrays[BONE_INDICES],
+                                    arrays[BONE_WEIGHTS], keywords)
+                    : NULL;
 }
 
 static PyMethodDef mesh_methods[] = {

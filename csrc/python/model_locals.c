@@ -110,25 +110,24 @@ PyObject *mmd_py_model_locals_of(PyObject *self, PyObject *argument)
     size_t bones = mmd_py_model_data(self)->bone_count;
     MMD_PY_CLEARED_BY(mmd_py_model_locals_clear) mmd_py_model_locals_pose pose = {0};
     MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array translations = {0}, rotations = {0};
-    PyObject *result = NULL;
-    if (mmd_py_model_locals_parse(self, argument, &pose)) {
-        const size_t vectors[] = {pose.frame_count, bones, 3};
-        const size_t quaternions[] = {pose.frame_count, bones, 4};
-        int rank = pose.batched ? 3 : 2;
-        if (mmd_py_array_new_floats(rank, vectors + !pose.batched, &translations) &&
-            mmd_py_array_new_floats(rank, quaternions + !pose.batched, &rotations)) {
-            mmd_py_model_locals_job job = {.rig = mmd_py_model_rig(self),
-                                           .frame_count = pose.frame_count,
-                                           .matrices = pose.matrices.data,
-                                           .morph_weights = pose.weights.data,
-                                           .weight_frames = pose.weight_frames,
-                                           .translations = translations.data,
-                                           .rotations = rotations.data};
-            if (mmd_py_model_locals_run(Py_None, &job, NULL))
-                result = PyTuple_Pack(2, translations.object, rotations.object);
-        }
-    }
-    return result;
+    if (!mmd_py_model_locals_parse(self, argument, &pose))
+        return NULL;
+    const size_t vectors[] = {pose.frame_count, bones, 3};
+    const size_t quaternions[] = {pose.frame_count, bones, 4};
+    int rank = pose.batched ? 3 : 2;
+    if (!mmd_py_array_new_floats(rank, vectors + !pose.batched, &translations) ||
+        !mmd_py_array_new_floats(rank, quaternions + !pose.batched, &rotations))
+        return NULL;
+    mmd_py_model_locals_job job = {.rig = mmd_py_model_rig(self),
+                                   .frame_count = pose.frame_count,
+                                   .matrices = pose.matrices.data,
+                                   .morph_weights = pose.weights.data,
+                                   .weight_frames = pose.weight_frames,
+                                   .translations = translations.data,
+                                   .rotations = rotations.data};
+    return mmd_py_model_locals_run(Py_None, &job, NULL)
+               ? PyTuple_Pack(2, translations.object, rotations.object)
+               : NULL;
 }
 
 PyObject *mmd_py_model_locals_at(PyObject *self, PyObject *args, PyObject *kwargs)

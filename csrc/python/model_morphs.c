@@ -11,21 +11,16 @@
 #include "python/record.h"
 #include "python/types.h"
 
-/* Leaves nothing to clear if it fails. */
 static bool parse_weights(PyObject *self, PyObject *argument, mmd_py_array *weights, size_t *frames,
                           bool *batched)
 {
     const mmd_model *model = mmd_py_model_data(self);
     const size_t shape[] = {MMD_PY_ANY, model->morph_count};
     mmd_error err = {0};
-    if (mmd_py_array_from_frames(argument, "morph_weights", MMD_PY_FLOAT32, 1, shape, "F", weights,
-                                 frames, batched)) {
-        if (mmd_morph_check(weights->data, *frames, model->morph_count, &err))
-            return true;
-        mmd_py_exceptions_raise(&err);
-    }
-    mmd_py_array_clear(weights);
-    return false;
+    return mmd_py_array_from_frames(argument, "morph_weights", MMD_PY_FLOAT32, 1, shape, "F",
+                                    weights, frames, batched) &&
+           (mmd_morph_check(weights->data, *frames, model->morph_count, &err) ||
+            mmd_py_exceptions_raise(&err));
 }
 
 /* The weights of all morphs of a frame, group morphs resolved. Free with PyMem_Free. */
@@ -91,18 +86,15 @@ PyObject *mmd_py_model_materials_at(PyObject *self, PyObject *weights_arg)
 {
     mmd_py_state *state = mmd_py_state_of(self);
     const mmd_model *model = mmd_py_model_data(self);
-    mmd_py_array weights = {0};
+    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array weights = {0};
     size_t frames;
     bool batched = false;
     PyObject *result = NULL;
     if (!parse_weights(self, weights_arg, &weights, &frames, &batched))
         return NULL;
-    if (batched) {
-        PyErr_Format(PyExc_ValueError, "morph_weights: a batch of frames, expected (%zu,)",
-                     model->morph_count);
-        mmd_py_array_clear(&weights);
-        return NULL;
-    }
+    if (batched)
+        return PyErr_Format(PyExc_ValueError, "morph_weights: a batch of frames, expected (%zu,)",
+                            model->morph_count);
     float *final = final_weights(model, weights.data);
     mmd_material *materials = PyMem_Calloc(model->material_count + 1, sizeof *materials);
     mmd_error err = {0};
@@ -115,7 +107,6 @@ PyObject *mmd_py_model_materials_at(PyObject *self, PyObject *weights_arg)
                                      model->material_count, NULL);
     PyMem_Free(materials);
     PyMem_Free(final);
-    mmd_py_array_clear(&weights);
     return result;
 }
 

@@ -68,11 +68,10 @@ static const mmd_py_model_name_index *get_index(PyObject *self, mmd_py_model_nam
 /* With UnknownNameError, which reads the names only if its text is. */
 static void raise_unknown(PyObject *self, mmd_py_model_name_kind kind, PyObject *name)
 {
-    PyObject *records =
+    MMD_PY_OWNED PyObject *records =
         PyObject_GetAttrString(self, kind == MMD_PY_BONE_NAMES ? "bones" : "morphs");
     if (records)
         mmd_py_exceptions_raise_unknown(name, kind_words[kind], records, true);
-    Py_XDECREF(records);
 }
 
 /* False with UnknownNameError, or with TypeError for a name that is not a str. */

@@ -62,20 +62,17 @@ bool mmd_py_model_run_pose(PyObject *model, PyObject *motion, const mmd_pose_job
 static PyObject *run(PyObject *self, PyObject *motion, mmd_pose_job *job, bool batched,
                      PyObject *threads)
 {
-    mmd_py_state *state = mmd_py_state_of(self);
     MMD_PY_CLEARED_BY(mmd_py_pose_output_clear) mmd_py_pose_output output = {0};
     mmd_error err = {0};
-    PyObject *pose = NULL;
-    if (!mmd_pose_check(mmd_py_model_rig(self), job, &err)) {
-        mmd_py_exceptions_raise(&err);
-    } else if (mmd_py_pose_output_new(mmd_py_model_data(self), batched, job->frame_count,
-                                      &output)) {
-        job->out_matrices = output.matrices.data;
-        job->out_morph_weights = output.weights.data;
-        if (mmd_py_model_run_pose(self, motion, job, threads))
-            pose = mmd_py_pose_output_record(state, &output);
-    }
-    return pose;
+    if (!mmd_pose_check(mmd_py_model_rig(self), job, &err))
+        return mmd_py_exceptions_raise(&err);
+    if (!mmd_py_pose_output_new(mmd_py_model_data(self), batched, job->frame_count, &output))
+        return NULL;
+    job->out_matrices = output.matrices.data;
+    job->out_morph_weights = output.weights.data;
+    return mmd_py_model_run_pose(self, motion, job, threads)
+               ? mmd_py_pose_output_record(mmd_py_state_of(self), &output)
+               : NULL;
 }
 
 PyObject *mmd_py_model_pose(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -90,16 +87,14 @@ PyObject *mmd_py_model_pose(PyObject *self, PyObject *args, PyObject *kwargs)
     mmd_simulation_settings physics;
     MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array frames = {0}, gravity = {0};
     int simulates = mmd_py_physics_record_parse(state, physics_arg, &physics, &gravity);
-    PyObject *pose = NULL;
-    if (simulates >= 0 && mmd_py_motion_check(state, motion) &&
-        mmd_py_motion_check_names(motion, self) &&
-        mmd_py_argument_finite_frames(frame, "frame", &frames)) {
-        mmd_pose_job job = {
-            .frame_count = frames.rank ? frames.shape[0] : 1, .ik = ik, .frames = frames.data};
-        pose = simulates ? mmd_py_simulation_run(self, motion, ik, &physics, &frames)
-                         : run(self, motion, &job, frames.rank == 1, threads);
-    }
-    return pose;
+    if (simulates < 0 || !mmd_py_motion_check(state, motion) ||
+        !mmd_py_motion_check_names(motion, self) ||
+        !mmd_py_argument_finite_frames(frame, "frame", &frames))
+        return NULL;
+    mmd_pose_job job = {
+        .frame_count = frames.rank ? frames.shape[0] : 1, .ik = ik, .frames = frames.data};
+    return simulates ? mmd_py_simulation_run(self, motion, ik, &physics, &frames)
+                     : run(self, motion, &job, frames.rank == 1, threads);
 }
 
 PyObject *mmd_py_model_pose_from(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -107,13 +102,13 @@ PyObject *mmd_py_model_pose_from(PyObject *self, PyObject *args, PyObject *kwarg
     static char *names[] = {"translations", "rotations", "morph_weights", "ik", "threads", NULL};
     MMD_PY_CLEARED_BY(mmd_py_pose_input_clear)
     mmd_py_pose_input input = {.rotations = Py_None, .weights = Py_None};
-    PyObject *threads = Py_None, *pose = NULL;
+    PyObject *threads = Py_None;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO$OO:pose_from", names, &input.translations,
                                      &input.rotations, &input.weights, &input.ik, &threads))
         return NULL;
     if (input.translations == Py_None)
-        PyErr_SetString(PyExc_TypeError, "translations: expected an array or a dict, not None");
-    else if (mmd_py_pose_input_parse(self, &input))
-        pose = run(self, Py_None, &input.job, input.batched, threads);
-    return pose;
+        return PyErr_Format(PyExc_TypeError, "translations: expected an array or a dict, not None");
+    return mmd_py_pose_input_parse(self, &input)
+               ? run(self, Py_None, &input.job, input.batched, threads)
+               : NULL;
 }

@@ -282,10 +282,9 @@ static PyObject *saved_bytes(PyObject *self)
 
 static PyObject *save_model(PyObject *self, PyObject *path)
 {
-    PyObject *ending =
+    MMD_PY_OWNED PyObject *ending =
         mmd_py_object_call(MMD_PY_FILE_IO, "check_name", "(Oss)", path, "model", ".pmx");
     PyObject *bytes = ending ? saved_bytes(self) : NULL;
-    Py_XDECREF(ending);
     return bytes ? mmd_py_object_call(MMD_PY_FILE_IO, "write", "(ON)", path, bytes) : NULL;
 }
 
@@ -346,13 +345,11 @@ static PyObject *model_compare(PyObject *self, PyObject *other, int operation)
 static Py_hash_t model_hash(PyObject *self)
 {
     const mmd_model *model = ((model_object *)self)->model;
-    PyObject *key =
+    MMD_PY_OWNED PyObject *key =
         Py_BuildValue("(Nnnnn)", mmd_py_record_str(model->name), (Py_ssize_t)model->vertex_count,
                       (Py_ssize_t)model->triangle_count, (Py_ssize_t)model->bone_count,
                       (Py_ssize_t)model->morph_count);
-    Py_hash_t hash = key ? PyObject_Hash(key) : -1;
-    Py_XDECREF(key);
-    return hash;
+    return key ? PyObject_Hash(key) : -1;
 }
 
 static PyObject *model_html(PyObject *self, PyObject *unused)

@@ -53,16 +53,14 @@ static PyObject *backends(PyObject *module, PyObject *unused)
         return NULL;
     PyObject *type = state->records[MMD_PY_RECORD_BACKEND];
     MMD_PY_OWNED PyObject *text = mmd_py_exceptions_str(available ? device : err.text);
-    PyObject *gl = NULL;
-    if (text)
-        gl = available ? PyObject_CallFunction(type, "sOOO", "gl", Py_True, text, Py_None)
-                       : PyObject_CallFunction(type, "sOOO", "gl", Py_False, Py_None, text);
+    MMD_PY_OWNED PyObject *gl =
+        !text       ? NULL
+        : available ? PyObject_CallFunction(type, "sOOO", "gl", Py_True, text, Py_None)
+                    : PyObject_CallFunction(type, "sOOO", "gl", Py_False, Py_None, text);
     MMD_PY_OWNED PyObject *cpu = gl ? PyObject_CallFunction(type, "sOsO", "cpu", Py_True,
                                                             mmd_skin_kernel_best()->name, Py_None)
                                     : NULL;
-    PyObject *both = cpu ? PyTuple_Pack(2, gl, cpu) : NULL;
-    Py_XDECREF(gl);
-    return both;
+    return cpu ? PyTuple_Pack(2, gl, cpu) : NULL;
 }
 
 static PyObject *shutdown(PyObject *module, PyObject *unused)
@@ -98,11 +96,9 @@ static bool hook_exit(void)
         mmd_gl_thread_resume();
     MMD_PY_OWNED PyObject *atexit = PyImport_ImportModule("atexit");
     MMD_PY_OWNED PyObject *function = PyCFunction_New(&method, NULL);
-    PyObject *done =
+    MMD_PY_OWNED PyObject *done =
         atexit && function ? PyObject_CallMethod(atexit, "register", "O", function) : NULL;
-    bool hooked = done != NULL;
-    Py_XDECREF(done);
-    return hooked;
+    return done != NULL;
 }
 
 /* clang-format off */
@@ -127,9 +123,8 @@ static bool name_package(PyObject *module)
     MMD_PY_OWNED PyObject *package = PyUnicode_FromString("mmdskin");
     bool named = package != NULL;
     for (PyMethodDef *method = methods; named && method->ml_name; method++) {
-        PyObject *function = PyObject_GetAttrString(module, method->ml_name);
+        MMD_PY_OWNED PyObject *function = PyObject_GetAttrString(module, method->ml_name);
         named = function && PyObject_SetAttrString(function, "__module__", package) == 0;
-        Py_XDECREF(function);
     }
     return named;
 }

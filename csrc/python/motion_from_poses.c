@@ -199,11 +199,9 @@ static PyObject *make_result(mmd_py_state *state, void *arg)
 {
     fit_call *call = arg;
     MMD_PY_OWNED PyObject *report = mmd_py_fit_report(state, call->fit, call->losses);
-    PyObject *motion =
+    MMD_PY_OWNED PyObject *motion =
         report ? mmd_py_motion_new(state, mmd_motion_fit_release_motion(call->fit), NULL) : NULL;
-    PyObject *result = motion ? PyTuple_Pack(2, motion, report) : NULL;
-    Py_XDECREF(motion);
-    return result;
+    return motion ? PyTuple_Pack(2, motion, report) : NULL;
 }
 
 static void free_call(void *arg)

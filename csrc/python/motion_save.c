@@ -18,46 +18,40 @@ typedef struct save_call {
 
 /* Collects the names that do not fit. */
 typedef struct name_faults {
-    PyObject *list; /* of str; NULL after an exception */
+    PyObject *list; /* of str */
+    bool failed;    /* with an exception */
 } name_faults;
 
 static void add_fault(void *arg, const char *path, mmd_text name,
                       const mmd_motion_names_fault *fault)
 {
     name_faults *faults = arg;
-    MMD_PY_OWNED PyObject *shown = mmd_py_exceptions_str(name.data);
+    MMD_PY_OWNED PyObject *shown = faults->failed ? NULL : mmd_py_exceptions_str(name.data);
     MMD_PY_OWNED PyObject *text =
         shown ? PyUnicode_FromFormat("%s: \"%U\" %s", path, shown, fault->text) : NULL;
-    if (faults->list && (!text || PyList_Append(faults->list, text) < 0))
-        Py_CLEAR(faults->list);
+    faults->failed |= !text || PyList_Append(faults->list, text) < 0;
 }
 
 /* Leaves out what does nothing and has a name that no file holds; false with an exception that
    lists all other such names. */
 static bool check_names(save_call *call, mmd_motion *tracks)
 {
-    name_faults faults = {PyList_New(0)};
+    if (call->cut_names)
+        return true;
+    MMD_PY_OWNED PyObject *list = PyList_New(0);
+    name_faults faults = {list, !list};
     size_t capacity = call->is_vpd ? MMD_NAME_ANY_SIZE : MMD_VMD_NAME_SIZE;
-    if (call->cut_names || !faults.list) {
-        Py_XDECREF(faults.list);
-        return faults.list || call->cut_names;
-    }
     mmd_motion_names_report *report = call->omit_names ? NULL : add_fault;
-    bool done = mmd_motion_names_fit(&call->arena, capacity, report, &faults, tracks);
-    if (!done && faults.list)
-        PyErr_NoMemory();
-    Py_ssize_t count = faults.list ? PyList_Size(faults.list) : 0;
-    if (done && count) {
-        PyObject *separator = PyUnicode_FromString("; ");
-        PyObject *all = separator ? PyUnicode_Join(separator, faults.list) : NULL;
-        if (all)
-            PyErr_Format(PyExc_ValueError, "%U; names=\"omit\" leaves them out", all);
-        Py_XDECREF(all);
-        Py_XDECREF(separator);
-    }
-    done = done && faults.list && count == 0;
-    Py_XDECREF(faults.list);
-    return done;
+    bool done = list && mmd_motion_names_fit(&call->arena, capacity, report, &faults, tracks);
+    if (faults.failed)
+        return false;
+    if (!done)
+        return PyErr_NoMemory();
+    if (PyList_Size(list) == 0)
+        return true;
+    MMD_PY_OWNED PyObject *separator = PyUnicode_FromString("; ");
+    MMD_PY_OWNED PyObject *all = separator ? PyUnicode_Join(separator, list) : NULL;
+    return all && PyErr_Format(PyExc_ValueError, "%U; names=\"omit\" leaves them out", all);
 }
 
 static PyObject *write_vmd(const save_call *call, const mmd_motion *tracks)

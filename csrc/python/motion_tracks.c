@@ -85,15 +85,13 @@ PyObject *mmd_py_motion_from_tracks(PyObject *type, PyObject *args, PyObject *kw
     static char *names[] = {"bones",  "morphs",     "camera", "light",
                             "shadow", "properties", "name",   NULL};
     mmd_py_state *state = PyType_GetModuleState((PyTypeObject *)type);
-    PyObject *no_tracks = PyTuple_New(0), *result = NULL;
+    MMD_PY_OWNED PyObject *no_tracks = PyTuple_New(0);
     track_arguments tracks = {no_tracks, no_tracks, Py_None, Py_None, Py_None, Py_None, NULL};
-    if (no_tracks &&
-        PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOOOOO:from_tracks", names, &tracks.bones,
-                                    &tracks.morphs, &tracks.camera, &tracks.light, &tracks.shadow,
-                                    &tracks.properties, &tracks.name)) {
-        mmd_motion *motion = build_motion(state, &tracks);
-        result = motion ? mmd_py_motion_new(state, motion, NULL) : NULL;
-    }
-    Py_XDECREF(no_tracks);
-    return result;
+    if (!no_tracks ||
+        !PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOOOOO:from_tracks", names, &tracks.bones,
+                                     &tracks.morphs, &tracks.camera, &tracks.light, &tracks.shadow,
+                                     &tracks.properties, &tracks.name))
+        return NULL;
+    mmd_motion *motion = build_motion(state, &tracks);
+    return motion ? mmd_py_motion_new(state, motion, NULL) : NULL;
 }

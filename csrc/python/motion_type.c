@@ -75,7 +75,7 @@ PyObject *mmd_py_motion_new(mmd_py_state *state, mmd_motion *motion, PyObject *b
 static mmd_text decode_name(void *encoding, mmd_arena *arena, const uint8_t *bytes, size_t size)
 {
     const char *name = PyErr_Occurred() ? NULL : PyUnicode_AsUTF8AndSize(encoding, NULL);
-    PyObject *text =
+    MMD_PY_OWNED PyObject *text =
         name ? PyUnicode_Decode((const char *)bytes, (Py_ssize_t)size, name, "surrogateescape")
              : NULL;
     MMD_PY_OWNED PyObject *encoded =
@@ -88,7 +88,6 @@ static mmd_text decode_name(void *encoding, mmd_arena *arena, const uint8_t *byt
         if (copy)
             result = (mmd_text){memcpy(copy, data, length + 1), length};
     }
-    Py_XDECREF(text);
     return result;
 }
 
@@ -143,19 +142,15 @@ PyObject *mmd_py_motion_load(PyObject *module, PyObject *args, PyObject *kwargs)
                                      &encoding_arg, &model))
         return NULL;
     mmd_py_state *state = mmd_py_state_of_module(module);
-    PyObject *encoding = encoding_name(encoding_arg);
-    if (PyErr_Occurred() || (model != Py_None && !mmd_py_model_check(state, model))) {
-        Py_XDECREF(encoding);
+    MMD_PY_OWNED PyObject *encoding = encoding_name(encoding_arg);
+    if (PyErr_Occurred() || (model != Py_None && !mmd_py_model_check(state, model)))
         return NULL;
-    }
-    PyObject *bytes = mmd_py_object_call(MMD_PY_FILE_IO, "read", "(O)", source);
+    MMD_PY_OWNED PyObject *bytes = mmd_py_object_call(MMD_PY_FILE_IO, "read", "(O)", source);
     PyObject *motion = bytes ? load(state, bytes, encoding) : NULL;
-    Py_XDECREF(encoding);
-    if (motion && model != Py_None && encoding_arg == Py_None)
-        motion = mmd_py_object_call("mmdskin.motion_encoding", "recognized", "(NOO)", motion, bytes,
-                                    model);
-    Py_XDECREF(bytes);
-    return motion;
+    return motion && model != Py_None && encoding_arg == Py_None
+               ? mmd_py_object_call("mmdskin.motion_encoding", "recognized", "(NOO)", motion, bytes,
+                                    model)
+               : motion;
 }
 
 /* Whether the model has the name of any track, or the motion has none. */
@@ -236,13 +231,11 @@ static PyObject *motion_compare(PyObject *self, PyObject *other, int operation)
 static Py_hash_t motion_hash(PyObject *self)
 {
     const mmd_motion *motion = ((motion_object *)self)->motion;
-    PyObject *key =
+    MMD_PY_OWNED PyObject *key =
         Py_BuildValue("(NIInnn)", mmd_py_record_str(motion->name), (unsigned)motion->first_frame,
                       (unsigned)motion->last_frame, (Py_ssize_t)motion->bone_track_count,
                       (Py_ssize_t)motion->morph_track_count, (Py_ssize_t)motion->camera.key_count);
-    Py_hash_t hash = key ? PyObject_Hash(key) : -1;
-    Py_XDECREF(key);
-    return hash;
+    return key ? PyObject_Hash(key) : -1;
 }
 
 static PyObject *motion_html(PyObject *self, PyObject *unused)
@@ -252,8 +245,9 @@ static PyObject *motion_html(PyObject *self, PyObject *unused)
 
 static PyObject *motion_reduce(PyObject *self, PyObject *unused)
 {
-    static const char *const members[] = {"bones",  "morphs",     "camera", "light",
-                                          "shadow", "properties", "name",   NULL};
+    enum { MEMBERS = 7 };
+    static const char *const members[MEMBERS] = {"bones",  "morphs",     "camera", "light",
+                                                 "shadow", "properties", "name"};
     PyObject *bytes = ((motion_object *)self)->bytes;
     PyObject *module = PyType_GetModule(Py_TYPE(self));
     if (bytes) {
@@ -263,21 +257,12 @@ static PyObject *motion_reduce(PyObject *self, PyObject *unused)
                : encoding ? Py_BuildValue("N(OO)", function, bytes, encoding)
                           : Py_BuildValue("N(O)", function, bytes);
     }
-    PyObject *list = PyList_New(0);
-    for (size_t i = 0; list && members[i]; i++) {
-        PyObject *member = PyObject_GetAttrString(self, members[i]);
-        if (!member || PyList_Append(list, member) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(member);
-    }
-    PyObject *arguments = list ? PyList_AsTuple(list) : NULL;
-    Py_XDECREF(list);
+    MMD_PY_OWNED PyObject *arguments = PyTuple_New(MEMBERS);
+    for (size_t i = 0; arguments && i < MEMBERS; i++)
+        mmd_py_record_tuple_set(&arguments, i, PyObject_GetAttrString(self, members[i]));
     PyObject *type = (PyObject *)Py_TYPE(self);
     PyObject *function = arguments ? PyObject_GetAttrString(type, "from_tracks") : NULL;
-    if (function)
-        return Py_BuildValue("NN", function, arguments);
-    Py_XDECREF(arguments);
-    return NULL;
+    return function ? Py_BuildValue("NO", function, arguments) : NULL;
 }
 
 static PyObject *get_name(PyObject *self, void *unused)
@@ -339,17 +324,14 @@ static PyObject *get_track(PyObject *self, void *closure)
 /* The names that are not bound, as a tuple. */
 static PyObject *unbound_names(const mmd_text *name, size_t stride, const bool *bound, size_t count)
 {
-    PyObject *list = PyList_New(0);
+    MMD_PY_OWNED PyObject *list = PyList_New(0);
     for (size_t i = 0; list && i < count; i++) {
         const mmd_text *at = (const mmd_text *)((const char *)name + i * stride);
-        PyObject *text = bound[i] ? NULL : mmd_py_record_str(*at);
+        MMD_PY_OWNED PyObject *text = bound[i] ? NULL : mmd_py_record_str(*at);
         if (!bound[i] && (!text || PyList_Append(list, text) < 0))
-            Py_CLEAR(list);
-        Py_XDECREF(text);
+            return NULL;
     }
-    PyObject *tuple = list ? PyList_AsTuple(list) : NULL;
-    Py_XDECREF(list);
-    return tuple;
+    return list ? PyList_AsTuple(list) : NULL;
 }
 
 static PyObject *unmatched(PyObject *self, PyObject *model)

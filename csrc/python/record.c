@@ -23,12 +23,10 @@ PyObject *mmd_py_record_new(mmd_py_state *state, mmd_py_record_kind kind, const 
 {
     const mmd_py_record_type *type = &mmd_py_record_types[kind];
     mmd_py_record_source source = {state, data, owner};
-    PyObject *values = PyTuple_New((Py_ssize_t)type->field_count);
+    MMD_PY_OWNED PyObject *values = PyTuple_New((Py_ssize_t)type->field_count);
     for (size_t i = 0; values && i < type->field_count; i++)
         mmd_py_record_tuple_set(&values, i, value_of(&type->fields[i], &source));
-    PyObject *record = values ? PyObject_CallObject(state->records[kind], values) : NULL;
-    Py_XDECREF(values);
-    return record;
+    return values ? PyObject_CallObject(state->records[kind], values) : NULL;
 }
 
 PyObject *mmd_py_record_tuple(mmd_py_state *state, mmd_py_record_kind kind, const void *data,

@@ -100,11 +100,8 @@ static PyObject *get_append(const record_field *field, const record_source *sour
 static PyObject *get_local_axes(const record_field *field, const record_source *source)
 {
     const mmd_bone *bone = source->data;
-    PyObject *x = vector(bone->local_x, 3), *z = vector(bone->local_z, 3);
-    PyObject *axes = x && z ? PyTuple_Pack(2, x, z) : NULL;
-    Py_XDECREF(x);
-    Py_XDECREF(z);
-    return axes;
+    MMD_PY_OWNED PyObject *x = vector(bone->local_x, 3), *z = vector(bone->local_z, 3);
+    return x && z ? PyTuple_Pack(2, x, z) : NULL;
 }
 
 static PyObject *get_ik(const record_field *field, const record_source *source)

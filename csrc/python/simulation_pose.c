@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Simulation.pose(), and Model.pose() with physics: frames in any order are simulated in theirs. */
 #include "python/exceptions.h"
+#include "python/owned.h"
 #include "python/pose_io.h"
 #include "python/simulation_type.h"
 #include "python/types.h"
@@ -174,14 +175,13 @@ mmd_simulation *mmd_py_simulation_create(PyObject *models, PyObject *motions, co
 PyObject *mmd_py_simulation_run(PyObject *model, PyObject *motion, bool ik,
                                 const mmd_simulation_settings *physics, const mmd_py_array *frames)
 {
-    PyObject *models = PyTuple_Pack(1, model), *motions = PyTuple_Pack(1, motion), *pose = NULL;
+    MMD_PY_OWNED PyObject *models = PyTuple_Pack(1, model), *motions = PyTuple_Pack(1, motion);
+    PyObject *pose = NULL;
     mmd_simulation *simulation =
         models && motions ? mmd_py_simulation_create(models, motions, NULL, NULL, ik, physics)
                           : NULL;
     if (simulation)
         pose = mmd_py_simulation_pose_frames(models, false, simulation, frames);
     mmd_simulation_free(simulation);
-    Py_XDECREF(motions);
-    Py_XDECREF(models);
     return pose;
 }

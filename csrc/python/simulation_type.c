@@ -236,22 +236,17 @@ static PyObject *get_strain(PyObject *object, void *unused)
 static PyObject *get_notes(PyObject *object, void *unused)
 {
     mmd_py_simulation *self = (mmd_py_simulation *)object;
-    PyObject *list = PyList_New(0);
-    if (!list || !mmd_py_simulation_acquire(self)) {
-        Py_XDECREF(list);
+    MMD_PY_OWNED PyObject *list = PyList_New(0);
+    if (!list || !mmd_py_simulation_acquire(self))
         return NULL;
-    }
     char text[256];
     for (size_t i = 0; list && mmd_simulation_note(self->simulation, i, text); i++) {
-        PyObject *note = mmd_py_exceptions_str(text);
+        MMD_PY_OWNED PyObject *note = mmd_py_exceptions_str(text);
         if (!note || PyList_Append(list, note) < 0)
             Py_CLEAR(list);
-        Py_XDECREF(note);
     }
     mmd_py_simulation_release(self);
-    PyObject *notes = list ? PyList_AsTuple(list) : NULL;
-    Py_XDECREF(list);
-    return notes;
+    return list ? PyList_AsTuple(list) : NULL;
 }
 
 /* What was given as a model or motion: the only item of a tuple, or a tuple. */
@@ -308,14 +303,11 @@ static PyObject *simulation_repr(PyObject *object)
     mmd_py_simulation *self = (mmd_py_simulation *)object;
     size_t bodies, joints;
     count_parts(self, &bodies, &joints);
-    PyObject *title = title_of(self), *frame = title ? get_frame(object, NULL) : NULL;
-    PyObject *text = frame ? PyUnicode_FromFormat("<mmdskin.Simulation %U: frame %S, %zu rigid "
-                                                  "bodies, %zu joints>",
-                                                  title, frame, bodies, joints)
-                           : NULL;
-    Py_XDECREF(title);
-    Py_XDECREF(frame);
-    return text;
+    MMD_PY_OWNED PyObject *title = title_of(self), *frame = title ? get_frame(object, NULL) : NULL;
+    return frame ? PyUnicode_FromFormat("<mmdskin.Simulation %U: frame %S, %zu rigid "
+                                        "bodies, %zu joints>",
+                                        title, frame, bodies, joints)
+                 : NULL;
 }
 
 static PyObject *getnewargs_ex(PyObject *object, PyObject *unused)

@@ -128,12 +128,11 @@ static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *given)
     PyObject *ground = NULL, *wind = NULL;
     int contacts = 1, additional_damping = settings->additional_damping;
     int collide_connected = settings->collide_connected;
-    PyObject *kwargs = rename_arguments(given);
+    MMD_PY_OWNED PyObject *kwargs = rename_arguments(given);
     bool parsed = kwargs && PyArg_ParseTupleAndKeywords(
                                 args, kwargs, "OO|$OOOOpppOO:World", names, &bodies, &joints,
                                 &gravity, &hz, &iterations, &ground, &contacts, &additional_damping,
                                 &collide_connected, &order, &wind);
-    Py_XDECREF(kwargs); /* the caller keeps what is in it */
     if (!parsed)
         return NULL;
     if ((gravity &&
@@ -201,15 +200,13 @@ static PyObject *get_snapshot(PyObject *object, void *closure)
     if (!acquire(self))
         return NULL;
     size_t shape[] = {what->fill(self->world, NULL), what->columns};
-    PyObject *bytes =
+    MMD_PY_OWNED PyObject *bytes =
         PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(shape[0] * shape[1] * sizeof(double)));
     if (bytes)
         what->fill(self->world, (double *)PyBytes_AsString(bytes));
     release(self);
-    PyObject *array =
-        bytes ? mmd_py_array_view(MMD_PY_FLOAT64, PyBytes_AsString(bytes), 2, shape, bytes) : NULL;
-    Py_XDECREF(bytes);
-    return array;
+    return bytes ? mmd_py_array_view(MMD_PY_FLOAT64, PyBytes_AsString(bytes), 2, shape, bytes)
+                 : NULL;
 }
 
 static int set_state(PyObject *object, PyObject *value, void *unused)
@@ -302,26 +299,23 @@ static PyObject *getnewargs_ex(PyObject *object, PyObject *unused)
     const mmd_world_desc *desc = &((world_object *)object)->desc;
     const mmd_world_settings *settings = &desc->settings;
     mmd_py_state *state = mmd_py_state_of(object);
-    PyObject *bodies = mmd_py_record_tuple(state, MMD_PY_RECORD_RIGID_BODY, desc->bodies,
-                                           desc->body_count, object);
-    PyObject *joints = bodies ? mmd_py_record_tuple(state, MMD_PY_RECORD_JOINT, desc->joints,
-                                                    desc->joint_count, object)
-                              : NULL;
-    PyObject *order = joints ? order_argument(desc) : NULL;
-    PyObject *ground = order ? mmd_py_physics_record_ground(settings) : NULL;
-    if (ground)
-        return Py_BuildValue("((NN){s(ddd)sdsisNsOsOsOsNs(ddd)})", bodies, joints, "gravity",
-                             settings->gravity[0], settings->gravity[1], settings->gravity[2], "hz",
-                             settings->hz, "iterations", settings->iterations, "ground", ground,
-                             "contacts", desc->contacts ? Py_True : Py_False, "additional_damping",
-                             settings->additional_damping ? Py_True : Py_False, "collide_connected",
-                             settings->collide_connected ? Py_True : Py_False, "joint_order", order,
-                             "wind", settings->wind[0], settings->wind[1], settings->wind[2]);
-    Py_XDECREF(bodies);
-    Py_XDECREF(joints);
-    Py_XDECREF(order);
-    Py_XDECREF(ground);
-    return NULL;
+    MMD_PY_OWNED PyObject *bodies = mmd_py_record_tuple(state, MMD_PY_RECORD_RIGID_BODY,
+                                                        desc->bodies, desc->body_count, object);
+    MMD_PY_OWNED PyObject *joints =
+        bodies ? mmd_py_record_tuple(state, MMD_PY_RECORD_JOINT, desc->joints, desc->joint_count,
+                                     object)
+               : NULL;
+    MMD_PY_OWNED PyObject *order = joints ? order_argument(desc) : NULL;
+    MMD_PY_OWNED PyObject *ground = order ? mmd_py_physics_record_ground(settings) : NULL;
+    if (!ground)
+        return NULL;
+    return Py_BuildValue("((OO){s(ddd)sdsisOsOsOsOsOs(ddd)})", bodies, joints, "gravity",
+                         settings->gravity[0], settings->gravity[1], settings->gravity[2], "hz",
+                         settings->hz, "iterations", settings->iterations, "ground", ground,
+                         "contacts", desc->contacts ? Py_True : Py_False, "additional_damping",
+                         settings->additional_damping ? Py_True : Py_False, "collide_connected",
+                         settings->collide_connected ? Py_True : Py_False, "joint_order", order,
+                         "wind", settings->wind[0], settings->wind[1], settings->wind[2]);
 }
 
 static PyObject *saved_state(PyObject *object, PyObject *unused)
