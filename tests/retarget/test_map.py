@@ -169,6 +169,7 @@ def test_limbs_out_of_proportion_are_doubtful():
     "change, error, text",
     [
         ({"parents": [1, 0, 1]}, ValueError, 'bone 0 "a" is in or below a cycle'),
+        ({"parents": [0], "names": iter("a")}, ValueError, 'bone 0 "a" is in or below a cycle'),
         ({"parents": [-1, 0, 3]}, ValueError, r"parents\[2\]: 3 of 3 bones"),
         ({"parents": [-1, 0]}, ValueError, r"parents: int64 of shape \(2,\)"),
         ({"parents": [-1.0, 0, 1]}, ValueError, "parents: float64"),
@@ -185,6 +186,7 @@ def test_limbs_out_of_proportion_are_doubtful():
         ({"human": {"leftPaw": 0}}, ValueError, 'no slot is named "leftPaw"'),
         ({"human": {"head": "z"}}, ValueError, 'no bone is named "z"'),
         ({"human": {"head": 3}}, ValueError, "bone 3 of 3"),
+        ({"human": {"head": 1.5}}, TypeError, "expected a name, an index or None, not .*float"),
         ({"human": {"head": "a"}, "names": ["a", "a", "b"]}, ValueError, 'two bones are named "a"'),
         ({"reference": np.zeros((2, 4, 4))}, ValueError, "reference: shape"),
     ],

@@ -39,7 +39,7 @@ class Tree:
             todo += self.children[self.order[-1]][::-1]
         if len(self.order) < count:
             lost = min(set(range(count)) - set(self.order))
-            raise ValueError(f'parents: bone {lost} "{names[lost]}" is in or below a cycle')
+            raise ValueError(f'parents: bone {lost} "{self.names[lost]}" is in or below a cycle')
         self.depth, self.size, self._entered = [-1] * (count + 1), [1] * (count + 1), [0] * count
         for place, bone in enumerate(self.order):
             self._entered[bone] = place

@@ -13,7 +13,6 @@ from mmdskin.retargeting import rotations
 from mmdskin.retargeting.body import STANDARD_LEG, Body, alignment, body_of
 from mmdskin.retargeting.limbs import meeting, nearness, two_bone
 from mmdskin.retargeting.rotations import Array, apply, between, multiply, transpose
-from mmdskin.retargeting.skeleton import Skeleton
 from mmdskin.retargeting.slots import ARM, SIDES
 
 _Locals = tuple[Array, Array]  # translations (F,3) and rotations (F,4) of a bone
@@ -149,36 +148,26 @@ class _Fit:
         """q' = A_parent⁻¹ q A and t' = k t, A being the turn from the target's rest to the source's.
         Curves between keys are slerp, which does not change where all of it is turned by the same on
         both sides. What turns the body moves so that the legs are where they were."""
-        bodies = self.read, self.body
-        A = {slot: rotations.to_quaternions(turn) for slot, turn in alignment(*bodies).items()}
-        own: dict[str, Array] = {}
-        for body in bodies:
-            for slot, bone in (*body.human.items(), *body.twists.items()):
-                if all(slot in one.human for one in bodies):
-                    own[body.skeleton.names[bone]] = A.get(slot, _NO_TURN)
-        turns = _with_parents(own, self.read.skeleton) | _with_parents(own, self.body.skeleton)
-        pivots = {*_PIVOTS}.intersection(*(body.skeleton.names for body in bodies))
-        shifts = {
-            name: self.scale * _to_legs(self.read, name) - _to_legs(self.body, name)
-            for name in pivots
-        }
+        read, body = self.read, self.body
+        A = dict.fromkeys(read.human.keys() & body.human.keys(), _NO_TURN)
+        A |= {slot: rotations.to_quaternions(one) for slot, one in alignment(read, body).items()}
+        turns = _turns_of(read, A) | _turns_of(body, A)
+        pivots = {*_PIVOTS}.intersection(read.skeleton.names, body.skeleton.names)
         tracks: list[Any] = []
         for track in self.motion.bones:
-            fitted = _moved(track, self.scale)
-            if track.name in shifts:
-                swing = (rotations.from_quaternions(track.rotations) - np.eye(3)) @ shifts[
-                    track.name
-                ]
+            fitted, name = _moved(track, self.scale), track.name
+            if name in pivots:
+                shift = self.scale * _to_legs(read, name) - _to_legs(body, name)
+                swing = apply(rotations.from_quaternions(track.rotations), shift) - shift
                 moved = fitted.translations + swing.astype(np.float32)
                 fitted = fitted._replace(translations=moved)
-            if track.name in turns:
-                before, after = turns[track.name]
+            if name in turns:
+                before, after = turns[name]
                 turned = multiply(multiply(before, track.rotations), after)
                 fitted = fitted._replace(rotations=turned.astype(np.float32))
             tracks.append(fitted)
-        keyed = self.motion.bones.names
-        for name in own:
-            if name in turns and name in self.body.skeleton.names and name not in keyed:
+        for name in dict.fromkeys(body.skeleton.names):
+            if name and name in turns and name not in self.motion.bones.names:
                 rotation = multiply(*turns[name])
                 if np.abs(rotation[:3]).max() > _STILL:
                     tracks.append((name, [0], None, rotation[None], None))
@@ -303,14 +292,15 @@ class _Fit:
         return turns[:, arms.ravel()]
 
 
-def _with_parents(own: dict[str, Array], skeleton: Skeleton) -> dict[str, tuple[Array, Array]]:
+def _turns_of(body: Body, A: dict[str, Array]) -> dict[str, tuple[Array, Array]]:
     """(A_parent⁻¹, A) of the bones that something turns, by name; A goes on to those without one."""
+    names, parents = body.skeleton.names, body.skeleton.parents.tolist()
+    slots = {bone: slot for slot, bone in (*body.human.items(), *body.twists.items())}
     turns, found = {-1: _NO_TURN}, {}
-    for bone in skeleton.tree.order:
-        turns[bone] = own.get(skeleton.names[bone], turns[int(skeleton.parents[bone])])
-    for bone in reversed(range(len(skeleton.names))):  # keys of a name move its first bone
-        pair = turns[int(skeleton.parents[bone])] * _INVERSE, turns[bone]
-        found[skeleton.names[bone]] = pair
+    for bone in body.skeleton.tree.order:
+        turns[bone] = A.get(slots.get(bone, ""), turns[parents[bone]])
+    for bone in reversed(range(len(names))):  # keys of a name move its first bone
+        found[names[bone]] = turns[parents[bone]] * _INVERSE, turns[bone]
     return {n: p for n, p in found.items() if np.abs(np.array(p)[:, :3]).max() >= _STILL_TURN}
 
 

@@ -129,6 +129,9 @@ class Skeleton:
                     what = "two bones are" if bone in self.names else "no bone is"
                     raise ValueError(f'human["{slot}"]: {what} named "{bone}"')
                 bone = self.names.index(bone)
+            if bone is not None and not hasattr(bone, "__index__"):
+                what = f"expected a name, an index or None, not {type(bone)!r}"
+                raise TypeError(f'human["{slot}"]: {what}')
             if bone is not None and not 0 <= bone < len(self.names):
                 raise ValueError(f'human["{slot}"]: bone {bone} of {len(self.names)}')
             found[slot] = None if bone is None else int(bone)
