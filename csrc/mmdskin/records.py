@@ -358,7 +358,7 @@ class Camera(NamedTuple):
 
 class Light(NamedTuple):
     """The light, one or F of them. color: (3,) or (F,3), sRGB of 0 to 1; direction: (3,) or
-    (F,3), the way in which it shines, of any length but zero.
+    (F,3), in which it shines, of any length but zero.
     """
 
     color: NDArray[np.float32]
