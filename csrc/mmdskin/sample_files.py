@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -43,11 +44,29 @@ def sample() -> Sample:
 
 
 def write_sample(folder: str) -> tuple[str, str]:
-    """Writes the model with its textures, and the motion; returns the paths of these two."""
-    for name, values in _members().items():
-        with new_file(os.path.join(folder, name)) as file:
-            file.write(png(values) if values.ndim == 3 else values.tobytes())
+    """Writes the model with its textures, and the motion; returns the paths of these two. Raises
+    FileExistsError, and writes nothing, where another file would be replaced: textures have usual names.
+    """
+    contents = {
+        os.path.join(folder, name): png(values) if values.ndim == 3 else values.tobytes()
+        for name, values in _members().items()
+    }
+    for path, data in contents.items():
+        if os.path.lexists(path) and not _has(path, data):
+            raise FileExistsError(
+                errno.EEXIST, "another file has this name; name an empty folder", path
+            )
+    for path, data in contents.items():
+        with new_file(path) as file:
+            file.write(data)
     return os.path.join(folder, _MODEL), os.path.join(folder, _MOTION)
+
+
+def _has(path: str, data: bytes) -> bool:
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(data) + 1) == data
 
 
 def _members() -> dict[str, NDArray[np.uint8]]:

@@ -16,10 +16,10 @@ import pytest
 from conftest import ROOT, gl_reason
 from files import pmx_file as pmx
 from mmdskin.command_line import main
+from mmdskin.sample_files import write_sample
 from physics import chains
 from PIL import Image
 from retarget import bodies, bvh_file
-from sample.character import dance, model
 
 LINES = [
     line
@@ -34,8 +34,7 @@ LINKS = {"link1", "link2", "link3", "link4"}
 def dancer(tmp_path_factory):
     """A folder with dancer.pmx, its textures and dancer.vmd, tall.pmx and walk.bvh."""
     folder = tmp_path_factory.mktemp("dancer")
-    model.write_character(folder)
-    dance.write_dance(folder)
+    write_sample(str(folder))
     bodies.write_tall_dancer(folder)
     bvh_file.write_walk(folder)
     return folder

@@ -45,5 +45,18 @@ def test_its_files_can_be_written(sample, tmp_path):
     assert all(np.array_equal(textures[i], image) for i, image in sample.textures.items())
 
 
+def test_its_files_replace_no_others(tmp_path, capsys):
+    """skin.png and hair.png are usual names of textures."""
+    from mmdskin import command_line
+
+    (tmp_path / "skin.png").write_bytes(b"mine")
+    assert command_line.main(["sample", str(tmp_path)]) == 1
+    assert "skin.png: another file has this name; name an empty folder" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["skin.png"]
+    assert (tmp_path / "skin.png").read_bytes() == b"mine"
+    for _ in range(2):  # its own files are left as they are
+        assert command_line.main(["sample", str(tmp_path / "dancer")]) == 0
+
+
 def test_its_file_is_the_same_each_time():
     assert packed.pack() == packed.pack()
