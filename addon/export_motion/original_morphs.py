@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..blender import actions
 from ..import_motion import import_state, original_keys
-from ..pose import motion_source
+from ..pose import scene_motion
 from ..scene import model_file, scene_model, sliders
 from . import file_tracks, linear_keys
 from .linear_keys import Channel
@@ -57,7 +57,7 @@ def _channels(model: scene_model.SceneModel, pmx: "mmdskin.Model") -> dict[str, 
     found: dict[str, Channel] = {}
     pairs = [(morph.name, key) for morph, key in zip(pmx.morphs, keys, strict=False) if key]
     if len(keys) != len(pmx.morphs):
-        of_keys = motion_source.morphs_of_keys(pmx, model.armature)
+        of_keys = scene_motion.morphs_of_keys(pmx, model.armature)
         pairs = [(pmx.morphs[i].name, key) for key, i in of_keys.items() if i >= 0]
     for name, key in pairs:
         block = next((block for block in blocks if key in block.key_blocks), None)

@@ -14,7 +14,6 @@ from ..blender import (
     blender_versions,
     caches,
     details,
-    drivers,
     evaluated,
     evaluated_bones,
     playhead,
@@ -92,7 +91,8 @@ def forget(mesh: ID | None = None) -> None:
 
 def live_of(block: ID) -> Live:
     """The data of a mesh or an armature object, or of their evaluated copies."""
-    return _live.setdefault(blender_versions.identity(block), Live())
+    number = blender_versions.identity(block)
+    return _live.get(number) or _live.setdefault(number, Live())
 
 
 def evaluated_meshes() -> list[Any]:
@@ -321,7 +321,7 @@ def _input(now: Evaluation, ready: _Ready, pinned: str | None) -> tuple[np.ndarr
         return pose_source.matrices(now.armature, now.obj, ready.numbers), values
     sliders = dict(zip(keys, values, strict=True))
     if ready.acting:
-        others = _of_other_meshes(now.mesh, ready.acting)
+        others = skinner.awaited_values(_variables(now.mesh), OTHERS, ready.acting)
         sliders = ik_source.of_all_meshes([sliders.items(), *others])
     shown = opened.shown(now, sliders)
     in_armature = opened.placement.matrices(shown[None], ready.skinner.bones)[0]
@@ -333,15 +333,6 @@ def _input(now: Evaluation, ready: _Ready, pinned: str | None) -> tuple[np.ndarr
         own = pose_source.matrices(now.armature, now.obj, ready.numbers[ready.by_blender])
         matrices[ready.by_blender] = own
     return matrices, values
-
-
-def _of_other_meshes(mesh: Mesh, acting: Set[str]) -> list[list[tuple[str, float]]]:
-    """(name, value) of the shape keys that move bones, of each other mesh that has some."""
-    return [
-        skinner.chosen_values(drivers.keys_of(variable), acting)
-        for variable in _variables(mesh)
-        if variable.name.startswith(OTHERS)
-    ]
 
 
 def _prepared(
