@@ -38,6 +38,10 @@ class Joints:
         """The middle between them: (...,3)."""
         return self.sides("UpperLeg").mean(-2)
 
+    def gap(self) -> Array:
+        """From the right hand to the left: (...,3)."""
+        return self.at("leftHand") - self.at("rightHand")
+
     def facing(self) -> Array:
         """The rotation about Y that brings the left to +X: (3,3)."""
         left, right = self.sides("UpperLeg") + self.sides("UpperArm")

@@ -123,11 +123,10 @@ def meeting(wrists: Array, gap: Array, near: Array) -> Array:
 def join_hands(source: Source, target: Posing) -> list[str]:
     """Moves both wrists equally so that their gap is the source's times the ratio of the arms, by
     two-bone IK in the plane of each elbow."""
-    gap = source.at("leftHand") - source.at("rightHand")
-    near = nearness(gap, source.body.arm)
+    near = nearness(source.gap(), source.body.arm)
     if not near.any():
         return []
-    gap = gap * (target.body.arm / source.body.arm)
+    gap = source.gap() * (target.body.arm / source.body.arm)
     for _ in range(_PASSES):
         target.place()
         shoulder, elbow, wrist = (target.sides(part) for part in ARM)
