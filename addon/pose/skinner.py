@@ -298,6 +298,17 @@ def shared_mesh(obj: Object, users: int) -> UserError:
     )
 
 
+def nothing_to_skin(model: scene_model.SceneModel) -> UserError:
+    """The error for a model without vertices that bones move."""
+    if not any(len(obj.data.vertices) for obj in model.meshes):
+        return UserError("'{name}' has no vertices", name=model.name)
+    return UserError(
+        "'{name}' has no vertex group named after a deform bone of '{armature}'",
+        name=model.name,
+        armature=model.armature.name,
+    )
+
+
 def check_modifiers(obj: Object, armature: Object, last: Modifier | None = None) -> None:
     """UserError if a modifier moves vertices before those of the armature, or before `last`, do."""
     for modifier in obj.modifiers:
