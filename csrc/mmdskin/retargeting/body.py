@@ -51,8 +51,9 @@ class Joints:
 
 class Body(Joints):
     """A skeleton's reference in canonical axes, in which its left is +X; C (3,3) turns world axes to
-    them. leg, arm: lengths; leg_bones, arm_bones (2,2): of upper and lower ones, left
-    and right; reach (2,): the longest distance from hip to ankle. `name` is for errors."""
+    them. leg, arm: lengths; leg_bones, arm_bones (2,2): of upper and lower ones, left and right; reach
+    (2,): the longest distance from hip to ankle. origin (3,): below the middle of the legs, on the level
+    of the ankles; feet (2,3): the same, at the height of each ankle. `name` is for errors."""
 
     def __init__(self, skeleton: Skeleton, reference: Array, name: str = "skeleton") -> None:
         self.skeleton, self.reference, self.name = skeleton, reference, name
@@ -66,9 +67,9 @@ class Body(Joints):
         if min(self.leg, self.arm) < 1e-6:
             raise ValueError(f"{name}: legs or arms have no length")
         hip, knee, ankle = legs
-        self.ankle = float(ankle[:, 1].mean())
         self.origin = self.legs()
-        self.origin[1] = self.ankle
+        self.origin[1] = ankle[:, 1].mean()
+        self.feet = np.where([False, True, False], ankle, self.origin)
         self.reach = self.leg_bones.sum(0) * (1 - 1e-7)
         if skeleton.is_mmd:  # with the knee at its limit
             stretched = knee - hip + apply(about(0, MMD_KNEE), ankle - knee)
