@@ -188,7 +188,6 @@ def _with_still_bone(source: mesh_source.Source) -> tuple[np.ndarray, np.ndarray
 
 
 def key_values(
-    obj: Object,
     names: Sequence[str],
     evaluated_keys: Key | None,
     unmuted: Iterable[str] = (),
