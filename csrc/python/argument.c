@@ -139,7 +139,6 @@ bool mmd_py_argument_positive(PyObject *value, const char *name, double *out)
         return true;
     if (!mmd_py_argument_double(value, name, out))
         return false;
-    if (isfinite(*out) && *out > 0)
-        return true;
-    return PyErr_Format(PyExc_ValueError, "%s: expected a positive number", name);
+    return (isfinite(*out) && *out > 0) ||
+           PyErr_Format(PyExc_ValueError, "%s: expected a positive number", name);
 }

@@ -67,9 +67,8 @@ static void set_array(PyArrayObject *array, mmd_py_array *out)
 
 static bool check_rank(PyArrayObject *array, const char *name)
 {
-    if (PyArray_NDIM(array) <= MMD_PY_MAX_RANK)
-        return true;
-    return PyErr_Format(PyExc_ValueError, "%s: %d dimensions, expected at most %d", name,
+    return PyArray_NDIM(array) <= MMD_PY_MAX_RANK ||
+           PyErr_Format(PyExc_ValueError, "%s: %d dimensions, expected at most %d", name,
                         PyArray_NDIM(array), MMD_PY_MAX_RANK);
 }
 
@@ -474,12 +473,11 @@ static bool check_device(PyObject *argument, const char *name)
         kind = (int)PyLong_AsLong(number);
     if (PyErr_Occurred())
         return false;
-    if (kind == CPU || kind == CUDA_HOST || kind == ROCM_HOST)
-        return true;
-    return PyErr_Format(
-        PyExc_ValueError,
-        "%s: on device %d, expected memory of the CPU; skin into an array of it and copy", name,
-        kind);
+    return kind == CPU || kind == CUDA_HOST || kind == ROCM_HOST ||
+           PyErr_Format(
+               PyExc_ValueError,
+               "%s: on device %d, expected memory of the CPU; skin into an array of it and copy",
+               name, kind);
 }
 
 /* An argument's own memory as an array: NumPy's, or what NumPy reads without a copy, such as

@@ -96,9 +96,7 @@ bool mmd_py_bone_matrices_check_finite(const mmd_py_array *matrices, const char 
         count *= matrices->shape[i];
     const float *numbers = matrices->data;
     size_t bad = mmd_numbers_first_not_finite(numbers, count);
-    if (bad == count)
-        return true;
-    return PyErr_Format(PyExc_ValueError, "%s: frame %zu, bone %zu: matrix is %s", name,
-                        bad / MATRIX / bones, bad / MATRIX % bones,
-                        mmd_numbers_fault((double)numbers[bad]));
+    return bad == count || PyErr_Format(PyExc_ValueError, "%s: frame %zu, bone %zu: matrix is %s",
+                                        name, bad / MATRIX / bones, bad / MATRIX % bones,
+                                        mmd_numbers_fault((double)numbers[bad]));
 }

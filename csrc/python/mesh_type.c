@@ -191,9 +191,7 @@ static bool create_mesh(const mmd_py_array inputs[ARRAYS], const mmd_morph *morp
     atomic_store(&cache->base, mesh);
     ok = mesh && mmd_mesh_extras_check(mesh, &cache->extras, &err);
     Py_END_ALLOW_THREADS
-    if (!ok)
-        mmd_py_exceptions_raise(&err);
-    return ok;
+    return ok || mmd_py_exceptions_raise(&err);
 }
 
 static bool build(PyObject *const objects[ARRAYS], PyObject *morphs, mesh_copies *copies,

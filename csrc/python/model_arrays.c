@@ -184,13 +184,12 @@ static bool check_kept_vertices(const builder *b, size_t count)
         if (b->kept[i])
             snprintf(kept + strlen(kept), sizeof kept - strlen(kept), "%s%s", *kept ? ", " : "",
                      names[i]);
-    if (!*kept || count == b->model.vertex_count)
-        return true;
-    return PyErr_Format(
-        PyExc_ValueError,
-        "positions: %zu vertices, but the model has %zu: replace %s, too (None: the "
-        "default), and triangles and morphs, which refer to vertices",
-        count, b->model.vertex_count, kept);
+    return !*kept || count == b->model.vertex_count ||
+           PyErr_Format(
+               PyExc_ValueError,
+               "positions: %zu vertices, but the model has %zu: replace %s, too (None: the "
+               "default), and triangles and morphs, which refer to vertices",
+               count, b->model.vertex_count, kept);
 }
 
 static bool parse_arrays(builder *b)

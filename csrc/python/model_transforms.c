@@ -60,9 +60,8 @@ static bool allocate(transforms_call *call, size_t threads)
         return true;
     call->order = PyMem_Calloc(bones + 1, sizeof *call->order);
     call->worlds = PyMem_Calloc(12 * bones * threads + 1, sizeof *call->worlds);
-    if (call->order && call->worlds && mmd_bone_spaces_order(call->model, call->order))
-        return true;
-    return PyErr_NoMemory();
+    return (call->order && call->worlds && mmd_bone_spaces_order(call->model, call->order)) ||
+           PyErr_NoMemory();
 }
 
 static bool run_frames(transforms_call *call, size_t frame_count)

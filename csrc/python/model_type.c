@@ -47,9 +47,8 @@ static void free_owner(PyObject *owner)
 
 bool mmd_py_model_check(mmd_py_state *state, PyObject *model)
 {
-    if (Py_TYPE(model) == state->types[MMD_PY_MODEL])
-        return true;
-    return PyErr_Format(PyExc_TypeError, "model: expected a Model, not %R%s",
+    return Py_TYPE(model) == state->types[MMD_PY_MODEL] ||
+           PyErr_Format(PyExc_TypeError, "model: expected a Model, not %R%s",
                         (PyObject *)Py_TYPE(model),
                         PyUnicode_Check(model) ? "; load_model() reads a file" : "");
 }

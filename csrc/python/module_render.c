@@ -99,9 +99,8 @@ static bool parse_skinned(render_call *call, PyObject *skinned)
         return false;
     call->job.normals = call->normals.data;
     call->job.has_normals = true;
-    if (frames == call->job.position_frames)
-        return true;
-    return PyErr_Format(PyExc_ValueError, "skinned.normals: %zu frames, positions have %zu", frames,
+    return frames == call->job.position_frames ||
+           PyErr_Format(PyExc_ValueError, "skinned.normals: %zu frames, positions have %zu", frames,
                         call->job.position_frames);
 }
 
@@ -178,9 +177,8 @@ static bool parse_backend(render_call *call, PyObject *value)
     if (!mmd_py_argument_str(value, "backend", &name))
         return false;
     call->on_device = strcmp(name, "gl") == 0;
-    if (strcmp(name, "auto") == 0 || call->on_device)
-        return true;
-    return PyErr_Format(PyExc_ValueError,
+    return strcmp(name, "auto") == 0 || call->on_device ||
+           PyErr_Format(PyExc_ValueError,
                         "backend: \"%s\" cannot render, expected \"auto\" or \"gl\"", name);
 }
 

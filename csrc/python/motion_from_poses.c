@@ -180,9 +180,7 @@ static bool make_fit(fit_call *call)
         call->fit = mmd_motion_fit_new(&job, &err);
         Py_END_ALLOW_THREADS
     }
-    if (!call->fit)
-        mmd_py_exceptions_raise(&err);
-    return call->fit != NULL;
+    return call->fit || mmd_py_exceptions_raise(&err);
 }
 
 static mmd_thread_part next_part(void *call)
@@ -239,9 +237,7 @@ static bool begin(fit_call *call, fit_source source)
         return false;
     call->losses = mmd_arena_alloc(&call->arena, mmd_py_model_data(call->model)->bone_count,
                                    sizeof *call->losses);
-    if (!call->losses)
-        PyErr_NoMemory();
-    return call->losses != NULL;
+    return call->losses || PyErr_NoMemory();
 }
 
 static bool check_count(const fit_call *call)

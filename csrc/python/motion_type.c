@@ -35,9 +35,8 @@ static void free_owner(PyObject *owner)
 
 bool mmd_py_motion_check(mmd_py_state *state, PyObject *motion)
 {
-    if (motion == Py_None || Py_TYPE(motion) == state->types[MMD_PY_MOTION])
-        return true;
-    return PyErr_Format(PyExc_TypeError, "motion: expected a Motion or None, not %R%s",
+    return motion == Py_None || Py_TYPE(motion) == state->types[MMD_PY_MOTION] ||
+           PyErr_Format(PyExc_TypeError, "motion: expected a Motion or None, not %R%s",
                         (PyObject *)Py_TYPE(motion),
                         PyUnicode_Check(motion) ? "; load_motion() reads a file" : "");
 }

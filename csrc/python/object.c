@@ -69,9 +69,7 @@ __attribute__((constructor)) static void watch_forks(void)
 bool mmd_py_object_lock_init(mmd_py_object_lock *lock)
 {
     lock->lock = PyThread_allocate_lock();
-    if (!lock->lock)
-        PyErr_NoMemory();
-    return lock->lock != NULL;
+    return lock->lock || PyErr_NoMemory();
 }
 
 void mmd_py_object_lock_free(mmd_py_object_lock *lock)

@@ -206,9 +206,8 @@ static bool parse_member(mmd_py_render_scene *scene, PyObject *camera, Py_ssize_
         return false;
     if (scene->camera_frames == 1)
         scene->camera_frames = frames;
-    if (frames == 1 || frames == scene->camera_frames)
-        return true;
-    return PyErr_Format(PyExc_ValueError, "%s: %zu frames, other members have %zu", name, frames,
+    return frames == 1 || frames == scene->camera_frames ||
+           PyErr_Format(PyExc_ValueError, "%s: %zu frames, other members have %zu", name, frames,
                         scene->camera_frames);
 }
 

@@ -181,9 +181,7 @@ static bool allocate(step_call *call)
     call->models = PyMem_Calloc(call->model_count, sizeof *call->models);
     call->targets = PyMem_Calloc(call->model_count, sizeof *call->targets);
     call->outputs = PyMem_Calloc(call->model_count, sizeof *call->outputs);
-    if (call->models && call->targets && call->outputs)
-        return true;
-    return PyErr_NoMemory();
+    return (call->models && call->targets && call->outputs) || PyErr_NoMemory();
 }
 
 PyObject *mmd_py_simulation_step(PyObject *object, PyObject *args, PyObject *kwargs)

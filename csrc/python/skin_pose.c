@@ -14,9 +14,7 @@ static bool parse_mesh(mmd_py_state *state, PyObject *mesh, mmd_skin_job *job)
     Py_BEGIN_ALLOW_THREADS
     job->mesh = mmd_py_mesh_cache_base(cache, &err);
     Py_END_ALLOW_THREADS
-    if (!job->mesh)
-        mmd_py_exceptions_raise(&err);
-    return job->mesh != NULL;
+    return job->mesh || mmd_py_exceptions_raise(&err);
 }
 
 static bool parse_matrices(mmd_py_skin_pose *pose, mmd_py_state *state, PyObject *mesh,
@@ -30,9 +28,8 @@ static bool parse_matrices(mmd_py_skin_pose *pose, mmd_py_state *state, PyObject
     if (Py_TYPE(mesh) != state->types[MMD_PY_MODEL])
         return true;
     size_t bones = mmd_py_model_data(mesh)->bone_count;
-    if (job->bone_count == bones)
-        return true;
-    return PyErr_Format(PyExc_ValueError, "bone_matrices: %zu bones, the model has %zu",
+    return job->bone_count == bones ||
+           PyErr_Format(PyExc_ValueError, "bone_matrices: %zu bones, the model has %zu",
                         job->bone_count, bones);
 }
 
@@ -67,9 +64,8 @@ bool mmd_py_skin_pose_parse(mmd_py_skin_pose *pose, mmd_py_state *state, PyObjec
         !parse_weights(pose, weights, job, batched))
         return false;
     job->frame_count = job->matrix_frames == 1 ? job->morph_weight_frames : job->matrix_frames;
-    if (job->morph_weight_frames == 1 || job->morph_weight_frames == job->frame_count)
-        return true;
-    return PyErr_Format(PyExc_ValueError, "morph_weights: %zu frames, bone_matrices has %zu",
+    return job->morph_weight_frames == 1 || job->morph_weight_frames == job->frame_count ||
+           PyErr_Format(PyExc_ValueError, "morph_weights: %zu frames, bone_matrices has %zu",
                         job->morph_weight_frames, job->matrix_frames);
 }
 

@@ -78,9 +78,7 @@ static bool build(world_object *self, PyObject *bodies, PyObject *joints, PyObje
     Py_BEGIN_ALLOW_THREADS
     self->world = mmd_world_new(desc, &err);
     Py_END_ALLOW_THREADS
-    if (!self->world)
-        mmd_py_exceptions_raise(&err);
-    return self->world != NULL;
+    return self->world || mmd_py_exceptions_raise(&err);
 }
 
 static bool rename_argument(PyObject *kwargs, const char *former, const char *name)
