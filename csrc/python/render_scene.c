@@ -5,6 +5,9 @@
 #include "core/render/render.h"
 #include "python/argument.h"
 #include "python/owned.h"
+#include "python/record.h"
+
+#include <string.h>
 
 /* Textures */
 
@@ -66,88 +69,43 @@ bool mmd_py_render_scene_set_textures(mmd_py_render_scene *scene, PyObject *text
 
 /* Materials */
 
-static bool parse_floats(PyObject *record, size_t index, const char *field, size_t count,
-                         float *out)
-{
-    char name[48];
-    PyOS_snprintf(name, sizeof name, "materials[%zu].%s", index, field);
-    MMD_PY_OWNED PyObject *member = PyObject_GetAttrString(record, field);
-    return member && mmd_py_argument_numbers(member, name, MMD_PY_FLOAT32, count, out);
-}
-
-static bool parse_integer(PyObject *record, size_t index, const char *field, long min, long *out)
-{
-    char name[48];
-    PyOS_snprintf(name, sizeof name, "materials[%zu].%s", index, field);
-    MMD_PY_OWNED PyObject *member = PyObject_GetAttrString(record, field);
-    return member && mmd_py_argument_int(member, name, min, INT32_MAX, out);
-}
-
-static bool parse_sphere_mode(PyObject *record, size_t index, mmd_sphere_mode *out)
-{
-    static const char *const names[MMD_SPHERE_MODE_COUNT] = {"none", "multiply", "add",
-                                                             "sub_texture"};
-    char name[48];
-    int mode = MMD_SPHERE_NONE;
-    PyOS_snprintf(name, sizeof name, "materials[%zu].sphere_mode", index);
-    MMD_PY_OWNED PyObject *member = PyObject_GetAttrString(record, "sphere_mode");
-    bool known = member && mmd_py_argument_word(member, name, names, MMD_SPHERE_MODE_COUNT, &mode);
-    *out = (mmd_sphere_mode)mode;
-    return known;
-}
-
 /* The position in the scene's textures of one that a material names, -1 if it is not there. */
-static int32_t find_texture(const mmd_py_render_scene *scene, long index)
+static bool find_texture(const mmd_py_render_scene *scene, size_t material, const char *field,
+                         int32_t index, int32_t *out)
 {
+    *out = -1;
     for (size_t i = 0; i < scene->texture_count; i++)
         if (scene->texture_indices[i] == index)
-            return (int32_t)i;
-    return -1;
+            *out = (int32_t)i;
+    return index >= -1 ||
+           PyErr_Format(PyExc_ValueError, "materials[%zu].%s: %d, expected an index or -1",
+                        material, field, (int)index);
 }
 
-static bool parse_textures_of(const mmd_py_render_scene *scene, PyObject *record, size_t index,
-                              mmd_render_material *out)
+static bool convert_material(const mmd_py_render_scene *scene, const mmd_material *from,
+                             size_t index, mmd_render_material *out)
 {
-    long texture = 0, sphere = 0, toon = 0, shared = 0;
-    if (!parse_integer(record, index, "texture", -1, &texture) ||
-        !parse_integer(record, index, "sphere_texture", -1, &sphere) ||
-        !parse_sphere_mode(record, index, &out->sphere_mode) ||
-        !parse_integer(record, index, "toon", -1, &toon) ||
-        !parse_integer(record, index, "shared_toon", 0, &shared))
-        return false;
-    out->texture = find_texture(scene, texture);
-    out->sphere_texture = find_texture(scene, sphere);
-    out->toon_texture = shared ? -1 : find_texture(scene, toon);
-    out->shared_toon = shared && toon < MMD_TOON_COUNT ? (int32_t)toon : -1;
-    return true;
-}
-
-static bool parse_material(mmd_py_render_scene *scene, mmd_py_state *state, PyObject *record,
-                           size_t index)
-{
-    mmd_render_material *out = &scene->materials[index];
-    int is_material = PyObject_IsInstance(record, state->records[MMD_PY_RECORD_MATERIAL]);
-    if (is_material == 0)
-        PyErr_Format(PyExc_TypeError, "materials[%zu]: expected a Material, not %R", index,
-                     (PyObject *)Py_TYPE(record));
-    long flags = 0, corners = 0;
-    if (is_material <= 0 || !parse_floats(record, index, "diffuse", 4, out->diffuse) ||
-        !parse_floats(record, index, "specular", 3, out->specular) ||
-        !parse_floats(record, index, "specular_power", 1, &out->specular_power) ||
-        !parse_floats(record, index, "ambient", 3, out->ambient) ||
-        !parse_floats(record, index, "edge_color", 4, out->edge_color) ||
-        !parse_floats(record, index, "edge_size", 1, &out->edge_size) ||
-        !parse_integer(record, index, "flags", 0, &flags) ||
-        !parse_textures_of(scene, record, index, out) ||
-        !parse_integer(record, index, "index_count", 0, &corners))
-        return false;
-    if (corners % 3)
+    if (from->index_count < 0 || from->index_count % 3)
         return PyErr_Format(PyExc_ValueError,
-                            "materials[%zu].index_count: %ld, expected a multiple of 3", index,
-                            corners);
-    out->flags = (uint8_t)(flags & UINT8_MAX);
-    out->triangle_count = (size_t)corners / 3;
-    return true;
+                            "materials[%zu].index_count: %d, expected a multiple of 3, at least 0",
+                            index, (int)from->index_count);
+    memcpy(out->diffuse, from->diffuse, sizeof out->diffuse);
+    memcpy(out->specular, from->specular, sizeof out->specular);
+    memcpy(out->ambient, from->ambient, sizeof out->ambient);
+    memcpy(out->edge_color, from->edge_color, sizeof out->edge_color);
+    out->specular_power = from->specular_power;
+    out->edge_size = from->edge_size;
+    out->flags = from->flags;
+    out->sphere_mode = (mmd_sphere_mode)from->sphere_mode;
+    out->triangle_count = (size_t)from->index_count / 3;
+    bool found =
+        find_texture(scene, index, "texture", from->texture, &out->texture) &&
+        find_texture(scene, index, "sphere_texture", from->sphere_texture, &out->sphere_texture) &&
+        find_texture(scene, index, "toon", from->toon, &out->toon_texture);
+    out->shared_toon = from->shared_toon && from->toon < MMD_TOON_COUNT ? from->toon : -1;
+    if (from->shared_toon)
+        out->toon_texture = -1;
+    return found;
 }
 
 enum {
@@ -178,16 +136,18 @@ static bool parse_default(mmd_py_render_scene *scene, size_t triangle_count)
 bool mmd_py_render_scene_set_materials(mmd_py_render_scene *scene, mmd_py_state *state,
                                        PyObject *materials, size_t triangle_count)
 {
+    MMD_PY_CLEARED_BY(mmd_py_record_parser_free) mmd_py_record_parser parser = {.state = state};
+    void *records;
     if (materials == Py_None)
         return parse_default(scene, triangle_count);
-    MMD_PY_OWNED PyObject *all = PySequence_Tuple(materials);
-    if (!all)
+    mmd_py_record_parser_enter(&parser, "materials");
+    if (!mmd_py_record_parse_list(&parser, MMD_PY_RECORD_MATERIAL, materials, &records,
+                                  &scene->material_count))
         return false;
-    scene->material_count = (size_t)PyTuple_Size(all);
     scene->materials = PyMem_Calloc(scene->material_count + 1, sizeof *scene->materials);
     bool ok = scene->materials || PyErr_NoMemory();
     for (size_t i = 0; ok && i < scene->material_count; i++)
-        ok = parse_material(scene, state, PyTuple_GetItem(all, (Py_ssize_t)i), i);
+        ok = convert_material(scene, (const mmd_material *)records + i, i, &scene->materials[i]);
     return ok;
 }
 
