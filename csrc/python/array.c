@@ -368,13 +368,16 @@ static PyObject *as_array(PyObject *argument)
    rotation, such as scipy's, gives its quaternions x y z w. */
 static PyArrayObject *base_array(PyObject *argument)
 {
-    PyObject *quaternions = NULL;
-    if (!PyArray_Check(argument) && PyObject_HasAttrString(argument, "as_quat") &&
-        !(argument = quaternions = PyObject_CallMethod(argument, "as_quat", NULL)))
-        return NULL;
-    PyObject *array = as_array(argument);
-    Py_XDECREF(quaternions);
-    return (PyArrayObject *)array;
+    /* To ask these for attributes that they do not have takes as long as to convert them. */
+    bool is_plain = PyArray_Check(argument) || PyFloat_CheckExact(argument) ||
+                    PyLong_CheckExact(argument) || PyList_CheckExact(argument) ||
+                    PyTuple_CheckExact(argument);
+    if (is_plain)
+        return (PyArrayObject *)PyArray_FromAny(argument, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL);
+    MMD_PY_OWNED PyObject *given = PyObject_HasAttrString(argument, "as_quat")
+                                       ? PyObject_CallMethod(argument, "as_quat", NULL)
+                                       : Py_NewRef(argument);
+    return given ? (PyArrayObject *)as_array(given) : NULL;
 }
 
 /* Replaces an array by a copy in the memory of a bytes object. An array that owns its memory could
