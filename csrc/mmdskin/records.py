@@ -419,11 +419,15 @@ class Physics(NamedTuple):
 
 if not TYPE_CHECKING:  # the names before 0.3, which are deprecated
     _physics_new = Physics.__new__
+    # Where memory is short, iterating over a dict's items would crash Python 3.11.
+    _FORMER_NAMES = (
+        ("damping_extra", "additional_damping"),
+        ("joined_collide", "collide_connected"),
+    )
 
     @functools.wraps(_physics_new)
     def _physics_of(cls, *arguments, **settings):
-        renamed = {"damping_extra": "additional_damping", "joined_collide": "collide_connected"}
-        for old, new in renamed.items():
+        for old, new in _FORMER_NAMES:
             if old in settings:
                 if new in settings:
                     raise TypeError(f"{old} is the former name of {new}: give one of them")
