@@ -162,14 +162,12 @@ def _node_group(kind: str | bool) -> bpy.types.NodeTree:
 
 def _moving(builder: NodeBuilder, geometry: Value, kind: str | bool) -> bpy.types.NodeSocket:
     """The geometry with positions from its attribute, and normals if there are any."""
-    move = builder.node("GeometryNodeSetPosition")
     vector = builder.attribute(ATTRIBUTE, "FLOAT_VECTOR")
-    for name, value in (("Geometry", geometry), ("Selection", vector), ("Position", vector)):
-        builder.put(move.inputs[name], value)
-    geometry = _removed(builder, move.outputs[0], ATTRIBUTE)
-    if kind != PLAIN:
-        geometry = _removed(builder, _with_normals(builder, geometry, kind), NORMALS)
-    return geometry
+    inputs = {"Geometry": geometry, "Selection": vector, "Position": vector}
+    moved = _removed(builder, builder.result("GeometryNodeSetPosition", inputs), ATTRIBUTE)
+    if kind == PLAIN:
+        return moved
+    return _removed(builder, _with_normals(builder, moved, kind), NORMALS)
 
 
 def _with_normals(builder: NodeBuilder, geometry: Value, kind: str | bool) -> bpy.types.NodeSocket:
@@ -177,36 +175,28 @@ def _with_normals(builder: NodeBuilder, geometry: Value, kind: str | bool) -> bp
 
     A Blender without the node for normals ignores it, and reads zeros.
     """
-    # On corners, even if each vertex has only one: Alembic exports no others.
-    give = builder.node("GeometryNodeSetMeshNormal", mode=kind, domain="CORNER")
-    first = builder.node("GeometryNodeSampleIndex", data_type="FLOAT_VECTOR")
-    choose = builder.node("GeometryNodeSwitch", input_type="GEOMETRY")
     vector = builder.attribute(NORMALS, "FLOAT_VECTOR")
-    builder.put(give.inputs["Mesh"], geometry)
-    builder.put(give.inputs["Custom Normal"], vector)
-    builder.put(first.inputs["Geometry"], give.outputs[0])
-    builder.put(first.inputs["Value"], vector)
-    builder.put(choose.inputs["Switch"], first.outputs[0])
-    builder.put(choose.inputs["False"], geometry)
-    builder.put(choose.inputs["True"], give.outputs[0])
-    return choose.outputs[0]
+    # On corners, even if each vertex has only one: Alembic exports no others.
+    given = builder.result(
+        "GeometryNodeSetMeshNormal",
+        {"Mesh": geometry, "Custom Normal": vector},
+        mode=kind,
+        domain="CORNER",
+    )
+    inputs = {"Geometry": given, "Value": vector}
+    first = builder.result("GeometryNodeSampleIndex", inputs, data_type="FLOAT_VECTOR")
+    inputs = {"Switch": first, "False": geometry, "True": given}
+    return builder.result("GeometryNodeSwitch", inputs, input_type="GEOMETRY")
 
 
 def _reading(builder: NodeBuilder, geometry: Value, kind: str | bool) -> bpy.types.NodeSocket:
     """The geometry with its positions, as unit vectors, in the attribute for normals."""
-    position = builder.node("GeometryNodeInputPosition").outputs[0]
-    store = builder.node(
-        "GeometryNodeStoreNamedAttribute", data_type="FLOAT_VECTOR", domain="POINT"
-    )
-    store.inputs["Name"].default_value = NORMALS
-    builder.put(store.inputs["Geometry"], geometry)
-    builder.put(store.inputs["Value"], builder.vector("NORMALIZE", position))
-    return store.outputs[0]
+    normals = builder.vector("NORMALIZE", builder.result("GeometryNodeInputPosition"))
+    inputs = {"Geometry": geometry, "Name": NORMALS, "Value": normals}
+    options = {"data_type": "FLOAT_VECTOR", "domain": "POINT"}
+    return builder.result("GeometryNodeStoreNamedAttribute", inputs, **options)
 
 
 def _removed(builder: NodeBuilder, geometry: Value, name: str) -> bpy.types.NodeSocket:
     """The geometry without an attribute."""
-    node = builder.node("GeometryNodeRemoveAttribute")
-    node.inputs["Name"].default_value = name
-    builder.put(node.inputs["Geometry"], geometry)
-    return node.outputs[0]
+    return builder.result("GeometryNodeRemoveAttribute", {"Geometry": geometry, "Name": name})

@@ -11,7 +11,7 @@ import bpy
 
 from ..blender import registration
 from ..blender.translations import tr
-from ..blender.user_error import UserError, cancelled
+from ..blender.user_error import UserError, cancels
 from ..operator_base.editing import editing
 from ..operator_base.model_operator import ModelOperator, SwitchOperator, switch_action
 from ..pose import skinner
@@ -40,14 +40,12 @@ class MMDSKIN_OT_preview(SwitchOperator, bpy.types.Operator):
             return tr("'{name}' is baked: clear the bake first", name=model.name)
         return ""
 
+    @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        try:
-            find = self.models if self.action == "ENABLE" else self.models_to_clean
-            with editing(find(context), self._prepare) as edit:
-                for model, prepared in edit.checked:
-                    _switch(model, prepared, edit.on_failure)
-        except UserError as error:
-            return cancelled(self, error)
+        find = self.models if self.action == "ENABLE" else self.models_to_clean
+        with editing(find(context), self._prepare) as edit:
+            for model, prepared in edit.checked:
+                _switch(model, prepared, edit.on_failure)
         return {"FINISHED"}
 
     def _prepare(self, model: scene_model.SceneModel) -> switch.Prepared | None:
@@ -89,21 +87,19 @@ class MMDSKIN_OT_own_meshes(ModelOperator, bpy.types.Operator):
     bl_idname = "mmdskin.own_meshes"
     bl_label = "Make Meshes Single-User"
 
+    @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        try:
-            with editing(self.models(context), _check) as edit:
-                for model, _ in edit.checked:
-                    is_live = any(map(switch.is_live, model.meshes))
-                    for obj in shared_meshes(model):  # still, after models before it got copies
-                        mesh = obj.data
-                        obj.data = mesh.copy()
-                        edit.on_failure(_give_back, obj, mesh)
-                        _leave(mesh)
-                    switch.forget_error(model.armature)
-                    if is_live:
-                        switch.enable(model)
-        except UserError as error:
-            return cancelled(self, error)
+        with editing(self.models(context), _check) as edit:
+            for model, _ in edit.checked:
+                is_live = any(map(switch.is_live, model.meshes))
+                for obj in shared_meshes(model):  # still, after models before it got copies
+                    mesh = obj.data
+                    obj.data = mesh.copy()
+                    edit.on_failure(_give_back, obj, mesh)
+                    _leave(mesh)
+                switch.forget_error(model.armature)
+                if is_live:
+                    switch.enable(model)
         return {"FINISHED"}
 
 

@@ -9,7 +9,7 @@ from bpy.types import ID, Collection, Context, Object, Operator, Scene
 from mathutils import Matrix
 
 from ..blender import registration
-from ..blender.user_error import UserError, cancelled
+from ..blender.user_error import UserError, cancels
 from ..operator_base.model_operator import ModelOperator
 from ..scene import scene_model
 
@@ -25,11 +25,9 @@ class MMDSKIN_OT_make_override(Operator):
     def poll(cls, context: Context) -> bool:
         return ModelOperator.poll.__func__(cls, context)
 
+    @cancels
     def execute(self, context: Context) -> set[Any]:
-        try:
-            active = make(context, context.active_object)
-        except UserError as error:
-            return cancelled(self, error)
+        active = make(context, context.active_object)
         for obj in context.selected_objects:
             obj.select_set(False)
         active.select_set(True)
