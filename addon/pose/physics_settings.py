@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from bpy.types import FCurve, Object
 
-from ..blender import actions, blender_versions, fcurves, native
+from ..blender import actions, blender_versions, caches, fcurves, native
 from ..blender.user_error import UserError
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ RARE = "physics_settle", "physics_start"  # of PROPERTIES: which few users chang
 LIVE = "physics_live"  # of models only
 _GRAVITY = "mmdskin.physics_gravity"
 _MAX_ROWS = 100_000  # of gravity
-# By armature object: what its rows were made of, and they.
-_gravity: dict[int, tuple[tuple, "GravityRows"]] = {}
+# By `identity` of the armature object: what its rows were made of, and they.
+_gravity: caches.Cache[tuple[tuple, "GravityRows"]] = caches.of_file()
 
 
 class Member(NamedTuple):
@@ -151,7 +151,7 @@ def _gravity_rows(armature: Object, now: tuple[float, ...], timing: Timing) -> G
     identity = blender_versions.identity(armature)
     known = _gravity.get(identity)
     if known is None or known[0] != key:
-        known = _gravity[identity] = key, _sampled_gravity(found, still, timing)
+        known = _gravity.put(identity, (key, _sampled_gravity(found, still, timing)))
     return known[1]
 
 
