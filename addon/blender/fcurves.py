@@ -59,10 +59,18 @@ def members(curve: FCurve) -> list[bytes]:
 class Points(NamedTuple):
     """What determines a curve between its keyframes; one row each."""
 
-    places: np.ndarray  # (K, 2) float32 frame and value
+    co: np.ndarray  # (K, 2) float32 frame and value
     left: np.ndarray  # (K, 2) float32 handles
     right: np.ndarray  # (K, 2) float32
     interpolation: np.ndarray  # (K, 1) numbers, see INTERPOLATION
+
+    @property
+    def frames(self) -> np.ndarray:
+        return self.co[:, 0]
+
+    @property
+    def values(self) -> np.ndarray:
+        return self.co[:, 1]
 
 
 def points(curve: FCurve) -> Points:

@@ -3,12 +3,13 @@
 
 import contextlib
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import bpy
+from bpy.types import Action, Context, Key, Mesh, Object, Scene, ViewLayer
 
 from ..bake import bake_state
-from ..blender import actions, playhead, selection
+from ..blender import actions, playhead
 from ..blender.user_error import UserError
 from ..preview import switch
 from ..scene import scene_model
@@ -28,7 +29,7 @@ class Content(NamedTuple):
         return self.kind == "CORRECTIVE"
 
 
-def content_of(models: list[scene_model.SceneModel], scene: bpy.types.Scene) -> Content:
+def content_of(models: list[scene_model.SceneModel], scene: Scene) -> Content:
     """The Content of models; UserError if they do not show MMD's deformation in the same way."""
     states = [bake_state.state_of(obj) for model in models for obj in model.meshes]
     states = [state for state in states if state]
@@ -70,7 +71,7 @@ def check_shown(model: scene_model.SceneModel) -> None:
         )
 
 
-def left_out(shown: Content) -> list[tuple[bpy.types.Object, list[str]]]:
+def left_out(shown: Content) -> list[tuple[Object, list[str]]]:
     """(object, names of its modifiers other than Armature) that change the mesh."""
     found = [
         (
@@ -82,19 +83,22 @@ def left_out(shown: Content) -> list[tuple[bpy.types.Object, list[str]]]:
             ],
         )
         for obj in shown.objects
-        if isinstance(obj.data, bpy.types.Mesh)
+        if isinstance(obj.data, Mesh)
     ]
     return [(obj, names) for obj, names in found if names]
 
 
 @contextlib.contextmanager
-def prepared(context: bpy.types.Context, content: Content) -> Iterator[None]:
+def prepared(context: Context, content: Content) -> Iterator[None]:
     """In the block, the objects of a Content are selected and the scene has its frame range."""
     layer, scene = context.view_layer, context.scene
     objects = [obj for obj in layer.objects if obj]
     for obj in content.objects:
         if obj not in objects:
             raise _is_hidden(obj)
+    selected = [obj for obj in objects if obj.select_get()]
+    modes = [(obj, obj.mode) for obj in objects if obj.mode != "OBJECT"]
+    active = layer.objects.active
     hidden = [(obj, obj.hide_get(), obj.hide_viewport, obj.hide_select) for obj in content.objects]
     blocks = [block for obj in content.objects for block in (obj, _keys(obj)) if block]
     held = [(block, *actions.assigned(block)) for block in blocks]
@@ -103,17 +107,20 @@ def prepared(context: bpy.types.Context, content: Content) -> Iterator[None]:
     # If a file has no action at all, the glTF exporter treats its poses as rest poses.
     action = None if bpy.data.actions else bpy.data.actions.new("export")
     try:
-        with selection.cleared(layer):
-            for obj in content.objects:
-                obj.hide_viewport = obj.hide_select = False
-                obj.hide_set(False)
-                obj.select_set(True)
-                if not obj.select_get():
-                    raise _is_hidden(obj)
-            layer.objects.active = content.objects[0]
-            # The glTF exporter of 3.4 exports the frames of every action, even of other models.
-            with _ranges([scene, *bpy.data.actions] if content.moves else [], content.frames):
-                yield
+        for obj, _ in modes:
+            _set_mode(layer, obj, "OBJECT")
+        for obj in objects:
+            obj.select_set(False)
+        for obj in content.objects:
+            obj.hide_viewport = obj.hide_select = False
+            obj.hide_set(False)
+            obj.select_set(True)
+            if not obj.select_get():
+                raise _is_hidden(obj)
+        layer.objects.active = content.objects[0]
+        # The glTF exporter of 3.4 exports the frames of every action in the file, even of other models.
+        with _ranges([scene, *bpy.data.actions] if content.moves else [], content.frames):
+            yield
     finally:
         if action is not None:
             bpy.data.actions.remove(action)
@@ -123,16 +130,22 @@ def prepared(context: bpy.types.Context, content: Content) -> Iterator[None]:
         if (scene.frame_current, scene.frame_subframe) != place:
             scene.frame_set(place[0], subframe=place[1])
         values.restore()
+        for obj, mode in modes:
+            if obj.mode != mode:  # which all selected objects enter
+                for other in objects:
+                    other.select_set((other, mode) in modes)
+                _set_mode(layer, obj, mode)
+        for obj in objects:
+            obj.select_set(obj in selected)
         for obj, eye, viewport, select in hidden:
             obj.hide_set(eye)
             obj.hide_viewport, obj.hide_select = viewport, select
+        layer.objects.active = active
         layer.update()
 
 
 @contextlib.contextmanager
-def _ranges(
-    blocks: list[bpy.types.Action | bpy.types.Scene], frames: tuple[int, ...]
-) -> Iterator[None]:
+def _ranges(blocks: list[Action | Scene], frames: tuple[int, ...]) -> Iterator[None]:
     """In the block these scenes and actions have the frames, first and last."""
     before = [(block, block.frame_start, block.frame_end) for block in blocks]
     loose = [block for block in blocks if not getattr(block, "use_frame_range", True)]
@@ -149,9 +162,14 @@ def _ranges(
             block.frame_start, block.frame_end = first, last
 
 
-def _is_hidden(obj: bpy.types.Object) -> UserError:
+def _is_hidden(obj: Object) -> UserError:
     return UserError("The collection of '{name}' is hidden: show it first", name=obj.name)
 
 
-def _keys(obj: bpy.types.Object) -> bpy.types.Key:
+def _keys(obj: Object) -> Key:
     return getattr(obj.data, "shape_keys", None)
+
+
+def _set_mode(layer: ViewLayer, obj: Object, mode: Any) -> None:
+    layer.objects.active = obj
+    bpy.ops.object.mode_set(mode=mode)

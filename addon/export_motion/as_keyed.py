@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The motion of a model's own keys: those of the file where nothing changed, the scene's elsewhere,
 and more between them where MMD's curves would differ from Blender's by more than the tolerance.
+
+Or of a motion file that animates the model: the file's own keys, and fitted ones where the export
+cuts them or its frames are not the file's.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -10,34 +13,31 @@ import numpy as np
 from ..blender import native
 from ..import_motion.bezier import STRAIGHT
 from ..operator_base.modal_job import Steps
+from ..pose import merge, motion_source
 from ..scene import scene_model
-from . import file_tracks, original_morphs, originals
-from .fit import Fitted, of_locals, with_tracks
+from . import file_tracks, originals
+from .fit import Fitted, ModelFit
 from .original_tracks import OriginalKeys
-from .samples import Samples
+from .samples import Samples, local_values
 from .timing import Timing
 
 if TYPE_CHECKING:
     import mmdskin
 
 
-class Keyed:
+class Keyed(ModelFit):
     """The keys of the scene or of a motion file, which are written as they are where possible."""
 
     needs_frames = False  # whether the scene has to be read frame by frame
     off_frames = 0  # keys between the frames of the file
 
     def __init__(self, pmx: "mmdskin.Model", timing: Timing, options: Any) -> None:
-        self._pmx, self._timing, self._options = pmx, timing, options
+        super().__init__(pmx, timing, options)
         self._has_properties = options.switches or options.visibility
 
     def fit(self, samples: Samples | None) -> Steps[Fitted]:
         """`samples` are of the scene, if it has to be read."""
         raise NotImplementedError
-
-    def restored(self, saved: bytes) -> bytes:
-        """A saved motion with the bytes of the files in unchanged keys."""
-        return saved  # which tracks have by themselves
 
     def _chosen(self, switches: "mmdskin.PropertyTrack") -> "mmdskin.PropertyTrack":
         """The property keys without what is not to be exported."""
@@ -61,14 +61,14 @@ class AsKeyed(Keyed):
         opened = originals.opened(solver, model.armature)
         self._scene_bones = {self._pmx.bones[i].name for i in opened.rig.bones.values()}
         found = self._found = originals.find(model, opened, timing)
-        self._morphs = original_morphs.find(model, self._pmx, timing)
+        self._morphs = originals.find_morphs(model, self._pmx, timing)
         self._file_morphs: list[Any] | None = None
         self._properties: mmdskin.PropertyTrack | None = None
         self.off_frames = found.off_frames
         if found.motion is not None:
             morphs = found.motion.motion.morphs
             on_frames = file_tracks.are_on_frames(found.motion, morphs, timing)
-            if on_frames and original_morphs.are_kept(model, found.expected):
+            if on_frames and originals.morphs_kept(model, found.expected):
                 self._file_morphs = file_tracks.in_range(found.motion, morphs, timing)
             if not animates_visibility and originals.switches_kept(found, model.armature):
                 self._properties = file_tracks.property_keys(found.motion, timing)
@@ -90,7 +90,7 @@ class AsKeyed(Keyed):
                     self._pmx, self._timing.numbers, samples.visible, samples.ik
                 )
             like = native.load().Motion.from_tracks(bones=bones.values(), properties=track)
-            fitted, report = yield from self._fit(like, samples)
+            fitted, report = yield from self.of_locals(self._values(like, samples), like)
             worst, notes, morphs = report.worst, report.notes, fitted.morphs
             found = {one.name: one for one in fitted.bones}
             for number, bone in self._found.bones.items():
@@ -106,18 +106,6 @@ class AsKeyed(Keyed):
         )
         return Fitted(motion, worst, notes)
 
-    def restored(self, saved: bytes) -> bytes:
-        found = self._found
-        if found.motion is None:
-            return saved
-        exact = {
-            self._pmx.bones[i].name: (bone.keys.numbers, bone.keys.known, bone.keys.kept)
-            for i, bone in found.bones.items()
-        }
-        for track in self._other_tracks():
-            exact[track.name] = (track.frames, *np.ones((2, len(track.frames)), bool))
-        return file_tracks.restore(saved, found.files, self._timing, exact)
-
     def _name(self) -> str:
         names = [file.motion.name for file in self._found.files]
         return names[0] if len(names) == 1 and names[0] else self._pmx.name
@@ -131,9 +119,9 @@ class AsKeyed(Keyed):
             curves = np.tile(np.array(STRAIGHT, np.uint8), (count, 4, 1))
             if samples is not None:
                 rows = keys.numbers - self._timing.number
-                assert samples.translations is not None and samples.rotations is not None
-                translations = samples.translations[rows, number].astype(np.float64)
-                rotations = samples.rotations[rows, number].astype(np.float64)
+                translations, rotations = (
+                    values[rows, number].astype(np.float64) for values in samples.pose
+                )
             if bone.track is not None:
                 known, kept = keys.known, keys.kept
                 translations[known] = bone.track.translations[keys.of_file[known]]
@@ -143,33 +131,31 @@ class AsKeyed(Keyed):
             if self._options.physics == "KEYS" and file_tracks.is_simulated(self._pmx, number):
                 physics = np.zeros(count, bool)
             name = self._pmx.bones[number].name
-            found[name] = native.load().BoneTrack(
+            track = native.load().BoneTrack(
                 name, keys.numbers, translations, rotations, curves, physics
             )
+            if bone.track is not None and bone.track.stored is not None:
+                # The bytes of the file stay in the keys that still say the same.
+                *_, stored = merge.bone_columns(track)
+                stored[keys.of_file >= 0] = bone.track.stored[keys.of_file[keys.of_file >= 0]]
+                track = track._replace(stored=stored)
+            found[name] = track
         return found
 
-    def _fit(self, like: "mmdskin.Motion", samples: Samples) -> Steps[tuple]:
-        values = (*self._values(like, samples), samples.weights)
-        return of_locals(self._pmx, values, like, self._timing, self._options)
-
-    def _values(self, like: "mmdskin.Motion", samples: Samples) -> tuple[np.ndarray, np.ndarray]:
+    def _values(
+        self, like: "mmdskin.Motion", samples: Samples
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The samples; in segments of the file, MMD's values, which differ a little from Blender's."""
-        assert samples.translations is not None and samples.rotations is not None
-        values = samples.translations.copy(), samples.rotations.copy()
-        own = self._found.bones
-        if not any(bone.keys.kept.any() for bone in own.values()):
-            return values
-        bare = with_tracks(like, properties=None, morphs=())
-        pose = self._pmx.pose(bare, self._timing.numbers, ik=False)
-        mmds = self._pmx.locals_of(pose)
-        for number, bone in own.items():
-            keys = bone.keys
-            at = np.searchsorted(keys.numbers, self._timing.numbers)
-            inside = at < len(keys.numbers)
-            inside[inside] = keys.kept[at[inside]]
-            for column, of_mmd in zip(values, mmds, strict=True):
-                column[inside, number] = of_mmd[inside, number]
-        return values
+        values, own = [column.copy() for column in samples.pose], self._found.bones
+        if any(bone.keys.kept.any() for bone in own.values()):
+            bare = native.load().Motion.from_tracks(bones=like.bones)
+            pose = self._pmx.pose(bare, self._timing.numbers, ik=False)
+            for column, of_mmd in zip(values, self._pmx.locals_of(pose), strict=True):
+                for number, bone in own.items():
+                    at = np.searchsorted(bone.keys.numbers, self._timing.numbers)
+                    inside = np.append(bone.keys.kept, False)[at]
+                    column[inside, number] = of_mmd[inside, number]
+        return values[0], values[1], samples.weights
 
     def _other_tracks(self) -> list[Any]:
         """Tracks of the files for bones that the scene lacks."""
@@ -197,19 +183,90 @@ def _merged(
     """The own keys of a bone, and the fitted ones within segments that are not the file's."""
     numbers = np.asarray(fitted.frames, np.int64)
     at = np.searchsorted(keys.numbers, numbers)
-    inside = (at > 0) & (at < len(keys.numbers)) & ~np.isin(numbers, keys.numbers)
-    inside[inside] = ~keys.kept[at[inside]]
+    inside = (at > 0) & ~np.append(keys.kept, True)[at] & ~np.isin(numbers, keys.numbers)
     curves = track.interpolation.copy()
     rows = np.minimum(np.searchsorted(numbers, keys.numbers), len(numbers) - 1)
     refitted = ~keys.kept & (numbers[rows] == keys.numbers)
     curves[refitted] = fitted.interpolation[rows[refitted]]
-    columns: list[tuple] = [
-        (np.asarray(track.frames, np.int64), numbers[inside]),
-        (track.translations, fitted.translations[inside]),
-        (track.rotations, fitted.rotations[inside]),
-        (curves, fitted.interpolation[inside]),
-        (track.physics, track.physics[at[inside] - 1]),
-    ]
-    joined = [np.concatenate(column) for column in columns]
-    order = np.argsort(joined[0], kind="stable")
-    return type(track)(track.name, *(column[order] for column in joined))
+    more = [column[inside] for column in (fitted.frames, *merge.bone_columns(fitted))]
+    more[4] = track.physics[at[inside] - 1]
+    own = track.frames, *merge.bone_columns(track._replace(interpolation=curves))
+    return type(track)(track.name, *file_tracks.joined([own, more]))
+
+
+class MotionFileKeys(Keyed):
+    def __init__(
+        self, file: motion_source.Motion, timing: Timing, animates_visibility: bool, options: Any
+    ) -> None:
+        self._file = file
+        super().__init__(self._file.rig.pmx, timing, options)
+        self.needs_frames = animates_visibility and options.visibility
+
+    def fit(self, samples: Samples | None) -> Steps[Fitted]:
+        """`samples` are of the scene's visibility, if it is animated."""
+        file, timing = self._file, self._timing
+        own = [*file.motion.bones, *(file.motion.morphs if self._options.morphs else ())]
+        whole = [track for track in own if file_tracks.are_on_frames(file, [track], timing)]
+        kept = {_key(track): track for track in file_tracks.in_range(file, whole, timing)}
+        switches = self._switches(samples)
+        missing = {_key(t) for t in own if not self._is_complete(t, kept.get(_key(t)))}
+        worst, notes = 0.0, ()
+        if missing:
+            like = [track for track in kept.values() if not hasattr(track, "weights")]
+            fitted, report = yield from self._fitted(like, switches)
+            worst, notes = report.worst, report.notes
+            found = {_key(track): track for track in (*fitted.bones, *fitted.morphs)}
+            known = {bone.name for bone in file.rig.pmx.bones}
+            for key in missing:
+                if key in found:
+                    kept[key] = found[key]
+                elif key[1] in known:
+                    kept.pop(key, None)
+        tracks = [kept[_key(track)] for track in own if _key(track) in kept]
+        motion = native.load().Motion.from_tracks(
+            bones=[self._switched(track) for track in tracks if not hasattr(track, "weights")],
+            morphs=[track for track in tracks if hasattr(track, "weights")],
+            properties=switches,
+            name=file.motion.name or self._pmx.name,
+        )
+        return Fitted(motion, worst, notes)
+
+    def _is_complete(self, track: Any, kept: Any) -> bool:
+        """Whether the kept keys of a track are all that the export needs; lines may be cut."""
+        if kept is None:
+            return not len(track.frames)
+        return hasattr(track, "weights") or len(kept.frames) == len(track.frames)
+
+    def _fitted(self, like: list[Any], switches: Any) -> Steps[tuple]:
+        values = local_values(self._file, self._timing.times)
+        keys = native.load().Motion.from_tracks(bones=like, properties=switches)
+        return self.of_locals(values, keys)
+
+    def _switched(self, track: Any) -> Any:
+        """A bone's track, with its physics off if simulated bones shall have keys."""
+        bones = enumerate(self._pmx.bones)
+        number = next((i for i, bone in bones if bone.name == track.name), -1)
+        if self._options.physics != "KEYS" or not file_tracks.is_simulated(self._pmx, number):
+            return track
+        return track._replace(physics=np.zeros(len(track.frames), bool))
+
+    def _switches(self, samples: Samples | None) -> Any:
+        """The property keys of the file, with the scene's visibility if it is animated."""
+        if not self._has_properties:
+            return None
+        track = file_tracks.property_keys(self._file, self._timing)
+        if samples is not None:
+            numbers = self._timing.numbers
+            on = np.ones((len(numbers), len(self._pmx.bones)), bool)
+            at = np.searchsorted(track.frames, numbers, side="right") - 1
+            for i, bone in enumerate(self._pmx.bones):
+                if len(track.frames) and bone.name in track.ik_names:
+                    states = track.ik_enabled[:, track.ik_names.index(bone.name)]
+                    on[:, i] = states[np.maximum(at, 0)]
+            track = file_tracks.switches(self._pmx, numbers, samples.visible, on)
+        return self._chosen(track)
+
+
+def _key(track: Any) -> tuple[bool, str]:
+    """Of a track: whether it is a morph's, and its name."""
+    return hasattr(track, "weights"), track.name

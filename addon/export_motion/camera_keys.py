@@ -68,7 +68,7 @@ def find(camera: bpy.types.Object, timing: Timing, scale: float) -> Keyed | None
 
 def _is_cut(keys: original_tracks.OriginalKeys, points: list[fcurves.Points | None]) -> bool:
     """Whether the range of the export cuts a segment."""
-    scene = np.concatenate([one.places[:, 0] for one in points if one is not None])
+    scene = np.concatenate([one.frames for one in points if one is not None])
     return not np.isin(keys.times, scene).all()
 
 
@@ -124,11 +124,11 @@ class _Column:
         """(4,) of the segment to a key, None if a file cannot have it."""
         start, end = self.values[key - 1 : key + 1]
         points, times = self._points, self._times[key - 1 : key + 1]
-        if points is None or (times >= points.places[-1, 0]).all():
+        if points is None or (times >= points.frames[-1]).all():
             return STRAIGHT
-        at = int(np.searchsorted(points.places[:, 0], times[0]))
+        at = int(np.searchsorted(points.frames, times[0]))
         kind = points.interpolation[at, 0]
-        if tuple(points.places[at : at + 2, 0]) == tuple(times):
+        if tuple(points.frames[at : at + 2]) == tuple(times):
             if kind == fcurves.INTERPOLATION["LINEAR"]:
                 return STRAIGHT
             if kind == fcurves.INTERPOLATION["BEZIER"]:

@@ -1,33 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tracks of a motion file with the frames of an export, and keys of visibility and IK switches.
+"""Tracks of a motion file with the frames of an export, and keys of visibility and IK switches."""
 
-A motion has quaternions of unit length and one of the four copies of each curve. So bone keys that
-come from a file get its very bytes again when they are written.
-"""
-
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..blender import native
-from ..import_motion.original_keys import Kept
 from .timing import Timing
 
 if TYPE_CHECKING:
     import mmdskin
-
-_RECORD = np.dtype(
-    [
-        ("name", "S15"),
-        ("number", "<u4"),
-        ("values", "<u4", 7),  # float32 bits of translation and rotation
-        ("curves", "u1", 64),
-    ]
-)
-_FIELD = 30  # bytes before the model's name
-_FLAG = slice(2, 4)  # bytes of `curves` that say whether rigid bodies move the bone …
-_OFF = (0x63, 0x0F)  # … and say no so
 
 
 def in_range(whole: Any, tracks: Any, timing: Timing) -> list[Any]:
@@ -47,6 +30,13 @@ def in_range(whole: Any, tracks: Any, timing: Timing) -> list[Any]:
         if inside.any():
             found.append(type(track)(track.name, numbers[inside], *columns))
     return found
+
+
+def joined(parts: Sequence[Sequence[np.ndarray]]) -> list[np.ndarray]:
+    """The columns of keys, of which the first has the frames, joined and in order."""
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    order = np.argsort(columns[0], kind="stable")
+    return [column[order] for column in columns]
 
 
 def morph_track(name: str, numbers: np.ndarray, weights: np.ndarray) -> "mmdskin.MorphTrack":
@@ -92,77 +82,3 @@ def switches(
     values = np.column_stack([visible, states])
     changes = np.flatnonzero(np.append(True, (values[1:] != values[:-1]).any(axis=1)))
     return native.load().PropertyTrack(numbers[changes], visible[changes], names, states[changes])
-
-
-def restore(
-    saved: bytes,
-    files: Sequence[Kept],
-    timing: Timing,
-    exact: Mapping[str, tuple[np.ndarray, np.ndarray, np.ndarray]],
-) -> bytes:
-    """The saved VMD with the bytes of the files, oldest first, in the keys that are theirs.
-
-    `exact`: of bones, (K,) frames of keys of the exported file, and (K,) bool each whether their
-    values and their curves are the files'.
-    """
-    if not exact:
-        return saved
-    data = bytearray(saved)
-    records = _records(data)
-    originals = _merged(files, timing)
-    flags = {
-        _encoded(name): {
-            number: flags for number, *flags in zip(*(one.tolist() for one in columns), strict=True)
-        }
-        for name, columns in exact.items()
-    }
-    for record in records:
-        name, number = bytes(record["name"]), int(record["number"])
-        original = originals.get(name, {}).get(number)
-        known, kept = flags.get(name, {}).get(number, (False, False))
-        if original is None or not known:
-            continue
-        record["values"] = original["values"]
-        if kept:
-            flag = record["curves"][_FLAG].copy()
-            record["curves"] = original["curves"]
-            if _is_off(flag) != _is_off(original["curves"][_FLAG]):
-                record["curves"][_FLAG] = flag
-    return bytes(data)
-
-
-def _records(data: bytes | bytearray) -> np.ndarray:
-    """A view of the bone keys."""
-    start = _FIELD + (10 if data[:25] == b"Vocaloid Motion Data file" else 20)
-    count = int(np.frombuffer(data, "<u4", 1, start)[0])
-    count = min(count, (len(data) - start - 4) // _RECORD.itemsize)
-    return np.frombuffer(data, _RECORD, count, start + 4)
-
-
-def _merged(files: Iterable[Kept], timing: Timing) -> dict[bytes, dict[int, np.ndarray]]:
-    """{name: {frame of the exported file: record}}, merged as `merge.merged` does."""
-    found: dict[bytes, dict[int, np.ndarray]] = {}
-    for file in files:
-        records = _records(file.data)
-        numbers = np.rint(timing.of_times(file.start + records["number"] / file.speed))
-        newest: dict[bytes, dict[int, np.ndarray]] = {}
-        for name, number, record in zip(
-            records["name"].tolist(), numbers.astype(np.int64).tolist(), records, strict=True
-        ):
-            newest.setdefault(name.partition(b"\0")[0], {})[number] = record
-        encoding = file.motion.encoding
-        for name, keys in newest.items():
-            if encoding != "cp932":
-                name = _encoded(name.decode(encoding, "surrogateescape"))
-            first = min(keys)
-            earlier = found.get(name, {})
-            found[name] = {k: v for k, v in earlier.items() if k < first} | keys
-    return found
-
-
-def _is_off(flag: np.ndarray) -> bool:
-    return tuple(flag.tolist()) == _OFF
-
-
-def _encoded(name: str) -> bytes:
-    return name.encode("cp932", "replace")[:15]

@@ -27,44 +27,58 @@ class Fitted(NamedTuple):
     offs: tuple[str, ...] = ()  # IK bones that had to be switched off
 
 
-def run(
-    pmx: "mmdskin.Model", samples: Samples, timing: Timing, form: str, options: Any
-) -> Steps[Fitted]:
-    """Solved poses; UserError if the native module refuses them."""
-    assert samples.matrices is not None
-    motion, report = yield from made(
-        native.load().Motion.from_poses,
-        pmx,
-        (samples.matrices, _weights(samples.weights, options)),
-        ik="off" if form == SOLVED_FK else "both",
-        **_common(timing, options),
-    )
-    on = np.full(samples.ik.shape, form != SOLVED_FK)
-    offs: tuple[str, ...] = ()
-    if form != SOLVED_FK and report.worst > options.tolerance:
-        offs = _bent(pmx, motion, samples, timing, options)
-        on[:, [i for i, bone in enumerate(pmx.bones) if bone.name in offs]] = False
-    visible = samples.visible if options.visibility else np.ones_like(samples.visible)
-    track = file_tracks.switches(pmx, timing.numbers, visible, on)
-    return Fitted(with_tracks(motion, properties=track), report.worst, report.notes, offs)
+class ModelFit:
+    """From frames of a model to a motion; UserError if the native module refuses them."""
 
+    def __init__(self, pmx: "mmdskin.Model", timing: Timing, options: Any) -> None:
+        self._pmx, self._timing, self._options = pmx, timing, options
 
-def of_locals(
-    pmx: "mmdskin.Model",
-    values: tuple[np.ndarray, np.ndarray, np.ndarray],
-    like: "mmdskin.Motion",
-    timing: Timing,
-    options: Any,
-) -> Steps[tuple]:
-    """The motion of local values of bones and weights of morphs, keyed like another, and a report."""
-    return made(
-        native.load().Motion.from_locals,
-        pmx,
-        *values[:2],
-        _weights(values[2], options),
-        like=like,
-        **_common(timing, options),
-    )
+    def solved(self, samples: Samples, form: str) -> Steps[Fitted]:
+        pmx, options, with_ik = self._pmx, self._options, form != SOLVED_FK
+        poses = (*samples.pose, self._weights(samples.weights))
+        make, ik = native.load().Motion.from_poses, "both" if with_ik else "off"
+        motion, report = yield from made(make, pmx, poses, ik=ik, **self._common())
+        on = np.full(samples.ik.shape, with_ik)
+        offs: tuple[str, ...] = ()
+        if with_ik and report.worst > options.tolerance:
+            offs = self._bent(motion, samples)
+            on[:, [i for i, bone in enumerate(pmx.bones) if bone.name in offs]] = False
+        visible = samples.visible if options.visibility else np.ones_like(samples.visible)
+        track = file_tracks.switches(pmx, self._timing.numbers, visible, on)
+        return Fitted(with_tracks(motion, properties=track), report.worst, report.notes, offs)
+
+    def of_locals(
+        self, values: tuple[np.ndarray, np.ndarray, np.ndarray], like: "mmdskin.Motion"
+    ) -> Steps[tuple]:
+        """The motion of local values of bones and weights of morphs, keyed like another, and a report."""
+        *bones, weights = values
+        columns, make = (*bones, self._weights(weights)), native.load().Motion.from_locals
+        return made(make, self._pmx, *columns, like=like, **self._common())
+
+    def _weights(self, weights: np.ndarray) -> np.ndarray:
+        return weights if self._options.morphs else np.zeros_like(weights)
+
+    def _common(self) -> dict[str, Any]:
+        return {
+            "frames": self._timing.numbers,
+            "tolerance": self._options.tolerance,
+            "physics_tolerance": self._options.physics_tolerance,
+            "physics": self._options.physics.lower(),
+        }
+
+    def _bent(self, motion: "mmdskin.Motion", samples: Samples) -> tuple[str, ...]:
+        """IK bones whose chain MMD's IK would pull away from where the keys put it."""
+        bones, found = self._pmx.bones, []
+        poses = self._pmx.pose(motion, self._timing.numbers).bone_matrices, *samples.pose
+        for bone in bones:
+            if not bone.ik:
+                continue
+            chain = [bone.ik.target, *(link.bone for link in bone.ik.links)]
+            pivots = np.array([[*bones[i].position, 1] for i in chain], np.float32)
+            at = [np.einsum("fkij,kj->fki", pose[:, chain], pivots) for pose in poses]
+            if np.linalg.norm(at[0] - at[1], axis=-1).max() > self._options.tolerance:
+                found.append(bone.name)
+        return tuple(dict.fromkeys(found))
 
 
 def made(function: Callable[..., _Result], /, *args: Any, **kwargs: Any) -> Steps[_Result]:
@@ -75,19 +89,6 @@ def made(function: Callable[..., _Result], /, *args: Any, **kwargs: Any) -> Step
         raise UserError("The motion cannot be made: {reason}", reason=error) from error
 
 
-def _weights(weights: np.ndarray, options: Any) -> np.ndarray:
-    return weights if options.morphs else np.zeros_like(weights)
-
-
-def _common(timing: Timing, options: Any) -> dict[str, Any]:
-    return {
-        "frames": timing.numbers,
-        "tolerance": options.tolerance,
-        "physics_tolerance": options.physics_tolerance,
-        "physics": options.physics.lower(),
-    }
-
-
 def with_tracks(motion: "mmdskin.Motion", **tracks: Any) -> "mmdskin.Motion":
     """The motion with other tracks, or another name."""
     parts = {
@@ -95,28 +96,3 @@ def with_tracks(motion: "mmdskin.Motion", **tracks: Any) -> "mmdskin.Motion":
         for name in ("bones", "morphs", "camera", "light", "shadow", "properties", "name")
     }
     return type(motion).from_tracks(**{**parts, **tracks})
-
-
-def _bent(
-    pmx: "mmdskin.Model",
-    motion: "mmdskin.Motion",
-    samples: Samples,
-    timing: Timing,
-    options: Any,
-) -> tuple[str, ...]:
-    """IK bones whose chain MMD's IK would pull away from where the keys put it."""
-    posed = pmx.pose(motion, timing.numbers).bone_matrices
-    assert samples.matrices is not None
-    found = []
-    for bone in pmx.bones:
-        if not bone.ik:
-            continue
-        chain = [bone.ik.target, *(link.bone for link in bone.ik.links)]
-        pivots = np.array([[*pmx.bones[i].position, 1] for i in chain], np.float32)
-        places = [
-            np.einsum("fkij,kj->fki", matrices[:, chain], pivots)
-            for matrices in (posed, samples.matrices)
-        ]
-        if np.linalg.norm(places[0] - places[1], axis=-1).max() > options.tolerance:
-            found.append(bone.name)
-    return tuple(dict.fromkeys(found))

@@ -52,7 +52,6 @@ class Result(NamedTuple):
     worst: float = 0.0  # largest distance of a vertex, in the file's units
     notes: tuple = ()  # (bone, reason)
     lines: tuple[str, ...] = ()  # sentences
-    finish: Callable[[bytes], bytes] | None = None  # of the saved file
 
     @property
     def keys(self) -> int:
@@ -117,14 +116,13 @@ class Job(modal_job.Job):
             yield from self._read(reading)
         for export in self._exports:
             self.results.append((yield from export.fit()))
-        files.write([(result.path, self._saved(result)) for result in self.results])
+        contents = [
+            (one.path, files.saved(one.path, one.motion, names=self._names)) for one in self.results
+        ]
+        files.write(contents)
 
     def _begin(self, shown: PoseFrames | runs.Runs) -> None:
         self._scene_frames = shown
-
-    def _saved(self, result: Result) -> bytes:
-        saved = files.saved(result.path, result.motion, names=self._names)
-        return result.finish(saved) if result.finish is not None else saved
 
     def _read(self, exports: Sequence[Export]) -> Generator[modal_job.Progress, None, None]:
         read = [obj for export in exports for obj in export.objects]

@@ -63,7 +63,7 @@ def _line(channel: Channel, timing: Timing) -> _Line | None:
     points = channel.own.points(place)
     if points is None:
         return _Line(np.empty(0, np.int64), np.zeros(1), np.array([channel.value]))
-    numbers, values = timing.numbers_of(points.places[:, 0]), points.places[:, 1]
+    numbers, values = timing.numbers_of(points.frames), points.values
     if numbers is None or (np.diff(numbers) <= 0).any():
         return None
     holds = points.interpolation[:-1, 0] == INTERPOLATION["CONSTANT"]
@@ -79,9 +79,9 @@ def _line(channel: Channel, timing: Timing) -> _Line | None:
 
 def _are_lines(points: Points) -> np.ndarray:
     """(K - 1,) bool whether segments are lines."""
-    start, end, kinds = points.places[:-1], points.places[1:], points.interpolation[:-1, 0]
+    start, end, kinds = points.co[:-1], points.co[1:], points.interpolation[:-1, 0]
     slopes = (end - start)[:, 1] / (end - start)[:, 0]
-    bar = _STRAIGHT * max(1.0, float(np.abs(points.places[:, 1]).max()))
+    bar = _STRAIGHT * max(1.0, float(np.abs(points.values).max()))
     handles = np.array([points.right[:-1], points.left[1:]])
     offs = handles[..., 1] - start[:, 1] - slopes * (handles[..., 0] - start[:, 0])
     bends = kinds == INTERPOLATION["BEZIER"]

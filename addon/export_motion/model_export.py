@@ -3,19 +3,18 @@
 
 from typing import Any
 
-import bpy
+from bpy.types import Depsgraph, Object, Scene
 
 from ..blender import actions
 from ..blender.translations import tr, tr_count
 from ..import_motion import import_state
 from ..operator_base.modal_job import Steps
 from ..physics.baked import Baked
-from ..pose import motion_source, pose_source
+from ..pose import pose_source
 from ..scene import mmd_tools, scene_model
 from . import files, fit
-from .as_keyed import AsKeyed, Keyed
+from .as_keyed import AsKeyed, Keyed, MotionFileKeys
 from .job import Result
-from .motion_file_keys import MotionFileKeys
 from .samples import AS_KEYED, AUTO, SOLVED_BOTH, Sampler
 from .timing import Timing
 
@@ -24,12 +23,7 @@ class ModelExport:
     """See `job.Export`."""
 
     def __init__(
-        self,
-        model: scene_model.SceneModel,
-        path: str,
-        scene: bpy.types.Scene,
-        timing: Timing,
-        options: Any,
+        self, model: scene_model.SceneModel, path: str, scene: Scene, timing: Timing, options: Any
     ) -> None:
         self.path = path
         self._timing, self._options = timing, options
@@ -38,17 +32,14 @@ class ModelExport:
         self._as_keyed: Keyed | None = None
         if self._form == AS_KEYED:
             animates = self._sampler.animates_visibility
-            settings = pose_source.settings_of(model.armature, scene)
-            if isinstance(settings, motion_source.Settings):
-                if options.model_path:
-                    settings = settings._replace(model_path=options.model_path)
-                self._as_keyed = MotionFileKeys(model.armature, settings, timing, animates, options)
+            if self._sampler.motion is not None:
+                self._as_keyed = MotionFileKeys(self._sampler.motion, timing, animates, options)
             else:
                 self._as_keyed = AsKeyed(model, self._sampler.solver, timing, animates, options)
         self.needs_frames = self._as_keyed is None or self._as_keyed.needs_frames
 
     @property
-    def objects(self) -> list[bpy.types.Object]:
+    def objects(self) -> list[Object]:
         model = self._sampler.model
         root = scene_model.root_of(model.armature)
         return [model.armature, *model.meshes, *([root] if root is not None else [])]
@@ -58,18 +49,17 @@ class ModelExport:
         source = self._sampler.simulated
         return [source] if source is not None else []
 
-    def read(self, depsgraph: bpy.types.Depsgraph) -> None:
+    def read(self, depsgraph: Depsgraph) -> None:
         self._sampler.read(depsgraph)
 
     def fit(self) -> Steps[Result]:
         samples = self._sampler.result() if self.needs_frames else None
         if self._as_keyed is not None:
-            fitted, finish = (yield from self._as_keyed.fit(samples)), self._as_keyed.restored
+            fitted = yield from self._as_keyed.fit(samples)
         else:
             assert samples is not None
-            pmx = self._sampler.rig.pmx
-            run = fit.run(pmx, samples, self._timing, self._form, self._options)
-            fitted, finish = (yield from run), None
+            run = fit.ModelFit(self._sampler.rig.pmx, self._timing, self._options)
+            fitted = yield from run.solved(samples, self._form)
         unknown = files.listed(files.check_names(fitted.motion, self._options.names))
         lines = []
         if fitted.offs:
@@ -88,10 +78,10 @@ class ModelExport:
                 count=self._as_keyed.off_frames,
             )
             lines.append(text)
-        return Result(self.path, fitted.motion, fitted.worst, fitted.notes, tuple(lines), finish)
+        return Result(self.path, fitted.motion, fitted.worst, fitted.notes, tuple(lines))
 
 
-def form_of(model: scene_model.SceneModel, scene: bpy.types.Scene, options: Any) -> str:
+def form_of(model: scene_model.SceneModel, scene: Scene, options: Any) -> str:
     """The form of a model's bones: the chosen one, or the one that suits its animation."""
     if options.bones != AUTO:
         return options.bones
@@ -107,7 +97,7 @@ def form_of(model: scene_model.SceneModel, scene: bpy.types.Scene, options: Any)
     return AS_KEYED if plays_original and not _is_constrained(model.armature) else SOLVED_BOTH
 
 
-def _is_constrained(armature: bpy.types.Object) -> bool:
+def _is_constrained(armature: Object) -> bool:
     """Whether a constraint acts on bones other than those for IK, append, bone morphs and physics."""
     known = {(bone.name, one.name) for bone, one in mmd_tools.solving(armature)}
     animated = actions.animated_paths(armature)

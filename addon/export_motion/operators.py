@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """File > Export > MMD Motion: bones, morphs, IK switches and visibility of models, or camera and light."""
 
+import contextlib
 import os
 from typing import Any
 
@@ -155,9 +156,7 @@ class MMDSKIN_OT_export_motion(_Range, modal_job.AskedJob, Exporter, Reports, bp
     )
     morphs: BoolProperty(name="Morphs", description="Export keys of morphs", default=True)
     switches: BoolProperty(
-        name="IK Switches",
-        description="Export whether the IK of each bone is on",
-        default=True,
+        name="IK Switches", description="Export whether the IK of each bone is on", default=True
     )
     visibility: BoolProperty(
         name="Visibility",
@@ -235,11 +234,9 @@ class MMDSKIN_OT_export_motion(_Range, modal_job.AskedJob, Exporter, Reports, bp
             return [scene_model.active_model(context)]
         found: dict[bpy.types.Object, scene_model.SceneModel] = {}
         for obj in context.selected_objects:
-            try:
+            with contextlib.suppress(UserError):
                 model = scene_model.model_of(obj, context.view_layer)
-            except UserError:
-                continue
-            found.setdefault(model.armature, model)
+                found.setdefault(model.armature, model)
         if not found:
             raise UserError("No selected object belongs to an MMD model")
         return list(found.values())

@@ -90,7 +90,7 @@ def match(
 
     `file_times`: (K,) float32 animation times of the keys of the file's track, ascending.
     """
-    scene_times = [points.places[:, 0] for points in actual if points is not None]
+    scene_times = [points.frames for points in actual if points is not None]
     times = np.unique(np.concatenate([file_times, *scene_times]).astype(np.float32))
     kept, known = _unchanged(actual, expected, times)
     is_in_scene = np.isin(times, np.concatenate([np.empty(0, np.float32), *scene_times]))
@@ -140,23 +140,23 @@ def _unchanged(
 def _segments(points: Points | None, times: np.ndarray) -> np.ndarray:
     """(K - 1, 9) what a channel does between times; it has no keys between them."""
     count = max(len(times) - 1, 0)
-    if points is None or not len(points.places):
+    if points is None:
         return np.zeros((count, 9), np.float32)
-    last = len(points.places) - 1
-    start = np.searchsorted(points.places[:, 0], times[:-1], "right") - 1
+    last = len(points.co) - 1
+    start = np.searchsorted(points.frames, times[:-1], "right") - 1
     first, end = np.clip(start, 0, last), np.clip(start + 1, 0, last)
     rows = np.concatenate(
         [
-            points.places[first],
+            points.co[first],
             points.right[first],
             points.interpolation[first],
             points.left[end],
-            points.places[end],
+            points.co[end],
         ],
         axis=1,
     ).astype(np.float32)
     outside = (start < 0) | (start >= last)
-    held = points.places[np.where(start < 0, 0, last), 1]
+    held = points.values[np.where(start < 0, 0, last)]
     rows[outside] = 0
     rows[outside, 1] = held[outside]
     return rows
@@ -164,9 +164,9 @@ def _segments(points: Points | None, times: np.ndarray) -> np.ndarray:
 
 def _values(points: Points | None, times: np.ndarray) -> np.ndarray:
     """(K,) values of a channel at times; NaN between its keys."""
-    if points is None or not len(points.places):
+    if points is None:
         return np.zeros(len(times), np.float32)
-    frames, values = points.places.T
+    frames, values = points.frames, points.values
     found = np.full(len(times), np.nan, np.float32)
     found[times <= frames[0]] = values[0]
     found[times >= frames[-1]] = values[-1]

@@ -10,11 +10,11 @@ import bpy
 import numpy as np
 
 from ..blender import actions, native
-from ..import_motion import original_keys
+from ..import_motion import import_state, original_keys
 from ..pose import merge, motion_source
-from ..scene import mmd_tools, scene_model
+from ..scene import mmd_tools, model_file, scene_model, sliders
 from ..scene.names import PHYSICS
-from . import original_tracks
+from . import file_tracks, linear_keys, original_tracks
 from .original_tracks import Channel, OriginalKeys, OwnKeyframes
 from .timing import Timing
 
@@ -155,3 +155,65 @@ def opened(solver: Any, armature: bpy.types.Object) -> motion_source.Motion:
     """A motion without tracks for the model of a Solver."""
     empty = native.load().Motion.from_tracks()
     return motion_source.Motion(solver.rig, empty, "", armature, 0, 1)
+
+
+class Morphs(NamedTuple):
+    tracks: "dict[str, mmdskin.MorphTrack]"  # by name of the morph
+    sampled: bool  # whether other morphs have to be read frame by frame
+
+
+def find_morphs(model: scene_model.SceneModel, pmx: "mmdskin.Model", timing: Timing) -> Morphs:
+    """MMD's keys are linear, as those of shape keys and sliders."""
+    found: dict[str, mmdskin.MorphTrack] = {}
+    sampled = False
+    for name, channel in _morph_channels(model, pmx).items():
+        keys = linear_keys.find([channel], timing)
+        if keys is None:
+            sampled = True
+        elif keys.is_animated or channel.value:
+            found[name] = file_tracks.morph_track(name, keys.numbers, keys.values[:, 0])
+    return Morphs(found, sampled)
+
+
+def morphs_kept(
+    model: scene_model.SceneModel, expected: dict[actions.Block, original_keys.Curves]
+) -> bool:
+    """Whether the keys of all shape keys and sliders are still those that an import has written."""
+    for block in import_state.blocks(model):
+        own, before = OwnKeyframes(block), expected.get(block, {})
+        channels = {channel for channel in (*own.curves, *before) if _is_weight(channel[0])}
+        is_driven = any(map(_is_weight, own.driven))
+        if is_driven or not own.are({channel: before.get(channel) for channel in channels}):
+            return False
+    return True
+
+
+def _is_weight(path: str) -> bool:
+    return path.startswith(("key_blocks[", '["'))
+
+
+def _morph_channels(
+    model: scene_model.SceneModel, pmx: "mmdskin.Model"
+) -> dict[str, linear_keys.Channel]:
+    """The shape key or slider of each morph."""
+    blocks = {block: OwnKeyframes(block) for block in import_state.shape_keys(model)}
+    keys, properties = model_file.morph_keys(model.armature), sliders.names(model.armature)
+    found: dict[str, linear_keys.Channel] = {}
+    pairs = [(morph.name, key) for morph, key in zip(pmx.morphs, keys, strict=False) if key]
+    if len(keys) != len(pmx.morphs):
+        of_keys = motion_source.morphs_of_keys(pmx, model.armature)
+        pairs = [(pmx.morphs[i].name, key) for key, i in of_keys.items() if i >= 0]
+    for name, key in pairs:
+        block = next((block for block in blocks if key in block.key_blocks), None)
+        if block is not None:
+            value = 0.0 if block.key_blocks[key].mute else block.key_blocks[key].value
+            found.setdefault(
+                name, linear_keys.Channel(blocks[block], actions.value_path(key), 0, value)
+            )
+    if len(keys) == len(properties) == len(pmx.morphs):
+        own = OwnKeyframes(model.armature)
+        for morph, name in zip(pmx.morphs, properties, strict=True):
+            if name and name in model.armature:
+                value = float(model.armature[name])
+                found.setdefault(morph.name, linear_keys.Channel(own, sliders.path(name), 0, value))
+    return found

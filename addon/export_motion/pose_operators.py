@@ -90,7 +90,9 @@ class MMDSKIN_OT_export_pose(Exporter, bpy.types.Operator):
         found, pmx = sampler.result(), sampler.rig.pmx
         if form != samples.AS_KEYED:
             timing = Timing(playhead.frame(scene), 0, 1, 1.0, playhead.stretch(scene))
-            motion = modal_job.finished(fit.run(pmx, found, timing, form, options)).motion
+            motion = modal_job.finished(
+                fit.ModelFit(pmx, timing, options).solved(found, form)
+            ).motion
             return _with_resting(motion, pmx, sampler.rig.bones.values()), pmx
         return _tracks(pmx, found, sorted(sampler.rig.bones.values()), self.morphs), pmx
 
@@ -110,10 +112,10 @@ def _tracks(
     pmx: "mmdskin.Model", found: samples.Samples, numbers: list[int], has_morphs: bool
 ) -> "mmdskin.Motion":
     """A key of each bone of the scene and of each morph in use."""
-    assert found.translations is not None and found.rotations is not None
+    translations, rotations = found.pose
     bones = {
         pmx.bones[i].name: (
-            pmx.bones[i].name, [0], found.translations[:, i], found.rotations[:, i], _LINES
+            pmx.bones[i].name, [0], translations[:, i], rotations[:, i], _LINES
         )
         for i in reversed(numbers)
     }  # fmt: skip

@@ -3,14 +3,14 @@
 
 from typing import Any, NamedTuple
 
-import bpy
 import numpy as np
+from bpy.types import Depsgraph, Object, Scene
 
 from ..blender import actions, evaluated_bones, playhead
 from ..blender.user_error import UserError
 from ..physics.baked import Baked
 from ..physics.group import Member
-from ..pose import ik_source, motion_source, pose_source, scene_motion
+from ..pose import ik_source, motion_source, pose_source
 from ..scene import mmd_tools, model_file, scene_model
 
 # Forms of bones: the items of the operator's option.
@@ -20,12 +20,11 @@ AUTO, AS_KEYED, SOLVED_FK, SOLVED_BOTH = "AUTO", "AS_KEYED", "SOLVED_FK", "SOLVE
 class Samples(NamedTuple):
     """Values at F frames of the file's B bones and M morphs."""
 
-    matrices: np.ndarray | None  # (F, B, 4, 4) float32 from rest to pose, if solved
-    translations: np.ndarray | None  # (F, B, 3) float32, if as keyed
-    rotations: np.ndarray | None  # (F, B, 4) float32 x y z w, if as keyed
+    # If solved, matrices (F, B, 4, 4) float32 from rest to pose; as keyed, translations (F, B, 3)
+    # float32 and rotations (F, B, 4) float32 x y z w.
+    pose: tuple[np.ndarray, ...]
     weights: np.ndarray  # (F, M) float32 of morphs
     ik: np.ndarray  # (F, B) bool: whether the IK of each bone is on
-    physics: np.ndarray  # (F, B) bool: whether rigid bodies move the bone
     visible: np.ndarray  # (F,) bool
 
 
@@ -43,7 +42,7 @@ class Sampler:
     """Reads one model at the scene's current frame."""
 
     def __init__(
-        self, model: scene_model.SceneModel, scene: bpy.types.Scene, solved: bool, options: Any
+        self, model: scene_model.SceneModel, scene: Scene, solved: bool, options: Any
     ) -> None:
         self.model, self._solved = model, solved
         armature = model.armature
@@ -55,22 +54,22 @@ class Sampler:
         rig = getattr(settings, "rig", None)
         self.solver = ik_source.Solver(armature, ik_source.Settings(path, physics, fps, rig=rig))
         self.rig = self.solver.rig
-        self._motion: motion_source.Motion | None = None
+        self.motion: motion_source.Motion | None = None
         if isinstance(settings, motion_source.Settings):
             settings = settings._replace(model_path=path)
-            self._motion = motion_source.load(armature, settings)
+            self.motion = motion_source.load(armature, settings)
         elif settings is not None:
             settings = self.solver.settings
         # With the hair that physics moves, if that is to have keys.
         self.simulated: Baked | None = None
         if solved and settings is not None and options.physics == "KEYS":
-            self.simulated = Baked(Member(model, settings, self._motion or self.solver))
+            self.simulated = Baked(Member(model, settings, self.motion or self.solver))
         self._shown = _Shown(armature, self.rig) if settings is None else None
         blocks = [obj.data.shape_keys for obj in model.meshes]
         self._keys = list(dict.fromkeys(block for block in blocks if block))
         # Our importer's sliders are read by the solver, else the shape keys with the morphs' names.
         has_sliders = len(model_file.morph_keys(armature)) == len(self.rig.pmx.morphs)
-        morphs = {} if has_sliders else scene_motion.morphs_of_keys(self.rig.pmx, armature)
+        morphs = {} if has_sliders else motion_source.morphs_of_keys(self.rig.pmx, armature)
         self._morphs = {key: morph for key, morph in morphs.items() if morph >= 0}
         self._visible = _Visibility(model)
         self._name = model.name
@@ -82,13 +81,13 @@ class Sampler:
         """What poses the model, if not Blender."""
         if self.simulated is not None:
             return self.simulated.opened
-        return self._motion or self.solver
+        return self.motion or self.solver
 
     @property
     def animates_visibility(self) -> bool:
         return self._visible.is_animated
 
-    def read(self, depsgraph: bpy.types.Depsgraph) -> None:
+    def read(self, depsgraph: Depsgraph) -> None:
         armature = self.model.armature.evaluated_get(depsgraph)
         if not armature.is_evaluated:
             raise UserError(
@@ -105,27 +104,24 @@ class Sampler:
         frame = playhead.time(depsgraph.scene)
         pose: tuple[np.ndarray, ...]
         pose = local.translations.astype(np.float32), local.rotations.astype(np.float32)
-        if self._motion is not None:
-            translations, rotations, values = local_values(self._motion, frame)
+        if self.motion is not None:
+            translations, rotations, values = local_values(self.motion, frame)
             pose, weights = (translations[0], rotations[0]), values[0]
         if self._solved:
             pose = (self._matrices(armature, local, frame),)
         visible = self._visible.value(depsgraph)
         self._frames.append(depsgraph.scene.frame_current)
-        self._rows.append((*pose, weights, local.ik, local.physics, visible))
+        self._rows.append((*pose, weights, local.ik, visible))
 
     def result(self) -> Samples:
         columns = [np.array(column) for column in zip(*self._rows, strict=True)]
         self._rows.clear()
-        for values in columns[: 1 if self._solved else 2]:
+        *pose, weights, ik, visible = columns
+        for values in pose:
             self._check_finite(values)
-        if self._solved:
-            return Samples(columns[0], None, None, *columns[1:])
-        return Samples(None, *columns)
+        return Samples(tuple(pose), weights, ik, visible)
 
-    def _matrices(
-        self, armature: bpy.types.Object, local: ik_source.Local, frame: float
-    ) -> np.ndarray:
+    def _matrices(self, armature: Object, local: ik_source.Local, frame: float) -> np.ndarray:
         """(B, 4, 4) of a solved pose, in the file's space."""
         source = self.source
         if self._shown is not None:
@@ -150,7 +146,7 @@ class Sampler:
 class _Shown:
     """The armature as Blender evaluates it, in the file's space."""
 
-    def __init__(self, armature: bpy.types.Object, rig: model_file.Rig) -> None:
+    def __init__(self, armature: Object, rig: model_file.Rig) -> None:
         self._to_armature, self._to_file = rig.to_armature, np.linalg.inv(rig.to_armature)
         scene_bones = {number: name for name, number in rig.bones.items()}
         names = [scene_bones[number] for number in sorted(scene_bones)]
@@ -159,7 +155,7 @@ class _Shown:
         # A bone that the scene lacks moves with its parent; the last column is at rest.
         self._columns = [_nearest(rig.pmx.bones, i, column) for i in range(len(rig.pmx.bones))]
 
-    def matrices(self, armature: bpy.types.Object) -> np.ndarray:
+    def matrices(self, armature: Object) -> np.ndarray:
         matrices = pose_source.matrices(armature, armature, self._numbers).astype(np.float64)
         in_file = self._to_file @ matrices @ self._to_armature
         return np.append(in_file, np.eye(4)[None], axis=0)[self._columns].astype(np.float32)
@@ -188,7 +184,7 @@ class _Visibility:
     def is_animated(self) -> bool:
         return self._by_meshes or self._by_root
 
-    def value(self, depsgraph: bpy.types.Depsgraph) -> bool:
+    def value(self, depsgraph: Depsgraph) -> bool:
         """At the scene's current frame."""
         if self._by_root and not mmd_tools.shows_meshes(self._root.evaluated_get(depsgraph)):
             return False

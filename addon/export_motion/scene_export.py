@@ -13,7 +13,7 @@ import numpy as np
 from ..blender import fcurves, native, playhead
 from ..blender.user_error import UserError
 from ..operator_base.modal_job import Steps
-from . import camera_keys, light_export
+from . import camera_keys, file_tracks, light_export
 from .fit import made
 from .job import Result
 from .original_tracks import OwnKeyframes
@@ -148,7 +148,7 @@ class CameraExport:
 
     def _filled(self, keyed: camera_keys.Keyed) -> Steps[Any]:
         """The own keys, and fitted ones where MMD's curves differ; None if they do not join."""
-        own, parts = keyed.track, []
+        own, parts = keyed.track, list[Any]()
         numbers = np.asarray(own.frames, np.int64) - self._timing.number
         curves = own.interpolation.copy()
         for key in keyed.gaps:
@@ -160,12 +160,7 @@ class CameraExport:
                 return None
             curves[key] = found.interpolation[-1]
             parts.append([np.asarray(column)[inner] for column in found])
-        columns = [
-            np.concatenate(column)
-            for column in zip([*own._replace(interpolation=curves)], *parts, strict=True)
-        ]
-        order = np.argsort(columns[0], kind="stable")
-        return type(own)(*(column[order] for column in columns))
+        return type(own)(*file_tracks.joined([own._replace(interpolation=curves), *parts]))
 
 
 def _turned(rotations: np.ndarray, first: np.ndarray) -> np.ndarray:
@@ -236,8 +231,8 @@ def _holds(points: fcurves.Points | None) -> list[float]:
     if points is None:
         return []
     held = points.interpolation[:-1, 0] == fcurves.INTERPOLATION["CONSTANT"]
-    jumps = held & (np.diff(points.places[:, 1]) != 0)
-    return points.places[1:, 0][jumps].tolist()
+    jumps = held & (np.diff(points.values) != 0)
+    return points.frames[1:][jumps].tolist()
 
 
 def _distance(camera: bpy.types.Object, eye: np.ndarray, ahead: np.ndarray) -> float:

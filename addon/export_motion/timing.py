@@ -103,8 +103,8 @@ def _range(scene: bpy.types.Scene, options: Any, blocks: Iterable[Any]) -> tuple
         firsts, lasts = zip(*found, strict=True)
         stretch = playhead.stretch(scene)
         return min(firsts) / stretch, max(lasts) / stretch
-    if options.range == "PREVIEW" and scene.use_preview_range:
-        return scene.frame_preview_start, scene.frame_preview_end
+    if options.range == "PREVIEW":
+        return playhead.frame_range(scene)
     return scene.frame_start, scene.frame_end
 
 

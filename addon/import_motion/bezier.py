@@ -146,10 +146,10 @@ def outer_handles(keys: Keys) -> list[Handles]:
     return [_outer(keys.frames, column) for column in keys.values.T]
 
 
-def _of_members(keys: Keys, shares: np.ndarray, heights: np.ndarray) -> list[Handles]:
+def _of_members(keys: Keys, fractions: np.ndarray, heights: np.ndarray) -> list[Handles]:
     """`_handles` of each column, from bone to bone; (S, C, 2) each."""
     return [
-        _handles(keys.frames, column, shares[:, i], heights[:, i], keys.first)
+        _handles(keys.frames, column, fractions[:, i], heights[:, i], keys.first)
         for i, column in enumerate(keys.values.T)
     ]
 
@@ -163,14 +163,14 @@ def _outer(frames: np.ndarray, values: np.ndarray) -> Handles:
 def _handles(
     frames: np.ndarray,
     values: np.ndarray,
-    shares: np.ndarray,
+    fractions: np.ndarray,
     heights: np.ndarray,
     first: np.ndarray | None = None,
 ) -> Handles:
     """Handles at fractions (S, 2) of the time to the next key, with values (S, 2)."""
     found = _outer(frames, values)
     goes_on = slice(None) if first is None else ~first[1:]
-    times = frames[:-1, None] + np.diff(frames)[:, None] * shares
+    times = frames[:-1, None] + np.diff(frames)[:, None] * fractions
     inner = np.stack([times, heights], axis=2)[goes_on]
     found.right[:-1][goes_on], found.left[1:][goes_on] = inner[:, 0], inner[:, 1]
     return found

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import bpy
 import numpy as np
+from bpy.types import Camera, Context, Object, Scene
 
 from ..blender import actions, drivers, fcurves
 from ..operator_base import importing
@@ -33,8 +34,7 @@ _DISTANCE = 45  # of MMD's default camera
 _ORTHOGRAPHIC_HEIGHT = 25  # of the image at that distance, as in mmd_tools
 _REACH = 10_000  # clip end in file units; MMD's stages are large
 TYPES = {  # number of a curve for each type of cameras
-    item.identifier: float(item.value)
-    for item in bpy.types.Camera.bl_rna.properties["type"].enum_items
+    item.identifier: float(item.value) for item in Camera.bl_rna.properties["type"].enum_items
 }
 
 
@@ -77,12 +77,8 @@ CHANNELS = (
 
 
 def add(
-    context: bpy.types.Context,
-    path: str,
-    track: "mmdskin.CameraTrack",
-    frames: np.ndarray,
-    scale: float,
-) -> bpy.types.Object:
+    context: Context, path: str, track: "mmdskin.CameraTrack", frames: np.ndarray, scale: float
+) -> Object:
     """Add a camera with the keys of a file at these scene frames, and make it the active camera."""
     target, camera = _objects(context, scale, float(track.view_angles.max()))
     owners: dict[str, Any] = {"target": target, "camera": camera, "data": camera.data}
@@ -128,12 +124,12 @@ class CameraState(saved_state.SavedState):
     before: str = ""  # name of the scene's camera before, "" for none
 
 
-def imported(scene: bpy.types.Scene) -> list[bpy.types.Object]:
+def imported(scene: Scene) -> list[Object]:
     """The targets of the scene's imported cameras, without those of other files."""
     return [obj for obj in scene.objects if obj.type == "EMPTY" and saved_state.is_own(obj, MOTION)]
 
 
-def clear(edit: Edit, scene: bpy.types.Scene, targets: Iterable[bpy.types.Object]) -> list[str]:
+def clear(edit: Edit, scene: Scene, targets: Iterable[Object]) -> list[str]:
     """Remove imported cameras at the end of an edit, and show the scene's camera from before.
 
     Returns the names of those that the user has edited: they are kept.
@@ -152,26 +148,24 @@ def clear(edit: Edit, scene: bpy.types.Scene, targets: Iterable[bpy.types.Object
     return kept
 
 
-def _remove(target: bpy.types.Object) -> None:
+def _remove(target: Object) -> None:
     blocks = _blocks(target)
     used = [block.animation_data.action for block in blocks if block.animation_data]
     bpy.data.batch_remove([*blocks, *(action for action in used if action)])
 
 
-def _blocks(target: bpy.types.Object) -> list[Any]:
+def _blocks(target: Object) -> list[Any]:
     cameras = [obj for obj in target.children if obj.type == "CAMERA"]
     return [target, *cameras, *(obj.data for obj in cameras)]
 
 
-def _digest(target: bpy.types.Object) -> str:
+def _digest(target: Object) -> str:
     used = [block.animation_data for block in _blocks(target)]
     found = [actions.curves_of(data.action) for data in used if data and data.action]
     return fcurves.digest([curve for curves in found for curve in curves], with_handles=True)
 
 
-def _objects(
-    context: bpy.types.Context, scale: float, widest: float
-) -> tuple[bpy.types.Object, bpy.types.Object]:
+def _objects(context: Context, scale: float, widest: float) -> tuple[Object, Object]:
     """The target and the camera, which can show an angle of view of so many degrees."""
     collection = importing.collection(context)
     target = bpy.data.objects.new(_NAME, None)

@@ -4,6 +4,7 @@
 from typing import Any
 
 import bpy
+from bpy.types import Context, Object, Operator
 
 from ..blender import registration
 from ..blender.translations import Reports, tr, tr_count
@@ -14,7 +15,7 @@ from ..scene import saved_state, scene_model
 from . import camera, import_state, light
 
 
-class MMDSKIN_OT_clear_motion(ModelOperator, Reports, bpy.types.Operator):
+class MMDSKIN_OT_clear_motion(ModelOperator, Reports, Operator):
     """Remove the keyframes and settings of imported motions and restore what they replaced"""
 
     bl_idname = "mmdskin.clear_motion"
@@ -27,7 +28,7 @@ class MMDSKIN_OT_clear_motion(ModelOperator, Reports, bpy.types.Operator):
         )
         return "" if has_motion else tr("This model has no imported motion to clear")
 
-    def models(self, context: bpy.types.Context) -> list[scene_model.SceneModel]:
+    def models(self, context: Context) -> list[scene_model.SceneModel]:
         if self.all_models:
             return super().models(context)
         if _camera_of(context) or _is_light(context):
@@ -35,7 +36,7 @@ class MMDSKIN_OT_clear_motion(ModelOperator, Reports, bpy.types.Operator):
         return scene_model.selected_models(context, scene_model.active_model(context))
 
     @cancels
-    def execute(self, context: bpy.types.Context) -> set[Any]:
+    def execute(self, context: Context) -> set[Any]:
         scene = context.scene
         with editing(self.models(context), import_state.check_clearing) as edit:
             models = [model for model, _ in edit.checked]
@@ -66,9 +67,7 @@ class MMDSKIN_OT_clear_motion(ModelOperator, Reports, bpy.types.Operator):
             return {"CANCELLED"}
         return {"FINISHED"}
 
-    def _cameras(
-        self, context: bpy.types.Context, models: list[scene_model.SceneModel]
-    ) -> list[bpy.types.Object]:
+    def _cameras(self, context: Context, models: list[scene_model.SceneModel]) -> list[Object]:
         """The targets of cameras: the active one, or those from the files of the models' motions."""
         active = _camera_of(context)
         if active:
@@ -80,9 +79,7 @@ class MMDSKIN_OT_clear_motion(ModelOperator, Reports, bpy.types.Operator):
             if self.all_models or camera.CameraState.read(target).path in files
         ]
 
-    def _light(
-        self, context: bpy.types.Context, models: list[scene_model.SceneModel]
-    ) -> bpy.types.Object | None:
+    def _light(self, context: Context, models: list[scene_model.SceneModel]) -> Object | None:
         """The light: if it is active, or if a file of the models' motions has keyed it."""
         sun = light.imported(context.scene)
         if sun is None or self.all_models or _is_light(context):
@@ -95,13 +92,13 @@ def _files_of(models: list[scene_model.SceneModel]) -> set[str]:
     return {path for model in models for path in import_state.files_of(model)}
 
 
-def _is_light(context: bpy.types.Context) -> bool:
+def _is_light(context: Context) -> bool:
     """Whether the active object is the light, with an imported motion."""
     sun = light.imported(context.scene)
     return sun is not None and context.active_object == sun
 
 
-def _camera_of(context: bpy.types.Context) -> bpy.types.Object | None:
+def _camera_of(context: Context) -> Object | None:
     """The target of the imported camera that is active."""
     active, found = context.active_object, camera.imported(context.scene)
     return next((obj for obj in found if active and active in (obj, *obj.children)), None)

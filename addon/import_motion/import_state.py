@@ -295,20 +295,23 @@ def extend_range(scene: bpy.types.Scene, last: int) -> None:
 
 def forget_old_range() -> None:
     """Forget the end of scenes if what extended it was removed without Clear Motion."""
-    if not any(saved_state.is_own(obj, MOTION) for obj in bpy.data.objects):
-        for scene in (scene for scene in bpy.data.scenes if MOTION in scene):
-            del scene[MOTION]
+    for scene in _extended_scenes():
+        del scene[MOTION]
 
 
 def restore_range() -> None:
     """Restore the end of scenes, unless motions or cameras remain or the user has changed it."""
-    if any(saved_state.is_own(obj, MOTION) for obj in bpy.data.objects):
-        return
-    for scene in (scene for scene in bpy.data.scenes if MOTION in scene):
+    for scene in _extended_scenes():
         state = RangeState.read(scene)
         del scene[MOTION]
         if scene.frame_end == state.since:
             scene.frame_end = state.before
+
+
+def _extended_scenes() -> list[bpy.types.Scene]:
+    """Those that were extended for what no longer is in the file."""
+    remains = any(saved_state.is_own(obj, MOTION) for obj in bpy.data.objects)
+    return [] if remains else [scene for scene in bpy.data.scenes if MOTION in scene]
 
 
 def _adopt_range(name: str, before: int, since: int) -> None:

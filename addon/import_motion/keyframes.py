@@ -8,8 +8,8 @@ only if the channels include physics. `Record` stores the previous state.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-import bpy
 import numpy as np
+from bpy.types import Constraint, FCurve, Object, PoseBone
 from mathutils import Matrix
 
 from ..blender import actions, evaluated_bones, fcurves
@@ -27,7 +27,7 @@ _USED = ("location", "rotation_quaternion")
 
 
 class _BoneChannel(NamedTuple):
-    curves: list[bpy.types.FCurve]  # of its members
+    curves: list[FCurve]  # of its members
     is_still: bool  # then only both ends are keyed
     keys: bezier.Keys
 
@@ -108,9 +108,7 @@ def write_armature(record: Record, keys: ArmatureKeys) -> int:
     return muted
 
 
-def put_armature(
-    curves: actions.Curves, armature: bpy.types.Object, keys: ArmatureKeys
-) -> list[str]:
+def put_armature(curves: actions.Curves, armature: Object, keys: ArmatureKeys) -> list[str]:
     """The keyframes of `write_armature`, and nothing else; returns the bones whose physics it keys."""
     _put_bones(curves, keys.bones)
     for bone, constraint, switch in _by_ik(armature, keys.ik):
@@ -126,7 +124,7 @@ def put_armature(
     return keyed
 
 
-def add_physics_switch(bone: bpy.types.PoseBone) -> None:
+def add_physics_switch(bone: PoseBone) -> None:
     """Add the switch of a bone, if missing."""
     if PHYSICS not in bone:
         bone[PHYSICS] = True
@@ -145,8 +143,8 @@ def drop_bones(record: Record, names: Iterable[str]) -> None:
 
 
 def _by_ik(
-    armature: bpy.types.Object, switches: list[Switch]
-) -> Iterator[tuple[bpy.types.PoseBone, bpy.types.Constraint, Switch]]:
+    armature: Object, switches: list[Switch]
+) -> Iterator[tuple[PoseBone, Constraint, Switch]]:
     """The constraints of IK bones, whose Influence switches them."""
     constraints = mmd_tools.by_ik_bone(armature)
     for switch in switches:
@@ -219,7 +217,7 @@ def is_keyed(block: actions.Block) -> bool:
     return any(curve.data_path.startswith(starts) for curve in actions.playing_curves(block))
 
 
-def keyed_bones(armature: bpy.types.Object) -> set[str]:
+def keyed_bones(armature: Object) -> set[str]:
     """Names of the bones whose own channels are animated by keyframes."""
     paths = {curve.data_path for curve in actions.playing_curves(armature)}
     names = armature.data.bones.keys()
@@ -308,7 +306,7 @@ def _unlock(record: Record, values: Values) -> int:
     return record.mute_drivers({actions.value_path(name) for name in values})
 
 
-def _turned(rotations: np.ndarray, curves: list[bpy.types.FCurve], frame: float) -> np.ndarray:
+def _turned(rotations: np.ndarray, curves: list[FCurve], frame: float) -> np.ndarray:
     """The quaternions, with the sign that is closer to the earlier keyframes."""
     earlier = [fcurves.before(curve, frame) for curve in curves]
     if not all(earlier):
@@ -330,7 +328,7 @@ def _put_bones(curves: actions.Curves, bones: list[Track]) -> None:
     _write_bent(rotations, bezier.rotation_handles)
 
 
-def _keys(curves: list[bpy.types.FCurve], track: Track, *columns: np.ndarray) -> _BoneChannel:
+def _keys(curves: list[FCurve], track: Track, *columns: np.ndarray) -> _BoneChannel:
     """Values and bends of a track, preceded by the keyframe at which the curve to the first begins."""
     frames, (values, bends) = track.frames, columns
     earlier = [fcurves.before(curve, frames[0]) for curve in curves]

@@ -4,7 +4,7 @@
 import math
 from typing import Any
 
-import bpy
+from bpy.types import Scene
 
 from ..blender import playhead
 from ..blender.translations import Reports, tr_count
@@ -12,7 +12,7 @@ from ..blender.user_error import UserError
 from ..operator_base import properties
 from ..operator_base.editing import Edit
 from ..physics import simulation
-from ..pose import ik_source, merge, motion_source, physics_settings
+from ..pose import earlier_motions, ik_source, merge, motion_source, physics_settings
 from ..scene import model_file, renamed, scene_model
 from . import import_state
 
@@ -29,12 +29,7 @@ class MotionImport(Reports):
     """
 
     def __init__(
-        self,
-        options: Any,
-        model: scene_model.SceneModel,
-        scene: bpy.types.Scene,
-        edit: Edit,
-        replace: bool,
+        self, options: Any, model: scene_model.SceneModel, scene: Scene, edit: Edit, replace: bool
     ) -> None:
         self.options, self.model, self.scene, self.edit = options, model, scene, edit
         self.replace, self.report = replace, options.report
@@ -84,7 +79,7 @@ class MotionImport(Reports):
             return state.files
         if not settings.motion_path or settings.motion_path.lower().endswith(".vpd"):
             return []
-        newest = motion_source.Earlier(settings.motion_path, settings.start)
+        newest = earlier_motions.Earlier(settings.motion_path, settings.start)
         speed = motion_source.speed(settings)
         return [[path, start, speed] for path, start in (*settings.earlier, newest)]
 
@@ -171,6 +166,6 @@ class MotionImport(Reports):
             import_state.extend_range(self.scene, last)
 
 
-def last_frame(scene: bpy.types.Scene, time: float) -> int:
+def last_frame(scene: Scene, time: float) -> int:
     """The first whole scene frame at an animation time or after it."""
     return min(math.ceil(time / playhead.stretch(scene) - 1e-6), properties.FRAMES["max"])

@@ -101,7 +101,6 @@ def read(curves: actions.Curves) -> Curves:
 
 
 class Kept(NamedTuple):
-    data: bytes  # the file
     motion: "mmdskin.Motion"
     start: float  # as of `motion_source.Motion`
     speed: float
@@ -135,7 +134,7 @@ def kept(action: bpy.types.Action, pmx: "mmdskin.Model | None" = None) -> list[K
         for entry in action.get(_PROPERTY, ()):
             data = zlib.decompressobj().decompress(bytes(entry["data"]), _MOST)
             motion = native.load().load_motion(data, model=pmx)
-            found.append(Kept(data, motion, float(entry["start"]), float(entry["speed"])))
+            found.append(Kept(motion, float(entry["start"]), float(entry["speed"])))
     except (KeyError, TypeError, ValueError, MemoryError, zlib.error) as error:
         _logger.debug("skipped the damaged files of '%s': %r", action.name, error)  # edited by hand
         return []

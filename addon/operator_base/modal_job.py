@@ -22,7 +22,7 @@ _Result = TypeVar("_Result")
 
 
 class Progress(NamedTuple):
-    share: float  # from 0 to 1
+    fraction: float  # from 0 to 1
     text: str
 
 
@@ -70,10 +70,10 @@ class Job:
 
 def fitted(fit: "mmdskin.Fit[_Result]") -> Steps[_Result]:
     """The result of a fit of the module, in steps, between which the window is drawn."""
-    for share in fit:
-        percent = int(100 * share)
+    for fraction in fit:
+        percent = int(100 * fraction)
         yield Progress(
-            share, tr("MMD Skin: finding keys, {percent}%   Esc: cancel", percent=percent)
+            fraction, tr("MMD Skin: finding keys, {percent}%   Esc: cancel", percent=percent)
         )
     return fit.result()
 
@@ -150,7 +150,7 @@ class ModalJob:
             _leave(self._job, context)
             return self._report(self._job)
         self._job.show()
-        context.window_manager.progress_update(int(progress.share * _STEPS))
+        context.window_manager.progress_update(int(progress.fraction * _STEPS))
         context.workspace.status_text_set(progress.text)
         return {"RUNNING_MODAL"}
 

@@ -9,21 +9,44 @@ if one motion moves the hips and another the feet, IK bends the legs.
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..blender import native
 from ..blender.user_error import UserError
-from .scene_motion import Motion
 
 if TYPE_CHECKING:
     import mmdskin
 
 _Tracks = dict[str, tuple[np.ndarray, Sequence[np.ndarray]]]  # frames and columns of the keys
 
+Motion = TypeVar("Motion", bound="_Motion")  # `motion_source.Motion`, which uses this module
+
 _SAME_TIME = 1e-6  # frames of the scene
 _LAST = 2**32 - 1  # last frame that a motion can store
+
+
+class _Motion(Protocol):
+    """See `motion_source.Motion`."""
+
+    motion: "mmdskin.Motion"
+    path: str
+    start: float
+    speed: float
+
+    @property
+    def unmatched(self) -> "mmdskin.Unmatched": ...
+
+    @property
+    def scene_range(self) -> tuple[float, float]: ...
+
+    def scene_frames(self, frames: ArrayLike) -> np.ndarray: ...
+
+    def with_motion(
+        self, motion: "mmdskin.Motion", path: str, start: float, speed: float
+    ) -> Any: ...
 
 
 def merged(motions: Sequence[Motion]) -> Motion:
@@ -41,8 +64,7 @@ def merged(motions: Sequence[Motion]) -> Motion:
             return np.minimum(frames.astype(np.int64) * factor + offset, _LAST)
 
         for track in motion.motion.bones:
-            columns = (track.translations, track.rotations, track.interpolation, _physics(track))
-            _merge_keys(bones, track.name, times(track.frames), columns)
+            _merge_keys(bones, track.name, times(track.frames), bone_columns(track))
         for morph in motion.motion.morphs:
             _merge_keys(morphs, morph.name, times(morph.frames), (morph.weights,))
         keys = motion.motion.properties
@@ -55,6 +77,17 @@ def merged(motions: Sequence[Motion]) -> Motion:
     )
     newest = motions[-1]
     return newest.with_motion(whole, newest.path, start, speed)
+
+
+def bone_columns(track: "mmdskin.BoneTrack") -> list[np.ndarray]:
+    """The columns of a bone's keys after their frames, also those that a track may lack."""
+    count = len(track.frames)
+    physics = np.ones(count, bool) if track.physics is None else track.physics
+    stored = track.stored
+    if stored is None:  # curves without bytes of their own, which differ from any that act
+        rotations = np.ascontiguousarray(track.rotations, "<f4").view(np.uint8)
+        stored = np.pad(rotations.reshape(count, 16), ((0, 0), (0, 64)))
+    return [track.translations, track.rotations, track.interpolation, physics, stored]
 
 
 def check_rate(whole: Motion, newest: Motion) -> None:
@@ -154,11 +187,6 @@ def _merge_keys(
         ]
         frames = np.concatenate([old_frames[kept], frames])
     tracks[name] = frames, columns
-
-
-def _physics(track: "mmdskin.BoneTrack") -> np.ndarray:
-    """(n,) whether rigid bodies move the bone."""
-    return np.ones(len(track.frames), bool) if track.physics is None else track.physics
 
 
 def _properties(switches: _Tracks) -> "mmdskin.PropertyTrack":

@@ -88,9 +88,11 @@ def from_armature(
         source = source.replace(reference=source.rest)
     elif options.rest == "CURRENT":
         source = source.replace(reference=skeletons.poses(evaluated, names))
-    poses = yield from _read(
-        context, [armature], frames, lambda at: skeletons.poses(armature.evaluated_get(at), names)
-    )
+
+    def read(depsgraph: Depsgraph) -> np.ndarray:
+        return skeletons.poses(armature.evaluated_get(depsgraph), names)
+
+    poses = yield from _read(context, [armature], frames, read)
     with skeletons.explained(armature.name):
         fit = module.Fit(
             module.Motion.from_skeleton,
@@ -180,7 +182,7 @@ def _model_poses(
         options = SimpleNamespace(model_path="", physics="")
         sampler = samples.Sampler(model, scene, True, options)
         yield from _read(context, [model.armature, *model.meshes], frames, sampler.read)
-        pmx, matrices = sampler.rig.pmx, sampler.result().matrices
+        pmx, matrices = sampler.rig.pmx, sampler.result().pose[0]
     return pmx.skeleton, native.load().Pose(matrices, None)
 
 

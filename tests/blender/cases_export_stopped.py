@@ -49,14 +49,14 @@ class Stopped(MotionCase):
             return step(fit)
 
         with mock.patch.object(fit, "__next__", counted):
-            shares = []
+            fractions = []
             for number in range(20):
                 progress = next(self.job)
-                shares.append(progress.share)
+                fractions.append(progress.fraction)
                 self.assertEqual(len(fits), number + 1)  # a step of the fit for each of the job
-                self.assertIn(f"finding keys, {int(100 * progress.share)}%", progress.text)
-            self.assertEqual(shares, sorted(shares))
-            self.assertTrue(0 < shares[-1] < 1, shares)
+                self.assertIn(f"finding keys, {int(100 * progress.fraction)}%", progress.text)
+            self.assertEqual(fractions, sorted(fractions))
+            self.assertTrue(0 < fractions[-1] < 1, fractions)
             self.assertEqual(threading.enumerate(), threads)
             self.job.close()
             self.assertIsNone(next(self.job, None))

@@ -72,7 +72,7 @@ class ManyKeyframes(case.Case):
         self.write(self.curve)
         self.curve.keyframe_points[150].handle_left = 5, 6
         points, expected = self.blender.fcurves.points(self.curve), self.read(self.curve)
-        for name, found in zip(MEMBERS, (points.places, points.left, points.right), strict=True):
+        for name, found in zip(MEMBERS, (points.co, points.left, points.right), strict=True):
             np.testing.assert_array_equal(found, expected[name], name)
 
     def test_another_layout_of_blenders_memory_changes_nothing(self):
@@ -84,7 +84,7 @@ class ManyKeyframes(case.Case):
             self.write(other)
             points = self.blender.fcurves.points(self.curve)
         self.assert_same(self.read(self.curve), self.read(other))
-        np.testing.assert_array_equal(points.places, self.read(self.curve)["co"])
+        np.testing.assert_array_equal(points.co, self.read(self.curve)["co"])
 
     def test_one_moved_keyframe_changes_the_digest(self):
         self.write(self.curve)
