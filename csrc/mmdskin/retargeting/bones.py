@@ -2,7 +2,6 @@
 """Bones of a rig: their names and their tree; and matrices of them, checked."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,8 +24,15 @@ class Tree:
         for i, name in enumerate(self.names):
             if not isinstance(name, str):
                 raise TypeError(f"names[{i}]: expected a str, not {type(name)!r}")
-        count = len(self.names)
-        self.parents: NDArray[np.int64] = _parents(parents, count)
+        count, array = len(self.names), np.array(parents)
+        if array.shape != (count,) or (count and array.dtype.kind not in "iu"):
+            what = f"{array.dtype} of shape {array.shape}"
+            raise ValueError(f"parents: {what}, expected integers ({count},)")
+        self.parents: NDArray[np.int64] = array.astype(np.int64)
+        self.parents.flags.writeable = False
+        bad = np.flatnonzero((self.parents < -1) | (self.parents >= count))
+        if len(bad):
+            raise ValueError(f"parents[{bad[0]}]: {array[bad[0]]} of {count} bones")
         self._above = self.parents.tolist()
         # Here and below, the last of the list, [-1], is the parent of the roots.
         self.children: list[list[int]] = [[] for _ in range(count + 1)]
@@ -93,18 +99,5 @@ def matrices(values: ArrayLike, name: str, names: Sequence[str]) -> NDArray[np.f
         off = off.reshape(array.shape[:-2])
         array[off, :3, :3] = nearest(array[off, :3, :3])
     array[..., 3, :] = 0, 0, 0, 1
-    array.flags.writeable = False
-    return array
-
-
-def _parents(parents: ArrayLike, count: int) -> NDArray[np.int64]:
-    array: NDArray[Any] = np.array(parents)
-    if array.shape != (count,) or (count and array.dtype.kind not in "iu"):
-        what = f"{array.dtype} of shape {array.shape}"
-        raise ValueError(f"parents: {what}, expected integers ({count},)")
-    array = array.astype(np.int64)
-    bad = np.flatnonzero((array < -1) | (array >= count))
-    if len(bad):
-        raise ValueError(f"parents[{bad[0]}]: {array[bad[0]]} of {count} bones")
     array.flags.writeable = False
     return array

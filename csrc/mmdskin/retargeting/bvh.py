@@ -89,10 +89,9 @@ def _lies(skeleton: Skeleton, poses: NDArray[np.float64]) -> bool:
     hips, head = (skeleton.human.get(slot) for slot in ("hips", "head"))
     if hips is None or head is None:
         return False
-    still, moving = (
-        one[..., head, :3, 3] - one[..., hips, :3, 3] for one in (skeleton.rest, poses)
-    )
-    _, y, z = np.abs([still, np.median(moving, 0)]).T
+    still = skeleton.rest[head, :3, 3] - skeleton.rest[hips, :3, 3]
+    moving = np.median(poses[:, head, :3, 3] - poses[:, hips, :3, 3], 0)
+    _, y, z = np.abs([still, moving]).T
     return bool((z > 2 * y).all())
 
 
@@ -130,9 +129,9 @@ def _hierarchy(text: str) -> list[_Joint]:
     lines = text.replace("{", "\n{\n").replace("}", "\n}\n").splitlines()
     for word, *rest in filter(None, (line.split() for line in lines[1:])):
         section = f"joint {joints[-1].name}" if joints else "HIERARCHY"
-        key = word.upper()
+        key, what = word.upper(), word[:40]
         if (key == "{") == entered:
-            _fail(section, f"{word[:40]}: expected one brace after ROOT, JOINT and End Site")
+            _fail(section, f"{what}: expected one brace after ROOT, JOINT and End Site")
         if key == "{":
             inside.append(joints[-1])
             entered = True
@@ -148,9 +147,7 @@ def _hierarchy(text: str) -> list[_Joint]:
             if len(joints) > _MOST_JOINTS:
                 _fail("HIERARCHY", f"over {_MOST_JOINTS:,} joints")
         elif not inside:
-            _fail(
-                section, "a closing brace too many" if key == "}" else f"{word[:40]}: expected ROOT"
-            )
+            _fail(section, "a closing brace too many" if key == "}" else f"{what}: expected ROOT")
         elif key == "}":
             joint = inside.pop()
             if not joint.offset:
@@ -168,7 +165,7 @@ def _hierarchy(text: str) -> list[_Joint]:
                 _fail(section, "CHANNELS twice")
             inside[-1].channels.extend(known)
         else:
-            _fail(section, f"{word[:40]}: expected OFFSET, CHANNELS, JOINT or End Site")
+            _fail(section, f"{what}: expected OFFSET, CHANNELS, JOINT or End Site")
     if inside or not entered or not joints:
         _fail("HIERARCHY", "it ends in the middle of a joint")
     return joints

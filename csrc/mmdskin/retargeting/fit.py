@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import mmdskin
+from mmdskin import BoneTrack, FitReport, Model, Motion
 from mmdskin.retargeting import rotations
 from mmdskin.retargeting.body import STANDARD_LEG, Body, alignment, body_of
 from mmdskin.retargeting.limbs import meeting, nearness, two_bone
@@ -55,15 +55,15 @@ _MOVED = ("センター", "左足ＩＫ", "右足ＩＫ")  # heirs that also mov
 
 
 def for_model(
-    motion: mmdskin.Motion,
-    target: mmdskin.Model,
+    motion: Motion,
+    target: Model,
     *,
-    made_for: mmdskin.Model | None = None,
+    made_for: Model | None = None,
     hands: bool = True,
     scale: float | None = None,
-) -> tuple[mmdskin.Motion, mmdskin.FitReport]:
+) -> tuple[Motion, FitReport]:
     for model, name in ((target, "target"), (target if made_for is None else made_for, "made_for")):
-        if not isinstance(model, mmdskin.Model):
+        if not isinstance(model, Model):
             raise TypeError(f"{name}: {type(model).__name__}, expected a Model")
     if scale is not None and not _SCALES[0] <= scale <= _SCALES[1]:
         raise ValueError(f"scale: {scale}, expected {_SCALES[0]} to {_SCALES[1]}")
@@ -83,24 +83,20 @@ def for_model(
     keys = sum(len(track.frames) for track in fitted.bones)
     keys += sum(len(track.frames) for track in fitted.morphs)
     named = _with_tracks(fitted, fitted.bones, target.name)
-    return named, mmdskin.FitReport(keys, worst, tuple(notes))
+    return named, FitReport(keys, worst, tuple(notes))
 
 
-def _with_tracks(
-    motion: mmdskin.Motion, bones: Iterable[Any], name: str | None = None
-) -> mmdskin.Motion:
+def _with_tracks(motion: Motion, bones: Iterable[Any], name: str | None = None) -> Motion:
     others = motion.morphs, motion.camera, motion.light, motion.shadow, motion.properties
-    return mmdskin.Motion.from_tracks(bones, *others, motion.name if name is None else name)
+    return Motion.from_tracks(bones, *others, motion.name if name is None else name)
 
 
-def _moved(track: mmdskin.BoneTrack, scale: float) -> mmdskin.BoneTrack:
+def _moved(track: BoneTrack, scale: float) -> BoneTrack:
     places = np.clip(track.translations * scale, -1e10, 1e10)  # as far as motions may go
     return track._replace(translations=places.astype(np.float32))
 
 
-def _moves(track: mmdskin.BoneTrack | None) -> bool:
-    if track is None:
-        return False
+def _moves(track: BoneTrack) -> bool:
     turned = np.abs(track.rotations[:, :3]).max(initial=0)
     return bool(max(turned, np.abs(track.translations).max(initial=0)) > _STILL)
 
@@ -108,13 +104,7 @@ def _moves(track: mmdskin.BoneTrack | None) -> bool:
 class _Fit:
     """A motion on the way from its model to another one, with the notes and `worst` of its report."""
 
-    def __init__(
-        self,
-        motion: mmdskin.Motion,
-        made_for: mmdskin.Model,
-        target: mmdskin.Model,
-        scale: float | None,
-    ) -> None:
+    def __init__(self, motion: Motion, made_for: Model, target: Model, scale: float | None) -> None:
         self.motion, self.original, self.worst = motion, motion, 0.0
         self.source, self.target = made_for, target
         self.read, self.body = body_of(made_for, "made_for"), body_of(target, "target")
@@ -176,20 +166,18 @@ class _Fit:
 
     # New keys
 
-    def _refit(
-        self, model: mmdskin.Model, values: dict[str, _Locals], lost: Container[str] = ()
-    ) -> None:
+    def _refit(self, model: Model, values: dict[str, _Locals], lost: Container[str] = ()) -> None:
         """Fits these tracks to values of every frame, by their own curves where they still fit."""
         kept = [track for track in self.motion.bones if track.name not in lost]
         like = _with_tracks(self.motion, kept)
-        new, report = mmdskin.Motion.from_locals(
+        new, report = Motion.from_locals(
             model, values, frames=self.frames, tolerance=_TOLERANCE, like=like
         )
         tracks = [track for track in kept if track.name not in values]
         tracks += [track for track in new.bones if track.name in values]
         self.motion, self.worst = _with_tracks(like, tracks), max(self.worst, report.worst)
 
-    def _locals_of(self, model: mmdskin.Model, names: Iterable[str]) -> dict[str, _Locals]:
+    def _locals_of(self, model: Model, names: Iterable[str]) -> dict[str, _Locals]:
         """Of some bones, float64."""
         bones = [model.bone(name) for name in names]
 
@@ -204,8 +192,9 @@ class _Fit:
         source, target = self.source.bones, self.target.bones
         lost: dict[str, _Heirs] = {}
         for name, heirs in _HEIRS.items():
+            track = self.motion.bones.get(name)
             inherits = any(name in one.names + one.carriers for one in lost.values())
-            acts = inherits or _moves(self.motion.bones.get(name))
+            acts = inherits or (track is not None and _moves(track))
             if acts and source.get(name) and not target.get(name):
                 known = [tuple(filter(source.get, one)) for one in (heirs.names, heirs.carriers)]
                 if known[0]:
@@ -325,7 +314,7 @@ def _as_one(parent: _Locals, child: _Locals, above: Array, below: Array) -> _Loc
     return place, multiply(parent[1], child[1])
 
 
-def _arm_ik(model: mmdskin.Model, body: Body) -> list[str]:
+def _arm_ik(model: Model, body: Body) -> list[str]:
     """The bones whose IK moves an arm."""
     arms = {body.human[side + part] for side in SIDES for part in ARM}
     solvers = ((bone.name, bone.ik) for bone in model.bones)

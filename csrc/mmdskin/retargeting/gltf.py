@@ -69,7 +69,9 @@ def load_gltf(
         file = _File(source)
         channels = file.channels(animation)
         human = file.human()
-        chosen = {*file.joints(), *human.values(), *(node for node, _ in channels)}
+        chosen = {*human.values(), *(node for node, _ in channels)}
+        for skin in file.json.get("skins", []):
+            chosen.update(map(file.node, skin["joints"]))
         if not chosen:
             _fail("skins", "no skeleton: neither joints, nor a humanoid, nor animated nodes")
         return _posed(file, chosen, channels, human)
@@ -116,10 +118,6 @@ class _File:
         """The index, checked."""
         self.at("nodes", index)
         return int(index)
-
-    def joints(self) -> set[int]:
-        skins = self.json.get("skins", [])
-        return {self.node(joint) for skin in skins for joint in skin["joints"]}
 
     def parents(self) -> list[int]:
         """Of the nodes, -1 for none."""
@@ -242,10 +240,11 @@ def _posed(
     names = [str(one.get("name") or f"node {i}") for i, one in enumerate(file.nodes)]
     parents = file.parents()
     tree = Tree(names, parents)
-    needed = {*chosen}  # and what is above them
-    for node in reversed(tree.order):
-        if node in needed and parents[node] >= 0:
-            needed.add(parents[node])
+    needed: set[int] = set()  # what was chosen, and what is above
+    for node in chosen:
+        while node >= 0 and node not in needed:
+            needed.add(node)
+            node = parents[node]
     count = int(max([0.0, *(times[-1] for times, _, _ in channels.values())]) * _FPS + 1e-6) + 1
     if count * len(needed) > _MOST_TRANSFORMS:
         what = f"{count:,} frames of {len(needed):,} nodes"

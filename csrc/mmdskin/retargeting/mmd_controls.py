@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-import mmdskin
+from mmdskin import Fit, FitReport, Model, Motion, Pose
 from mmdskin.retargeting import rotations
 from mmdskin.retargeting.body import MMD_KNEE, STANDARD_LEG, Body, body_of
 from mmdskin.retargeting.bones import MOST_TRANSFORMS, RATES
@@ -19,6 +19,7 @@ from mmdskin.retargeting.slots import ARM, LEG, SIDES
 from mmdskin.retargeting.transfer import retarget, world_of
 
 _Values = dict[str, "tuple[Array | None, Array | None]"]  # translations and rotations by name
+_Notes = list[tuple[str, str]]
 
 _RATE = 30  # MMD's frames per second
 _LEGS = ("both", "ik")
@@ -27,16 +28,14 @@ _STRAIGHT = 0.03  # sine of the knee below which the thigh says where it points
 _BENT = math.radians(20)
 
 
-def from_skeleton(
-    motion_type: type[mmdskin.Motion], *args: Any, **kwargs: Any
-) -> tuple[mmdskin.Motion, mmdskin.FitReport]:
-    return mmdskin.Fit(motion_type.from_skeleton, *args, **kwargs).result()
+def from_skeleton(motion_type: type[Motion], *args: Any, **kwargs: Any) -> tuple[Motion, FitReport]:
+    return Fit(motion_type.from_skeleton, *args, **kwargs).result()
 
 
 def fit_skeleton(
-    model: mmdskin.Model,
+    model: Model,
     skeleton: Skeleton,
-    poses: mmdskin.Pose | ArrayLike,
+    poses: Pose | ArrayLike,
     *,
     fps: float = 30.0,
     legs: str = "both",
@@ -44,9 +43,9 @@ def fit_skeleton(
     feet: bool = True,
     hands: bool = False,
     scale: float | None = None,
-) -> Generator[float, None, tuple[mmdskin.Motion, mmdskin.FitReport]]:
+) -> Generator[float, None, tuple[Motion, FitReport]]:
     """As `Fit` runs it: yields the share that is done."""
-    if not isinstance(model, mmdskin.Model):
+    if not isinstance(model, Model):
         raise TypeError(f"model: {type(model).__name__}, expected a Model")
     if not isinstance(skeleton, Skeleton):
         raise TypeError(f"skeleton: {type(skeleton).__name__}, expected a Skeleton")
@@ -64,21 +63,19 @@ def fit_skeleton(
     # Where a leg is short, the same distance bends its knee further.
     tolerance *= min(1.0, body.leg / STANDARD_LEG)
     yield 0.0
-    fit = mmdskin.Fit(mmdskin.Motion.from_locals, model, values, tolerance=tolerance)
+    fit = Fit(Motion.from_locals, model, values, tolerance=tolerance)
     yield from fit
     motion, report = fit.result()
     return motion, report._replace(notes=(*notes, *more, *report.notes))
 
 
-def controls(
-    model: mmdskin.Model, poses: Array, legs: str = "both"
-) -> tuple[_Values, list[tuple[str, str]]]:
+def controls(model: Model, poses: Array, legs: str = "both") -> tuple[_Values, _Notes]:
     """Local values for from_locals() of the bones that dances move, for world matrices (F,B,4,4) of a
     model's bones as retarget() gives them; and notes."""
     return _Controls(model, body_of(model, "model"), poses).values(legs)
 
 
-def _resampled(poses: mmdskin.Pose | ArrayLike, skeleton: Skeleton, fps: float) -> Array:
+def _resampled(poses: Pose | ArrayLike, skeleton: Skeleton, fps: float) -> Array:
     """Poses of 30 frames per second: rotations by slerp, places along lines."""
     found, _ = world_of(skeleton, poses)
     if not len(found):
@@ -101,22 +98,21 @@ def _resampled(poses: mmdskin.Pose | ArrayLike, skeleton: Skeleton, fps: float) 
 class _Controls:
     """Local values of the bones that dances move, for poses of a model's skeleton."""
 
-    def __init__(self, model: mmdskin.Model, body: Body, poses: Array) -> None:
+    def __init__(self, model: Model, body: Body, poses: Array) -> None:
         self.model, self.body, self.human = model, body, body.human
         self.turns, self.places = poses[..., :3, :3], poses[..., :3, 3]
         self.rest = body.skeleton.rest[:, :3, 3]
         self.parents = body.skeleton.parents
         self.solvers = {i: bone.ik for i, bone in enumerate(model.bones) if bone.ik}
         self.translations: dict[int, Array] = {}
-        self.notes: list[tuple[str, str]] = []
-        self.local = {
-            bone: transpose(self._above(bone)) @ self.turns[:, bone]
-            for bone in (*self.human.values(), *body.spine)
-        }
+        self.notes: _Notes = []
+        bones = (*self.human.values(), *body.spine)
+        self.local = {bone: transpose(self._above(bone)) @ self.turns[:, bone] for bone in bones}
 
-    def values(self, legs: str) -> tuple[_Values, list[tuple[str, str]]]:
+    def values(self, legs: str) -> tuple[_Values, _Notes]:
         """Of the bones that keys can name: of several with one name MMD moves the first. And notes."""
-        self.center()
+        hips = self.human["hips"]  # above them nothing turns, so the center moves as they do
+        self.translations[self.body.carrier] = self.places[:, hips] - self.rest[hips]
         for side in SIDES:
             self.arm(side)
             self.leg(side, legs)
@@ -135,11 +131,6 @@ class _Controls:
         """The turn of its parent."""
         parent = self.parents[bone]
         return self.turns[:, parent] if parent >= 0 else np.eye(3)
-
-    def center(self) -> None:
-        """Above the hips nothing turns, so the center moves as the hips do."""
-        hips = self.human["hips"]
-        self.translations[self.body.carrier] = self.places[:, hips] - self.rest[hips]
 
     def arm(self, side: str) -> None:
         """The arm's own turn goes to 腕捩, the forearm's to 手捩."""

@@ -15,6 +15,7 @@ from mmdskin.retargeting.slots import FINGERS, LIMBS, MIDDLE, PHALANGES, SIDES
 
 _SIDE_OF = {"left": "left", "l": "left", "左": "left", "lt": "left"}
 _SIDE_OF |= {"right": "right", "r": "right", "右": "right", "rt": "right"}
+_DIGITS = "0123456789"
 _GLUED = ("left", "right", "l", "r")  # sides that names begin with: lfemur
 _SHARED = 0.6  # of the bones begin with a prefix
 _METACARPAL = 0.45  # of the distance from the wrist to the next joint
@@ -53,10 +54,6 @@ def _words_of(name: str) -> list[str]:
     return [word.lower() for word in re.split(r"[\s_.\-()]+", name) if word]
 
 
-def _without_digits(word: str) -> str:
-    return word.rstrip("0123456789")
-
-
 def _prefixes(names: list[list[str]]) -> set[str]:
     """Words with which most names begin, one after the other."""
     common: set[str] = set()
@@ -77,7 +74,7 @@ def _side_of(words: list[str]) -> tuple[str, list[str]]:
     for i, word in enumerate(words):
         for form in _GLUED:
             rest = word.removeprefix(form)
-            uses = _USES.get(_without_digits(rest), ())
+            uses = _USES.get(rest.rstrip(_DIGITS), ())
             if rest != word and any(key != "body" or slot == "Eye" for key, slot, _ in uses):
                 return _SIDE_OF[form], [*words[:i], rest, *words[i + 1 :]]
     return "", words
@@ -87,9 +84,9 @@ def _uses_of(words: list[str]) -> Iterable[_Use]:
     """What the words of a name without its side mean, as in the table."""
     words = [word for word in words if word not in _OTHERS["ignore"]]
     whole = _FIRST_OF_FINGER.sub(r"\1", "".join(words))
-    core, never = _OF_HAND.sub("", _without_digits(whole)), _OTHERS["never"]
+    core, never = _OF_HAND.sub("", whole.rstrip(_DIGITS)), _OTHERS["never"]
     excluded = (
-        any(_without_digits(word) in never for word in words)
+        any(word.rstrip(_DIGITS) in never for word in words)
         or any(word in core for word in never if len(word) > 1 and not word.isascii())
         or core.endswith("ik")
     )

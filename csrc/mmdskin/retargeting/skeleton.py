@@ -75,9 +75,11 @@ class Skeleton:
         self.rest = matrices(rest, "rest", self.names)
         self.reference = None if reference is None else matrices(reference, "reference", self.names)
         self._given = self._bones_of(human or {})
-        found, special = by_names(self.tree, self.rest[:, :3, 3])
+        named, special = by_names(self.tree, self.rest[:, :3, 3])
         self.doubles, self.twists, self.roots = (special[k] for k in ("double", "twist", "root"))
-        self._map(found)
+        # MMD's bones: at rest it is on the floor, and its knees stop where MMD's do.
+        self.is_mmd = "center" in self.roots
+        self._map(named, self.rest[:, :3, 3])
 
     def replace(
         self,
@@ -107,11 +109,6 @@ class Skeleton:
     def __repr__(self) -> str:
         return f"<Skeleton of {len(self.names)} bones, {len(self.human)} slots>"
 
-    @property
-    def is_mmd(self) -> bool:
-        """Whether it has MMD's bones: at rest it is on the floor, and its knees stop where MMD's do."""
-        return "center" in self.roots
-
     def _bones_of(self, human: Mapping[str, str | int | None]) -> dict[str, int | None]:
         """Checks slots that a user gave; VRM 1.0's thumbs are MMD's, one joint on."""
         human = dict(human)
@@ -137,7 +134,7 @@ class Skeleton:
             found[slot] = None if bone is None else int(bone)
         return found
 
-    def _map(self, named: dict[str, int]) -> None:
+    def _map(self, named: dict[str, int], places: NDArray[np.float64]) -> None:
         given = {slot: bone for slot, bone in self._given.items() if bone is not None}
         human = {slot: bone for slot, bone in given.items() if slot not in SPINE}
         how = ["mapped as given"] if human else []
@@ -156,15 +153,13 @@ class Skeleton:
             if above and human.get("hips") not in above:
                 human["hips"] = above[0]
         is_open = any(slot not in human and slot not in self._given for slot in REQUIRED)
-        if is_open and (new := add(by_shape(self.tree, self.rest[:, :3, 3]))):
+        if is_open and (new := add(by_shape(self.tree, places))):
             how.append(f"mapped by the shape of the tree: {', '.join(new)}")
         self.human = MappingProxyType({slot: human[slot] for slot in SLOTS if slot in human})
         self.spine = self._find_spine()
         ends = (slot for slot in (SPINE[0], SPINE[-1]) if slot in given)
         misplaced = [slot for slot in ends if given[slot] not in self.spine]
-        self.doubts = MappingProxyType(
-            doubts_of(self.tree, self.rest[:, :3, 3], self.human, misplaced)
-        )
+        self.doubts = MappingProxyType(doubts_of(self.tree, places, self.human, misplaced))
         self.notes = (*how, *(f"{slot}: {reason}" for slot, reason in self.doubts.items()))
 
     def _find_spine(self) -> tuple[int, ...]:

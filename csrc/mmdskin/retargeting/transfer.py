@@ -144,10 +144,8 @@ class _Plan:
         self.bones = [bone for bone, _ in (*found.values(), *blends.values())]
         rest = self.read.reference[self.bones, :3, :3]
         # With C on the left, it makes rotations of the source deltas from its reference.
-        self.right = transpose(rest) @ self.read.C.T
-        self.right[: len(found)] = self.right[: len(found)] @ np.array(
-            [A for _, A in found.values()]
-        )
+        turned = [A for _, A in found.values()] + [np.eye(3)] * len(blends)
+        self.right = transpose(rest) @ self.read.C.T @ np.array(turned)
 
     def turns(self, rotations: Array) -> Array:
         """Of the layout's rows, for rotations (F,B,3,3) of the source: deltas (F,n,3,3)."""
