@@ -6,8 +6,6 @@ from __future__ import annotations
 import contextlib
 import fractions
 import itertools
-import os
-import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +14,7 @@ import mmdskin
 from mmdskin import command_input, video_file
 from mmdskin.command_error import CommandError
 from mmdskin.command_progress import Progress
+from mmdskin.file_io import numbered
 from mmdskin.new_file import new_file
 from mmdskin.notebook import png
 
@@ -87,15 +86,9 @@ def run(options: Any) -> int:
 
 
 def _name(options: Any, number: float) -> str:
-    """The name of a frame's picture: its number instead of ##, or at the end."""
+    """The name of a frame's picture."""
     path: str = options.output
-    if options.frames is None:
-        return path
-    folder, name = os.path.split(path)
-    if "#" not in name:
-        name = "####".join(os.path.splitext(name))
-    name = re.sub("#+", lambda found: f"{int(number):0{len(found[0])}}", name, count=1)
-    return os.path.join(folder, name)
+    return path if options.frames is None else numbered(path, int(number))
 
 
 def _poses(

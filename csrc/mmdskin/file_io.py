@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import operator
 import os
+import re
 import stat
 from typing import Any
 
@@ -92,6 +93,15 @@ def check_name(target: Any, item: str, *own: str) -> str:
     if ending in _FORMATS and ending not in own:
         raise ValueError(f"path: {name}: a {item} is written as {' or '.join(own)}")
     return ending
+
+
+def numbered(path: str, number: int) -> str:
+    """A path with a number in place of the #s in its name, or as four digits at the end."""
+    folder, name = os.path.split(path)
+    if "#" not in name:
+        name = "####".join(os.path.splitext(name))
+    digits = re.sub("#+", lambda found: f"{number:0{len(found[0])}}", name, count=1)
+    return os.path.join(folder, digits)
 
 
 def write(target: Any, data: bytes) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from mmdskin.unknown_name import unknown_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import SupportsIndex
 
     from numpy.typing import ArrayLike, NDArray
@@ -320,19 +321,27 @@ class Rendered(NamedTuple):
     normals: NDArray[np.float32] | None
     triangles: NDArray[np.int32] | None
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the image as a PNG. Raises ValueError without one, for a batch and for the name of
-        another format, and OSError.
+    def save(self, path: str | os.PathLike[str], numbers: Iterable[int] | None = None) -> None:
+        """Writes the image as a PNG; of a batch one for each frame, with its number in place of #s in the
+        name, or at the end: frame0000.png.
+        numbers: of the F frames; None: 0, 1, and so on
+
+        Raises ValueError without an image and for the name of another format, and OSError.
         """
-        from mmdskin.file_io import check_name, write
+        from mmdskin.file_io import check_name, numbered, write
+        from mmdskin.notebook import png
 
         check_name(path, "picture", ".png")
-        data = self._repr_png_()
-        if data is None:
-            raise ValueError(
-                "image: expected that of one frame: Rendered(image[0], None, None, None)"
-            )
-        write(path, data)
+        if self.image is None or self.image.ndim not in (3, 4):
+            raise ValueError("image: expected (H,W,4) or (F,H,W,4)")
+        if self.image.ndim == 3:
+            write(path, png(self.image))
+            return
+        given = range(len(self.image)) if numbers is None else [int(number) for number in numbers]
+        if len(given) != len(self.image):
+            raise ValueError(f"numbers: {len(given)}, the batch has {len(self.image)} frames")
+        for number, image in zip(given, self.image, strict=True):
+            write(numbered(os.fsdecode(path), number), png(image))
 
     def _repr_png_(self) -> bytes | None:
         """For notebooks: the image, unless there is none or a batch."""

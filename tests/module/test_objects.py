@@ -401,7 +401,19 @@ def test_a_picture_is_saved_as_a_png(tmp_path):
     image = np.random.default_rng(0).integers(0, 256, (5, 7, 4)).astype(np.uint8)
     mmdskin.Rendered(image, None, None, None).save(tmp_path / "a.png")
     assert np.array_equal(np.asarray(Image.open(tmp_path / "a.png")), image)
-    for wrong in (None, image[None]):
-        with pytest.raises(ValueError, match="image: expected that of one frame"):
-            mmdskin.Rendered(wrong, None, None, None).save(tmp_path / "b.png")
+    with pytest.raises(ValueError, match=r"image: expected \(H,W,4\) or \(F,H,W,4\)"):
+        mmdskin.Rendered(None, None, None, None).save(tmp_path / "b.png")
     assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
+
+
+def test_a_batch_is_saved_as_numbered_pngs(tmp_path):
+    images = np.random.default_rng(0).integers(0, 256, (2, 5, 7, 4)).astype(np.uint8)
+    batch = mmdskin.Rendered(images, None, None, None)
+    batch.save(tmp_path / "a.png")
+    batch.save(tmp_path / "b#_##.png", np.array([30, 7]))
+    with pytest.raises(ValueError, match="numbers: 3, the batch has 2 frames"):
+        batch.save(tmp_path / "c.png", range(3))
+    expected = {"a0000.png": 0, "a0001.png": 1, "b30_##.png": 0, "b7_##.png": 1}
+    assert {path.name for path in tmp_path.iterdir()} == expected.keys()
+    for name, frame in expected.items():
+        assert np.array_equal(np.asarray(Image.open(tmp_path / name)), images[frame])
