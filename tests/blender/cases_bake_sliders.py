@@ -166,9 +166,7 @@ class Kept(Sliders):
         self.bake(1, 4)
         before = fingerprint.of_file()
         skinner = sys.modules["addon_package"].pose.skinner
-        broken = mock.patch.object(
-            skinner.Skinner, "positions_and_normals", side_effect=ValueError("broken")
-        )
+        broken = mock.patch.object(skinner.Skinner, "skinned", side_effect=ValueError("broken"))
         with broken, self.assertRaises(RuntimeError):
             self.bake(1, 4)
         self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])

@@ -229,9 +229,7 @@ class Operator(Stopped):
     def test_any_failure_ends_it(self):
         before = fingerprint.of_file()
         self.operator.invoke(self.context, None)
-        with mock.patch.object(
-            addon().pose.skinner.Skinner, "positions_and_normals", side_effect=KeyError("x")
-        ):
+        with mock.patch.object(addon().pose.skinner.Skinner, "skinned", side_effect=KeyError("x")):
             self.assertRaises(KeyError, self.event, "TIMER")
         self.assertEqual(self.shown[-2:], ["timer", None])
         self.assert_untouched(before)
@@ -380,9 +378,7 @@ class Frames(Stopped):
         self.assertEqual(names, [f"MMD {frame}" for frame in range(1048570, 1048575)])
 
     def test_not_enough_memory(self):
-        with mock.patch.object(
-            addon().pose.skinner.Skinner, "positions_and_normals", side_effect=MemoryError
-        ):
+        with mock.patch.object(addon().pose.skinner.Skinner, "skinned", side_effect=MemoryError):
             self.assert_fails("Not enough memory for 9 frames")
 
     def test_mesh_edited_between_frames(self):

@@ -119,9 +119,8 @@ class MotionCase(case.Case):
     def of_scene(self, source, frames=FRAMES, mesh=None):
         """(F, V, 3) positions of the mesh in the scene under the motion."""
         ready = addon().pose.skinner.Skinner(mesh or self.mesh, self.armature)
-        return ready.positions(
-            source.matrices(ready.bones, frames), source.key_values(ready.keys, frames)
-        )
+        matrices = source.matrices(ready.bones, frames)
+        return ready.skinned(matrices, source.key_values(ready.keys, frames))[0]
 
     def assert_follows(self, source, placed=None):
         expected = self.of_file()
