@@ -29,14 +29,16 @@ def load_textures(
         may differ in upper and lower case, and must be below the folder.
 
     Returns {index in Model.textures: (h,w,4) uint8 sRGB, straight alpha}. Warns of files that are
-    missing or damaged, and leaves them out. Raises ValueError for a model without a path, and
-    ImportError without Pillow.
+    missing or damaged, and leaves them out. Raises ValueError for a model without a path, OSError for a
+    folder that does not exist, and ImportError without Pillow.
     """
     check_model(model)
     if folder is None:
         if model.path is None:
             raise ValueError("folder: needed, as the model was not loaded from a path")
         folder = os.path.dirname(model.path)
+    else:
+        os.stat(os.path.join(folder, ""))  # which a folder has, but a file has not
     return read_textures(
         model, os.fspath(folder), lambda text: warnings.warn(printable(text), stacklevel=3)
     )

@@ -49,6 +49,14 @@ def test_a_folder_may_be_named(folder):
         mmdskin.load_textures(model)
 
 
+@pytest.mark.parametrize(("name", "error"), [("none", FileNotFoundError), ("clear.png", OSError)])
+def test_a_folder_that_is_none_is_one_error(folder, name, error):
+    """In place of a warning for each texture."""
+    model = mmdskin.load_model(folder / "m.pmx")
+    with pytest.raises(error, match=name):
+        mmdskin.load_textures(model, folder / name)
+
+
 def test_damaged_images_are_left_out_with_a_warning(folder):
     (folder / "clear.png").write_bytes(b"\x89PNG\r\n\x1a\nno")
     model = mmdskin.load_model(folder / "m.pmx").replace(textures=["clear.png"])
