@@ -90,7 +90,7 @@ check-sdist: sdist ## Build from the source distribution alone, without a networ
 	cd build/sdist && PYTHONPATH=module ../../$(BIN)/python -c \
 		'import mmdskin; assert "sdist" in mmdskin.__file__; print(mmdskin.__version__, mmdskin.backends())'
 
-rehearsal: wheels check-sdist addon build/rehearsal/ready build/blender-$(CLONE_BLENDER) ## Check all that a release uploads as PyPI, Blender and conda-forge do; WEBSITE=https://...
+rehearsal: build wheels check-sdist addon build/rehearsal/ready build/blender-$(CLONE_BLENDER) ## Check all that a release uploads as PyPI, Blender and conda-forge do; WEBSITE=https://...
 	MMDSKIN_BLENDERS=$(CLONE_BLENDER) build/rehearsal/bin/python tests/check/rehearsal.py
 
 build/rehearsal/ready: tests/check/rehearsal.txt .venv/ready

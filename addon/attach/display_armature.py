@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import bpy
-from bpy.types import ChildOfConstraint, Constraint, Context, Object, ViewLayer
+from bpy.types import ChildOfConstraint, Constraint, Context, Object
 from mathutils import Matrix
 
-from ..blender import blender_versions, caches
+from ..blender import blender_versions, caches, selection
 from ..scene import scene_model
 
 MARK = scene_model.DISPLAY  # ID property of the object and of its armature
@@ -212,43 +212,18 @@ def _copy_transforms(display: Object, name: str, armature: Object, bone: str) ->
 @contextlib.contextmanager
 def _edited(context: Context, display: Object) -> Iterator[Any]:
     """The edit bones; selection, modes and the active object are then as before."""
-    layer = context.view_layer
-    objects = [obj for obj in layer.objects if obj]
-    active, selected = layer.objects.active, [obj for obj in objects if obj.select_get()]
-    modes = [(obj, obj.mode) for obj in objects if obj.mode != "OBJECT"]
     hidden = display.hide_viewport
     try:
-        _set_modes(layer, modes, "OBJECT")
-        _select(objects, [])
-        display.hide_viewport = False
-        layer.objects.active = display
-        bpy.ops.object.mode_set(mode="EDIT")
-        try:
-            yield display.data.edit_bones
-        finally:
-            bpy.ops.object.mode_set(mode="OBJECT")
+        with selection.cleared(context.view_layer):
+            display.hide_viewport = False
+            context.view_layer.objects.active = display
+            bpy.ops.object.mode_set(mode="EDIT")
+            try:
+                yield display.data.edit_bones
+            finally:
+                bpy.ops.object.mode_set(mode="OBJECT")
     finally:
         display.hide_viewport = hidden
-        _set_modes(layer, modes)
-        _select(objects, selected)
-        layer.objects.active = active
-
-
-def _set_modes(
-    layer: ViewLayer, modes: Iterable[tuple[Object, str]], wanted: str | None = None
-) -> None:
-    """Set each object's mode to its own, or to the one that is wanted."""
-    for obj, own in modes:
-        mode: Any = wanted or own
-        if obj.mode != mode:
-            layer.objects.active = obj
-            bpy.ops.object.mode_set(mode=mode)
-
-
-def _select(objects: Iterable[Object], selected: list[Object]) -> None:
-    for obj in objects:
-        if obj.select_get() != (obj in selected):
-            obj.select_set(obj in selected)
 
 
 def is_own(obj: Object, model: scene_model.SceneModel) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from bpy.types import Depsgraph, Object, PoseBone
 
-from ..blender import details, drivers, evaluated_bones, playhead
+from ..blender import details, evaluated_bones, playhead
 from ..blender.evaluated_bones import Evaluation
 from ..physics import playback
 from ..pose import ik_source, pose_source, skinner
@@ -88,7 +88,7 @@ def _pose(
 
 def _waits_for_rest(display: Object) -> bool:
     """Whether the mesh shows the armature's Rest Position: not if it plays a bake."""
-    return REST in display.animation_data.drivers.find(PATH).driver.variables
+    return REST in _variables(display)
 
 
 def _basis(ready: _Ready, shown: np.ndarray) -> np.ndarray:
@@ -128,16 +128,10 @@ def _key_values(ready: _Ready, display: Object) -> dict[str, float]:
     """Values of the shape keys that move bones."""
     if not ready.keys:
         return {}
-    blocks = [
-        drivers.keys_of(variable)
-        for variable in variables(display)
-        if variable.name.startswith(KEYS)
-    ]
-    return ik_source.of_all_meshes(skinner.chosen_values(one, ready.keys) for one in blocks)
+    return ik_source.of_all_meshes(skinner.awaited_values(_variables(display), KEYS, ready.keys))
 
 
-def variables(display: Object) -> Any:
-    """The variables of the driver."""
+def _variables(display: Object) -> Any:
     return display.animation_data.drivers.find(PATH).driver.variables
 
 

@@ -158,13 +158,7 @@ class _Group:
         ]
         parts = [part for part in parts if part.bones and part.skinner.vertex_count]
         if not parts:
-            if not any(len(obj.data.vertices) for obj in model.meshes):
-                raise UserError("'{name}' has no vertices", name=model.name)
-            raise UserError(
-                "'{name}' has no vertex group named after a deform bone of '{armature}'",
-                name=model.name,
-                armature=model.armature.name,
-            )
+            raise skinner.nothing_to_skin(model)
         self.model, self.armature = model, model.armature
         self.bones = _with_parents(model.armature, {name for part in parts for name in part.bones})
         self.poses = sources.poses_of(model, self.bones, settings)

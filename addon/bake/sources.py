@@ -186,6 +186,4 @@ class Part:
         evaluated = keys.evaluated_get(depsgraph) if keys else None
         # While poses are read, all keys of evaluated copies may be muted (`PoseFrames`).
         muted_in = evaluated if self._mutes_move else keys
-        return skinner.key_values(
-            self.obj, self.keys, evaluated, self.unmuted, self.pinned, muted_in
-        )
+        return skinner.key_values(self.keys, evaluated, self.unmuted, self.pinned, muted_in)

@@ -127,15 +127,9 @@ def _content(action: bpy.types.Action) -> list:
 def _description(curve: bpy.types.FCurve) -> tuple:
     driver = curve.driver
     variables = [
-        (
-            variable.name,
-            variable.type,
-            [
-                (target.id, target.data_path, target.bone_target, target.transform_type)
-                for target in variable.targets
-            ],
-        )
+        (variable.name, variable.type, one.id, one.data_path, one.bone_target, one.transform_type)
         for variable in driver.variables
+        for one in variable.targets
     ]
     kind = driver.type, driver.expression, driver.use_self
     return curve.data_path, curve.array_index, curve.mute, kind, variables

@@ -3,13 +3,13 @@
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import bpy
-from bpy.types import Action, Context, Key, Mesh, Object, Scene, ViewLayer
+from bpy.types import Action, Context, Key, Mesh, Object, Scene
 
 from ..bake import bake_state
-from ..blender import actions, playhead
+from ..blender import actions, playhead, selection
 from ..blender.user_error import UserError
 from ..preview import switch
 from ..scene import scene_model
@@ -96,9 +96,6 @@ def prepared(context: Context, content: Content) -> Iterator[None]:
     for obj in content.objects:
         if obj not in objects:
             raise _is_hidden(obj)
-    selected = [obj for obj in objects if obj.select_get()]
-    modes = [(obj, obj.mode) for obj in objects if obj.mode != "OBJECT"]
-    active = layer.objects.active
     hidden = [(obj, obj.hide_get(), obj.hide_viewport, obj.hide_select) for obj in content.objects]
     blocks = [block for obj in content.objects for block in (obj, _keys(obj)) if block]
     held = [(block, *actions.assigned(block)) for block in blocks]
@@ -107,20 +104,17 @@ def prepared(context: Context, content: Content) -> Iterator[None]:
     # If a file has no action at all, the glTF exporter treats its poses as rest poses.
     action = None if bpy.data.actions else bpy.data.actions.new("export")
     try:
-        for obj, _ in modes:
-            _set_mode(layer, obj, "OBJECT")
-        for obj in objects:
-            obj.select_set(False)
-        for obj in content.objects:
-            obj.hide_viewport = obj.hide_select = False
-            obj.hide_set(False)
-            obj.select_set(True)
-            if not obj.select_get():
-                raise _is_hidden(obj)
-        layer.objects.active = content.objects[0]
-        # The glTF exporter of 3.4 exports the frames of every action in the file, even of other models.
-        with _ranges([scene, *bpy.data.actions] if content.moves else [], content.frames):
-            yield
+        with selection.cleared(layer):
+            for obj in content.objects:
+                obj.hide_viewport = obj.hide_select = False
+                obj.hide_set(False)
+                obj.select_set(True)
+                if not obj.select_get():
+                    raise _is_hidden(obj)
+            layer.objects.active = content.objects[0]
+            # The glTF exporter of 3.4 exports the frames of every action, even of other models.
+            with _ranges([scene, *bpy.data.actions] if content.moves else [], content.frames):
+                yield
     finally:
         if action is not None:
             bpy.data.actions.remove(action)
@@ -130,17 +124,9 @@ def prepared(context: Context, content: Content) -> Iterator[None]:
         if (scene.frame_current, scene.frame_subframe) != place:
             scene.frame_set(place[0], subframe=place[1])
         values.restore()
-        for obj, mode in modes:
-            if obj.mode != mode:  # which all selected objects enter
-                for other in objects:
-                    other.select_set((other, mode) in modes)
-                _set_mode(layer, obj, mode)
-        for obj in objects:
-            obj.select_set(obj in selected)
         for obj, eye, viewport, select in hidden:
             obj.hide_set(eye)
             obj.hide_viewport, obj.hide_select = viewport, select
-        layer.objects.active = active
         layer.update()
 
 
@@ -168,8 +154,3 @@ def _is_hidden(obj: Object) -> UserError:
 
 def _keys(obj: Object) -> Key:
     return getattr(obj.data, "shape_keys", None)
-
-
-def _set_mode(layer: ViewLayer, obj: Object, mode: Any) -> None:
-    layer.objects.active = obj
-    bpy.ops.object.mode_set(mode=mode)

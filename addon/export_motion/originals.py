@@ -11,7 +11,7 @@ import numpy as np
 
 from ..blender import actions, native
 from ..import_motion import import_state, original_keys
-from ..pose import merge, motion_source
+from ..pose import merge, motion_source, scene_motion
 from ..scene import mmd_tools, model_file, scene_model, sliders
 from ..scene.names import PHYSICS
 from . import file_tracks, linear_keys, original_tracks
@@ -201,7 +201,7 @@ def _morph_channels(
     found: dict[str, linear_keys.Channel] = {}
     pairs = [(morph.name, key) for morph, key in zip(pmx.morphs, keys, strict=False) if key]
     if len(keys) != len(pmx.morphs):
-        of_keys = motion_source.morphs_of_keys(pmx, model.armature)
+        of_keys = scene_motion.morphs_of_keys(pmx, model.armature)
         pairs = [(pmx.morphs[i].name, key) for key, i in of_keys.items() if i >= 0]
     for name, key in pairs:
         block = next((block for block in blocks if key in block.key_blocks), None)

@@ -10,7 +10,7 @@ from ..blender import actions, evaluated_bones, playhead
 from ..blender.user_error import UserError
 from ..physics.baked import Baked
 from ..physics.group import Member
-from ..pose import ik_source, motion_source, pose_source
+from ..pose import ik_source, motion_source, pose_source, scene_motion
 from ..scene import mmd_tools, model_file, scene_model
 
 # Forms of bones: the items of the operator's option.
@@ -69,7 +69,7 @@ class Sampler:
         self._keys = list(dict.fromkeys(block for block in blocks if block))
         # Our importer's sliders are read by the solver, else the shape keys with the morphs' names.
         has_sliders = len(model_file.morph_keys(armature)) == len(self.rig.pmx.morphs)
-        morphs = {} if has_sliders else motion_source.morphs_of_keys(self.rig.pmx, armature)
+        morphs = {} if has_sliders else scene_motion.morphs_of_keys(self.rig.pmx, armature)
         self._morphs = {key: morph for key, morph in morphs.items() if morph >= 0}
         self._visible = _Visibility(model)
         self._name = model.name

@@ -12,7 +12,7 @@ from ..blender.user_error import UserError
 from ..operator_base import properties
 from ..operator_base.editing import Edit
 from ..physics import simulation
-from ..pose import earlier_motions, ik_source, merge, motion_source, physics_settings
+from ..pose import ik_source, merge, motion_source, physics_settings
 from ..scene import model_file, renamed, scene_model
 from . import import_state
 
@@ -79,7 +79,7 @@ class MotionImport(Reports):
             return state.files
         if not settings.motion_path or settings.motion_path.lower().endswith(".vpd"):
             return []
-        newest = earlier_motions.Earlier(settings.motion_path, settings.start)
+        newest = motion_source.Earlier(settings.motion_path, settings.start)
         speed = motion_source.speed(settings)
         return [[path, start, speed] for path, start in (*settings.earlier, newest)]
 

@@ -16,7 +16,7 @@ from ..operator_base import properties
 from ..operator_base.editing import Edit, editing
 from ..operator_base.importing import Importer, scale_property
 from ..operator_base.model_operator import PosingOperator
-from ..pose import earlier_motions, merge, motion_source
+from ..pose import merge, motion_source
 from ..preview import switch
 from ..scene import light as scene_light
 from ..scene import model_file, scene_model
@@ -244,7 +244,7 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, Reports, bpy.t
         with import_state.recording(model.armature) as noted:
             if not newest.is_pose:
                 noted.note_files(motions, import_state.FILE)
-            below = [earlier_motions.Earlier(one.path, one.start) for one in motions[:-1]]
+            below = [motion_source.Earlier(one.path, one.start) for one in motions[:-1]]
             noted.set_settings(
                 model_path=newest.rig.path,
                 motion_path=newest.path,
@@ -252,7 +252,7 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, Reports, bpy.t
                 motion_real_time=self.real_time,
                 **{name: getattr(self, name) for name in PHYSICS},
                 source=motion_source.SOURCE,
-                motion_earlier=earlier_motions.written(below, newest.path),
+                motion_earlier=motion_source.written_earlier(below, newest.path),
             )
             job.extend(noted, source)
         names = {"file": os.path.basename(newest.path), "name": model.name}

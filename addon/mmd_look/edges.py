@@ -10,20 +10,28 @@ from ..blender import arrays, blender_versions
 from ..scene import material_values, mmd_tools, names
 from . import edge_materials, edge_nodes, followers
 
+Edged = tuple[int, Any, material_values.MaterialValues]  # slot, material and its values
+
 _WELD = 1e-5  # points that are closer count as one, if their normals are similar:
 _SIMILAR = 0.7  # the least cosine of the angle between them
 
 
 def add(scene: bpy.types.Scene, obj: bpy.types.Object) -> None:
     """Add the edges of a mesh object, or update their sizes; none if no material has an edge."""
-    driven = _driven(obj.data)
-    _store_sizes(obj, driven)
+    edged = _edged(obj.data)
+    driven = {  # by drivers, as those of morphs
+        slot: (material, values.edge_size.path)
+        for slot, material, values in edged
+        if values.edge_size.is_driven(material)
+    }
+    _store_sizes(obj, edged, driven)
     hull = followers.find(obj, followers.EDGES)
     if hull is None and edge_nodes.SIZE not in obj.data.attributes:
         return
     own = followers.modifier_of(hull).node_group if hull is not None else None
     known = edge_nodes.variant_of(own) if own is not None else None
-    replaced = edge_materials.replaced(_edged(obj.data), known.replaced if known else {})
+    materials = [material for _, material, _ in edged]
+    replaced = edge_materials.replaced(materials, known.replaced if known else {})
     variant = edge_nodes.Variant(
         driven, replaced, _shares_points(obj.data), blender_versions.HAS_FREE_NORMALS
     )
@@ -59,39 +67,23 @@ def _shares_points(mesh: Any) -> bool:
     return bool(np.intersect1d(corners[of_corners], corners[~of_corners]).size)
 
 
-def _edged(mesh: Any) -> list[bpy.types.Material]:
+def _edged(mesh: Any) -> list[Edged]:
     """The materials that have an edge, or may get one."""
-    found = []
-    for material in mesh.materials:
-        values = material_values.read(material)
-        if values and values.can_have_edge(material):
-            found.append(material)
-    return found
+    read = [(slot, one, material_values.read(one)) for slot, one in enumerate(mesh.materials)]
+    return [found for found in read if found[2] and found[2].can_have_edge(found[1])]
 
 
-def _driven(mesh: Any) -> edge_nodes.Driven:
-    """By material slot: the edge sizes that drivers move, as those of morphs do."""
-    found = {}
-    for slot, material in enumerate(mesh.materials):
-        values = material_values.read(material)
-        if values and values.can_have_edge(material) and values.edge_size.is_driven(material):
-            found[slot] = (material, values.edge_size.path)
-    return found
-
-
-def _store_sizes(obj: bpy.types.Object, driven: edge_nodes.Driven) -> None:
+def _store_sizes(obj: bpy.types.Object, edged: list[Edged], driven: edge_nodes.Driven) -> None:
     """Store each point's edge size and each face's having one; nothing if none has.
 
     Where drivers move the size, 1 is stored instead, and the slot: of several materials at a point,
     the last one.
     """
     mesh = obj.data
+    sizes = [0.0] * len(mesh.materials)
+    for slot, _, values in edged:
+        sizes[slot] = 1.0 if slot in driven else values.edge_size.value
     _clear_sizes(mesh)
-    sizes = []
-    for slot, material in enumerate(mesh.materials):
-        one = material_values.read(material)
-        has_edge = one is not None and one.can_have_edge(material)
-        sizes.append((1.0 if slot in driven else one.edge_size.value) if has_edge else 0.0)
     if not any(sizes) or not len(mesh.polygons):
         return
     corners, counts = _corners(mesh)

@@ -126,10 +126,12 @@ def places(members: Sequence[Member]) -> np.ndarray | None:
     if len(members) == 1:
         return None
     found, scales = [], []
-    for member, known in zip(members, members[0].physics.group, strict=True):
+    worlds = {known.name: known.world for known in members[0].physics.group}
+    for member in members:
         if _is_animated(member.model.armature):
             raise _moves(member)
-        world = np.reshape(known.world, (4, 4)) @ member.opened.rig.to_armature
+        world = np.reshape(worlds[member.model.armature.name_full], (4, 4))
+        world = world @ member.opened.rig.to_armature
         scales.append(_scale(world[:3, :3], member))
         to_file = _AXES / scales[0]
         turn = _AXES @ world[:3, :3] / scales[-1]

@@ -148,6 +148,6 @@ def key_values(
         if here:
             evaluated = keys.evaluated_get(depsgraph)
             pinned = skinner.pinned_key(obj)
-            values = skinner.key_values(obj, here, evaluated, pinned=pinned)
+            values = skinner.key_values(here, evaluated, pinned=pinned)
             found.append(zip(here, values.tolist(), strict=True))
     return ik_source.of_all_meshes(found)

@@ -3,12 +3,15 @@
 
 It steps inside the evaluation that shows it, with that evaluation's pose, so hair never lags behind the
 head. A timer (`preview.live_timer`) only tells that time has passed. Renders never see it.
+
+Models of a group touch each other: each is simulated with the poses that the others had last, so none
+waits for another. A shared simulation of all would cost less, but its hair would lag.
 """
 
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -18,8 +21,9 @@ from bpy.app.handlers import persistent
 from ..blender import native, playhead, registration
 from ..blender.evaluated_bones import Evaluation
 from ..blender.user_error import UserError
-from ..pose import physics_settings
+from ..pose import ik_source, physics_settings
 from ..pose.ik_source import Local, Solver
+from . import group
 
 if TYPE_CHECKING:
     import mmdskin
@@ -45,7 +49,8 @@ _running = False  # whether the timer ticks
 
 
 def of(armature: str, scene: str) -> "Live":
-    return _lives.get((armature, scene)) or _lives.setdefault((armature, scene), Live())
+    known = _lives.get((armature, scene))
+    return known or _lives.setdefault((armature, scene), Live(armature, scene))
 
 
 def of_armature(armature: bpy.types.Object) -> "list[Live]":
@@ -75,17 +80,21 @@ def set_running(running: bool) -> None:
 class Live:
     """Any thread may use it: meshes of a model are evaluated side by side, but it steps once."""
 
-    def __init__(self) -> None:
+    def __init__(self, armature: str, scene: str) -> None:
+        self._armature, self._scene = armature, scene
         self.ticks = 0  # of the timer
         self.playing = False
         self.changed = self._last = clock()  # when the pose changed, and the last evaluation
         self.problem: object = ""  # the sentence why hair does not move
         self._lock = threading.RLock()
-        self._opened: tuple | None = None  # the model and settings of the simulations
+        self._opened: tuple | None = None  # what the simulations are made of
+        self._others: list[Live] = []  # whose bodies touch this model's
+        self._apart: object = ""  # why they cannot
         self._whole: mmdskin.Simulation | None = None
         self._quick: mmdskin.Simulation | None = None  # with fewer settling steps
         self._simulation: mmdskin.Simulation | None = None  # the one that runs
         self._local: Local | None = None  # the input that is shown, None before the first
+        self.input: Local | None = None  # the same, also where it is to settle
         self._frame = self._stretched = 0.0
         self._shown: np.ndarray = np.zeros(0)
         self._done = -1  # the tick that is shown
@@ -125,7 +134,7 @@ class Live:
                 seconds = self._seconds(frame, scene)
                 number = self._number(frame, scene)
                 pose = self._advance(local, frame, seconds, _first(scene), sample)
-                self.problem = ""
+                self.problem = self._apart
             except (ValueError, MemoryError, UserError) as error:
                 self.problem, self._local = error, None
                 return solver.solved(local)
@@ -149,7 +158,7 @@ class Live:
             is_near = math.isclose(frame, self._frame, rel_tol=1e-6)  # between frames
             if self._local is not None and is_near and _same(local, self._local):
                 return self._shown
-        settled = Live()
+        settled = Live(self._armature, self._scene)
         settled._open(solver)
         return settled._settle(local, True).bone_matrices
 
@@ -166,8 +175,10 @@ class Live:
 
     def _note(self, matrices: np.ndarray, local: Local, frame: float) -> None:
         if self._local is None or frame != self._frame or not _same(local, self._local):
-            self.changed = clock()
-        self._shown, self._local, self._frame, self._done = matrices, local, frame, self.ticks
+            for one in (self, *self._others):
+                one.changed = clock()
+        self._shown, self._frame, self._done = matrices, frame, self.ticks
+        self._local = self.input = local
 
     def _seconds(self, frame: float, scene: bpy.types.Scene) -> float | None:
         """How much to step before this evaluation is shown; None: settle."""
@@ -186,26 +197,55 @@ class Live:
         """Make the simulations; with other settings, they settle."""
         settings, model = solver.settings.physics, solver.rig.pmx
         assert settings is not None
-        settings = settings._replace(group=())
         if isinstance(settings.gravity, physics_settings.GravityRows):  # each step is told
             settings = settings._replace(gravity=physics_settings.Settings().gravity)
-        known = self._opened
-        if known is None or known[0] is not model or known[1] != settings:
-            self._opened, self._local = (model, settings), None
+        known, touching = self._opened, self._touching(settings)
+        others = list(touching.values())
+        if known is None or known[0] is not model or known[1:] != (settings, others):
+            self._opened, self._local = (model, settings, others), None
             self._whole = self._quick = None
-            self._make(model, settings.record())
+            self._make(model, settings, touching)
         if self._whole is None:
             raise UserError("Too many bodies to move live")
 
-    def _make(self, model: "mmdskin.Model", record: "mmdskin.Physics") -> None:
+    def _touching(self, settings: physics_settings.Settings) -> "dict[str, Live]":
+        """The other models of its group that are shown, by name of their armature objects."""
+        keyed = (one for one in settings.group if isinstance(one.settings, ik_source.Settings))
+        names = (one.name for one in keyed if one.name != self._armature)
+        found = {name: _lives.get((name, self._scene)) for name in names}
+        return {name: one for name, one in found.items() if one is not None and one.input}
+
+    def _make(
+        self,
+        model: "mmdskin.Model",
+        settings: physics_settings.Settings,
+        touching: "dict[str, Live]",
+    ) -> None:
+        models, places, record = [model], None, settings.record()
+        self._others, self._apart = [], ""
+        if touching:
+            members = {one.model.armature.name_full: one for one in group.members(settings)}
+            chosen = [members[name] for name in (self._armature, *touching)]
+            try:
+                group.record(chosen)  # raises for different settings
+                places = group.places(chosen)
+                models += [one.opened.rig.pmx for one in chosen[1:]]
+                self._others = list(touching.values())
+            except UserError as error:
+                self._apart = error
         bones = [body.bone for body in model.rigid_bodies if body.mode == "follow_bone"]
         self._kinematic = np.array(sorted({*bones} - {-1}), np.intp)
         self._heads = np.array([model.bones[i].position for i in self._kinematic]).reshape(-1, 3)
-        if len(model.rigid_bodies) > _TOO_MANY_BODIES:
+        bodies = sum(len(one.rigid_bodies) for one in models)
+        if bodies > _TOO_MANY_BODIES:
             return
-        simulation: Any = native.load().Simulation
-        if len(model.rigid_bodies) > _MANY_BODIES:
-            tried = simulation(model, None, record._replace(settle=0))
+
+        def simulation(settle: int) -> Any:
+            new = native.load().Simulation
+            return new(models, None, record._replace(settle=settle), places=places)
+
+        if bodies > _MANY_BODIES:
+            tried = simulation(0)
             tried.step()
             start = time.perf_counter()
             tried.step(seconds=1 / record.hz)
@@ -213,8 +253,8 @@ class Live:
             if cost > _STEP:
                 return
             steps = min(record.settle, int(_SETTLING / cost))
-            self._quick = simulation(model, None, record._replace(settle=steps))
-        self._whole = simulation(model, None, record)
+            self._quick = simulation(steps)
+        self._whole = simulation(record.settle)
         self._quick = self._quick or self._whole
 
     def _advance(
@@ -228,9 +268,9 @@ class Live:
             # As if the wall clock had done nothing on the first frame: so Simulate starts.
             if not self._settled:
                 self._shown = self._settle(self._local, True).bone_matrices
-            self._samples = [sample(self._shown, self._local)]
+            self._samples = [] if self._others else [sample(self._shown, self._local)]
         self._settled = False
-        pose = step(self._simulation, local, seconds)
+        pose = self._step(local, seconds)
         if (frame <= self._frame and self._has_jumped(pose)) or self._is_stretched(seconds):
             return self._settle(local, frame == first)
         return pose
@@ -240,15 +280,23 @@ class Live:
         assert self._simulation is not None
         self._simulation.reset()
         self._settled, self._stretched = True, 0.0
-        return step(self._simulation, local, 0.0)
+        return self._step(local, 0.0)
+
+    def _step(self, local: Local, seconds: float) -> "mmdskin.Pose":
+        """Of this model, after so many seconds."""
+        inputs = [local, *(other.input for other in self._others if other.input)]
+        pose: mmdskin.Pose = step(self._simulation, inputs, seconds)[0]
+        return pose
 
     def _start_from(self, matrices: np.ndarray) -> None:
         """Let bodies start from hair that is shown, at rest."""
-        self._simulation = self._quick
-        assert self._simulation is not None
-        self._simulation.reset()
-        locals_ = self._simulation.model.locals_of(matrices)
-        self._simulation.step(*locals_, ik=False, physics=False)
+        simulation: Any = self._quick
+        self._simulation = simulation
+        simulation.reset()
+        moves, turns = simulation.model[0].locals_of(matrices)
+        still = np.zeros(len(moves), bool)
+        weights = np.zeros(len(simulation.model[0].morphs), np.float32)
+        self._step(Local(moves, turns, weights, still, still), 0.0)
 
     def _has_jumped(self, pose: "mmdskin.Pose") -> bool:
         """Whether the whole model is elsewhere than in the last pose: an applied pose, undo."""
@@ -263,15 +311,17 @@ class Live:
     def _is_stretched(self, seconds: float) -> bool:
         """Whether a joint has been stretched for a second."""
         assert self._simulation is not None
-        is_long = self._simulation.strain[:, 0].max(initial=0) > _STRETCHED
+        is_long = self._simulation.strain[0][:, 0].max(initial=0) > _STRETCHED
         self._stretched = self._stretched + seconds if is_long else 0.0
         return self._stretched > 1
 
 
-def step(simulation: Any, local: Local, seconds: float) -> Any:
-    """The Pose of a simulation of one model after so many seconds."""
-    given = {} if local.gravity is None else {"gravity": local.gravity}
-    return simulation.step(*local[:3], seconds, ik=local.ik, physics=local.physics, **given)
+def step(simulation: Any, inputs: Sequence[Local], seconds: float) -> Any:
+    """The Pose of each model of a simulation after so many seconds."""
+    translations, rotations, weights, ik, physics, gravity = zip(*inputs, strict=True)
+    return simulation.step(
+        translations, rotations, weights, seconds, ik=ik, physics=physics, gravity=gravity[0]
+    )
 
 
 def _same(one: Local, other: Local) -> bool:

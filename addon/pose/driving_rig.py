@@ -44,8 +44,8 @@ class DrivingRig:
         for bone in list(moved):  # and what carries them
             while (bone := int(self._target.parents[bone])) >= 0:
                 moved.add(bone)
-        goals = {i: bone.ik.target for i, bone in enumerate(pmx.bones) if bone.ik}
-        goals = {i: target for i, target in goals.items() if target in moved}
+        targets = {i: bone.ik.target for i, bone in enumerate(pmx.bones) if bone.ik}
+        goals = {i: target for i, target in targets.items() if target in moved}
         moved |= goals.keys()
         moved -= {i for i, bone in enumerate(pmx.bones) if bone.append}
         self.moved = np.array(sorted(moved), np.intp)

@@ -9,44 +9,21 @@ if one motion moves the hips and another the feet, IK bends the legs.
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..blender import native
 from ..blender.user_error import UserError
+from .scene_motion import Motion
 
 if TYPE_CHECKING:
     import mmdskin
 
 _Tracks = dict[str, tuple[np.ndarray, Sequence[np.ndarray]]]  # frames and columns of the keys
 
-Motion = TypeVar("Motion", bound="_Motion")  # `motion_source.Motion`, which uses this module
-
 _SAME_TIME = 1e-6  # frames of the scene
 _LAST = 2**32 - 1  # last frame that a motion can store
-
-
-class _Motion(Protocol):
-    """See `motion_source.Motion`."""
-
-    motion: "mmdskin.Motion"
-    path: str
-    start: float
-    speed: float
-
-    @property
-    def unmatched(self) -> "mmdskin.Unmatched": ...
-
-    @property
-    def scene_range(self) -> tuple[float, float]: ...
-
-    def scene_frames(self, frames: ArrayLike) -> np.ndarray: ...
-
-    def with_motion(
-        self, motion: "mmdskin.Motion", path: str, start: float, speed: float
-    ) -> Any: ...
 
 
 def merged(motions: Sequence[Motion]) -> Motion:

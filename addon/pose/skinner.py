@@ -10,9 +10,9 @@ from typing import Any
 
 import bpy
 import numpy as np
-from bpy.types import ID, Key, Modifier, Object, VertexGroup
+from bpy.types import ID, DriverVariable, Key, Modifier, Object, VertexGroup
 
-from ..blender import blender_versions, native
+from ..blender import blender_versions, drivers, native
 from ..blender.user_error import UserError
 from ..scene import mesh_source, mmd_tools, names, rest_bones, scene_model
 from . import pose_source
@@ -57,6 +57,9 @@ class Skinner:
         # The elements with normals: first the vertices, with their triangles and morphs.
         each = self._each = self.normals.vertices if self.normals else slice(None)
         self.influence = _modifier_influence(obj, armature, source)
+        self.vertex_count = len(source.deform)
+        # Whether the positions are exactly what it writes to the first buffer.
+        self.fills_buffers = normals is None and self.influence is None
         self._skin, self._skinned = mmdskin.skin, mmdskin.Skinned
         indices, weights, deform = _with_still_bone(source)
         try:
@@ -80,15 +83,6 @@ class Skinner:
             raise UserError(
                 "'{name}' cannot be skinned: {reason}", name=obj.name, reason=error
             ) from error
-
-    @property
-    def vertex_count(self) -> int:
-        return len(self.source.deform)
-
-    @property
-    def fills_buffers(self) -> bool:
-        """Whether the positions are exactly what it writes to the first buffer."""
-        return self.normals is None and self.influence is None
 
     def buffers(self, *frames: int) -> list[np.ndarray]:
         """Output arrays for `skinned`: allocating memory for each frame is slow."""
@@ -194,7 +188,6 @@ def _with_still_bone(source: mesh_source.Source) -> tuple[np.ndarray, np.ndarray
 
 
 def key_values(
-    obj: Object,
     names: Sequence[str],
     evaluated_keys: Key | None,
     unmuted: Iterable[str] = (),
@@ -227,10 +220,20 @@ def mixed_values(blocks: Any, order: np.ndarray) -> np.ndarray:
     return values[order]
 
 
-def chosen_values(blocks: Any, names: Set[str]) -> list[tuple[str, float]]:
-    """(name, value) by which Blender mixes those of the evaluated key blocks that have these names."""
-    found = [block for block in blocks if block.name in names]
-    return [(block.name, 0.0 if block.mute else block.value) for block in found]
+def awaited_values(
+    variables: Iterable[DriverVariable], start: str, names: Set[str]
+) -> list[list[tuple[str, float]]]:
+    """(name, value) by which Blender mixes those of the evaluated shape keys that have these names, of
+    each mesh that a driver waits for by `drivers.add_keys` and a variable whose name has this start."""
+    meshes = (drivers.keys_of(one) for one in variables if one.name.startswith(start))
+    return [
+        [
+            (block.name, 0.0 if block.mute else block.value)
+            for block in blocks
+            if block.name in names
+        ]
+        for blocks in meshes
+    ]
 
 
 def _values(blocks: Any, muted_in: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -291,6 +294,17 @@ def shared_mesh(obj: Object, users: int) -> UserError:
         "The mesh of '{name}' is used by {count} objects: make it single-user first",
         name=obj.name,
         count=users,
+    )
+
+
+def nothing_to_skin(model: scene_model.SceneModel) -> UserError:
+    """The error for a model without vertices that bones move."""
+    if not any(len(obj.data.vertices) for obj in model.meshes):
+        return UserError("'{name}' has no vertices", name=model.name)
+    return UserError(
+        "'{name}' has no vertex group named after a deform bone of '{armature}'",
+        name=model.name,
+        armature=model.armature.name,
     )
 
 

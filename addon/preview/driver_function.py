@@ -14,7 +14,6 @@ from ..blender import (
     blender_versions,
     caches,
     details,
-    drivers,
     evaluated,
     evaluated_bones,
     playhead,
@@ -92,7 +91,8 @@ def forget(mesh: ID | None = None) -> None:
 
 def live_of(block: ID) -> Live:
     """The data of a mesh or an armature object, or of their evaluated copies."""
-    return _live.setdefault(blender_versions.identity(block), Live())
+    number = blender_versions.identity(block)
+    return _live.get(number) or _live.setdefault(number, Live())
 
 
 def evaluated_meshes() -> list[Any]:
@@ -148,7 +148,8 @@ def _evaluate(mesh: Mesh, depsgraph: Depsgraph, frame: float, overrides: dict[st
         started = time.perf_counter()
         live = live_of(mesh)
         live.was_blank = False
-        armature, obj = _targets(mesh)
+        variables = _variables(mesh)
+        armature, obj = (variables[name].targets[0].id for name in ("armature", "object"))
         bones: Any = evaluated_bones.of(armature) if armature is not None else None
         frame = playhead.exact(frame, depsgraph.scene)
         now = Evaluation(depsgraph, armature, bones, frame, mesh, obj)
@@ -249,12 +250,6 @@ def _show_normals(now: Evaluation, live: Live, ready: _Ready, normals: np.ndarra
         evaluated.set_vectors(now.mesh.attributes[names.HULL_NORMALS], shown.ravel())
 
 
-def _targets(mesh: Mesh) -> list[Object]:
-    """The evaluated armature and mesh object of the driver's variables."""
-    variables = _variables(mesh)
-    return [variables[name].targets[0].id for name in ("armature", "object")]
-
-
 def _variables(mesh: Mesh) -> Any:
     return mesh.animation_data.drivers.find(PROPERTY).driver.variables
 
@@ -310,7 +305,7 @@ def _input(now: Evaluation, ready: _Ready, pinned: str | None) -> tuple[np.ndarr
     """Matrices in mesh space and values of the shape keys."""
     keys, opened, mesh_keys = ready.skinner.keys, ready.opened, now.mesh.shape_keys
     if pinned is not None:
-        values = skinner.key_values(now.obj, keys, mesh_keys, pinned=pinned)
+        values = skinner.key_values(keys, mesh_keys, pinned=pinned)
     elif keys:
         values = skinner.mixed_values(mesh_keys.key_blocks, ready.order)
     else:
@@ -321,7 +316,7 @@ def _input(now: Evaluation, ready: _Ready, pinned: str | None) -> tuple[np.ndarr
         return pose_source.matrices(now.armature, now.obj, ready.numbers), values
     sliders = dict(zip(keys, values, strict=True))
     if ready.acting:
-        others = _of_other_meshes(now.mesh, ready.acting)
+        others = skinner.awaited_values(_variables(now.mesh), OTHERS, ready.acting)
         sliders = ik_source.of_all_meshes([sliders.items(), *others])
     shown = opened.shown(now, sliders)
     in_armature = opened.placement.matrices(shown[None], ready.skinner.bones)[0]
@@ -333,15 +328,6 @@ def _input(now: Evaluation, ready: _Ready, pinned: str | None) -> tuple[np.ndarr
         own = pose_source.matrices(now.armature, now.obj, ready.numbers[ready.by_blender])
         matrices[ready.by_blender] = own
     return matrices, values
-
-
-def _of_other_meshes(mesh: Mesh, acting: Set[str]) -> list[list[tuple[str, float]]]:
-    """(name, value) of the shape keys that move bones, of each other mesh that has some."""
-    return [
-        skinner.chosen_values(drivers.keys_of(variable), acting)
-        for variable in _variables(mesh)
-        if variable.name.startswith(OTHERS)
-    ]
 
 
 def _prepared(
@@ -377,15 +363,13 @@ def _prepared(
             ready = live.copies[address] = ready._replace(opened=opened)
         return ready
     opened = playback.load(now, settings) if settings else None
-    ready = _read(now, settings, opened, key_names, normals)
     sliding = sliding_meshes(armature.original, mesh.original, opened, now.depsgraph.view_layer)
-    if sliding:
-        ready = ready._replace(acting=opened.acting_keys)
+    acting = opened.acting_keys if sliding else set[str]()
+    ready = live.copies.put(address, _read(now, settings, opened, key_names, normals, acting))
     others = [*pose_source.others_of(settings, armature), *sliding]
     if not _waits_for(mesh, ready.skinner.bones, opened, others):
         live.outdated = True
     live.mesh = mesh.original
-    live.copies.put(address, ready)
     _leave_to_armature(mesh)
     return ready
 
@@ -396,8 +380,9 @@ def _read(
     opened: pose_source.Opened | None,
     key_names: tuple[str, ...],
     normals: bool,
+    acting: Set[str],
 ) -> _Ready:
-    """The mesh as it is now, without sliders of other meshes."""
+    """The mesh as it is now."""
     attributes = now.mesh.attributes
     has_hull = blender_versions.HAS_FREE_NORMALS and names.HULL_NORMALS in attributes
     has_normals = has_hull or (normals and nodes.NORMALS in attributes)
@@ -416,7 +401,7 @@ def _read(
         opened=opened,
         normals=normals,
         hull_normals=has_hull,
-        acting=set(),
+        acting=acting,
         by_blender=_by_blender(opened, reader.bones),
     )
 

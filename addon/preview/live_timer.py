@@ -17,7 +17,7 @@ from . import driver_function, switch
 _LOOK = 0.25  # seconds
 _SLICE = 0.02  # seconds for which a far frame of a motion is computed at a time
 
-_due = 0.0
+_due = _drawn = 0.0
 
 
 def _is_playing() -> bool:
@@ -27,7 +27,7 @@ def _is_playing() -> bool:
 
 def passed() -> float | None:
     """Called by Blender; returns the seconds until the next call, None for none."""
-    global _due
+    global _due, _drawn
     computing = simulation.waiting()
     if not computing and not live.all_of():
         live.set_running(False)
@@ -36,7 +36,8 @@ def passed() -> float | None:
         run.advance(_SLICE)
         if not run.is_computing and not _tag(set(names)):  # deleted, renamed, or switched off
             simulation.forget(names[0])
-    if computing:
+    if computing and live.clock() - _drawn > _LOOK:
+        _drawn = live.clock()
         _draw("UI")  # how far it is
     if not _advance() and not computing:
         live.set_running(False)

@@ -162,16 +162,10 @@ def prepare(model: scene_model.SceneModel) -> Prepared:
         _check_attributes(obj)
     for obj in model.meshes:
         mesh_source.check_counts(obj)
-    if not any(len(obj.data.vertices) for obj in model.meshes):
-        raise UserError("'{name}' has no vertices", name=model.name)
     native.load()
     bones = {obj: mesh_source.deforming_bones(obj, model.armature) for obj in model.meshes}
-    if not any(bones.values()):
-        raise UserError(
-            "'{name}' has no vertex group named after a deform bone of '{armature}'",
-            name=model.name,
-            armature=model.armature.name,
-        )
+    if not any(names and len(obj.data.vertices) for obj, names in bones.items()):
+        raise skinner.nothing_to_skin(model)
     settings = pose_source.shown_settings_of(model.armature, bpy.context.scene)
     opened = pose_source.load(model.armature, settings) if settings else None
     return Prepared({obj: names for obj, names in bones.items() if names}, settings, opened, [])

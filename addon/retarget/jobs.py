@@ -88,11 +88,9 @@ def from_armature(
         source = source.replace(reference=source.rest)
     elif options.rest == "CURRENT":
         source = source.replace(reference=skeletons.poses(evaluated, names))
-
-    def read(depsgraph: Depsgraph) -> np.ndarray:
-        return skeletons.poses(armature.evaluated_get(depsgraph), names)
-
-    poses = yield from _read(context, [armature], frames, read)
+    poses = yield from _read(
+        context, [armature], frames, lambda at: skeletons.poses(armature.evaluated_get(at), names)
+    )
     with skeletons.explained(armature.name):
         fit = module.Fit(
             module.Motion.from_skeleton,

@@ -20,7 +20,7 @@ from ..mirror.operators import MMDSKIN_OT_flip_sliders, MMDSKIN_OT_mirror_pose
 from ..mmd_look import switch as look
 from ..mmd_look.operators import MMDSKIN_OT_look, MMDSKIN_OT_standard_colors
 from ..operator_base import properties
-from ..pose import driving_rig, earlier_motions, ik_source
+from ..pose import driving_rig, ik_source, motion_source
 from ..preview import driver_function, switch
 from ..preview.operators import MMDSKIN_OT_own_meshes, MMDSKIN_OT_preview, shared_meshes
 from ..preview.override import MMDSKIN_OT_make_override, file_of, is_linked
@@ -105,7 +105,7 @@ def _status(model: scene_model.SceneModel) -> str:
     if settings.source == "MOTION":
         if not settings.motion_path:
             return tr("Shows the rest pose. Choose a motion file")
-        earlier = earlier_motions.read(settings.motion_earlier, "")
+        earlier = motion_source.read_earlier(settings.motion_earlier, "")
         paths = [*(path for path, _ in earlier), settings.motion_path]
         names = [os.path.basename(path.replace("\\", "/")) for path in paths]
         return tr("Shows '{file}', live. Play it, or bake or export it", file=", ".join(names))

@@ -41,15 +41,17 @@ class MMDSKIN_PT_physics(drawing.Below, Panel):
         _live_physics(layout, model)
         usual, _ = _of_physics(settings, context.scene)
         drawing.settings(layout, settings, usual)
-        others = ", ".join(_simulated_with(armature, context.scene))
+        others = _simulated_with(armature, context.scene)
         if others:
-            drawing.wrapped(layout, tr("Simulated together with {names}", names=others), width)
+            names = ", ".join(sorted((scene_model.root_of(obj) or obj).name for obj in others))
+            drawing.wrapped(layout, tr("Simulated together with {names}", names=names), width)
             layout.operator(MMDSKIN_OT_simulate_alone.bl_idname, icon="UNLINKED")
         if needs_file(model):
             drawing.button(layout, MMDSKIN_OT_simulate, model, "PHYSICS")
             if any(moving.played for moving in live.of_armature(armature)):
                 layout.operator(MMDSKIN_OT_keep_physics.bl_idname, icon="FILE_TICK")
-        trouble = _physics_trouble(model, bool(others)) if settings.physics else ""
+        mixed = any(obj.mmdskin.source == "MOTION" for obj in others)
+        trouble = _physics_trouble(model, mixed) if settings.physics else ""
         if trouble:
             drawing.wrapped(layout, trouble, width)
 
@@ -86,8 +88,11 @@ def _live_physics(layout: UILayout, model: scene_model.SceneModel) -> None:
         row.operator(MMDSKIN_OT_settle.bl_idname, text="", icon="FILE_REFRESH")
 
 
-def _physics_trouble(model: scene_model.SceneModel, grouped: bool) -> str:
-    """What is worth telling about a model's physics, "" for nothing."""
+def _physics_trouble(model: scene_model.SceneModel, mixed: bool) -> str:
+    """What is worth telling about a model's physics, "" for nothing.
+
+    `mixed`: whether it is simulated together with models that motion files move.
+    """
     armature, settings = model.armature, model.armature.mmdskin
     if not any(switch.is_live(obj) for obj in model.meshes):
         return MMDSKIN_OT_simulate.unavailable(model) if needs_file(model) else ""
@@ -98,18 +103,18 @@ def _physics_trouble(model: scene_model.SceneModel, grouped: bool) -> str:
     for moving in live.of_armature(armature):
         if moving.problem:
             return str(moving.problem)
-    if grouped:
-        return tr("Models of a group do not touch each other live")
+    if mixed:
+        return tr("Models with a motion file do not touch the others live")
     if problem and needs_file(model) and not settings.physics_cache:
         return tr("Renders show no live physics: Simulate, or play from the first frame and Keep")
     return problem
 
 
-def _simulated_with(armature: Object, scene: Scene) -> list[str]:
-    """Names of the other models of its group."""
+def _simulated_with(armature: Object, scene: Scene) -> list[Object]:
+    """The armature objects of the other models of its group."""
     name = armature.mmdskin.physics_group
     members = pose_source.members_of(name, armature, scene) if name else []
-    return sorted((scene_model.root_of(obj) or obj).name for obj in members if obj != armature)
+    return [obj for obj in members if obj != armature]
 
 
 _classes = (MMDSKIN_PT_physics, MMDSKIN_PT_more_physics)

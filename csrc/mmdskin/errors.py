@@ -15,10 +15,8 @@ class FormatError(ValueError):
     the part of the file, such as "bones[12]", str or None.
     """
 
-    def __init__(self, *args: object) -> None:
-        super().__init__(*args)
-        self.offset: int | None = None
-        self.section: str | None = None
+    offset: int | None = None
+    section: str | None = None
 
 
 class BackendError(RuntimeError):

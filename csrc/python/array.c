@@ -353,13 +353,15 @@ static bool is_array_like(PyObject *argument)
            PyObject_HasAttrString(argument, "__array_interface__");
 }
 
-/* numpy.asarray(), or numpy.from_dlpack() for what has nothing but DLPack. */
+/* numpy.asarray(), or for what has nothing but DLPack numpy.from_dlpack(), from NumPy 1.23 on. */
 static PyObject *as_array(PyObject *argument)
 {
-    if (!PyObject_HasAttrString(argument, "__dlpack__") || is_array_like(argument))
-        return PyArray_FromAny(argument, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL);
-    MMD_PY_OWNED PyObject *numpy = PyImport_ImportModule("numpy");
-    return numpy ? PyObject_CallMethod(numpy, "from_dlpack", "O", argument) : NULL;
+    if (PyObject_HasAttrString(argument, "__dlpack__") && !is_array_like(argument)) {
+        MMD_PY_OWNED PyObject *numpy = PyImport_ImportModule("numpy");
+        if (!numpy || PyObject_HasAttrString(numpy, "from_dlpack"))
+            return numpy ? PyObject_CallMethod(numpy, "from_dlpack", "O", argument) : NULL;
+    }
+    return PyArray_FromAny(argument, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL);
 }
 
 /* An argument as a base class array: a subclass is told of every copy and could modify ours. A

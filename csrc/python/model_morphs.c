@@ -34,52 +34,76 @@ static float *final_weights(const mmd_model *model, const float *sliders)
     return weights;
 }
 
-enum { CHUNK_UVS = 1 << 20 };
-
-typedef struct uvs_call {
+/* What a call computes for each frame: UVs of a channel, or texture factors. */
+typedef struct morph_call {
     const mmd_model *model;
     const float *sliders;
-    int channel;
-    size_t width;
-    float *uvs;
-} uvs_call;
+    int channel; /* TEXTURE_FACTORS: none */
+    float *out;
+    size_t row; /* numbers of a frame */
+} morph_call;
 
-static bool run_uv_task(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
+enum { TEXTURE_FACTORS = -1, CHUNK_NUMBERS = 1 << 22 };
+
+static bool run_task(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
 {
-    const uvs_call *call = arg;
+    const morph_call *call = arg;
     const mmd_model *model = call->model;
     MMD_PY_CLEARED_BY(mmd_arena_free) mmd_arena temporary = {0};
     float *weights = mmd_arena_alloc(&temporary, model->morph_count, sizeof *weights);
-    for (size_t f = first; weights && f < first + count; f++) {
+    bool ok = weights || mmd_fail_memory(err);
+    for (size_t f = first; ok && f < first + count; f++) {
+        float *out = call->out + f * call->row;
         mmd_morph_weights(model->morphs, model->morph_count, call->sliders + f * model->morph_count,
                           weights);
-        mmd_morph_uvs(model, weights, call->channel,
-                      call->uvs + f * model->vertex_count * call->width);
+        if (call->channel == TEXTURE_FACTORS)
+            ok = mmd_morph_texture_factors(model, weights, out, err);
+        else
+            mmd_morph_uvs(model, weights, call->channel, out);
     }
-    return weights || mmd_fail_memory(err);
+    return ok;
+}
+
+/* An array of this shape, with the axis of frames in front if the weights have one. */
+static PyObject *run_frames(PyObject *self, PyObject *weights_arg, int channel, int rank,
+                            const size_t *shape)
+{
+    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array weights = {0}, out = {0};
+    size_t frames, lengths[MMD_PY_MAX_RANK], row = 1;
+    bool batched = false;
+    mmd_py_batch batch;
+    if (!parse_weights(self, weights_arg, &weights, &frames, &batched))
+        return NULL;
+    lengths[0] = frames;
+    for (int i = 0; i < rank; i++) {
+        lengths[i + 1] = shape[i];
+        row *= shape[i];
+    }
+    if (!mmd_py_array_new_floats(rank + batched, lengths + !batched, &out))
+        return NULL;
+    morph_call call = {mmd_py_model_data(self), weights.data, channel, out.data, row};
+    return mmd_py_batch_plan(NULL, frames, row, CHUNK_NUMBERS, &batch) &&
+                   mmd_py_batch_run(&batch, run_task, &call)
+               ? Py_NewRef(out.object)
+               : NULL;
 }
 
 PyObject *mmd_py_model_uvs_at(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"morph_weights", "channel", NULL};
-    PyObject *weights_arg, *channel_arg = NULL;
+    PyObject *weights, *channel_arg = NULL;
     long channel = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:uvs_at", names, &weights_arg,
-                                     &channel_arg) ||
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:uvs_at", names, &weights, &channel_arg) ||
         (channel_arg && !mmd_py_argument_int(channel_arg, "channel", 0, 4, &channel)))
         return NULL;
-    const mmd_model *model = mmd_py_model_data(self);
-    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array weights = {0}, uvs = {0};
-    size_t frames = 1, width = channel == 0 ? 2 : 4;
-    bool batched = false;
-    bool ok = parse_weights(self, weights_arg, &weights, &frames, &batched);
-    const size_t shape[] = {frames, model->vertex_count, width};
-    ok = ok && mmd_py_array_new_floats(batched ? 3 : 2, shape + !batched, &uvs);
-    uvs_call call = {model, weights.data, (int)channel, width, uvs.data};
-    mmd_py_batch batch;
-    ok = ok && mmd_py_batch_plan(NULL, frames, model->vertex_count, CHUNK_UVS, &batch) &&
-         mmd_py_batch_run(&batch, run_uv_task, &call);
-    return ok ? Py_NewRef(uvs.object) : NULL;
+    const size_t shape[] = {mmd_py_model_data(self)->vertex_count, channel == 0 ? 2 : 4};
+    return run_frames(self, weights, (int)channel, 2, shape);
+}
+
+PyObject *mmd_py_model_texture_factors_at(PyObject *self, PyObject *weights)
+{
+    const size_t shape[] = {mmd_py_model_data(self)->material_count, 2, 3, 4};
+    return run_frames(self, weights, TEXTURE_FACTORS, 4, shape);
 }
 
 PyObject *mmd_py_model_materials_at(PyObject *self, PyObject *weights_arg)
@@ -108,46 +132,4 @@ PyObject *mmd_py_model_materials_at(PyObject *self, PyObject *weights_arg)
     PyMem_Free(materials);
     PyMem_Free(final);
     return result;
-}
-
-enum { FACTOR_SHAPE = 2 * 3 * 4, CHUNK_FACTORS = 1 << 22 };
-
-typedef struct factors_call {
-    const mmd_model *model;
-    const float *sliders;
-    float *factors;
-} factors_call;
-
-static bool run_factor_task(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
-{
-    const factors_call *call = arg;
-    const mmd_model *model = call->model;
-    size_t stride = model->material_count * FACTOR_SHAPE;
-    MMD_PY_CLEARED_BY(mmd_arena_free) mmd_arena temporary = {0};
-    float *weights = mmd_arena_alloc(&temporary, model->morph_count, sizeof *weights);
-    bool ok = weights || mmd_fail_memory(err);
-    for (size_t f = first; ok && f < first + count; f++) {
-        mmd_morph_weights(model->morphs, model->morph_count, call->sliders + f * model->morph_count,
-                          weights);
-        ok = mmd_morph_texture_factors(model, weights, call->factors + f * stride, err);
-    }
-    return ok;
-}
-
-PyObject *mmd_py_model_texture_factors_at(PyObject *self, PyObject *weights_arg)
-{
-    const mmd_model *model = mmd_py_model_data(self);
-    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array weights = {0}, factors = {0};
-    size_t frames = 1;
-    bool batched = false;
-    bool ok = parse_weights(self, weights_arg, &weights, &frames, &batched);
-    const size_t shape[] = {frames, model->material_count, 2, 3, 4};
-    ok = ok && mmd_py_array_new_floats(batched ? 5 : 4, shape + !batched, &factors);
-    factors_call call = {model, weights.data, factors.data};
-    mmd_py_batch batch;
-    ok = ok &&
-         mmd_py_batch_plan(NULL, frames, model->material_count * FACTOR_SHAPE, CHUNK_FACTORS,
-                           &batch) &&
-         mmd_py_batch_run(&batch, run_factor_task, &call);
-    return ok ? Py_NewRef(factors.object) : NULL;
 }

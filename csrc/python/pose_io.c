@@ -2,6 +2,7 @@
 /* Parses the arguments of a pose, and allocates its arrays. */
 #include "python/pose_io.h"
 
+#include "python/record.h"
 #include "python/types.h"
 
 /* An array (B,width) or (F,B,width); None leaves it empty, with one frame. */
@@ -110,4 +111,26 @@ PyObject *mmd_py_pose_output_record(mmd_py_state *state, const mmd_py_pose_outpu
 {
     return PyObject_CallFunctionObjArgs(state->records[MMD_PY_RECORD_POSE], output->matrices.object,
                                         output->weights.object, NULL);
+}
+
+static PyObject *new_record(PyObject *model, bool batched, size_t frame_count,
+                            mmd_py_pose_output *output)
+{
+    return mmd_py_pose_output_new(mmd_py_model_data(model), batched, frame_count, output)
+               ? mmd_py_pose_output_record(mmd_py_state_of(model), output)
+               : NULL;
+}
+
+PyObject *mmd_py_pose_output_records(PyObject *models, bool is_list, bool batched,
+                                     size_t frame_count, mmd_py_pose_output *outputs)
+{
+    if (!is_list)
+        return new_record(PyTuple_GetItem(models, 0), batched, frame_count, &outputs[0]);
+    size_t count = (size_t)PyTuple_Size(models);
+    PyObject *result = PyTuple_New((Py_ssize_t)count);
+    for (size_t m = 0; result && m < count; m++)
+        mmd_py_record_tuple_set(
+            &result, m,
+            new_record(PyTuple_GetItem(models, (Py_ssize_t)m), batched, frame_count, &outputs[m]));
+    return result;
 }

@@ -46,6 +46,10 @@ bool mmd_py_pose_output_new(const mmd_model *model, bool batched, size_t frame_c
 void mmd_py_pose_output_clear(mmd_py_pose_output *output);
 /* A new Pose of these arrays. */
 PyObject *mmd_py_pose_output_record(mmd_py_state *state, const mmd_py_pose_output *output);
+/* The Pose of new arrays for a model, the only one of a tuple, or with `is_list` a tuple of a Pose
+   for each. */
+PyObject *mmd_py_pose_output_records(PyObject *models, bool is_list, bool batched,
+                                     size_t frame_count, mmd_py_pose_output *outputs);
 
 /* The arrays that a skinning job borrows. Initialize to zero. */
 typedef struct mmd_py_skin_pose {

@@ -23,17 +23,10 @@ static int compare_frames(const void *first, const void *second)
                                 : (a->index > b->index) - (a->index < b->index);
 }
 
-/* The arrays of a model's Pose. */
-typedef struct model_output {
-    size_t bone_count, morph_count;
-    float *matrices, *weights;
-    mmd_py_pose_output arrays;
-} model_output;
-
 typedef struct simulation_call {
     requested_frame *requested; /* in the order of frames */
     size_t count, next, chunk, model_count;
-    model_output *outputs;
+    mmd_py_pose_output *outputs; /* of each model */
 } simulation_call;
 
 size_t mmd_py_simulation_chunk(PyObject *models)
@@ -55,10 +48,13 @@ static bool run_chunk(mmd_simulation *simulation, simulation_call *call)
         if (!mmd_simulation_seek(simulation, requested->frame, &steps, NULL))
             return false;
         for (size_t m = 0; m < call->model_count; m++) {
-            const model_output *output = &call->outputs[m];
-            mmd_simulation_pose(simulation, m,
-                                output->matrices + requested->index * 16 * output->bone_count,
-                                output->weights + requested->index * output->morph_count, NULL);
+            const mmd_py_array *matrices = &call->outputs[m].matrices;
+            const mmd_py_array *weights = &call->outputs[m].weights;
+            size_t bones = mmd_py_bone_matrices_count(matrices);
+            mmd_simulation_pose(
+                simulation, m, (float *)matrices->data + requested->index * 16 * bones,
+                (float *)weights->data + requested->index * weights->shape[weights->rank - 1],
+                NULL);
         }
         steps -= steps > 0;
     }
@@ -76,36 +72,6 @@ static bool run(mmd_simulation *simulation, simulation_call *call)
             return false;
     }
     return true;
-}
-
-/* A Pose of new arrays. */
-static PyObject *new_pose(PyObject *model, const mmd_py_array *frames, size_t count,
-                          model_output *output)
-{
-    const mmd_model *data = mmd_py_model_data(model);
-    if (!mmd_py_pose_output_new(data, frames->rank == 1, count, &output->arrays))
-        return NULL;
-    output->bone_count = data->bone_count;
-    output->morph_count = data->morph_count;
-    output->matrices = output->arrays.matrices.data;
-    output->weights = output->arrays.weights.data;
-    return mmd_py_pose_output_record(mmd_py_state_of(model), &output->arrays);
-}
-
-/* The Pose that `call` writes, or a tuple of one for each model. */
-static PyObject *new_result(PyObject *models, bool is_list, const mmd_py_array *frames,
-                            simulation_call *call)
-{
-    if (!is_list)
-        return new_pose(PyTuple_GetItem(models, 0), frames, call->count, &call->outputs[0]);
-    PyObject *result = PyTuple_New((Py_ssize_t)call->model_count);
-    for (size_t m = 0; result && m < call->model_count; m++) {
-        PyObject *pose = new_pose(PyTuple_GetItem(models, (Py_ssize_t)m), frames, call->count,
-                                  &call->outputs[m]);
-        if (!pose || PyTuple_SetItem(result, (Py_ssize_t)m, pose) < 0)
-            Py_CLEAR(result);
-    }
-    return result;
 }
 
 PyObject *mmd_py_simulation_pose_frames(PyObject *models, bool is_list, mmd_simulation *simulation,
@@ -127,12 +93,13 @@ PyObject *mmd_py_simulation_pose_frames(PyObject *models, bool is_list, mmd_simu
         for (size_t i = 0; i < count; i++)
             call.requested[i] = (requested_frame){((const double *)frames->data)[i], i};
         qsort(call.requested, count, sizeof *call.requested, compare_frames);
-        result = new_result(models, is_list, frames, &call);
+        result =
+            mmd_py_pose_output_records(models, is_list, frames->rank == 1, count, call.outputs);
         if (result && !run(simulation, &call))
             Py_CLEAR(result);
     }
     for (size_t m = 0; call.outputs && m < call.model_count; m++)
-        mmd_py_pose_output_clear(&call.outputs[m].arrays);
+        mmd_py_pose_output_clear(&call.outputs[m]);
     PyMem_Free(call.outputs);
     PyMem_Free(call.requested);
     return result;

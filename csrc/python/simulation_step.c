@@ -42,31 +42,12 @@ static bool advance(mmd_py_simulation *self, const step_call *call)
     return true;
 }
 
-static PyObject *new_pose(PyObject *model, mmd_py_pose_output *output)
-{
-    return mmd_py_pose_output_new(mmd_py_model_data(model), false, 1, output)
-               ? mmd_py_pose_output_record(mmd_py_state_of(model), output)
-               : NULL;
-}
-
-static PyObject *new_result(mmd_py_simulation *self, step_call *call)
-{
-    if (!self->is_list)
-        return new_pose(PyTuple_GetItem(self->models, 0), &call->outputs[0]);
-    PyObject *result = PyTuple_New((Py_ssize_t)call->model_count);
-    for (size_t m = 0; result && m < call->model_count; m++) {
-        PyObject *pose = new_pose(PyTuple_GetItem(self->models, (Py_ssize_t)m), &call->outputs[m]);
-        if (!pose || PyTuple_SetItem(result, (Py_ssize_t)m, pose) < 0)
-            Py_CLEAR(result);
-    }
-    return result;
-}
-
 /* The Pose at the end of a step. It is created first: running out of memory after the simulation
    has moved would lose the result. */
 static PyObject *step_to(mmd_py_simulation *self, step_call *call)
 {
-    PyObject *result = new_result(self, call);
+    PyObject *result =
+        mmd_py_pose_output_records(self->models, self->is_list, false, 1, call->outputs);
     if (result && !advance(self, call))
         Py_CLEAR(result);
     for (size_t m = 0; result && m < call->model_count; m++)

@@ -253,6 +253,72 @@ class Reopened(Group):
         self.assertEqual(case.physics_troubles(), [])
 
 
+class Live(Group):
+    """Own keys without a file."""
+
+    def setUp(self):
+        super().setUp()
+        live = addon().physics.live
+        live._forget_all()
+        self.now = 100.0
+        for name, value in (("clock", lambda: self.now), ("_running", True)):
+            patch = mock.patch.object(live, name, value)
+            patch.start()
+            self.addCleanup(patch.stop)
+        bpy.context.scene.frame_set(0)
+        for armature in self.armatures:
+            armature.mmdskin.source, armature.mmdskin.physics_live = "IK", True
+        for _ in self.armatures:  # each waits until the other was shown
+            self.wait(0.1)
+
+    def wait(self, seconds):
+        self.now += seconds
+        addon().preview.live_timer._advance()
+        shown = [scene.evaluated_positions(mesh) for mesh in (self.mesh, self.other_mesh)]
+        self.assertEqual(case.live_errors(), [])
+        return shown
+
+    def test_a_hand_that_is_posed_moves_the_hair_of_the_other_model(self):
+        """Though nobody poses that one; a Simulation of both has the same hair."""
+        lives = [addon().physics.live.of_armature(armature)[0] for armature in self.armatures]
+        self.assertEqual([len(live._others) for live in lives], [1, 1])
+        center = next(b for b in self.other.pose.bones if b["mmd_name_j"] == "センター")
+        bpy.ops.mmdskin.settle()
+        settled, _ = self.wait(0)
+        mmdskin = addon().blender.native.load()
+        x, y, z = np.array(self.place) / scene.SCALE
+        run = mmdskin.Simulation(
+            [live._whole.model[0] for live in lives],
+            None,
+            mmdskin.Physics(settle=20),
+            places=[HIDDEN, (x, z, y, 0, 0, 0, 1)],
+        )
+        addon().physics.live.step(run, [live.input for live in lives], 0)
+        for number in range(12):
+            self.now += 5  # calm: only the pose of the hand wakes the other model
+            center.location.x -= 0.02 * scene.SCALE * number
+            self.other.update_tag()
+            scene.evaluated_positions(self.other_mesh)
+            inputs = [live.input for live in lives]
+            hair, _ = self.wait(1 / 30)
+            pose, _ = addon().physics.live.step(run, inputs, 0.25)
+            self.assert_close(lives[0]._shown, pose.bone_matrices, 0.1)  # contacts amplify
+        self.assertGreater(np.abs(hair - settled).max(), 0.25 * scene.SCALE)
+
+    def test_models_that_cannot_touch_are_told(self):
+        self.other.mmdskin.physics_iterations = 20
+        self.wait(0.1)
+        told = redraw(self.mesh)
+        self.assertTrue(any("set Solver Iterations to the same value" in str(one) for one in told))
+        self.armature.pose.bones[0].location.z += 0.1
+        self.armature.update_tag()
+        self.assertGreater(np.abs(np.subtract(*[self.wait(0.1)[0] for _ in "ab"])).max(), 10 * BAR)
+        self.other.mmdskin.source = "MOTION"
+        self.wait(0.1)
+        told = "Models with a motion file do not touch the others live"
+        self.assertIn(told, redraw(self.mesh))
+
+
 class Chosen(Group):
     """The group is chosen by selection."""
 

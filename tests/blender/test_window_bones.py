@@ -73,6 +73,7 @@ def test_switch_names(blender, folder):
 @session("dancer")
 def test_flip_sliders(blender, folder):
     show_panel(blender, MORPHS)
+    blender.scroll(30)
     keys = f"{MESH}.data.shape_keys.key_blocks"
     winks = f"[round({keys}[name].value, 3) for name in ('ウィンク２', 'ｳｨﾝｸ２右')]"
     assert blender.ask(winks) == [0.5, 0]

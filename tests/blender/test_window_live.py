@@ -12,7 +12,7 @@ from window_session import ARMATURE, SETTINGS, session
 POSE = f"[b.matrix_basis[i][j] for b in {ARMATURE}.pose.bones for i in range(3) for j in range(4)]"
 COUNTED = "dict(__import__('window_scenes').counted)"
 LIVE = f"__import__('addon_package').physics.live.of_armature({ARMATURE})[0]"
-STRAIN = f"float({LIVE}._simulation.strain[:, 0].max())"
+STRAIN = f"float({LIVE}._simulation.strain[0][:, 0].max())"
 SIZE = (640, 480)  # the processor draws
 
 

@@ -91,13 +91,15 @@ def create_and_refuse_worlds():
     world.state = world.state
     repr(world.points)
     for bad in (
-        ([rigs.body(mass="x")], []),
-        ([rigs.body(shape="cone")], []),
-        (bodies, [rigs.joint(0, 99)]),
-        (bodies, joints, (0, 1)),
+        {"bodies": [rigs.body(mass="x")]},
+        {"bodies": [rigs.body(shape="cone")]},
+        {"joints": [rigs.joint(0, 99)]},
+        {"gravity": (0, 1)},
+        {"wind": "east"},
+        {"damping_extra": True, "additional_damping": True},
     ):
         try:
-            mmdskin.World(bad[0], bad[1], gravity=(0, 0, 0) if len(bad) == 2 else bad[2])
+            mmdskin.World(**{"bodies": bodies, "joints": joints} | bad)
         except (TypeError, ValueError):
             continue
         raise AssertionError(bad)
@@ -143,9 +145,22 @@ def model():
     return mmdskin.load_model(DATA)
 
 
+class Exporter:
+    """An array that has nothing but DLPack."""
+
+    def __init__(self, array):
+        self._array = array
+
+    def __dlpack__(self, **arguments):
+        return self._array.__dlpack__(**arguments)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+
 def skin_models():
     frames = np.stack([sample.bend(9)] * 2)
-    mmdskin.skin(model(), frames, np.ones(len(model().morphs)), backend="cpu")
+    mmdskin.skin(model(), frames, Exporter(np.ones(len(model().morphs))), backend="cpu")
 
 
 @cache

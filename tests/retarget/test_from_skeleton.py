@@ -109,6 +109,16 @@ def test_arms_turn_about_their_own_axis_in_their_twist_bones():
         assert np.abs(bend).max() < 0.02  # nothing is left for the elbow
 
 
+def test_an_arm_without_a_parent_turns_as_asked():
+    model = bodies.dancer()
+    bones = [b._replace(parent=-1) if b.name == "左腕" else b for b in model.bones]
+    model = model.replace(bones=bones)
+    skeleton, poses, _ = walk()
+    asked = mmdskin.retarget(skeleton, poses[:40:4], model.skeleton).transforms
+    found = model.transforms(model.pose_from(controls(model, asked)[0])).astype(float)
+    assert bones_off(model, asked, found, "手首").max() < 0.05
+
+
 def test_toes_bend_only_in_models_whose_toes_do():
     skeleton, poses, _ = walk()
     bent = poses[:120:4].copy()

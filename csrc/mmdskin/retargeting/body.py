@@ -2,12 +2,11 @@
 """A skeleton measured in its reference, and how references of two bodies agree."""
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 import mmdskin
-from mmdskin.retargeting.reference import facing
 from mmdskin.retargeting.rotations import Array, about, apply, between, frame_of, length, unit
 from mmdskin.retargeting.skeleton import Skeleton, of_model
 from mmdskin.retargeting.slots import ARM, FINGERS, LEG, PHALANGES, SIDES, require
@@ -18,11 +17,14 @@ _ZERO = 1e-4  # of a leg: shorter bones have no direction
 
 
 class Joints:
-    """What has a place for each slot."""
+    """Places (...,B,3) of bones, by slots."""
+
+    def __init__(self, places: Array, human: Mapping[str, int]) -> None:
+        self.places, self.human = places, human
 
     def at(self, slot: str) -> Array:
         """(...,3)."""
-        raise NotImplementedError
+        return self.places[..., self.human[slot], :]
 
     def each(self, slots: Iterable[str]) -> Array:
         """Of several slots: (...,n,3)."""
@@ -36,34 +38,42 @@ class Joints:
         """The middle between them: (...,3)."""
         return self.sides("UpperLeg").mean(-2)
 
+    def gap(self) -> Array:
+        """From the right hand to the left: (...,3)."""
+        return self.at("leftHand") - self.at("rightHand")
+
+    def facing(self) -> Array:
+        """The rotation about Y that brings the left to +X: (3,3)."""
+        left, right = self.sides("UpperLeg") + self.sides("UpperArm")
+        x, _, z = left - right
+        return about(1, np.arctan2(z, x))
+
 
 class Body(Joints):
-    """A skeleton's reference in canonical axes, in which its left is +X: joints (B,3), C (3,3) turns
-    world axes to them. leg, arm: lengths; leg_bones, arm_bones (2,2): of upper and lower ones, left
-    and right; reach (2,): the longest distance from hip to ankle. `name` is for errors."""
+    """A skeleton's reference in canonical axes, in which its left is +X; C (3,3) turns world axes to
+    them. leg, arm: lengths; leg_bones, arm_bones (2,2): of upper and lower ones, left and right; reach
+    (2,): the longest distance from hip to ankle. origin (3,): below the middle of the legs, on the level
+    of the ankles; feet (2,3): the same, at the height of each ankle. `name` is for errors."""
 
     def __init__(self, skeleton: Skeleton, reference: Array, name: str = "skeleton") -> None:
         self.skeleton, self.reference, self.name = skeleton, reference, name
-        self.human = skeleton.human
         self.spine, self.twists = skeleton.spine, skeleton.twists
-        self.C = facing(reference[:, :3, 3], skeleton.human)
-        self.joints = reference[:, :3, 3] @ self.C.T
+        world = Joints(reference[:, :3, 3], skeleton.human)
+        self.C = world.facing()
+        super().__init__(world.places @ self.C.T, skeleton.human)
         legs, arms = (np.array([self.sides(part) for part in limb]) for limb in (LEG, ARM))
         self.leg_bones, self.arm_bones = (length(np.diff(limb, axis=0)) for limb in (legs, arms))
         self.leg, self.arm = (float(b.sum(0).mean()) for b in (self.leg_bones, self.arm_bones))
         if min(self.leg, self.arm) < 1e-6:
             raise ValueError(f"{name}: legs or arms have no length")
         hip, knee, ankle = legs
-        self.ankle = float(ankle[:, 1].mean())
         self.origin = self.legs()
-        self.origin[1] = self.ankle
+        self.origin[1] = ankle[:, 1].mean()
+        self.feet = np.where([False, True, False], ankle, self.origin)
         self.reach = self.leg_bones.sum(0) * (1 - 1e-7)
         if skeleton.is_mmd:  # with the knee at its limit
             stretched = knee - hip + apply(about(0, MMD_KNEE), ankle - knee)
             self.reach = length(stretched) * (1 - 1e-7)
-
-    def at(self, slot: str) -> Array:
-        return self.joints[self.human[slot]]
 
     def direction(self, slot: str, following: str) -> Array | None:
         """From joint to joint; None without one of them, or at the same place."""

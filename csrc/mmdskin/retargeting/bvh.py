@@ -6,9 +6,11 @@ from __future__ import annotations
 import itertools
 import re
 import warnings
+from collections.abc import Container
 from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mmdskin import FormatError, file_io
 from mmdskin.printable import printable
@@ -16,10 +18,6 @@ from mmdskin.retargeting.bones import LARGEST, MOST_TRANSFORMS, RATES
 from mmdskin.retargeting.skeleton import Skeleton
 
 if TYPE_CHECKING:
-    from collections.abc import Container
-
-    from numpy.typing import NDArray
-
     from mmdskin import _Source
 
 _MOST_JOINTS = 4096
@@ -223,7 +221,6 @@ def _numbers(text: bytes) -> NDArray[np.float64]:
 def _poses(joints: list[_Joint], values: NDArray[np.float64]) -> NDArray[np.float64]:
     """World transforms (F,B,4,4) in MMD's axes."""
     poses = np.zeros((len(values), len(joints), 4, 4))
-    poses[..., 3, 3] = 1
     for first in range(0, len(values), _FRAMES_AT_ONCE):
         part = slice(first, first + _FRAMES_AT_ONCE)
         _pose(joints, np.ascontiguousarray(values[part].T), poses[part])
@@ -256,3 +253,4 @@ def _pose(joints: list[_Joint], values: NDArray[np.float64], poses: NDArray[np.f
             _fail(f"joint {joint.name}", f"it is over {LARGEST:g} away")
         poses[:, i, :3, :3] = turn.transpose(2, 1, 0)
         poses[:, i, :3, 3] = places[i].T
+        poses[:, i, 3, 3] = 1

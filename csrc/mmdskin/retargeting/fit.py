@@ -10,7 +10,7 @@ import numpy as np
 
 from mmdskin import BoneTrack, FitReport, Model, Motion
 from mmdskin.retargeting import rotations
-from mmdskin.retargeting.body import STANDARD_LEG, Body, alignment, body_of
+from mmdskin.retargeting.body import STANDARD_LEG, Body, Joints, alignment, body_of
 from mmdskin.retargeting.limbs import meeting, nearness, two_bone
 from mmdskin.retargeting.rotations import Array, apply, between, multiply, transpose
 from mmdskin.retargeting.slots import ARM, SIDES
@@ -227,12 +227,10 @@ class _Fit:
         move by half of what is missing."""
         if self.solved or not len(self.frames):
             return
-        hands = [self.read.human[side + "Hand"] for side in SIDES]
 
         def gap(some: Array) -> Array:
             world = self.source.transforms(self.source.pose(self.original, some, ik=False))
-            left, right = (world[:, hand, :3, 3].astype(float) for hand in hands)
-            return left - right
+            return Joints(world[..., :3, 3].astype(float), self.read.human).gap()
 
         gaps = _by_parts(gap, self.frames)
         nears = nearness(gaps, self.read.arm)
@@ -267,7 +265,8 @@ class _Fit:
         for _ in range(2):
             pose = model.pose_from(translations, turns, ik=False)
             world = model.transforms(pose).astype(float)
-            shoulder, elbow, wrist = np.moveaxis(world[..., :3, 3][:, arms], 2, 0)
+            joints = Joints(world[..., :3, 3], self.body.human)
+            shoulder, elbow, wrist = (joints.sides(part) for part in ARM)
             goals = meeting(wrist, gaps, nears)
             bent, reached = two_bone(shoulder, goals, self.body.arm_bones, elbow - shoulder)
             first = between(elbow - shoulder, bent - shoulder)
@@ -295,9 +294,8 @@ def _turns_of(body: Body, A: dict[str, Array]) -> dict[str, tuple[Array, Array]]
 
 def _to_legs(body: Body, name: str) -> Array:
     """From the pivot of a bone to the middle between the legs, at rest."""
-    names, rest = body.skeleton.names, body.skeleton.rest[:, :3, 3]
-    legs = [body.human[side + "UpperLeg"] for side in SIDES]
-    return rest[legs].mean(0) - rest[names.index(name)]
+    rest = Joints(body.skeleton.rest[:, :3, 3], body.human)
+    return rest.legs() - rest.places[body.skeleton.names.index(name)]
 
 
 def _by_parts(compute: Callable[[Array], Array], frames: Array) -> Array:

@@ -12,6 +12,7 @@ import urllib.parse
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mmdskin import FormatError, convert, file_io
 from mmdskin.printable import printable
@@ -20,12 +21,10 @@ from mmdskin.retargeting.rotations import Array, from_quaternions, slerp
 from mmdskin.retargeting.skeleton import Skeleton
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from mmdskin import _Source
 
-    _Channel = tuple[Array, Array, str]  # times (K,), values (K,C) or (K,3,C), interpolation
-    _Channels = dict[tuple[int, str], _Channel]
+_Channel = tuple[Array, Array, str]  # times (K,), values (K,C) or (K,3,C), interpolation
+_Channels = dict[tuple[int, str], _Channel]  # by node and path
 
 _FPS = 30.0
 _COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5126: "<f4"}
@@ -140,7 +139,6 @@ class _File:
         return {}
 
     def channels(self, animation: int | str) -> _Channels:
-        """By node and path."""
         animations = self.json.get("animations", [])
         names = [one.get("name") for one in animations]
         if not animations and animation == 0:

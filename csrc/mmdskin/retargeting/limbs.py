@@ -57,8 +57,7 @@ def _goals(source: Source, target: Posing, k: float) -> Array:
     """Of the ankles (F,2,3): as high above their own rest as the source's, and no toe deeper in the
     floor than the source's, or than at rest. Without toes the ankle is that."""
     a, b = source.body, target.body
-    goals = b.origin + k * (source.sides("Foot") - a.origin)
-    goals[..., 1] += b.sides("Foot")[:, 1] - b.ankle - k * (a.sides("Foot")[:, 1] - a.ankle)
+    goals = b.feet + k * (source.sides("Foot") - a.feet)
     known = a.human.keys() & b.human.keys()
     toes = [side + ("Toes" if side + "Toes" in known else "Foot") for side in SIDES]
     rest = b.each(toes)
@@ -75,7 +74,7 @@ def _drop(target: Posing, goals: Array, there: Array, fps: float) -> Array:
     hip = target.sides("UpperLeg") - goals
     below = body.reach**2 - hip[..., 0] ** 2 - hip[..., 2] ** 2
     need = np.where(below > 0, hip[..., 1] - np.sqrt(np.maximum(below, 0)), 0) * ~there
-    height = (goals - body.sides("Foot"))[..., 1] / body.leg
+    height = (goals - body.feet)[..., 1] / body.leg
     drop = (need * (1 - _smooth(height, _PLANTED, _IN_THE_AIR))).max(1).clip(0)
     if not drop.any():
         return drop
@@ -123,11 +122,10 @@ def meeting(wrists: Array, gap: Array, near: Array) -> Array:
 def join_hands(source: Source, target: Posing) -> list[str]:
     """Moves both wrists equally so that their gap is the source's times the ratio of the arms, by
     two-bone IK in the plane of each elbow."""
-    gap = source.at("leftHand") - source.at("rightHand")
-    near = nearness(gap, source.body.arm)
+    near = nearness(source.gap(), source.body.arm)
     if not near.any():
         return []
-    gap = gap * (target.body.arm / source.body.arm)
+    gap = source.gap() * (target.body.arm / source.body.arm)
     for _ in range(_PASSES):
         target.place()
         shoulder, elbow, wrist = (target.sides(part) for part in ARM)

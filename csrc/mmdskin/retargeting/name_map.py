@@ -122,23 +122,22 @@ class _Named:
 
     def limb(self, side: str, limb: str) -> dict[str, int]:
         parts, is_above = LIMBS[limb], self.tree.is_above
-        taken = {part: self.first(self.find(side, limb, part)) for part in parts}
+        taken = [self.first(self.find(side, limb, part)) for part in parts]
         # Ambiguous names: a free slot gets the first that lies between its neighbors.
         for n, part in enumerate(parts):
-            if taken[part] is not None:
-                continue
-            upper = [bone for p in parts[:n] if (bone := taken[p]) is not None][-1:]
-            lower = [bone for p in parts[n + 1 :] if (bone := taken[p]) is not None][:1]
-            taken[part] = self.first(
-                i
-                for i in self.find(side, limb, part, only=False)
-                if i not in taken.values()
-                and all(is_above(bone, i) for bone in upper)
-                and all(is_above(i, bone) for bone in lower)
-            )
-        if limb == "arm" and taken["UpperArm"] is None:  # no clavicle: "shoulder" is the upper arm
-            taken["UpperArm"], taken["Shoulder"] = taken["Shoulder"], None
-        return {side + part: bone for part, bone in taken.items() if bone is not None}
+            if taken[n] is None:
+                upper = [bone for bone in taken[:n] if bone is not None]
+                lower = [bone for bone in taken[n + 1 :] if bone is not None]
+                taken[n] = self.first(
+                    i
+                    for i in self.find(side, limb, part, only=False)
+                    if i not in taken
+                    and all(is_above(bone, i) for bone in upper)
+                    and all(is_above(i, bone) for bone in lower)
+                )
+        if limb == "arm" and taken[1] is None:  # no clavicle: "shoulder" is the upper arm
+            taken[:2] = taken[1::-1]
+        return {side + part: b for part, b in zip(parts, taken, strict=True) if b is not None}
 
     def finger(self, side: str, finger: str, hand: int | None) -> dict[str, int]:
         """The joints that bend, of those that are named like the finger, root to tip."""

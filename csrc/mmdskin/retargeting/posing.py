@@ -15,14 +15,13 @@ class Source(Joints):
     """Poses by world matrices (F,B,4,4). D bones show where a model's legs are."""
 
     def __init__(self, body: Body, world: Array, in_place: bool = False) -> None:
-        self.body, self._world = body, world
-        self._human = {**body.human, **body.skeleton.doubles}
-        self._away: Array = np.zeros(3)
+        super().__init__(world[..., :3, 3], {**body.human, **body.skeleton.doubles})
+        self.body, self._away = body, np.zeros(3)
         if in_place:
             self._away = (self.legs() - body.origin) * (1, 0, 1)
 
     def at(self, slot: str) -> Array:
-        return self._world[:, self._human[slot], :3, 3] @ self.body.C.T - self._away
+        return super().at(slot) @ self.body.C.T - self._away
 
 
 class Layout:
@@ -38,7 +37,7 @@ class Layout:
         for bone in tree.order:
             rows[bone] = self.row.get(doubles.get(bone, bone), rows[parents[bone]])
         self.driver, self.above = rows[:-1], rows[parents]  # what turns a bone, and its parent
-        self.offsets = body.joints - np.where(parents[:, None] >= 0, body.joints[parents], 0)
+        self.offsets = body.places - np.where(parents[:, None] >= 0, body.places[parents], 0)
         self.carried = np.array(tree.below(self.carrier))
         depths = np.array(tree.depth[:-1])
         levels = (np.flatnonzero(depths == depth) for depth in range(1, depths.max() + 1))
@@ -51,12 +50,9 @@ class Posing(Joints):
 
     def __init__(self, layout: Layout, turns: Array) -> None:
         self.layout, self.turns = layout, turns
-        self.row, self.body = layout.row, layout.body
+        self.row, self.body, self.human = layout.row, layout.body, layout.body.human
         self.shift = np.zeros((len(turns), 3))
         self.place()
-
-    def at(self, slot: str) -> Array:
-        return self.places[:, self.body.human[slot]]
 
     def deltas(self, part: str) -> Array:
         """Of a part on both sides: (F,2,3,3)."""

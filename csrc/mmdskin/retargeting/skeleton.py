@@ -3,23 +3,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+import mmdskin
 from mmdskin.retargeting.bones import Tree, matrices
 from mmdskin.retargeting.name_map import by_names
 from mmdskin.retargeting.shape_map import by_shape
 from mmdskin.retargeting.slots import PHALANGES, REQUIRED, SIDES, SLOTS, SPINE, doubts_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    import mmdskin
 
 _LEGS = ("leftUpperLeg", "rightUpperLeg")
 
