@@ -25,8 +25,8 @@ def formats():
 def executed_by(function):
     """A patch: the operator runs `function(operator, context)`, for without a window none is invoked."""
     operators = bpy.types.Operator.__subclasses__()
-    cls = next(cls for cls in operators if cls.__name__ == "MMDSKIN_OT_export")
-    return unittest.mock.patch.object(cls, "execute", function)
+    names = {cls.__name__: cls for cls in operators if cls.is_registered}
+    return unittest.mock.patch.object(names["MMDSKIN_OT_export"], "execute", function)
 
 
 class Exported(case.Case):
