@@ -11,16 +11,7 @@ Users call `operators`; `display_armature` adds and removes bones and constraint
 `driver_function`, and `handlers` keep the driver working.
 """
 
+from ..blender import registration
 from . import handlers, operators
 
-_parts = (operators, handlers)
-
-
-def register() -> None:
-    for part in _parts:
-        part.register()
-
-
-def unregister() -> None:
-    for part in reversed(_parts):
-        part.unregister()
+register, unregister = registration.modules(operators, handlers)

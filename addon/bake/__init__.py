@@ -6,14 +6,7 @@ targets (`shape_keys`, `mesh_cache`, `corrective`). `bake_state` stores what Cle
 `mesh_cache` restores that where Blender drops it.
 """
 
+from ..blender import registration
 from . import mesh_cache, operators
 
-
-def register() -> None:
-    operators.register()
-    mesh_cache.register()
-
-
-def unregister() -> None:
-    mesh_cache.unregister()
-    operators.unregister()
+register, unregister = registration.modules(operators, mesh_cache)

@@ -4,14 +4,7 @@
 `samples` reads the scene frame by frame, `job` lets the native module find keys and writes files.
 """
 
+from ..blender import registration
 from . import operators, pose_operators
 
-
-def register() -> None:
-    operators.register()
-    pose_operators.register()
-
-
-def unregister() -> None:
-    pose_operators.unregister()
-    operators.unregister()
+register, unregister = registration.modules(operators, pose_operators)

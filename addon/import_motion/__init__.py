@@ -5,16 +5,7 @@
 add again what library overrides lose, and follow files that were moved with the .blend.
 """
 
+from ..blender import registration
 from . import clear, handlers, operators
 
-
-def register() -> None:
-    operators.register()
-    clear.register()
-    handlers.register()
-
-
-def unregister() -> None:
-    handlers.unregister()
-    clear.unregister()
-    operators.unregister()
+register, unregister = registration.modules(operators, clear, handlers)

@@ -7,16 +7,7 @@ evaluated mesh, with the nodes of `edge_nodes` and `ground_nodes`. `switch` does
 light is in `scene.light`.
 """
 
+from ..blender import registration
 from . import operators, switch
 
-_parts = (operators, switch)
-
-
-def register() -> None:
-    for part in _parts:
-        part.register()
-
-
-def unregister() -> None:
-    for part in reversed(_parts):
-        part.unregister()
+register, unregister = registration.modules(operators, switch)

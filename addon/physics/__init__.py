@@ -6,16 +6,7 @@ are simulated `together`, play a file that Simulate (`operators`) wrote and `cac
 Without such a file, hair moves `live` in the viewport.
 """
 
+from ..blender import registration
 from . import keyed, live, operators, playback, simulation, together
 
-_parts = (operators, together, keyed, playback, live, simulation)
-
-
-def register() -> None:
-    for part in _parts:
-        part.register()
-
-
-def unregister() -> None:
-    for part in reversed(_parts):
-        part.unregister()
+register, unregister = registration.modules(operators, together, keyed, playback, live, simulation)

@@ -14,16 +14,7 @@ three parts, the driver calls `driver_function`, `handlers` keep the driver work
 it while live physics moves something.
 """
 
+from ..blender import registration
 from . import handlers, live_timer, operators, override
 
-_parts = (operators, override, handlers, live_timer)
-
-
-def register() -> None:
-    for part in _parts:
-        part.register()
-
-
-def unregister() -> None:
-    for part in reversed(_parts):
-        part.unregister()
+register, unregister = registration.modules(operators, override, handlers, live_timer)

@@ -6,14 +6,7 @@ were made for other models.
 and `rigify` turn them into channels, `keys` and `onto_model` write them.
 """
 
+from ..blender import registration
 from . import bone_map, operators
 
-
-def register() -> None:
-    bone_map.register()
-    operators.register()
-
-
-def unregister() -> None:
-    operators.unregister()
-    bone_map.unregister()
+register, unregister = registration.modules(bone_map, operators)
