@@ -76,7 +76,8 @@ def _pose(
     settings = pose_source.shown_settings_at(now)
     if settings is None:
         return False
-    if pose_source.is_at_rest(armature) and _waits_for_rest(display):
+    # Where the mesh plays a bake, it does not show the armature's Rest Position.
+    if pose_source.is_at_rest(armature) and REST in _variables(display):
         still = _STILL.repeat(len(bones.names), 0)
         display.pose.bones.foreach_set("matrix_basis", still.ravel())
         return True
@@ -84,11 +85,6 @@ def _pose(
     shown = ready.opened.shown(now, _key_values(ready, display))
     display.pose.bones.foreach_set("matrix_basis", _basis(ready, shown).ravel())
     return True
-
-
-def _waits_for_rest(display: Object) -> bool:
-    """Whether the mesh shows the armature's Rest Position: not if it plays a bake."""
-    return REST in _variables(display)
 
 
 def _basis(ready: _Ready, shown: np.ndarray) -> np.ndarray:

@@ -157,7 +157,8 @@ class Solver:
         self._turns = np.linalg.det(turns)[:, None, None] * turns
         axes = {i: bone.fixed_axis for i, bone in enumerate(rig.pmx.bones) if bone.fixed_axis}
         self._fixed = np.array(list(axes), np.intp)
-        self._axes = _unit(np.array(list(axes.values()), np.float64).reshape(-1, 3))
+        along = np.array(list(axes.values()), np.float64).reshape(-1, 3)
+        self._axes = along / np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-30)
         by_ik_bone = mmd_tools.by_ik_bone(armature)
         self._switches = {
             name: [
@@ -355,7 +356,3 @@ def _nearest(pmx: "mmdskin.Model", numbers: np.ndarray) -> np.ndarray:
             number = pmx.bones[number].parent
         found.append(places.get(number, -1))
     return np.array(found, np.intp)
-
-
-def _unit(axes: np.ndarray) -> np.ndarray:
-    return axes / np.maximum(np.linalg.norm(axes, axis=1, keepdims=True), 1e-30)

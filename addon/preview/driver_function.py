@@ -56,10 +56,6 @@ class _Ready(NamedTuple):
     by_blender: np.ndarray  # indices, among these of the skinner, of bones that Blender poses
 
 
-def _copies() -> caches.Cache[_Ready]:
-    return caches.Cache(_COPIES)
-
-
 @dataclass
 class Live:
     """Results of evaluations of a mesh, or of turning on the preview of an armature."""
@@ -69,9 +65,8 @@ class Live:
     outdated: bool = False  # driver or attributes no longer match the mesh
     was_blank: bool = False  # whether `is_blank` was true since the driver was last evaluated
     mesh: ID | None = None  # the user's, if it is one
-    copies: caches.Cache[_Ready] = field(
-        default_factory=_copies
-    )  # by address of the evaluated mesh
+    # By address of the evaluated mesh.
+    copies: caches.Cache[_Ready] = field(default_factory=lambda: caches.Cache(_COPIES))
 
     @property
     def error_text(self) -> str:

@@ -11,11 +11,6 @@ from . import driver_function, nodes, switch
 
 
 @persistent
-def _rebuild_nodes(*_: object) -> None:
-    nodes.rebuild_damaged()
-
-
-@persistent
 def _extend_drivers(*_: object) -> None:
     """New bones and keys of a live mesh: its driver must depend on them too."""
     outdated = driver_function.take_outdated()
@@ -38,25 +33,15 @@ def _evaluate_blank_meshes(scene: Scene, depsgraph: Depsgraph) -> None:
             mesh.original.update_tag()
 
 
-@persistent
-def _detach_nodes(*_: object) -> None:
-    nodes.detach_all()
-
-
-@persistent
-def _attach_nodes(*_: object) -> None:
-    nodes.attach_all()
-
-
 _HANDLERS = (
-    ("load_post", _rebuild_nodes),
-    *((f"{step}_pre", _detach_nodes) for step in ("undo", "redo")),
-    *((f"{step}_post", _attach_nodes) for step in ("undo", "redo")),
+    ("load_post", nodes.rebuild_damaged),
+    *((f"{step}_pre", nodes.detach_all) for step in ("undo", "redo")),
+    *((f"{step}_post", nodes.attach_all) for step in ("undo", "redo")),
     ("depsgraph_update_post", _evaluate_blank_meshes),
     # With a window, frames also change on the render thread, where editing is not allowed.
     ("frame_change_post" if bpy.app.background else "depsgraph_update_post", _extend_drivers),
 )
-_register, _unregister = registration.handlers(_HANDLERS, once_enabled=_rebuild_nodes)
+_register, _unregister = registration.handlers(_HANDLERS, once_enabled=nodes.rebuild_damaged)
 
 
 def register() -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import bpy
+from bpy.app.handlers import persistent
 
 from ..blender import blender_versions
 from ..blender.node_builder import GEOMETRY, NodeBuilder, Value
@@ -78,7 +79,8 @@ def set_kind(modifier: Any, kind: str | bool) -> None:
         drop_unused()
 
 
-def detach_all() -> None:
+@persistent
+def detach_all(*_: object) -> None:
     """Take the node groups from all modifiers, until `attach_all`.
 
     Undo keeps objects that do not differ between two steps, as they are now. If a script or a handler
@@ -95,7 +97,8 @@ def detach_all() -> None:
                 modifier.node_group = None
 
 
-def attach_all() -> None:
+@persistent
+def attach_all(*_: object) -> None:
     """Give the modifiers node groups of the same kinds, where undo has not done so."""
     for (name, modifier_name), kind in _detached.items():
         obj: bpy.types.Object | None = bpy.data.objects.get(name)
@@ -117,7 +120,8 @@ def give_normals_right(obj: bpy.types.Object) -> bool:
     return modifier is None or modifier.node_group[_MARK] == kind_with_normals(obj, modifier)
 
 
-def rebuild_damaged() -> None:
+@persistent
+def rebuild_damaged(*_: object) -> None:
     """Rebuild node groups that an older Blender has saved: it drops nodes that it does not know."""
     if not blender_versions.HAS_FREE_NORMALS:
         return
