@@ -47,11 +47,11 @@ def build(display: Object, meshes: tuple | None = None) -> None:
             solver = pose_source.load(armature, settings) if is_solved else None
             pose_source.wait_for(driver, armature, settings, solver)
         drivers.add_property(driver, "bones", display.data, "show_axes")
-        if any(obj is not None and switch.is_live(obj) and not _is_played(obj) for obj in meshes):
+        if any(switch.is_live(obj) and not _is_played(obj) for obj in meshes):
             drivers.add_property(driver, driver_function.REST, armature.data, "pose_position")
             drivers.add_transform(driver, "edited", armature, armature.pose.bones[0].name)
         for number, obj in enumerate(meshes if is_solved else ()):
-            if obj is not None and obj.data.shape_keys:
+            if obj.data.shape_keys:
                 drivers.add_keys(driver, f"{driver_function.KEYS}{number}", obj.data)
     _known.put(display.name, (_state(display, settings), _quick_state(display)))
     display.update_tag()
@@ -83,7 +83,7 @@ functions = drivers.Functions({driver_function.FUNCTION: driver_function.evaluat
 
 def _shown(armature: Object, meshes: tuple) -> pose_source.Settings | None:
     """The Settings of the pose that the model shows, None for that of the armature."""
-    if not any(obj is not None and (switch.is_live(obj) or _is_played(obj)) for obj in meshes):
+    if not any(switch.is_live(obj) or _is_played(obj) for obj in meshes):
         return None
     return pose_source.shown_settings_of(armature, bpy.context.scene)
 
@@ -107,7 +107,6 @@ def _quick_state(display: Object) -> tuple:
     parts = [
         (obj.name, saved_state.exists(obj, saved_state.BAKE), switch.is_live(obj))
         for obj in _meshes(display)
-        if obj is not None
     ]
     settings = display.parent.mmdskin
     return display.parent.name, settings.source, settings.model_path, parts
@@ -119,4 +118,4 @@ def _meshes(display: Object) -> list[Any]:
     found: list[Any] = []
     while (name := f"{_MESH}{len(found)}") in variables:
         found.append(variables[name].targets[0].id)
-    return found
+    return [obj for obj in found if obj is not None]  # removed

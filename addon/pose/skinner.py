@@ -12,7 +12,7 @@ import bpy
 import numpy as np
 from bpy.types import ID, DriverVariable, Key, Modifier, Object, VertexGroup
 
-from ..blender import blender_versions, drivers, native
+from ..blender import arrays, blender_versions, drivers, native
 from ..blender.user_error import UserError
 from ..scene import mesh_source, mmd_tools, names, rest_bones, scene_model
 from . import pose_source
@@ -204,8 +204,8 @@ def key_values(
         return np.zeros(0, np.float32)
     blocks = evaluated_keys.key_blocks
     order = key_indices(tuple(names), tuple(blocks.keys()))
-    values, mute = _values(blocks, (muted_in or evaluated_keys).key_blocks)
-    values, mute = values[order], mute[order]
+    values = arrays.read(blocks, "value")[order]
+    mute = arrays.read((muted_in or evaluated_keys).key_blocks, "mute", dtype=bool)[order]
     if unmuted:
         mute &= ~np.isin(names, tuple(unmuted))
     if pinned is not None:
@@ -215,8 +215,8 @@ def key_values(
 
 def mixed_values(blocks: Any, order: np.ndarray) -> np.ndarray:
     """(K,) float32 by which Blender mixes some of the evaluated key blocks now, by index."""
-    values, mute = _values(blocks, blocks)
-    values[mute] = 0
+    values = arrays.read(blocks, "value")
+    values[arrays.read(blocks, "mute", dtype=bool)] = 0
     return values[order]
 
 
@@ -234,14 +234,6 @@ def awaited_values(
         ]
         for blocks in meshes
     ]
-
-
-def _values(blocks: Any, muted_in: Any) -> tuple[np.ndarray, np.ndarray]:
-    count = len(blocks)
-    values, mute = np.empty(count, np.float32), np.empty(count, bool)
-    blocks.foreach_get("value", values)
-    muted_in.foreach_get("mute", mute)
-    return values, mute
 
 
 @functools.lru_cache(maxsize=64)

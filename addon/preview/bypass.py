@@ -9,7 +9,7 @@ in the user's object and in the file.
 import bpy
 import numpy as np
 
-from ..blender import caches
+from ..blender import arrays, caches
 from ..scene import scene_model
 from . import nodes
 
@@ -47,16 +47,10 @@ def undo(obj: bpy.types.Object) -> None:
 
 
 def _switches(obj: bpy.types.Object) -> bytes:
-    return b"".join(_read(obj, name).tobytes() for name in _SWITCHES)
+    return b"".join(arrays.read(obj.modifiers, name, dtype=bool).tobytes() for name in _SWITCHES)
 
 
 def _switch(obj: bpy.types.Object, name: str, rest: np.ndarray | bool) -> None:
-    wanted = _read(obj.original, name) & ~np.asarray(rest)
-    if not np.array_equal(wanted, _read(obj, name)):
+    wanted = arrays.read(obj.original.modifiers, name, dtype=bool) & ~np.asarray(rest)
+    if not np.array_equal(wanted, arrays.read(obj.modifiers, name, dtype=bool)):
         obj.modifiers.foreach_set(name, wanted)
-
-
-def _read(obj: bpy.types.Object, name: str) -> np.ndarray:
-    values = np.empty(len(obj.modifiers), bool)
-    obj.modifiers.foreach_get(name, values)
-    return values
