@@ -4,10 +4,10 @@
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-import bpy
+from bpy.types import Context, Scene
 
 from ..operator_base import modal_job
-from ..pose import pose_source
+from ..pose import motion_source, pose_source
 from ..pose.ik_source import Solver
 from . import cache, group, keyed, runs, simulation
 
@@ -17,43 +17,40 @@ class Baked:
 
     def __init__(self, member: group.Member) -> None:
         self.member = member
+        self._checked: cache.Checked | None = None  # if a file has the simulation
         self.opened = self._with_physics()
 
     def lacks_simulation(self) -> bool:
         """Whether its file has no simulation of these keys and settings."""
-        model, settings, opened = self.member
-        if not cache.has_physics(model.armature, settings, opened.rig.pmx):
-            return False
-        if isinstance(opened, Solver):
-            return bool(keyed.Playing(opened, model.armature, True).changed())
-        return group.needs_file(settings) and bool(
-            cache.matching(opened, model.armature, settings)[1]  # type: ignore[arg-type]
-        )
+        return self._checked is not None and bool(self._checked.changed())
 
     def play(self, simulated: cache.Cache) -> None:
         """A simulation that is in no file."""
         self.opened = self._with_physics(simulated)
 
-    def show(self, scene: bpy.types.Scene) -> None:
+    def show(self, scene: Scene) -> None:
         """The current frame as the viewport shows it: where no simulation matches, hair moves live."""
         self.opened = self._with_physics(scene=scene)
 
     def _with_physics(
-        self, simulated: cache.Cache | None = None, scene: bpy.types.Scene | None = None
+        self, simulated: cache.Cache | None = None, scene: Scene | None = None
     ) -> pose_source.Opened:
         model, settings, opened = self.member
         armature: Any = model.armature
         if not cache.has_physics(armature, settings, opened.rig.pmx):
             return opened
         if isinstance(opened, Solver):
-            return opened.with_finish(keyed.Playing(opened, armature, True, simulated, scene))
-        if simulated is not None:
-            return cache.playing(opened, simulated)
-        return simulation.baked(opened, armature, settings)  # type: ignore[arg-type]
+            self._checked = playing = keyed.Playing(opened, armature, True, simulated, scene)
+            return opened.with_finish(playing)
+        assert isinstance(settings, motion_source.Settings)
+        if not group.needs_file(settings):
+            return simulation.baked(opened, armature, settings)
+        self._checked = grouped = cache.Grouped(opened, armature, settings, True, simulated)
+        return grouped.motion()
 
 
 def simulate(
-    context: bpy.types.Context, sources: Sequence[Baked], begin: Callable[[runs.Runs], None]
+    context: Context, sources: Sequence[Baked], begin: Callable[[runs.Runs], None]
 ) -> Generator[modal_job.Progress, None, None]:
     """Simulate those that lack it, with their groups; `begin` is told the runs."""
     lacking = [source.member for source in sources if source.lacks_simulation()]

@@ -12,8 +12,8 @@ import os
 import zipfile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import bpy
 import numpy as np
+from bpy.types import Object
 
 from ..blender import blender_versions, cache_files, input_files, output_files
 from ..blender.translations import Sentence
@@ -74,87 +74,89 @@ class Cache(NamedTuple):
         return self.first + (len(self.points) - 1) / self.rate
 
 
-def with_cached_physics(
-    motion: Motion,
-    armature: bpy.types.Object,
-    settings: motion_source.Settings,
-    strict: bool = False,
-) -> Motion:
-    """The motion of a model in a group with the physics of its cache, where that matches.
+class Checked:
+    """The simulation of an armature object, and why it cannot be played, if it cannot."""
 
-    `PlaybackState` reports why it does not; with `strict`, a UserError does.
-    """
-    grouped = _Grouped(motion, armature, settings, strict)
-    return motion.with_poses(grouped.posed, grouped.changes)
+    def __init__(self, armature: Object, strict: bool, simulated: Cache | None) -> None:
+        """`strict`: raise a UserError then; else `PlaybackState` reports it.
+
+        `simulated`: instead of the one in the armature's file.
+        """
+        self._armature, self._strict = armature.original, strict
+        found = (simulated, "") if simulated is not None else read_for(armature)
+        self._cache: Any = found[0]
+        self._missing: object = found[1]
+        # The state, its number of changes, and the problem at that time.
+        self._known: tuple[PlaybackState, int, object] | None = None
+
+    def changed(self) -> object:
+        """The problem at any frame, checked again when keys have changed."""
+        state = state_of(self._armature)
+        number = state.changes
+        if self._known is None or self._known[0] is not state or self._known[1] != number:
+            try:
+                problem = self._missing if self._cache is None else self._outdated()
+            except UserError as error:  # of another model of the group
+                problem = error
+            self._known = state, number, problem
+        return self._known[2]
+
+    def _outdated(self) -> object:
+        """Whether the simulation has other inputs."""
+        raise NotImplementedError
+
+    def _tell(self, problem: object) -> None:
+        if problem and self._strict:
+            raise UserError(
+                "The physics of '{name}' cannot be baked: {reason}",
+                name=self._armature.name,
+                reason=problem,
+            )
+        state_of(self._armature).problem = problem
 
 
-def playing(motion: Motion, simulated: Cache) -> Motion:
-    """The motion with the physics of a simulation."""
-    return motion.with_poses(lambda frames: _posed(motion, simulated, frames))
-
-
-def matching(
-    motion: Motion, armature: bpy.types.Object, settings: motion_source.Settings
-) -> tuple[Cache | None, object]:
-    """The cache of an armature object if it is one of this motion, or the reason why there is none."""
-    cache, problem = read_for(armature)
-    if cache is None:
-        return None, problem
-    if cache.fingerprint == fingerprint.of_motion(motion, settings) and fits(cache, motion.rig.pmx):
-        return cache, ""
-    return None, changed()
-
-
-class _Grouped:
+class Grouped(Checked):
     """The poses of a motion that is simulated together with other models, whose keys may change."""
 
     def __init__(
         self,
         motion: Motion,
-        armature: bpy.types.Object,
+        armature: Object,
         settings: motion_source.Settings,
         strict: bool,
+        simulated: Cache | None = None,
     ) -> None:
-        self._motion, self._armature = motion, armature.original
-        self._settings, self._strict = settings, strict
-        # The state, its number of changes, and the cache at that time.
-        self._known: tuple[PlaybackState, int, Cache | None] | None = None
+        super().__init__(armature, strict, simulated)
+        self._motion, self._settings = motion, settings
         state = state_of(self._armature)
         state.name, state.grouped = self._armature.name, True
 
-    def changes(self) -> int:
-        return state_of(self._armature).changes
+    def motion(self) -> Motion:
+        return self._motion.with_poses(self._posed, lambda: state_of(self._armature).changes)
 
-    def posed(self, frames: np.ndarray) -> np.ndarray:
-        """As `Motion.posed`."""
-        state = state_of(self._armature)
-        if self._known is None or self._known[0] is not state or self._known[1] != state.changes:
-            changes = state.changes
-            try:
-                cache, problem = matching(self._motion, self._armature, self._settings)
-            except UserError as error:
-                cache, problem = None, error
-            if problem and self._strict:
-                raise unbakeable(self._armature.name, problem)
-            state.problem, self._known = problem, (state, changes, cache)
-        found = self._known[2]
-        if found is None:
-            return self._motion.posed(frames)
-        problem = state.problem = _ends_before(self._motion, found, frames)
-        if problem and self._strict:
-            raise unbakeable(self._armature.name, problem)
-        return _posed(self._motion, found, frames)
+    def _posed(self, frames: np.ndarray) -> np.ndarray:
+        """As `Motion.posed`, without physics where the simulation is outdated."""
+        problem = self.changed()
+        self._tell(problem or _ends_before(self._motion, self._cache, frames))
+        matrices = self._motion.posed(frames)
+        if not problem:
+            found = self._cache
+            chosen = np.flatnonzero(frames >= found.first)  # nothing is simulated before the start
+            if len(chosen) and len(found.bones):
+                simulated = matrices_at(found, frames[chosen])
+                matrices[np.ix_(chosen, found.bones)] = simulated
+        return matrices
+
+    def _outdated(self) -> object:
+        same = self._cache.fingerprint == fingerprint.of_motion(self._motion, self._settings)
+        return "" if same and fits(self._cache, self._motion.rig.pmx) else changed()
 
 
-def unbakeable(name: str, problem: object) -> UserError:
-    return UserError("The physics of '{name}' cannot be baked: {reason}", name=name, reason=problem)
-
-
-def state_of(armature: bpy.types.Object) -> PlaybackState:
+def state_of(armature: Object) -> PlaybackState:
     return states.setdefault(blender_versions.identity(armature), PlaybackState())
 
 
-def has_physics(armature: bpy.types.Object, settings: Any, pmx: "mmdskin.Model") -> bool:
+def has_physics(armature: Object, settings: Any, pmx: "mmdskin.Model") -> bool:
     """Whether physics is enabled in the settings of a pose source, and rigid bodies move bones."""
     state = state_of(armature)
     state.moves = settings.physics is None or bool(physics_settings.moved_bones(pmx))
@@ -164,7 +166,7 @@ def has_physics(armature: bpy.types.Object, settings: Any, pmx: "mmdskin.Model")
     return settings.physics is not None and state.moves
 
 
-def read_for(armature: bpy.types.Object) -> tuple[Cache | None, object]:
+def read_for(armature: Object) -> tuple[Cache | None, object]:
     """The simulation of an armature object, or the reason why there is none."""
     path = setting_paths.absolute(armature, "physics_cache")
     if not path:
@@ -178,7 +180,7 @@ def read_for(armature: bpy.types.Object) -> tuple[Cache | None, object]:
     return None, Sentence("'{file}' cannot be read: simulate again", file=file)
 
 
-def version_of(armature: bpy.types.Object) -> tuple | None:
+def version_of(armature: Object) -> tuple | None:
     """What changes with the file of an armature object's simulation; None if there is none."""
     path = setting_paths.absolute(armature, "physics_cache")
     try:
@@ -331,16 +333,6 @@ def fits(cache: Cache, pmx: "mmdskin.Model") -> bool:
 
 def _are_numbers(numbers: np.ndarray, count: int) -> bool:
     return not len(numbers) or bool(numbers.min() >= 0 and numbers.max() < count)
-
-
-def _posed(motion: Motion, cache: Cache, frames: np.ndarray) -> np.ndarray:
-    """As `Motion.posed`."""
-    matrices = motion.posed(frames)
-    chosen = np.flatnonzero(frames >= cache.first)  # nothing is simulated before the start
-    if len(chosen) and len(cache.bones):
-        simulated = matrices_at(cache, frames[chosen])
-        matrices[np.ix_(chosen, cache.bones)] = simulated
-    return matrices
 
 
 def matrices_at(cache: Cache, frames: np.ndarray) -> np.ndarray:

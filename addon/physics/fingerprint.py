@@ -5,7 +5,7 @@ import functools
 import hashlib
 from typing import Any
 
-import bpy
+from bpy.types import Object
 
 from ..blender import input_files
 from ..pose import motion_source, physics_settings, pose_source
@@ -30,7 +30,7 @@ def of_run(motion: Motion, settings: motion_source.Settings) -> str:
     return "".join(_of_group(settings.physics)) or of_motion(motion, settings)
 
 
-def of_keys(solver: Solver, armature: bpy.types.Object, inputs: Inputs) -> str:
+def of_keys(solver: Solver, armature: Object, inputs: Inputs) -> str:
     """All inputs besides the values of bones and sliders; the last word is the digest of the keyframes."""
     physics = solver.settings.physics
     assert physics is not None

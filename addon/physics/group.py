@@ -5,8 +5,8 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import bpy
 import numpy as np
+from bpy.types import Object, ViewLayer
 
 from ..blender import actions, native
 from ..blender.translations import name_of
@@ -38,7 +38,7 @@ class Member(NamedTuple):
         return self.settings.physics
 
 
-def objects(members: Sequence[Member]) -> list[bpy.types.Object]:
+def objects(members: Sequence[Member]) -> list[Object]:
     """The objects whose poses, transforms and shape key values a simulation reads."""
     return [obj for member in members for obj in (member.model.armature, *member.model.meshes)]
 
@@ -63,7 +63,7 @@ def members(physics: physics_settings.Settings) -> list[Member]:
     return found
 
 
-def batches(found: Sequence[Member], view_layer: bpy.types.ViewLayer) -> list[list[Member]]:
+def batches(found: Sequence[Member], view_layer: ViewLayer) -> list[list[Member]]:
     """The models, each with those that are simulated together with it."""
     result: dict[tuple[str, ...], list[Member]] = {}
     for member in found:
@@ -176,7 +176,7 @@ def check_speed(member: Member, speed: float, expected: float) -> None:
         )
 
 
-def _is_animated(obj: bpy.types.Object | None) -> bool:
+def _is_animated(obj: Object | None) -> bool:
     """Whether keys move an object, or one that it is parented to."""
     while obj is not None:
         for curve in actions.playing_curves(obj):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import bpy
 import numpy as np
+from bpy.types import Depsgraph, Object
 
 from ..blender import actions, fcurves
 from ..pose import ik_source, physics_settings, skinner
@@ -77,7 +78,7 @@ def moved_bones(pmx: "mmdskin.Model") -> np.ndarray:
         moved |= more
 
 
-def digest_of_keys(armature: bpy.types.Object, inputs: Inputs) -> str:
+def digest_of_keys(armature: Object, inputs: Inputs) -> str:
     """A digest of every keyframe that affects the simulation."""
     found = hashlib.sha256()
     for block in _animated(armature, inputs):
@@ -93,7 +94,7 @@ def digest_of_keys(armature: bpy.types.Object, inputs: Inputs) -> str:
     return found.hexdigest()
 
 
-def _animated(armature: bpy.types.Object, inputs: Inputs) -> list[bpy.types.Object]:
+def _animated(armature: Object, inputs: Inputs) -> list[Object]:
     """The datablocks whose animation moves the model."""
     blocks = [armature]
     if inputs.keys:
@@ -137,9 +138,7 @@ def _depended_on(pmx: "mmdskin.Model", moved: np.ndarray) -> np.ndarray:
     return np.array(sorted(wanted), np.intp)
 
 
-def key_values(
-    meshes: Sequence[bpy.types.Object], names: set[str], depsgraph: bpy.types.Depsgraph
-) -> dict:
+def key_values(meshes: Sequence[Object], names: set[str], depsgraph: Depsgraph) -> dict:
     """{shape key: value} by which Blender mixes the named keys at the current frame."""
     found = []
     for obj in meshes if names else ():

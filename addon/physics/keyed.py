@@ -11,6 +11,7 @@ import threading
 import bpy
 import numpy as np
 from bpy.app.handlers import persistent
+from bpy.types import Depsgraph, Object, Scene
 
 from ..blender import actions, blender_versions, registration
 from ..blender.evaluated_bones import Evaluation
@@ -23,7 +24,7 @@ _NEAR = 1e-4  # tolerance, in file units and for quaternions
 _ON_PLACE = 1e-3  # fraction of a sample
 
 
-def with_physics(solver: Solver, armature: bpy.types.Object) -> Solver:
+def with_physics(solver: Solver, armature: Object) -> Solver:
     """The solver with the physics of the armature's cache, if enabled in its settings.
 
     `cache.PlaybackState` reports why it cannot be played.
@@ -33,31 +34,25 @@ def with_physics(solver: Solver, armature: bpy.types.Object) -> Solver:
     return solver.with_finish(Playing(solver, armature, False))
 
 
-class Playing:
+class Playing(cache.Checked):
     """Poses for a Solver: with the simulated bones, else stores why not, and moves them live."""
 
     def __init__(
         self,
         solver: Solver,
-        armature: bpy.types.Object,
+        armature: Object,
         strict: bool,
         simulated: cache.Cache | None = None,
-        scene: bpy.types.Scene | None = None,
+        scene: Scene | None = None,
     ) -> None:
-        """`strict`: raise a UserError where the simulation does not match, which is that of the file
-        or `simulated`. `scene`: of whose live physics a pose is then taken."""
-        self._solver, self._armature, self._strict = solver, armature.original, strict
-        self._name, self._full_name = armature.name, armature.original.name_full
+        """`scene`: of whose live physics a pose is taken where the simulation does not match."""
+        super().__init__(armature, strict, simulated)
+        self._solver, self._full_name = solver, armature.original.name_full
         self._scene = scene.name_full if scene and solver.settings.physics.live else ""
-        self._cache, self._missing = (
-            cache.read_for(armature) if simulated is None else (simulated, "")
-        )
         if solver.settings.evaluated:
             self._cache = None
             self._missing = Sentence("Renders show no live physics: set Pose Source to MMD's IK")
         self._inputs = key_inputs.Inputs(solver)
-        # The state, its number of changes, and the problem at that time.
-        self._known: tuple[cache.PlaybackState, int, object] | None = None
         if not strict:
             state = cache.state_of(armature)
             state.name, state.mixing = armature.name, _mixing(self._armature)
@@ -70,9 +65,7 @@ class Playing:
                 return live.of(self._full_name, self._scene).pose(self._solver, local, frame)
             except (ValueError, UserError) as error:
                 problem = error
-        if problem and self._strict:
-            raise cache.unbakeable(self._name, problem)
-        cache.state_of(self._armature).problem = problem
+        self._tell(problem)
         moving = self._live(now)
         if problem and moving is not None:
             return moving.shown(self._solver, local, now, self._inputs.sample)
@@ -94,22 +87,9 @@ class Playing:
             return None
         return live.of(self._full_name, now.scene.name_full)
 
-    def changed(self) -> object:
-        """The problem of the cache at any frame, checked again when keys have changed."""
-        state = cache.state_of(self._armature)
-        number = state.changes
-        if self._known is None or self._known[0] is not state or self._known[1] != number:
-            self._known = state, number, self._problem()
-        return self._known[2]
-
-    def _problem(self) -> object:
+    def _outdated(self) -> object:
         found = self._cache
-        if found is None:
-            return self._missing
-        try:
-            wanted = fingerprint.of_keys(self._solver, self._armature, self._inputs)
-        except UserError as error:  # of another model of the group
-            return error
+        wanted = fingerprint.of_keys(self._solver, self._armature, self._inputs)
         if (
             found.fingerprint.rpartition(" ")[0] != wanted.rpartition(" ")[0]
             or found.inputs is None
@@ -191,13 +171,13 @@ def _is_between(around: np.ndarray, now: np.ndarray, places: list[int]) -> bool:
 # Changes of keyframes during playback
 
 
-def _mixing(armature: bpy.types.Object) -> str:
+def _mixing(armature: Object) -> str:
     return actions.mixing(armature.animation_data) if armature.animation_data else ""
 
 
-def _armature(number: int, state: cache.PlaybackState) -> bpy.types.Object:
+def _armature(number: int, state: cache.PlaybackState) -> Object:
     """The armature object of a state, None if it was removed."""
-    armature: bpy.types.Object | None = bpy.data.objects.get(state.name)
+    armature: Object | None = bpy.data.objects.get(state.name)
     if armature is None or blender_versions.identity(armature) != number:  # renamed or removed
         found = (obj for obj in bpy.data.objects if obj.type == "ARMATURE")
         armature = next((obj for obj in found if blender_versions.identity(obj) == number), None)
@@ -219,7 +199,7 @@ def _states_with_keys() -> dict:
 
 
 @persistent
-def _check_after_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+def _check_after_update(scene: Scene, depsgraph: Depsgraph) -> None:
     """After an update: check again whether simulations match the keyframes."""
     watched = _states_with_keys()
     if not watched:

@@ -14,9 +14,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import bpy
 import numpy as np
 from bpy.app.handlers import persistent
+from bpy.types import Object, Scene
 
 from ..blender import native, playhead, registration
 from ..blender.evaluated_bones import Evaluation
@@ -53,7 +53,7 @@ def of(armature: str, scene: str) -> "Live":
     return known or _lives.setdefault((armature, scene), Live(armature, scene))
 
 
-def of_armature(armature: bpy.types.Object) -> "list[Live]":
+def of_armature(armature: Object) -> "list[Live]":
     return [live for (name, _), live in list(_lives.items()) if name == armature.name_full]
 
 
@@ -162,7 +162,7 @@ class Live:
         settled._open(solver)
         return settled._settle(local, True).bone_matrices
 
-    def _number(self, frame: float, scene: bpy.types.Scene) -> int | None:
+    def _number(self, frame: float, scene: Scene) -> int | None:
         """Which of the scene's frames it is, if it is the next one after that which is shown."""
         stretch = playhead.stretch(scene)
         if abs(frame - self._frame - stretch) > 1e-4:
@@ -180,7 +180,7 @@ class Live:
         self._shown, self._frame, self._done = matrices, frame, self.ticks
         self._local = self.input = local
 
-    def _seconds(self, frame: float, scene: bpy.types.Scene) -> float | None:
+    def _seconds(self, frame: float, scene: Scene) -> float | None:
         """How much to step before this evaluation is shown; None: settle."""
         now = clock()
         passed, self._last = min(now - self._last, _MOST if _running else 1 / RATE), now
@@ -328,7 +328,7 @@ def _same(one: Local, other: Local) -> bool:
     return all(map(np.array_equal, one, other))
 
 
-def _first(scene: bpy.types.Scene) -> float:
+def _first(scene: Scene) -> float:
     """The animation time of the first frame that the scene plays."""
     return playhead.frame_range(scene)[0] * playhead.stretch(scene)
 

@@ -7,6 +7,7 @@ from collections.abc import Generator
 from typing import Any
 
 import bpy
+from bpy.types import Context, Object, Operator
 
 from ..blender import cache_files, playhead, registration
 from ..blender.translations import tr, tr_count
@@ -20,7 +21,7 @@ from ..scene import scene_model, setting_paths
 from . import cache, fingerprint, group, key_inputs, keyed, live, runs
 
 
-class MMDSKIN_OT_simulate(modal_job.ModalJob, ModelOperator, bpy.types.Operator):
+class MMDSKIN_OT_simulate(modal_job.ModalJob, ModelOperator, Operator):
     """Simulate hair and clothes for MMD Skinning and store the result next to the .blend file"""
 
     bl_idname = "mmdskin.simulate"
@@ -37,7 +38,7 @@ class MMDSKIN_OT_simulate(modal_job.ModalJob, ModelOperator, bpy.types.Operator)
             return tr("Save the .blend file first: the simulation is stored next to it")
         return ""
 
-    def _start(self, context: bpy.types.Context) -> "Job":
+    def _start(self, context: Context) -> "Job":
         models = self.models(context)
         return Job(list(filter(needs_file, models)) or models, context)
 
@@ -52,7 +53,7 @@ class MMDSKIN_OT_simulate(modal_job.ModalJob, ModelOperator, bpy.types.Operator)
         return {"FINISHED"}
 
 
-class MMDSKIN_OT_settle(ModelOperator, bpy.types.Operator):
+class MMDSKIN_OT_settle(ModelOperator, Operator):
     """Let hair and clothes that move live come to rest in the current pose"""
 
     bl_idname = "mmdskin.settle"
@@ -60,7 +61,7 @@ class MMDSKIN_OT_settle(ModelOperator, bpy.types.Operator):
     bl_options: Any = {"REGISTER"}  # nothing of the file changes
 
     @cancels
-    def execute(self, context: bpy.types.Context) -> set[Any]:
+    def execute(self, context: Context) -> set[Any]:
         for model in self.models(context):
             for moving in live.of_armature(model.armature):
                 moving.settle()
@@ -69,14 +70,14 @@ class MMDSKIN_OT_settle(ModelOperator, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class MMDSKIN_OT_keep_physics(ModelOperator, bpy.types.Operator):
+class MMDSKIN_OT_keep_physics(ModelOperator, Operator):
     """Store hair and clothes as they were just played, as Simulate does. Renders and bakes then use them"""
 
     bl_idname = "mmdskin.keep_physics"
     bl_label = "Keep"
 
     @cancels
-    def execute(self, context: bpy.types.Context) -> set[Any]:
+    def execute(self, context: Context) -> set[Any]:
         models = self.models(context)
         played = [
             model
@@ -87,7 +88,7 @@ class MMDSKIN_OT_keep_physics(ModelOperator, bpy.types.Operator):
         return {"FINISHED"}
 
 
-def _played(model: scene_model.SceneModel, context: bpy.types.Context) -> cache.Cache:
+def _played(model: scene_model.SceneModel, context: Context) -> cache.Cache:
     """What was played live, as a simulation."""
     member, scene = _member(model, context), context.scene
     samples = live.of(model.armature.name_full, scene.name_full).played
@@ -103,7 +104,7 @@ def _played(model: scene_model.SceneModel, context: bpy.types.Context) -> cache.
 class Job(modal_job.Job):
     """Simulates all models, with those of their groups; files are written at the end."""
 
-    def __init__(self, models: list[scene_model.SceneModel], context: bpy.types.Context) -> None:
+    def __init__(self, models: list[scene_model.SceneModel], context: Context) -> None:
         members = [_member(model, context) for model in models]
         if not bpy.data.filepath:
             raise UserError("Save the .blend file first: the simulation is stored next to it")
@@ -127,7 +128,7 @@ def needs_file(model: scene_model.SceneModel) -> bool:
     return settings is not None and group.needs_file(settings)
 
 
-def _member(model: scene_model.SceneModel, context: bpy.types.Context) -> group.Member:
+def _member(model: scene_model.SceneModel, context: Context) -> group.Member:
     _check_own(model)
     settings = pose_source.settings_of(model.armature, context.scene)
     if settings is None or settings.physics is None:
@@ -151,7 +152,7 @@ def _check_own(model: scene_model.SceneModel) -> None:
 class _File:
     """The simulation of one model, to be written."""
 
-    def __init__(self, armature: bpy.types.Object, result: cache.Cache) -> None:
+    def __init__(self, armature: Object, result: cache.Cache) -> None:
         self._armature, self.result = armature, result
         self._path = cache_files.path(armature, cache.ENDING)
 

@@ -6,9 +6,9 @@ A mesh and the objects on its bones share one, so that each pose is solved once 
 
 from typing import NamedTuple
 
-import bpy
 import numpy as np
 from bpy.app.handlers import persistent
+from bpy.types import Object
 
 from ..blender import blender_versions, evaluated_bones, registration
 from ..blender.evaluated_bones import Evaluation
@@ -65,7 +65,7 @@ def _kept(
     return opened
 
 
-def _simulation(armature: bpy.types.Object, settings: pose_source.Settings) -> tuple | None:
+def _simulation(armature: Object, settings: pose_source.Settings) -> tuple | None:
     return cache.version_of(armature) if settings.physics else None
 
 

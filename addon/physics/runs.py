@@ -9,8 +9,8 @@ import math
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import bpy
 import numpy as np
+from bpy.types import Context, Depsgraph, Object
 
 from ..blender import playhead
 from ..blender.pose_evaluation import PoseFrames
@@ -30,7 +30,7 @@ _SAMPLES = 24  # minimum rate per second at which the scene is sampled, else onc
 class Runs:
     """Simulations of several models, one after the other. Iterating yields the Progress."""
 
-    def __init__(self, context: bpy.types.Context, batches: Sequence[Sequence[Member]]) -> None:
+    def __init__(self, context: Context, batches: Sequence[Sequence[Member]]) -> None:
         """`batches`: models that touch each other."""
         self._batches = batches
         self._runs = [SceneRun(context, batch) for batch in batches]
@@ -49,7 +49,7 @@ class Runs:
                     done += frames
                     yield modal_job.frames_done(done, self.frames)
 
-    def results(self) -> list[tuple[bpy.types.Object, cache.Cache]]:
+    def results(self) -> list[tuple[Object, cache.Cache]]:
         """The armature object of each model, and its simulation."""
         return [
             (member.model.armature, result)
@@ -61,7 +61,7 @@ class Runs:
 class SceneRun:
     """Over the range that the scene plays, sample by sample."""
 
-    def __init__(self, context: bpy.types.Context, members: Sequence[Member]) -> None:
+    def __init__(self, context: Context, members: Sequence[Member]) -> None:
         self._context, self._members = context, members
         self._parts = [_Part(member) for member in members]
         scene = context.scene
@@ -150,7 +150,7 @@ class _Part:
             self._fingerprint = fingerprint.of_motion(opened, member.settings)  # type: ignore[arg-type]
         self._samples: list[tuple] = []
 
-    def local(self, depsgraph: bpy.types.Depsgraph) -> Local | None:
+    def local(self, depsgraph: Depsgraph) -> Local | None:
         """The input of its bones; None if a motion file moves them."""
         member = self._member
         if self._inputs is None or not isinstance(member.opened, Solver):

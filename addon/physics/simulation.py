@@ -6,9 +6,9 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import bpy
 import numpy as np
 from bpy.app.handlers import persistent
+from bpy.types import Object
 
 from ..blender import registration
 from ..blender.translations import Sentence
@@ -88,12 +88,12 @@ def with_physics(motion: Motion, settings: physics_settings.Settings | None) -> 
     return motion if settings is None else _posed_by(motion, Run([motion], settings.record()))
 
 
-def shown(motion: Motion, armature: bpy.types.Object, settings: motion_source.Settings) -> Motion:
+def shown(motion: Motion, armature: Object, settings: motion_source.Settings) -> Motion:
     """The simulated motion for MMD Skinning, whose run lasts while nothing changes it."""
     if not cache.has_physics(armature, settings, motion.rig.pmx):
         return motion
     if group.needs_file(settings):
-        return cache.with_cached_physics(motion, armature, settings)
+        return cache.Grouped(motion, armature, settings, False).motion()
     state = cache.state_of(armature)
     try:
         run, number = _run_of(motion, armature, settings)
@@ -109,12 +109,8 @@ def shown(motion: Motion, armature: bpy.types.Object, settings: motion_source.Se
     return _posed_by(motion, run, number, lambda: run.changes, waits)
 
 
-def baked(motion: Motion, armature: bpy.types.Object, settings: motion_source.Settings) -> Motion:
-    """The motion as MMD Skinning shows it; of a group with own keys, that of its file."""
-    if settings.physics is None:
-        return motion
-    if group.needs_file(settings):
-        return cache.with_cached_physics(motion, armature, settings, strict=True)
+def baked(motion: Motion, armature: Object, settings: motion_source.Settings) -> Motion:
+    """As `shown`, of motion files alone, at any frame; UserError where they cannot be simulated."""
     return _posed_by(motion, *_run_of(motion, armature, settings))
 
 
@@ -129,9 +125,7 @@ def _posed_by(motion: Motion, run: Run, number: int = 0, *more: Any) -> Motion:
     return motion.with_poses(posed, *more)
 
 
-def _run_of(
-    motion: Motion, armature: bpy.types.Object, settings: motion_source.Settings
-) -> tuple[Run, int]:
+def _run_of(motion: Motion, armature: Object, settings: motion_source.Settings) -> tuple[Run, int]:
     """The run of a model, and which of the models there it is."""
     physics, name = settings.physics, armature.original.name_full
     assert physics is not None

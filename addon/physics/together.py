@@ -4,10 +4,11 @@
 from typing import Any
 
 import bpy
+from bpy.types import Context, Object, Operator
 
 from ..blender import registration
 from ..blender.translations import tr_count
-from ..blender.user_error import UserError, cancelled
+from ..blender.user_error import UserError, cancels
 from ..operator_base.editing import Edit, editing
 from ..operator_base.model_operator import ModelOperator
 from ..pose import physics_settings
@@ -19,27 +20,25 @@ class _Grouping:
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
+    def poll(cls, context: Context) -> bool:
         return ModelOperator.poll.__func__(cls, context)
 
 
-class MMDSKIN_OT_simulate_together(_Grouping, bpy.types.Operator):
+class MMDSKIN_OT_simulate_together(_Grouping, Operator):
     """Let the selected models touch each other, so that hands move each other's hair"""
 
     bl_idname = "mmdskin.simulate_together"
     bl_label = "Simulate Together"
 
-    def execute(self, context: bpy.types.Context) -> set[Any]:
-        try:
-            models = scene_model.selected_models(context)
-            if len(models) < 2:
-                raise UserError("Select two or more models to simulate them together")
-            with editing(models, _check) as edit:
-                name = _group_of(models)
-                for model in models:
-                    _set_group(edit, model.armature, name)
-        except UserError as error:
-            return cancelled(self, error)
+    @cancels
+    def execute(self, context: Context) -> set[Any]:
+        models = scene_model.selected_models(context)
+        if len(models) < 2:
+            raise UserError("Select two or more models to simulate them together")
+        with editing(models, _check) as edit:
+            name = _group_of(models)
+            for model in models:
+                _set_group(edit, model.armature, name)
         text = tr_count(
             "1 model is simulated together",
             "{count} models are simulated together",
@@ -49,23 +48,21 @@ class MMDSKIN_OT_simulate_together(_Grouping, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class MMDSKIN_OT_simulate_alone(_Grouping, bpy.types.Operator):
+class MMDSKIN_OT_simulate_alone(_Grouping, Operator):
     """Let the model touch no other one"""
 
     bl_idname = "mmdskin.simulate_alone"
     bl_label = "Simulate Alone"
 
-    def execute(self, context: bpy.types.Context) -> set[Any]:
-        try:
-            model = scene_model.model_of(context.active_object, context.view_layer)
-            name = model.armature.mmdskin.physics_group
-            with editing([model], lambda one: scene_model.check_editable(one.armature)) as edit:
-                _set_group(edit, model.armature, "")
-                left = [armature for armature in _armatures() if _is_in(armature, name)]
-                if len(left) == 1:
-                    _set_group(edit, left[0], "")
-        except UserError as error:
-            return cancelled(self, error)
+    @cancels
+    def execute(self, context: Context) -> set[Any]:
+        model = scene_model.model_of(context.active_object, context.view_layer)
+        name = model.armature.mmdskin.physics_group
+        with editing([model], lambda one: scene_model.check_editable(one.armature)) as edit:
+            _set_group(edit, model.armature, "")
+            left = [armature for armature in _armatures() if _is_in(armature, name)]
+            if len(left) == 1:
+                _set_group(edit, left[0], "")
         return {"FINISHED"}
 
 
@@ -87,17 +84,17 @@ def _group_of(models: list[SceneModel]) -> str:
     return name
 
 
-def _set_group(edit: Edit, armature: bpy.types.Object, name: str) -> None:
+def _set_group(edit: Edit, armature: Object, name: str) -> None:
     settings = armature.mmdskin
     edit.on_failure(setattr, settings, "physics_group", settings.physics_group)
     settings.physics_group = name
 
 
-def _is_in(armature: bpy.types.Object, name: str) -> bool:
+def _is_in(armature: Object, name: str) -> bool:
     return bool(name) and armature.mmdskin.physics_group == name
 
 
-def _armatures() -> list[bpy.types.Object]:
+def _armatures() -> list[Object]:
     return [obj for obj in bpy.data.objects if obj.type == "ARMATURE"]
 
 

@@ -15,9 +15,10 @@ from ..physics import live, simulation
 from . import driver_function, switch
 
 _LOOK = 0.25  # seconds
-_SLICE = 0.02  # seconds for which a far frame of a motion is computed at a time
+_SLICES = 0.02, 0.25  # seconds for which a far frame of a motion is computed at a time
+_TELL = 0.5  # seconds after which the panel shows how far that is
 
-_due = _drawn = 0.0
+_due = _drawn = _ended = 0.0
 
 
 def _is_playing() -> bool:
@@ -27,18 +28,20 @@ def _is_playing() -> bool:
 
 def passed() -> float | None:
     """Called by Blender; returns the seconds until the next call, None for none."""
-    global _due, _drawn
+    global _due, _drawn, _ended
     computing = simulation.waiting()
     if not computing and not live.all_of():
         live.set_running(False)
         return None
     for names, run in computing.items():
-        run.advance(_SLICE)
+        # As long as Blender took for everything else: where drawing is slow, most would be drawing.
+        run.advance(min(max(_SLICES[0], live.clock() - _ended), _SLICES[1]))
         if not run.is_computing and not _tag(set(names)):  # deleted, renamed, or switched off
             simulation.forget(names[0])
-    if computing and live.clock() - _drawn > _LOOK:
-        _drawn = live.clock()
-        _draw("UI")  # how far it is
+    _ended = live.clock()
+    if computing and _ended - _drawn > _TELL:
+        _drawn = _ended
+        _draw("UI")
     if not _advance() and not computing:
         live.set_running(False)
         return _LOOK

@@ -370,8 +370,8 @@ class Shows(ShowsCase):
         timer = addon().preview.live_timer
         with (
             mock.patch.object(run, "_FAR", 5),
-            mock.patch.object(timer, "_SLICE", 0),
-            mock.patch.object(addon().pose.motion_source, "bpy", window),
+            mock.patch.object(timer, "_SLICES", (0, 0)),
+            mock.patch.object(addon().pose.scene_motion, "bpy", window),
         ):
             bpy.context.scene.frame_set(16)
             self.assert_close(scene.evaluated_positions(self.mesh), self.of_file((16,))[0])
