@@ -32,8 +32,8 @@ typedef struct mmd_py_record_field {
         struct {
             const char *const *names;
             size_t count;
-        } words; /* of an enum's values 0, 1, 2, ... */
-        uint16_t flag;
+        } words;      /* of an enum's values 0, 1, 2, ... */
+        uint16_t bit; /* of a bone's flags */
         struct {
             mmd_py_array_dtype dtype;
             int rank;
@@ -123,7 +123,14 @@ bool mmd_py_record_parse_list(mmd_py_record_parser *parser, mmd_py_record_kind k
 bool mmd_py_record_parse_text(mmd_py_record_parser *parser, PyObject *value, mmd_text *text);
 
 /* A sequence of str. */
-bool mmd_py_record_parse_texts(mmd_py_record_parser *parser, PyObject *value, mmd_text **texts,
+bool mmd_py_record_parse_texts(mmd_py_record_parser *parser, PyObject *value, void **texts,
                                size_t *count);
+
+/* An array of what a function makes of the items of a sequence. */
+typedef bool mmd_py_record_item(mmd_py_record_parser *parser, mmd_py_record_kind kind,
+                                PyObject *value, void *out);
+bool mmd_py_record_parse_items(mmd_py_record_parser *parser, mmd_py_record_kind kind,
+                               PyObject *sequence, mmd_py_record_item *parse, size_t size,
+                               void **data, size_t *count);
 
 #endif

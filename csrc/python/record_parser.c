@@ -65,34 +65,28 @@ bool mmd_py_record_parse_text(mmd_py_record_parser *parser, PyObject *value, mmd
     MMD_PY_OWNED PyObject *bytes = PyUnicode_AsEncodedString(value, "utf-8", "surrogatepass");
     char *data = NULL;
     Py_ssize_t size = 0;
-    bool ok = bytes && PyBytes_AsStringAndSize(bytes, &data, &size) == 0;
-    if (ok && has_other_surrogate((const uint8_t *)data, (size_t)size)) {
-        PyErr_Format(PyExc_ValueError, "%s: unpaired surrogate", parser->path);
-        ok = false;
-    }
+    if (!bytes || PyBytes_AsStringAndSize(bytes, &data, &size) < 0)
+        return false;
+    if (has_other_surrogate((const uint8_t *)data, (size_t)size))
+        return PyErr_Format(PyExc_ValueError, "%s: unpaired surrogate", parser->path);
     *text = (mmd_text){data, (size_t)size};
-    ok = ok && mmd_py_record_parser_keep(parser, bytes);
-    return ok;
+    return mmd_py_record_parser_keep(parser, bytes);
 }
 
-bool mmd_py_record_parse_texts(mmd_py_record_parser *parser, PyObject *value, mmd_text **texts,
+static bool parse_text(mmd_py_record_parser *parser, mmd_py_record_kind kind, PyObject *value,
+                       void *out)
+{
+    return mmd_py_record_parse_text(parser, value, out);
+}
+
+bool mmd_py_record_parse_texts(mmd_py_record_parser *parser, PyObject *value, void **texts,
                                size_t *count)
 {
     if (PyUnicode_Check(value))
         return PyErr_Format(PyExc_TypeError, "%s: expected a sequence of names, not a str",
                             parser->path);
-    MMD_PY_OWNED PyObject *all = mmd_py_record_sequence(value, parser->path);
-    if (!all)
-        return false;
-    *count = (size_t)PyTuple_Size(all);
-    *texts = mmd_py_record_parser_alloc(parser, *count, sizeof **texts);
-    bool ok = *texts != NULL;
-    for (size_t i = 0; ok && i < *count; i++) {
-        size_t length = mmd_py_record_parser_enter(parser, "[%zu]", i);
-        ok = mmd_py_record_parse_text(parser, PyTuple_GetItem(all, (Py_ssize_t)i), &(*texts)[i]);
-        mmd_py_record_parser_leave(parser, length);
-    }
-    return ok;
+    return mmd_py_record_parse_items(parser, MMD_PY_RECORD_COUNT, value, parse_text,
+                                     sizeof(mmd_text), texts, count);
 }
 
 /* Records */
@@ -151,8 +145,15 @@ bool mmd_py_record_parse(mmd_py_record_parser *parser, mmd_py_record_kind kind, 
 bool mmd_py_record_parse_list(mmd_py_record_parser *parser, mmd_py_record_kind kind,
                               PyObject *records, void **data, size_t *count)
 {
-    size_t size = mmd_py_record_types[kind].size;
-    MMD_PY_OWNED PyObject *all = mmd_py_record_sequence(records, parser->path);
+    return mmd_py_record_parse_items(parser, kind, records, mmd_py_record_parse,
+                                     mmd_py_record_types[kind].size, data, count);
+}
+
+bool mmd_py_record_parse_items(mmd_py_record_parser *parser, mmd_py_record_kind kind,
+                               PyObject *sequence, mmd_py_record_item *parse, size_t size,
+                               void **data, size_t *count)
+{
+    MMD_PY_OWNED PyObject *all = mmd_py_record_sequence(sequence, parser->path);
     if (!all)
         return false;
     *count = (size_t)PyTuple_Size(all);
@@ -160,8 +161,7 @@ bool mmd_py_record_parse_list(mmd_py_record_parser *parser, mmd_py_record_kind k
     bool ok = *data != NULL;
     for (size_t i = 0; ok && i < *count; i++) {
         size_t length = mmd_py_record_parser_enter(parser, "[%zu]", i);
-        ok = mmd_py_record_parse(parser, kind, PyTuple_GetItem(all, (Py_ssize_t)i),
-                                 (char *)*data + i * size);
+        ok = parse(parser, kind, PyTuple_GetItem(all, (Py_ssize_t)i), (char *)*data + i * size);
         mmd_py_record_parser_leave(parser, length);
     }
     return ok;

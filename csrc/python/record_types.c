@@ -89,7 +89,7 @@ static PyObject *get_array(const record_field *field, const record_source *sourc
 
 static PyObject *get_bone_flag(const record_field *field, const record_source *source)
 {
-    return PyBool_FromLong(((const mmd_bone *)source->data)->flags & field->as.flag);
+    return PyBool_FromLong(((const mmd_bone *)source->data)->flags & field->as.bit);
 }
 
 static PyObject *get_append(const record_field *field, const record_source *source)
@@ -203,13 +203,13 @@ static bool parse_vector(PyObject *value, const record_parser *parser, size_t co
     MMD_PY_OWNED PyObject *numbers = mmd_py_record_sequence(value, parser->path);
     if (!numbers)
         return false;
-    bool ok = PyTuple_Size(numbers) == (Py_ssize_t)count;
-    if (!ok)
-        PyErr_Format(PyExc_ValueError, "%s: %zd numbers, expected %zu", parser->path,
-                     PyTuple_Size(numbers), count);
-    for (size_t i = 0; ok && i < count; i++)
-        ok = parse_number(PyTuple_GetItem(numbers, (Py_ssize_t)i), parser, &to[i]);
-    return ok;
+    if (PyTuple_Size(numbers) != (Py_ssize_t)count)
+        return PyErr_Format(PyExc_ValueError, "%s: %zd numbers, expected %zu", parser->path,
+                            PyTuple_Size(numbers), count);
+    for (size_t i = 0; i < count; i++)
+        if (!parse_number(PyTuple_GetItem(numbers, (Py_ssize_t)i), parser, &to[i]))
+            return false;
+    return true;
 }
 
 static bool set_vector(const record_field *field, PyObject *value, record_parser *parser)
@@ -241,15 +241,14 @@ static bool set_array(const record_field *field, PyObject *value, record_parser 
     const size_t shape[] = {parser->has_row_count ? *rows : MMD_PY_ANY,
                             columns_of(field, parser->data), field->as.array.depth};
     bool is_empty = !fixed && *rows == 0 && array.rank > 0 && array.shape[0] == 0;
-    bool ok = (is_empty ||
-               mmd_py_array_check_shape(&array, parser->path, field->as.array.rank, shape, "n")) &&
-              mmd_py_record_parser_keep(parser, array.object);
-    if (ok) {
-        *rows = array.shape[0];
-        parser->has_row_count = true;
-        *(void **)member(field, parser) = array.data;
-    }
-    return ok;
+    if ((!is_empty &&
+         !mmd_py_array_check_shape(&array, parser->path, field->as.array.rank, shape, "n")) ||
+        !mmd_py_record_parser_keep(parser, array.object))
+        return false;
+    *rows = array.shape[0];
+    parser->has_row_count = true;
+    *(void **)member(field, parser) = array.data;
+    return true;
 }
 
 /* Bones. `flags` comes first in a bone: the fields after it switch its bits on and off, so that an
@@ -258,7 +257,7 @@ static bool set_array(const record_field *field, PyObject *value, record_parser 
 static bool set_bone_flag(const record_field *field, PyObject *value, record_parser *parser)
 {
     int truth = PyObject_IsTrue(value);
-    mmd_py_record_switch_flag(parser->data, field->as.flag, truth > 0);
+    mmd_py_record_switch_flag(parser->data, field->as.bit, truth > 0);
     return truth >= 0;
 }
 
@@ -298,13 +297,13 @@ static bool set_local_axes(const record_field *field, PyObject *value, record_pa
 {
     mmd_bone *bone = parser->data;
     MMD_PY_OWNED PyObject *axes = mmd_py_record_sequence(value, parser->path);
-    bool ok = axes && PyTuple_Size(axes) == 2;
-    if (axes && !ok)
-        PyErr_Format(PyExc_ValueError, "%s: %zd axes, expected 2", parser->path,
-                     PyTuple_Size(axes));
-    ok = ok && parse_vector(PyTuple_GetItem(axes, 0), parser, 3, bone->local_x) &&
-         parse_vector(PyTuple_GetItem(axes, 1), parser, 3, bone->local_z);
-    return ok;
+    if (!axes)
+        return false;
+    if (PyTuple_Size(axes) != 2)
+        return PyErr_Format(PyExc_ValueError, "%s: %zd axes, expected 2", parser->path,
+                            PyTuple_Size(axes));
+    return parse_vector(PyTuple_GetItem(axes, 0), parser, 3, bone->local_x) &&
+           parse_vector(PyTuple_GetItem(axes, 1), parser, 3, bone->local_z);
 }
 
 static bool set_ik(const record_field *field, PyObject *value, record_parser *parser)
@@ -317,11 +316,8 @@ static bool set_ik(const record_field *field, PyObject *value, record_parser *pa
 static bool set_ik_links(const record_field *field, PyObject *value, record_parser *parser)
 {
     mmd_ik *ik = parser->data;
-    void *links;
-    if (!mmd_py_record_parse_list(parser, MMD_PY_RECORD_IK_LINK, value, &links, &ik->link_count))
-        return false;
-    ik->links = links;
-    return true;
+    return mmd_py_record_parse_list(parser, MMD_PY_RECORD_IK_LINK, value, (void **)&ik->links,
+                                    &ik->link_count);
 }
 
 /* The lower limit comes first. */
@@ -336,42 +332,36 @@ static bool set_ik_limit(const record_field *field, PyObject *value, record_pars
     return !has_limit || set_vector(field, value, parser);
 }
 
-static bool parse_element(PyObject *value, const record_parser *parser, mmd_frame_element *element)
+static bool parse_element(record_parser *parser, mmd_py_record_kind kind, PyObject *value,
+                          void *out)
 {
     static const char *const kinds[] = {"bone", "morph"};
     MMD_PY_OWNED PyObject *pair = mmd_py_record_sequence(value, parser->path);
-    bool ok = pair && PyTuple_Size(pair) == 2;
-    if (pair && !ok)
-        PyErr_Format(PyExc_ValueError, "%s: expected ('bone' or 'morph', index)", parser->path);
-    int kind = 0;
+    if (!pair)
+        return false;
+    if (PyTuple_Size(pair) != 2)
+        return PyErr_Format(PyExc_ValueError, "%s: expected ('bone' or 'morph', index)",
+                            parser->path);
+    int word = 0;
     long index = 0;
-    ok = ok && mmd_py_argument_word(PyTuple_GetItem(pair, 0), parser->path, kinds, 2, &kind) &&
-         mmd_py_argument_int(PyTuple_GetItem(pair, 1), parser->path, 0, INT32_MAX, &index);
-    *element = (mmd_frame_element){(uint8_t)kind, (int32_t)index};
+    bool ok = mmd_py_argument_word(PyTuple_GetItem(pair, 0), parser->path, kinds, 2, &word) &&
+              mmd_py_argument_int(PyTuple_GetItem(pair, 1), parser->path, 0, INT32_MAX, &index);
+    *(mmd_frame_element *)out = (mmd_frame_element){(uint8_t)word, (int32_t)index};
     return ok;
 }
 
 static bool set_frame_elements(const record_field *field, PyObject *value, record_parser *parser)
 {
     mmd_display_frame *frame = parser->data;
-    MMD_PY_OWNED PyObject *all = mmd_py_record_sequence(value, parser->path);
-    if (!all)
-        return false;
-    size_t count = frame->element_count = (size_t)PyTuple_Size(all);
-    frame->elements = mmd_py_record_parser_alloc(parser, count, sizeof *frame->elements);
-    bool ok = frame->elements != NULL;
-    for (size_t i = 0; ok && i < count; i++) {
-        size_t length = mmd_py_record_parser_enter(parser, "[%zu]", i);
-        ok = parse_element(PyTuple_GetItem(all, (Py_ssize_t)i), parser, &frame->elements[i]);
-        mmd_py_record_parser_leave(parser, length);
-    }
-    return ok;
+    return mmd_py_record_parse_items(parser, MMD_PY_RECORD_DISPLAY_FRAME, value, parse_element,
+                                     sizeof *frame->elements, (void **)&frame->elements,
+                                     &frame->element_count);
 }
 
 static bool set_ik_names(const record_field *field, PyObject *value, record_parser *parser)
 {
     mmd_property_track *track = parser->data;
-    return mmd_py_record_parse_texts(parser, value, &track->ik_names, &track->ik_count);
+    return mmd_py_record_parse_texts(parser, value, (void **)&track->ik_names, &track->ik_count);
 }
 
 static size_t count_ik(const void *track)
@@ -408,8 +398,8 @@ static size_t count_morph_columns(const void *morph)
 #define KEYS(type, member, number, width, height) \
     ARRAY(type, member, key_count, number, 1 + ((width) > 0) + ((height) > 0), \
           .columns = width, .depth = height)
-#define FLAG(field, bit) \
-    {.name = field, .get = get_bone_flag, .set = set_bone_flag, .as.flag = bit}
+#define FLAG(field, flag_bit) \
+    {.name = field, .get = get_bone_flag, .set = set_bone_flag, .as.bit = flag_bit}
 /* None without a flag. */
 #define OPTIONAL(field, member, what, bits) \
     {.name = field, .get = get_##what, .set = set_##what, .offset = offsetof(mmd_bone, member), \
