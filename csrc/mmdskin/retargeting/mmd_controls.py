@@ -100,14 +100,17 @@ class _Controls:
 
     def __init__(self, model: Model, body: Body, poses: Array) -> None:
         self.model, self.body, self.human = model, body, body.human
-        self.turns, self.places = poses[..., :3, :3], poses[..., :3, 3]
+        self.places = poses[..., :3, 3]
+        still = np.broadcast_to(np.eye(3), (len(poses), 1, 3, 3))  # [-1], the parent of roots
+        self.turns = np.concatenate([poses[..., :3, :3], still], 1)
         self.rest = body.skeleton.rest[:, :3, 3]
         self.parents = body.skeleton.parents
         self.solvers = {i: bone.ik for i, bone in enumerate(model.bones) if bone.ik}
         self.translations: dict[int, Array] = {}
         self.notes: _Notes = []
-        bones = (*self.human.values(), *body.spine)
-        self.local = {bone: transpose(self._above(bone)) @ self.turns[:, bone] for bone in bones}
+        bones = [*self.human.values(), *body.spine]
+        local = transpose(self.turns[:, self.parents[bones]]) @ self.turns[:, bones]
+        self.local = {bone: local[:, i] for i, bone in enumerate(bones)}
 
     def values(self, legs: str) -> tuple[_Values, _Notes]:
         """Of the bones that keys can name: of several with one name MMD moves the first. And notes."""
@@ -127,14 +130,9 @@ class _Controls:
             found[name] = self.translations.get(bone), turns
         return found, self.notes
 
-    def _above(self, bone: int) -> Array:
-        """The turn of its parent."""
-        parent = self.parents[bone]
-        return self.turns[:, parent] if parent >= 0 else np.eye(3)
-
     def arm(self, side: str) -> None:
         """The arm's own turn goes to 腕捩, the forearm's to 手捩."""
-        above = self._above(self.human[side + "UpperArm"])
+        above = self.turns[:, self.parents[self.human[side + "UpperArm"]]]
         for slot, following in itertools.pairwise(side + part for part in ARM):
             bone, end = self.human[slot], self.human[following]
             if slot in self.body.twists:
@@ -164,7 +162,7 @@ class _Controls:
         """Keys of the leg, and of the bones whose IK moves it."""
         thigh, knee, foot = (self.human[side + part] for part in LEG)
         upper, bend = self._hinge(thigh, knee, foot)
-        self.local[thigh] = transpose(self._above(thigh)) @ upper
+        self.local[thigh] = transpose(self.turns[:, self.parents[thigh]]) @ upper
         self.local[knee] = bend
         self.local[foot] = transpose(upper @ bend) @ self.turns[:, foot]
         ik = [i for i, solver in self.solvers.items() if solver.target == foot]
