@@ -87,6 +87,7 @@ class Record:
             self.state = MotionState(files=self.state.files, form=self.state.form)
             self._before = self._written = None
         self._curves: actions.Curves | None = None  # that were written
+        self.muted = 0  # constraints and drivers, by this Record
 
     @property
     def armature(self) -> bpy.types.Object:
@@ -132,13 +133,11 @@ class Record:
     def note_slider(self, name: str) -> None:
         self.state.sliders.setdefault(name, self.block[name])
 
-    def mute_constraint(self, bone: bpy.types.PoseBone, constraint: bpy.types.Constraint) -> int:
-        """Returns the number muted, 1 or 0."""
-        if constraint.mute:
-            return 0
-        constraint.mute = True
-        self.state.constraints.append([bone.name, constraint.name])
-        return 1
+    def mute_constraint(self, bone: bpy.types.PoseBone, constraint: bpy.types.Constraint) -> None:
+        if not constraint.mute:
+            constraint.mute = True
+            self.state.constraints.append([bone.name, constraint.name])
+            self.muted += 1
 
     def unmute_constraints(self) -> None:
         """Unmute the muted constraints."""
@@ -154,18 +153,13 @@ class Record:
     def note_physics(self, bone: bpy.types.PoseBone) -> None:
         self.state.physics.setdefault(bone.name, bone.get(PHYSICS))
 
-    def mute_drivers(self, paths: set[str]) -> int:
-        """Returns the number muted."""
+    def mute_drivers(self, paths: set[str]) -> None:
         data = self.block.animation_data
-        found = [
-            curve
-            for curve in (data.drivers if data else ())
-            if curve.data_path in paths and not curve.mute
-        ]
-        for curve in found:
-            curve.mute = True
-            self.state.drivers.append([curve.data_path, curve.array_index])
-        return len(found)
+        for curve in data.drivers if data else ():
+            if curve.data_path in paths and not curve.mute:
+                curve.mute = True
+                self.state.drivers.append([curve.data_path, curve.array_index])
+                self.muted += 1
 
     def set_settings(self, **values: object) -> None:
         """Set settings of the model; paths have to be absolute."""

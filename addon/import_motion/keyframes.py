@@ -2,7 +2,7 @@
 """Write channels, or the keys of a file, as keyframes or as the current pose.
 
 Constraints and drivers that would move solved bones again are muted; those of Blender's physics
-only if the channels include physics. `Record` stores the previous state.
+only if the channels include physics. `Record` stores the previous state, and counts what it mutes.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,16 +41,16 @@ class At(NamedTuple):
 
 def write_bones(
     record: Record, bones: list[Channels], frames: np.ndarray, replace: bool, simulated: bool
-) -> int:
-    """Key the bones of an armature from the first of the frames on; returns the number of muted items.
+) -> None:
+    """Key the bones of an armature from the first of the frames on.
 
     `replace` also removes their earlier keyframes. `simulated`: the channels include physics.
     """
-    muted = _take(record, bones, simulated)
+    _take(record, bones, simulated)
     _turn_by_quaternions(record, bones)
     # Also of bones that do not move: Blender's solver might move them.
     for owner, constraint in mmd_tools.solving(record.armature):
-        muted += record.mute_constraint(owner, constraint)
+        record.mute_constraint(owner, constraint)
     curves, paths = record.curves(), {bone.name: actions.bone_paths(bone.name) for bone in bones}
     curves.drop(
         path
@@ -65,17 +65,15 @@ def write_bones(
                 values = _turned(values, found, frames[0])
             for curve, column in zip(found, values.T, strict=True):
                 fcurves.write(curve, *thinned(frames, column))
-    return muted
 
 
-def write_keys(record: Record, values: Values, replace: bool = False) -> int:
-    """Key shape keys; returns the number of muted drivers. `replace` as of `write_bones`."""
-    muted = _unlock(record, values)
+def write_keys(record: Record, values: Values, replace: bool = False) -> None:
+    """Key shape keys. `replace` as of `write_bones`."""
+    _unlock(record, values)
     curves = record.curves()
     if replace:
         curves.drop(map(actions.value_path, values))
     put_values(curves, values, actions.value_path)
-    return muted
 
 
 def write_sliders(record: Record, values: Values) -> None:
@@ -91,10 +89,9 @@ def put_values(curves: actions.Curves, values: Values, path: Callable[[str], str
         curves.write(path(name), *keys)
 
 
-def write_armature(record: Record, keys: ArmatureKeys) -> int:
-    """Key bones, switches and sliders as in the file, bones from the first key of each on; returns the
-    number of muted drivers."""
-    muted = _free(record, keys.bones)
+def write_armature(record: Record, keys: ArmatureKeys) -> None:
+    """Key bones, switches and sliders as in the file, bones from the first key of each on."""
+    _free(record, keys.bones)
     _turn_by_quaternions(record, keys.bones)
     curves = record.curves()
     paths = [actions.bone_paths(track.name) for track in keys.bones]
@@ -105,7 +102,6 @@ def write_armature(record: Record, keys: ArmatureKeys) -> int:
     for name in put_armature(curves, record.armature, keys):
         record.note_physics(record.armature.pose.bones[name])
         add_physics_switch(record.armature.pose.bones[name])
-    return muted
 
 
 def put_armature(curves: actions.Curves, armature: Object, keys: ArmatureKeys) -> list[str]:
@@ -174,41 +170,39 @@ def set_sliders(record: Record, values: Values, at: At | None = None) -> None:
         record.block[name] = value
 
 
-def pose_tracks(record: Record, bones: list[Track], at: At | None = None) -> int:
-    """Set bones to their first keys; returns the number of muted drivers."""
-    muted = _free(record, bones)
+def pose_tracks(record: Record, bones: list[Track], at: At | None = None) -> None:
+    """Set bones to their first keys."""
+    _free(record, bones)
     _pose(record, bones, at)
-    return muted
 
 
-def pose_bones(record: Record, bones: list[Channels], simulated: bool, at: At | None = None) -> int:
-    """Set bones to the first frame of their channels; returns the number of muted items."""
-    muted = _take(record, bones, simulated)
+def pose_bones(
+    record: Record, bones: list[Channels], simulated: bool, at: At | None = None
+) -> None:
+    """Set bones to the first frame of their channels."""
+    _take(record, bones, simulated)
     _pose(record, bones, at)
-    return muted
 
 
-def reset_to_rest(record: Record, names: Iterable[str], simulated: bool) -> int:
-    """Set bones to the rest pose; returns the number of muted items."""
-    muted = _release(record, names, simulated)
+def reset_to_rest(record: Record, names: Iterable[str], simulated: bool) -> None:
+    """Set bones to the rest pose."""
+    _release(record, names, simulated)
     bones = record.armature.pose.bones
     at_rest = (evaluated_bones.columns(bones, "matrix_basis") == np.eye(4)).all(axis=(1, 2))
     posed = {name for name, is_at_rest in zip(bones.keys(), at_rest, strict=True) if not is_at_rest}
     for name in posed.intersection(names):
         record.note_bone(bones[name])
         bones[name].matrix_basis = Matrix()
-    return muted
 
 
-def set_keys(record: Record, values: Values, at: At | None = None) -> int:
-    """Set shape keys to their first values; returns the number of muted items."""
-    muted = _unlock(record, values)
+def set_keys(record: Record, values: Values, at: At | None = None) -> None:
+    """Set shape keys to their first values."""
+    _unlock(record, values)
     for name, (_, weights) in values.items():
         key, value = record.block.key_blocks[name], float(weights[0])
         if at:
             _key(record, actions.value_path(name), [value], [key.value], at)
         key.value = value
-    return muted
 
 
 def is_keyed(block: actions.Block) -> bool:
@@ -224,28 +218,28 @@ def keyed_bones(armature: Object) -> set[str]:
     return {name for name in names if not paths.isdisjoint(actions.bone_paths(name).values())}
 
 
-def _take(record: Record, bones: list[Channels], simulated: bool) -> int:
-    """Let the channels alone move the bones; returns the number of muted items."""
+def _take(record: Record, bones: list[Channels], simulated: bool) -> None:
+    """Let the channels alone move the bones."""
     for one in bones:
         bone = record.armature.pose.bones[one.name]
         record.note_bone(bone)
         bone.scale = 1, 1, 1
-    return _release(record, [one.name for one in bones], simulated)
+    _release(record, [one.name for one in bones], simulated)
 
 
-def _release(record: Record, names: Iterable[str], simulated: bool) -> int:
+def _release(record: Record, names: Iterable[str], simulated: bool) -> None:
     """Mute everything that moves the bones except their own channels, and Blender's physics unless `simulated`."""
-    muted, paths = 0, set[str]()
+    paths = set[str]()
     for name in names:
         bone = record.armature.pose.bones[name]
         for constraint in bone.constraints:
             if simulated or constraint.name != mmd_tools.PHYSICS_CONSTRAINT:
-                muted += record.mute_constraint(bone, constraint)
+                record.mute_constraint(bone, constraint)
         paths.update(actions.bone_paths(name).values())
-    return muted + record.mute_drivers(paths)
+    record.mute_drivers(paths)
 
 
-def _free(record: Record, bones: Iterable[Track]) -> int:
+def _free(record: Record, bones: Iterable[Track]) -> None:
     """Mute the bones' drivers, and let constraints act on their keys.
 
     Not if there are solved keyframes, which constraints would solve again.
@@ -257,7 +251,7 @@ def _free(record: Record, bones: Iterable[Track]) -> int:
         bone = record.block.pose.bones[track.name]
         record.note_bone(bone)
         paths.update(actions.bone_paths(track.name)[name] for name in _USED)
-    return record.mute_drivers(paths)
+    record.mute_drivers(paths)
 
 
 def _turn_by_quaternions(record: Record, bones: Sequence[Channels | Track]) -> None:
@@ -296,14 +290,14 @@ def _key(
             fcurves.insert(curve, at.frame, value, before, at.alone)
 
 
-def _unlock(record: Record, values: Values) -> int:
+def _unlock(record: Record, values: Values) -> None:
     """Set the keys to the values."""
     for name, (_, weights) in values.items():
         key = record.block.key_blocks[name]
         record.note_key(key)
         key.slider_min = min(key.slider_min, float(weights.min()))
         key.slider_max = max(key.slider_max, float(weights.max()))
-    return record.mute_drivers({actions.value_path(name) for name in values})
+    record.mute_drivers({actions.value_path(name) for name in values})
 
 
 def _turned(rotations: np.ndarray, curves: list[FCurve], frame: float) -> np.ndarray:

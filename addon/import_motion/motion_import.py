@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The import of a motion onto a model: what solved keys, original keys and single poses share."""
 
+import contextlib
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from bpy.types import Scene
 
-from ..blender import playhead
+from ..blender import actions, playhead
 from ..blender.translations import Reports, tr_count
 from ..blender.user_error import UserError
 from ..operator_base import properties
@@ -35,6 +37,7 @@ class MotionImport(Reports):
         self.replace, self.report = replace, options.report
         self._source = model.armature.mmdskin.source  # before the import
         self._lacks_files = False  # of earlier imports
+        self._muted = 0  # constraints and drivers
 
     def simulated(
         self, source: motion_source.Motion, newest: motion_source.Motion, start: int = 0
@@ -147,14 +150,21 @@ class MotionImport(Reports):
                 names=", ".join(names),
             )
 
-    def tell_muted(self, count: int) -> None:
-        if count:
+    @contextlib.contextmanager
+    def recording(self, block: actions.Block) -> Iterator[import_state.Record]:
+        """`import_state.recording`; what is muted counts for `tell_muted`."""
+        with import_state.recording(block) as noted:
+            yield noted
+            self._muted += noted.muted
+
+    def tell_muted(self) -> None:
+        if self._muted:
             text = tr_count(
                 "Muted 1 constraint or driver that would interfere with the motion:"
                 " Clear Motion restores it",
                 "Muted {count} constraints and drivers that would interfere with the motion:"
                 " Clear Motion restores them",
-                count=count,
+                count=self._muted,
             )
             self.report({"WARNING"}, text)
 

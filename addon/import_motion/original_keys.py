@@ -39,21 +39,20 @@ def write(job: MotionImport, newest: motion_source.Motion) -> None:
     keys = [tracks.key_values(model, one) for one in played]
     if replace or rekeys_all:
         job.clear()
-    muted = 0
-    with import_state.recording(model.armature) as noted:
+    with job.recording(model.armature) as noted:
         noted.note_files(merge.contributing([*earlier, newest]), import_state.ORIGINAL)
         if replace:
             keyframes.drop_bones(noted, newest.rig.bones)
         for one, of_one in zip(played, found, strict=True):
-            muted += keyframes.write_armature(noted, of_one)
+            keyframes.write_armature(noted, of_one)
             job.extend(noted, one)
         action, _ = actions.assigned(model.armature)
         if action is not None:
             keep(action, noted.state.files)
         job.show_armature(noted, newest)
     for block, values in (item for of_one in keys for item in of_one.items()):
-        with import_state.recording(block) as noted:
-            muted += keyframes.write_keys(noted, values)
+        with job.recording(block) as noted:
+            keyframes.write_keys(noted, values)
     bones = found[-1].bones
     job.inform(
         "Keyed {bones} and {shape_keys} with {keyframes} from the file",
@@ -63,7 +62,7 @@ def write(job: MotionImport, newest: motion_source.Motion) -> None:
             "1 keyframe", "{count} keyframes", sum(len(track.frames) for track in bones)
         ),
     )
-    job.tell_muted(muted)
+    job.tell_muted()
 
 
 def curves_of(

@@ -42,17 +42,17 @@ def write(job: MotionImport, source: Motion) -> None:
     else:
         below = job.imported(source) if armature in keyed else []
         posed = _solved(model, source, below, job.simulated)
-    with import_state.recording(armature) as noted:
+    with job.recording(armature) as noted:
         where = at if armature in keyed else None
         if options.mode == import_state.ORIGINAL:
-            muted = keyframes.pose_tracks(noted, posed.bones, where)
+            keyframes.pose_tracks(noted, posed.bones, where)
         else:
-            muted = keyframes.pose_bones(noted, posed.bones, options.physics, where)
+            keyframes.pose_bones(noted, posed.bones, options.physics, where)
         keyframes.set_sliders(noted, posed.sliders, where)
         job.show_armature(noted, source)
     for block, values in posed.keys.items():
-        with import_state.recording(block) as noted:
-            muted += keyframes.set_keys(noted, values, at if block in keyed else None)
+        with job.recording(block) as noted:
+            keyframes.set_keys(noted, values, at if block in keyed else None)
     count = len(posed.bones)
     if armature in keyed:
         text = tr_count(
@@ -64,7 +64,7 @@ def write(job: MotionImport, source: Motion) -> None:
     else:
         text = tr_count("Posed 1 bone", "Posed {count} bones", count)
     options.report({"INFO"}, text)
-    job.tell_muted(muted)
+    job.tell_muted()
 
 
 def _form(job: MotionImport, keyed: bool) -> str:

@@ -35,27 +35,26 @@ def write(job: MotionImport, newest: motion_source.Motion) -> None:
         bones, resting, keys = _moved(job, newest, simulated, earlier, frames)
     if job.replace or rekeys_all:
         job.clear()
-    muted = 0
-    with import_state.recording(model.armature) as noted:
+    with job.recording(model.armature) as noted:
         noted.note_files(merge.contributing([*earlier, newest]), import_state.SOLVED)
         if job.replace:
             keyframes.drop_bones(noted, resting)
-        muted += keyframes.reset_to_rest(noted, resting, options.physics)
+        keyframes.reset_to_rest(noted, resting, options.physics)
         if bones:
-            muted += keyframes.write_bones(noted, bones, frames, job.replace, options.physics)
+            keyframes.write_bones(noted, bones, frames, job.replace, options.physics)
         keyframes.write_sliders(noted, channels.slider_values(model.armature, source, frames))
         job.extend(noted, source)
         job.show_armature(noted, newest)
     for block, values in keys.items():
-        with import_state.recording(block) as noted:
-            muted += keyframes.write_keys(noted, values, job.replace)
+        with job.recording(block) as noted:
+            keyframes.write_keys(noted, values, job.replace)
     job.inform(
         "Keyed {bones} and {shape_keys} on {frames}",
         bones=tr_count("1 bone", "{count} bones", len(bones)),
         shape_keys=tr_count("1 shape key", "{count} shape keys", sum(map(len, keys.values()))),
         frames=tr_count("1 frame", "{count} frames", len(frames)),
     )
-    job.tell_muted(muted)
+    job.tell_muted()
 
 
 def _frames(
