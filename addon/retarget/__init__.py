@@ -2,11 +2,9 @@
 """Retargeting: the motion of an MMD model on any humanoid armature, the other way, and motions that
 were made for other models.
 
-`operators` are what users call; `bone_map`: which bone is which. `model_poses` reads poses, `fk_pose`
-and `rigify` turn them into channels, `keys` and `onto_model` write them.
+Users call `operators`, which run `jobs`, and `bone_map`: which bone is which. `keys` turns poses into
+channels and writes them; of a Rigify rig, `rigify` finds the channels.
 """
 
-from ..blender import registration
-from . import bone_map, operators
-
-register, unregister = registration.modules(bone_map, operators)
+from .operators import register as register
+from .operators import unregister as unregister

@@ -2,16 +2,13 @@
 """Which bone of an armature is which part of a human: kept in `armature.mmdskin.bone_map`."""
 
 import importlib
-import re
 from typing import Any
 
 import bpy
 
-from ..blender import native, registration
+from ..blender import native
 from ..blender.user_error import UserError, cancels
 from ..scene import names, skeletons
-
-_RIGHT = {"left": "right", "Left": "Right", "LEFT": "RIGHT"}
 
 
 class _MapOperator:
@@ -91,8 +88,5 @@ def _slots() -> tuple[str, ...]:
 
 def _right(name: str, armature: bpy.types.Object) -> str:
     """The bone whose name has "right" where another has "left" inside, "" for none."""
-    turned = re.sub("left", lambda found: _RIGHT.get(found[0], "right"), name, flags=re.IGNORECASE)
+    turned = name.replace("left", "right").replace("Left", "Right").replace("LEFT", "RIGHT")
     return turned if turned != name and turned in armature.data.bones else ""
-
-
-register, unregister = registration.functions(MMDSKIN_OT_map_bones, MMDSKIN_OT_mirror_bone_map)

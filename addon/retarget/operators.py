@@ -18,7 +18,7 @@ from ..operator_base import modal_job, properties
 from ..operator_base.importing import Importer
 from ..operator_base.model_operator import OptionsDialog, PosingOperator
 from ..scene import model_file, scene_model, setting_paths, skeletons
-from . import jobs
+from . import bone_map, jobs
 
 _START = properties.declared(properties.MotionProperties, options={"SKIP_SAVE"})["motion_start"]
 
@@ -212,5 +212,7 @@ register, unregister = registration.functions(
     MMDSKIN_OT_retarget_to_armature,
     MMDSKIN_OT_motion_from_armature,
     MMDSKIN_OT_fit_motion,
+    bone_map.MMDSKIN_OT_map_bones,
+    bone_map.MMDSKIN_OT_mirror_bone_map,
     menus={"TOPBAR_MT_file_import": _menu},
 )
