@@ -3,6 +3,7 @@
 #include "python/types.h"
 
 #include "core/base/error.h"
+#include "core/model/model.h"
 #include "core/pose/pose.h"
 #include "python/argument.h"
 #include "python/batch.h"
@@ -60,7 +61,9 @@ static bool allocate(transforms_call *call, size_t threads)
         return true;
     call->order = PyMem_Calloc(bones + 1, sizeof *call->order);
     call->worlds = PyMem_Calloc(12 * bones * threads + 1, sizeof *call->worlds);
-    return (call->order && call->worlds && mmd_bone_spaces_order(call->model, call->order)) ||
+    return (call->order && call->worlds &&
+            mmd_model_order(call->model->bones, offsetof(mmd_bone, parent), sizeof(mmd_bone),
+                            call->model->bone_count, call->order)) ||
            PyErr_NoMemory();
 }
 

@@ -13,6 +13,7 @@
 #include "core/base/error.h"
 #include "core/math/scalar.h"
 #include "core/math/vec3.h"
+#include "core/model/motion.h"
 
 static const double VIEW_ANGLE_TOLERANCE = 0.5; /* keys are whole degrees */
 static const double MIN_DIRECTION = 1e-9;       /* units: shorter has no direction */
@@ -77,16 +78,9 @@ static bool build_track(const mmd_camera_fit_job *job, const double *columns,
                         const mmd_key_fit_keys *keys, mmd_arena *arena, mmd_camera_track *track)
 {
     size_t n = job->frame_count, count = keys->count;
-    track->key_count = count;
-    track->frames = mmd_arena_alloc(arena, count, sizeof *track->frames);
-    track->distances = mmd_arena_alloc(arena, count, sizeof(float));
-    track->targets = mmd_arena_alloc(arena, count, 3 * sizeof(float));
-    track->rotations = mmd_arena_alloc(arena, count, 3 * sizeof(float));
-    track->view_angles = mmd_arena_alloc(arena, count, sizeof(float));
-    track->interpolation = keys->curves;
-    if (!track->frames || !track->distances || !track->targets || !track->rotations ||
-        !track->view_angles)
+    if (!mmd_motion_alloc(arena, &mmd_motion_layouts[MMD_MOTION_CAMERA], track, count))
         return false;
+    track->interpolation = keys->curves;
     for (size_t k = 0; k < count; k++) {
         size_t f = keys->frames[k];
         track->frames[k] = job->first_frame + keys->frames[k];

@@ -4,6 +4,7 @@
 #include "core/base/text.h"
 #include "core/fit/fit.h"
 #include "core/formats/formats.h"
+#include "core/model/motion.h"
 #include "core/pose/sampling.h"
 
 #include <string.h>
@@ -37,14 +38,9 @@ static bool build_bone(const mmd_motion_fit *fit, const mmd_motion_fit_track *fr
     const mmd_motion_fit_job *job = &fit->job;
     size_t bone = (size_t)from->bone, n = from->keys.count;
     to->name = job->rig->model->bones[bone].name;
-    to->key_count = n;
-    to->frames = mmd_arena_alloc(arena, n, sizeof *to->frames);
-    to->translations = mmd_arena_alloc(arena, n, 3 * sizeof(float));
-    to->rotations = mmd_arena_alloc(arena, n, 4 * sizeof(float));
-    to->physics = mmd_arena_alloc(arena, n, 1);
-    to->interpolation = from->keys.curves;
-    if (!to->frames || !to->translations || !to->rotations || !to->physics)
+    if (!mmd_motion_alloc(arena, &mmd_motion_layouts[MMD_MOTION_BONES], to, n))
         return false;
+    to->interpolation = from->keys.curves;
     bool on = !(job->key_physics && fit->simulated[bone]);
     for (size_t k = 0; k < n; k++) {
         size_t f = from->keys.frames[k];
@@ -64,14 +60,13 @@ static bool build_morph(const mmd_motion_fit *fit, const mmd_motion_fit_track *f
     const mmd_motion_fit_job *job = &fit->job;
     size_t n = from->keys.count, morphs = job->rig->morph_count;
     to->name = job->rig->model->morphs[from->morph].name;
-    to->key_count = n;
-    to->frames = mmd_arena_alloc(arena, n, sizeof *to->frames);
-    to->weights = mmd_arena_alloc(arena, n, sizeof *to->weights);
-    for (size_t k = 0; to->frames && to->weights && k < n; k++) {
+    if (!mmd_motion_alloc(arena, &mmd_motion_layouts[MMD_MOTION_MORPHS], to, n))
+        return false;
+    for (size_t k = 0; k < n; k++) {
         to->frames[k] = job->first_frame + from->keys.frames[k];
         to->weights[k] = job->morph_weights[from->keys.frames[k] * morphs + (size_t)from->morph];
     }
-    return to->frames && to->weights;
+    return true;
 }
 
 /* The keys of the earlier motion's visibility, and one at the first frame. */

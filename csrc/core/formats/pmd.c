@@ -243,23 +243,15 @@ static bool reserve_ik_bones(mmd_reader *r, pmd_file *pmd, size_t extra)
 /* Raises layers to at least the parent's. Cycles are left alone. */
 static bool raise_layers(mmd_reader *r, mmd_model *model)
 {
-    size_t n = model->bone_count;
-    int32_t *path = mmd_reader_alloc(r, n, sizeof *path);
-    bool *done = mmd_reader_alloc(r, n, sizeof *done);
-    if (!path || !done)
-        return mmd_reader_ok(r);
+    size_t n = model->bone_count, *order = mmd_reader_alloc(r, n, sizeof *order);
+    if (!order ||
+        !mmd_model_order(model->bones, offsetof(mmd_bone, parent), sizeof(mmd_bone), n, order))
+        return mmd_fail_memory(r->err);
     for (size_t i = 0; i < n; i++) {
-        size_t length = 0;
-        int32_t bone = (int32_t)i;
-        for (; bone >= 0 && (size_t)bone < n && !done[bone]; bone = model->bones[bone].parent) {
-            done[bone] = true;
-            path[length++] = bone;
-        }
-        int32_t layer = bone >= 0 && (size_t)bone < n ? model->bones[bone].layer : 0;
-        while (length--) {
-            mmd_bone *below = &model->bones[path[length]];
-            layer = below->layer = below->layer < layer ? layer : below->layer;
-        }
+        mmd_bone *bone = &model->bones[order[i]];
+        bool has_parent = bone->parent >= 0 && (size_t)bone->parent < n;
+        int32_t layer = has_parent ? model->bones[bone->parent].layer : 0;
+        bone->layer = bone->layer < layer ? layer : bone->layer;
     }
     return true;
 }

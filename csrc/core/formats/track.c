@@ -53,13 +53,7 @@ size_t mmd_track_sort_keys(uint64_t *keys, uint64_t *scratch, size_t count)
 
 void mmd_track_alloc(mmd_reader *r, const mmd_motion_layout *layout, void *track, size_t count)
 {
-    memcpy((char *)track + layout->key_count, &count, sizeof count);
-    mmd_motion_set_array(track, layout->frames, mmd_reader_alloc(r, count, sizeof(uint32_t)));
-    for (size_t i = 0; i < layout->column_count; i++) {
-        const mmd_motion_column *column = &layout->columns[i];
-        mmd_motion_set_array(track, column->offset,
-                             mmd_reader_alloc(r, count, mmd_motion_row(column, track)));
-    }
+    r->no_memory |= !mmd_motion_alloc(r->arena, layout, track, count);
 }
 
 void mmd_track_alloc_property(mmd_reader *r, mmd_property_track *track, size_t count,

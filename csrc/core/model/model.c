@@ -138,6 +138,28 @@ size_t mmd_model_count_of(const mmd_model *model, mmd_index_kind kind)
     return counts[kind];
 }
 
+bool mmd_model_order(const void *items, size_t offset, size_t stride, size_t count, size_t *order)
+{
+    mmd_arena arena = {0};
+    bool *done = mmd_arena_alloc(&arena, count, sizeof *done);
+    size_t placed = 0;
+    for (size_t i = 0; done && i < count; i++) {
+        size_t first = placed;
+        for (int32_t at = (int32_t)i; at >= 0 && (size_t)at < count && !done[at];) {
+            done[at] = true;
+            order[placed++] = (size_t)at;
+            memcpy(&at, (const char *)items + (size_t)at * stride + offset, sizeof at);
+        }
+        for (size_t last = placed; first + 1 < last; first++) { /* from the root on */
+            size_t below = order[--last];
+            order[last] = order[first];
+            order[first] = below;
+        }
+    }
+    mmd_arena_free(&arena);
+    return done != NULL;
+}
+
 /* Checks, which clean a loaded model and refuse another */
 
 typedef struct checker {

@@ -87,6 +87,11 @@ static inline size_t mmd_model_record_count(const mmd_model_record_table *table,
 
 bool mmd_model_field_is_used(const mmd_model_field *field, const void *record);
 
+/* Sorts items so that parents come before their children: `order` (count,) is written. The parents
+   are int32_t at `offset` in items of `stride` bytes; those out of range are none. Cycles are cut
+   where they close: there a parent comes later. False when memory is short. */
+bool mmd_model_order(const void *items, size_t offset, size_t stride, size_t count, size_t *order);
+
 /* How many of what an index refers to. */
 size_t mmd_model_count_of(const mmd_model *model, mmd_index_kind kind);
 

@@ -65,6 +65,21 @@ const mmd_motion_layout mmd_motion_layouts[MMD_MOTION_KINDS] = {
         LAYOUT("properties", properties, 0, mmd_property_track, property_columns),
 };
 
+bool mmd_motion_alloc(mmd_arena *arena, const mmd_motion_layout *layout, void *track, size_t count)
+{
+    uint32_t *frames = mmd_arena_alloc(arena, count, sizeof *frames);
+    bool done = frames;
+    memcpy((char *)track + layout->key_count, &count, sizeof count);
+    mmd_motion_set_array(track, layout->frames, frames);
+    for (size_t i = 0; done && i < layout->column_count; i++) {
+        const mmd_motion_column *column = &layout->columns[i];
+        void *array = mmd_arena_alloc(arena, count, mmd_motion_row(column, track));
+        mmd_motion_set_array(track, column->offset, array);
+        done = array;
+    }
+    return done;
+}
+
 /* The frames of keys ascend. */
 void mmd_motion_find_range(mmd_motion *motion)
 {

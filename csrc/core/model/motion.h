@@ -2,7 +2,7 @@
 #ifndef MMD_MOTION_H
 #define MMD_MOTION_H
 
-#include "mmdskin.h"
+#include "core/base/arena.h"
 
 #include <string.h>
 
@@ -110,6 +110,9 @@ static inline size_t mmd_motion_row(const mmd_motion_column *column, const void 
     size_t width = column->width ? column->width : ((const mmd_property_track *)track)->ik_count;
     return column->content == MMD_MOTION_BYTES ? width : width * sizeof(float);
 }
+
+/* Sets the arrays of a track to zeros for `count` keys. False when memory is short. */
+bool mmd_motion_alloc(mmd_arena *arena, const mmd_motion_layout *layout, void *track, size_t count);
 
 /* Sets first_frame and last_frame from the keys. */
 void mmd_motion_find_range(mmd_motion *motion);

@@ -4,41 +4,41 @@
 #include "core/physics/world.h"
 
 #include "core/base/error.h"
+#include "core/model/model.h"
 
 #include <math.h>
 
-static bool check_floats(const char *kind, size_t index, const char *name, const float *numbers,
-                         size_t count, mmd_error *err)
-{
-    size_t bad = mmd_numbers_first_not_finite(numbers, count);
-    return bad == count || mmd_refuse(err, "%s %zu: %s is %s", kind, index, name,
-                                      mmd_numbers_fault((double)numbers[bad]));
-}
-
-static bool check_index(const char *kind, size_t index, const char *name, int value, int count,
+static bool check_index(const char *kind, size_t index, const char *name, int value, size_t count,
                         mmd_error *err)
 {
-    return (value >= 0 && value < count) ||
-           mmd_refuse(err, "%s %zu: %s %d of %d", kind, index, name, value, count);
+    return (value >= 0 && (size_t)value < count) ||
+           mmd_refuse(err, "%s %zu: %s %d of %zu", kind, index, name, value, count);
+}
+
+/* The numbers and kinds of a record, by the table of its fields. */
+static bool check_fields(mmd_model_record_kind record_kind, const char *kind, size_t index,
+                         const void *record, mmd_error *err)
+{
+    const mmd_model_record_table *table = &mmd_model_record_tables[record_kind];
+    for (size_t i = 0; i < table->field_count; i++) {
+        const mmd_model_field *field = &table->fields[i];
+        const void *at = (const char *)record + field->offset;
+        bool floats = field->content == MMD_FIELD_FLOATS;
+        size_t bad = floats ? mmd_numbers_first_not_finite(at, field->count) : field->count;
+        if (bad < field->count)
+            return mmd_refuse(err, "%s %zu: %s is %s", kind, index, field->name,
+                              mmd_numbers_fault((double)((const float *)at)[bad]));
+        if (field->content == MMD_FIELD_KIND && field->count &&
+            !check_index(kind, index, field->name, *(const uint8_t *)at, field->count, err))
+            return false;
+    }
+    return true;
 }
 
 static bool check_body(const mmd_rigid_body *body, size_t index, mmd_error *err)
 {
-    const struct {
-        const char *name;
-        const float *numbers;
-        size_t count;
-    } fields[] = {{"size", body->size, 3},
-                  {"position", body->position, 3},
-                  {"rotation", body->rotation, 3},
-                  {"mass", &body->mass, 1},
-                  {"linear_damping", &body->linear_damping, 1},
-                  {"angular_damping", &body->angular_damping, 1},
-                  {"restitution", &body->restitution, 1},
-                  {"friction", &body->friction, 1}};
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        if (!check_floats("body", index, fields[i].name, fields[i].numbers, fields[i].count, err))
-            return false;
+    if (!check_fields(MMD_RECORD_RIGID_BODY, "body", index, body, err))
+        return false;
     for (int i = 0; i < 3; i++)
         if (body->size[i] < 0)
             return mmd_refuse(err, "body %zu: size %g is negative", index, (double)body->size[i]);
@@ -48,32 +48,16 @@ static bool check_body(const mmd_rigid_body *body, size_t index, mmd_error *err)
                               (double)body->position[i]);
     if (body->mass < 0)
         return mmd_refuse(err, "body %zu: mass %g is negative", index, (double)body->mass);
-    return check_index("body", index, "shape", body->shape, MMD_SHAPE_COUNT, err) &&
-           check_index("body", index, "mode", body->mode, MMD_BODY_MODE_COUNT, err) &&
-           check_index("body", index, "group", body->group, MMD_BODY_GROUPS, err);
+    return check_index("body", index, "group", body->group, MMD_BODY_GROUPS, err);
 }
 
 static bool check_joint(const mmd_joint *joint, size_t index, size_t body_count, mmd_error *err)
 {
-    const struct {
-        const char *name;
-        const float *numbers;
-    } fields[] = {{"position", joint->position},
-                  {"rotation", joint->rotation},
-                  {"translation_lower", joint->translation_lower},
-                  {"translation_upper", joint->translation_upper},
-                  {"rotation_lower", joint->rotation_lower},
-                  {"rotation_upper", joint->rotation_upper},
-                  {"translation_spring", joint->translation_spring},
-                  {"rotation_spring", joint->rotation_spring}};
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        if (!check_floats("joint", index, fields[i].name, fields[i].numbers, 3, err))
-            return false;
     const int32_t bodies[] = {joint->body_a, joint->body_b};
     for (int i = 0; i < 2; i++)
         if (bodies[i] < -1 || (bodies[i] >= 0 && (size_t)bodies[i] >= body_count))
             return mmd_refuse(err, "joint %zu: body %d of %zu", index, (int)bodies[i], body_count);
-    return check_index("joint", index, "kind", joint->kind, MMD_JOINT_KIND_COUNT, err);
+    return check_fields(MMD_RECORD_JOINT, "joint", index, joint, err);
 }
 
 static bool check_vector(const char *name, const double vector[3], mmd_error *err)

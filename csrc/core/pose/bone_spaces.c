@@ -5,7 +5,6 @@
 #include "core/math/mat3.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* x -> linear x + move */
@@ -82,28 +81,6 @@ static affine world_of(const mmd_model *model, size_t bone, const float *skinnin
     apply(&world, rest, moved);
     mmd_vec3_copy(moved, world.move);
     return world;
-}
-
-bool mmd_bone_spaces_order(const mmd_model *model, size_t *order)
-{
-    bool *done = calloc(model->bone_count + 1, sizeof *done);
-    size_t placed = 0;
-    for (size_t b = 0; done && b < model->bone_count; b++) {
-        size_t count = 0;
-        for (int32_t above = (int32_t)b; above >= 0 && !done[above];
-             above = model->bones[above].parent)
-            count++;
-        /* From this bone up to the first that is placed, stored from behind: parents first. */
-        size_t at = placed + count;
-        for (int32_t above = (int32_t)b; above >= 0 && !done[above];
-             above = model->bones[above].parent) {
-            order[--at] = (size_t)above;
-            done[above] = true;
-        }
-        placed += count;
-    }
-    free(done);
-    return done != NULL;
 }
 
 bool mmd_bone_spaces_from_skinning(const mmd_model *model, mmd_bone_space space,

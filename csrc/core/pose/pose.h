@@ -45,15 +45,12 @@ void mmd_pose_after_physics(mmd_poser *poser, const mmd_pose_job *job);
 
 typedef enum mmd_bone_space { MMD_BONE_WORLD, MMD_BONE_LOCAL } mmd_bone_space;
 
-/* The bones in an order in which parents come before their children. `order` (B,) is written;
-   false when memory is short. */
-bool mmd_bone_spaces_order(const mmd_model *model, size_t *order);
-
 /* From skinning matrices. False if a parent's matrix has no inverse: `bad` is its index. */
 bool mmd_bone_spaces_from_skinning(const mmd_model *model, mmd_bone_space space,
                                    const float *skinning, float *out, size_t *bad);
 
-/* To skinning matrices. `worlds` (B,12) is memory for a frame. */
+/* To skinning matrices, in the order of mmd_model_order(). `worlds` (B,12) is memory for a frame.
+ */
 void mmd_bone_spaces_to_skinning(const mmd_model *model, mmd_bone_space space, const size_t *order,
                                  const float *transforms, double *worlds, float *out);
 

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/math/vec3.h"
+#include "core/model/model.h"
 
 #include <stdlib.h>
 
@@ -51,27 +52,13 @@ static bool copy_bones(mmd_rig *rig)
    least those of the parent. */
 typedef struct sort_key {
     int32_t layer;
-    bool after_physics, known, emitted;
+    bool after_physics, emitted;
 } sort_key;
 
 static sort_key own_key(const mmd_model *model, int32_t bone)
 {
     return (sort_key){.layer = model->bones[bone].layer,
-                      .after_physics = model->bones[bone].flags & MMD_BONE_AFTER_PHYSICS,
-                      .known = true};
-}
-
-/* The bone and those of its ancestors whose key is not known, or that are not emitted, from the
-   bone upward. */
-static size_t path_to_root(const mmd_rig *rig, int32_t bone, const sort_key *keys, bool emitted,
-                           int32_t *path)
-{
-    size_t length = 0;
-    while (bone >= 0 && !(emitted ? keys[bone].emitted : keys[bone].known)) {
-        path[length++] = bone;
-        bone = rig->bones[bone].parent;
-    }
-    return length;
+                      .after_physics = model->bones[bone].flags & MMD_BONE_AFTER_PHYSICS};
 }
 
 typedef struct sorted_bone {
@@ -184,33 +171,34 @@ static bool find_order(mmd_rig *rig, mmd_arena *temporary)
 {
     size_t n = rig->bone_count;
     sort_key *keys = mmd_arena_alloc(temporary, n, sizeof *keys);
+    size_t *parents_first = mmd_arena_alloc(temporary, n, sizeof *parents_first);
     int32_t *path = mmd_arena_alloc(temporary, n, sizeof *path);
     sorted_bone *sorted = mmd_arena_alloc(temporary, n, sizeof *sorted);
     rig->order = mmd_arena_alloc(&rig->arena, n, sizeof *rig->order);
     rig->layers = mmd_arena_alloc(&rig->arena, n, sizeof *rig->layers);
-    if (!keys || !path || !sorted || !rig->order || !rig->layers)
+    if (!keys || !parents_first || !path || !sorted || !rig->order || !rig->layers ||
+        !mmd_model_order(rig->model->bones, offsetof(mmd_bone, parent), sizeof(mmd_bone), n,
+                         parents_first))
         return false;
     for (size_t i = 0; i < n; i++) {
-        size_t length = path_to_root(rig, (int32_t)i, keys, false, path);
-        while (length--) {
-            sort_key *key = &keys[path[length]];
-            *key = own_key(rig->model, path[length]);
-            int32_t parent = rig->bones[path[length]].parent;
-            if (parent < 0)
-                continue;
-            if (keys[parent].after_physics && !key->after_physics)
-                *key = keys[parent];
-            else if (keys[parent].after_physics == key->after_physics &&
-                     key->layer < keys[parent].layer)
-                key->layer = keys[parent].layer;
-        }
-        sorted[i] = (sorted_bone){(int32_t)i, keys[i].layer, keys[i].after_physics};
+        int32_t bone = (int32_t)parents_first[i], parent = rig->bones[bone].parent;
+        sort_key *key = &keys[bone];
+        *key = own_key(rig->model, bone);
+        if (parent >= 0 && keys[parent].after_physics && !key->after_physics)
+            *key = keys[parent];
+        else if (parent >= 0 && keys[parent].after_physics == key->after_physics &&
+                 key->layer < keys[parent].layer)
+            key->layer = keys[parent].layer;
+        sorted[i] = (sorted_bone){bone, key->layer, key->after_physics};
     }
     if (n)
         qsort(sorted, n, sizeof *sorted, compare_bones);
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {
-        size_t length = path_to_root(rig, sorted[i].bone, keys, true, path);
+        size_t length = 0; /* of the path up to the first bone that is emitted */
+        for (int32_t bone = sorted[i].bone; bone >= 0 && !keys[bone].emitted;
+             bone = rig->bones[bone].parent)
+            path[length++] = bone;
         while (length--) {
             keys[path[length]].emitted = true;
             rig->order[count++] = path[length];

@@ -7,6 +7,8 @@
    where Y is the Bezier curve of key B. */
 #include "core/pose/sampling.h"
 
+#include "core/model/motion.h"
+
 /* The cubic Bezier curve from (0, 0) to (1, 1) with the control points (x1, y1) and (x2, y2):
 
      X(t) = 3 (1 - t)^2 t x1 + 3 (1 - t) t^2 x2 + t^3, Y(t) alike
@@ -205,49 +207,37 @@ static bool select_tracks(mmd_arena *arena, size_t track_count, const int32_t *t
 static bool sample_bones(mmd_arena *arena, const mmd_motion *motion, const selection *selected,
                          double frame, mmd_motion *pose)
 {
-    size_t count = selected->count;
-    mmd_bone_track *bones = mmd_arena_alloc(arena, count, sizeof *bones);
-    uint32_t *frames = mmd_arena_alloc(arena, 1, sizeof *frames);
-    float *values = mmd_arena_alloc(arena, count, 7 * sizeof *values);
-    uint8_t *physics = mmd_arena_alloc(arena, count, 1);
-    uint8_t *curves = mmd_arena_alloc(arena, 1, 16);
-    if (!bones || !frames || !values || !physics || !curves)
+    const mmd_motion_layout *layout = &mmd_motion_layouts[MMD_MOTION_BONES];
+    if (!MMD_ARENA_ARRAY(arena, pose->bone_tracks, selected->count))
         return false;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < selected->count; i++) {
         const mmd_bone_track *track = &motion->bone_tracks[selected->tracks[i]];
+        mmd_bone_track *bone = &pose->bone_tracks[pose->bone_track_count++];
         size_t key = 0;
-        bones[i] = (mmd_bone_track){.name = track->name,
-                                    .key_count = 1,
-                                    .frames = frames,
-                                    .translations = values + 7 * i,
-                                    .rotations = values + 7 * i + 3,
-                                    .interpolation = curves,
-                                    .physics = physics + i};
-        mmd_sampling_bone(track, frame, bones[i].translations, bones[i].rotations);
-        physics[i] =
+        if (!mmd_motion_alloc(arena, layout, bone, 1))
+            return false;
+        bone->name = track->name;
+        mmd_sampling_bone(track, frame, bone->translations, bone->rotations);
+        bone->physics[0] =
             track->physics[mmd_sampling_key_before(track->frames, track->key_count, frame, &key)];
     }
-    pose->bone_tracks = bones;
-    pose->bone_track_count = count;
     return true;
 }
 
 static bool sample_morphs(mmd_arena *arena, const mmd_motion *motion, const selection *selected,
                           double frame, mmd_motion *pose)
 {
-    size_t count = selected->count;
-    mmd_morph_track *morphs = mmd_arena_alloc(arena, count, sizeof *morphs);
-    uint32_t *frames = mmd_arena_alloc(arena, 1, sizeof *frames);
-    float *weights = mmd_arena_alloc(arena, count, sizeof *weights);
-    if (!morphs || !frames || !weights)
+    const mmd_motion_layout *layout = &mmd_motion_layouts[MMD_MOTION_MORPHS];
+    if (!MMD_ARENA_ARRAY(arena, pose->morph_tracks, selected->count))
         return false;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < selected->count; i++) {
         const mmd_morph_track *track = &motion->morph_tracks[selected->tracks[i]];
-        weights[i] = mmd_sampling_morph(track, frame);
-        morphs[i] = (mmd_morph_track){track->name, 1, frames, weights + i};
+        mmd_morph_track *morph = &pose->morph_tracks[pose->morph_track_count++];
+        if (!mmd_motion_alloc(arena, layout, morph, 1))
+            return false;
+        morph->name = track->name;
+        morph->weights[0] = mmd_sampling_morph(track, frame);
     }
-    pose->morph_tracks = morphs;
-    pose->morph_track_count = count;
     return true;
 }
 

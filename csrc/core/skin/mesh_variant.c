@@ -21,6 +21,7 @@
    ancestor of the other. */
 #include "core/base/error.h"
 #include "core/math/vec3.h"
+#include "core/model/model.h"
 #include "core/skin/mesh.h"
 
 #include <float.h>
@@ -87,63 +88,39 @@ typedef struct bone_chains {
     uint32_t *entry, *exit; /* of each bone; descendants are entered between the two */
 } bone_chains;
 
+static bool has_parent(const int32_t *parents, size_t count, const size_t *rank, size_t bone)
+{
+    int32_t parent = parents[bone];
+    return parent >= 0 && (size_t)parent < count && rank[parent] < rank[bone];
+}
+
 /* `parents` may be out of range (no parent) and may form cycles, which are cut where they close.
    False when memory runs out. */
 static bool init_chains(bone_chains *chains, mmd_arena *arena, const int32_t *parents,
                         size_t bone_count)
 {
-    mmd_arena scratch = {0};
-    chains->entry = mmd_arena_alloc(arena, bone_count, sizeof *chains->entry);
-    chains->exit = mmd_arena_alloc(arena, bone_count, sizeof *chains->exit);
-    int32_t *parent = mmd_arena_alloc(&scratch, bone_count, sizeof *parent);
-    size_t *visited_from = mmd_arena_alloc(&scratch, bone_count, sizeof *visited_from);
-    int32_t *first_child = mmd_arena_alloc(&scratch, bone_count, sizeof *first_child);
-    int32_t *next_sibling = mmd_arena_alloc(&scratch, bone_count, sizeof *next_sibling);
-    bool done =
-        chains->entry && chains->exit && parent && visited_from && first_child && next_sibling;
-    for (size_t b = 0; done && b < bone_count; b++) {
-        bool inside = parents[b] >= 0 && (size_t)parents[b] < bone_count;
-        parent[b] = inside && parents[b] != (int32_t)b ? parents[b] : -1;
-        first_child[b] = -1;
+    size_t *order, *rank;
+    uint32_t *next,
+        time = 0; /* of each bone: its descendants, then when its next child is entered */
+    if (!MMD_ARENA_ARRAY(arena, chains->entry, bone_count) ||
+        !MMD_ARENA_ARRAY(arena, chains->exit, bone_count) ||
+        !MMD_ARENA_ARRAY(arena, order, bone_count) || !MMD_ARENA_ARRAY(arena, rank, bone_count) ||
+        !MMD_ARENA_ARRAY(arena, next, bone_count) ||
+        !mmd_model_order(parents, 0, sizeof *parents, bone_count, order))
+        return false;
+    for (size_t i = 0; i < bone_count; i++)
+        rank[order[i]] = i;
+    for (size_t i = bone_count; i-- > 0;)
+        if (has_parent(parents, bone_count, rank, order[i]))
+            next[parents[order[i]]] += next[order[i]] + 1;
+    for (size_t i = 0; i < bone_count; i++) {
+        size_t b = order[i];
+        uint32_t *clock = has_parent(parents, bone_count, rank, b) ? &next[parents[b]] : &time;
+        chains->entry[b] = *clock;
+        chains->exit[b] = *clock += next[b] + 1;
+        next[b] = chains->entry[b] + 1;
     }
-    for (size_t b = 0; done && b < bone_count; b++) {
-        int32_t at = (int32_t)b;
-        while (at >= 0 && visited_from[at] == 0) {
-            visited_from[at] = b + 1;
-            if (parent[at] >= 0 && visited_from[parent[at]] == b + 1)
-                parent[at] = -1;
-            at = parent[at];
-        }
-    }
-    for (size_t b = bone_count; done && b-- > 0;) {
-        if (parent[b] < 0)
-            continue;
-        next_sibling[b] = first_child[parent[b]];
-        first_child[parent[b]] = (int32_t)b;
-    }
-    uint32_t time = 0;
-    for (size_t root = 0; done && root < bone_count; root++) {
-        if (parent[root] >= 0)
-            continue;
-        /* first_child advances over the siblings, which replaces a stack. */
-        int32_t at = (int32_t)root;
-        chains->entry[at] = time++;
-        for (;;) {
-            int32_t child = first_child[at];
-            if (child >= 0) {
-                first_child[at] = next_sibling[child];
-                at = child;
-                chains->entry[at] = time++;
-                continue;
-            }
-            chains->exit[at] = time;
-            if (at == (int32_t)root)
-                break;
-            at = parent[at];
-        }
-    }
-    mmd_arena_free(&scratch);
-    return done;
+    return true;
 }
 
 /* 1: a is an ancestor of b, -1: a descendant, 0: neither. */
