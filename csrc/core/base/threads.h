@@ -22,26 +22,16 @@ typedef unsigned mmd_thread_result;
 #define MMD_THREAD_CALL __stdcall
 #define MMD_MUTEX_INIT SRWLOCK_INIT
 #define MMD_CONDITION_INIT CONDITION_VARIABLE_INIT
-
-static inline void mmd_mutex_lock(mmd_mutex *mutex)
-{
-    AcquireSRWLockExclusive(mutex);
-}
-
-static inline void mmd_mutex_unlock(mmd_mutex *mutex)
-{
-    ReleaseSRWLockExclusive(mutex);
-}
+#define mmd_mutex_lock AcquireSRWLockExclusive
+#define mmd_mutex_unlock ReleaseSRWLockExclusive
+#define mmd_condition_init_timed InitializeConditionVariable
+#define mmd_condition_signal WakeConditionVariable
+#define mmd_condition_broadcast WakeAllConditionVariable
+#define mmd_thread_yield SwitchToThread
 
 static inline void mmd_condition_wait(mmd_condition *condition, mmd_mutex *mutex)
 {
     SleepConditionVariableSRW(condition, mutex, INFINITE, 0);
-}
-
-/* For mmd_condition_wait_for(), instead of MMD_CONDITION_INIT. */
-static inline void mmd_condition_init_timed(mmd_condition *condition)
-{
-    InitializeConditionVariable(condition);
 }
 
 /* False if it timed out. */
@@ -49,16 +39,6 @@ static inline bool mmd_condition_wait_for(mmd_condition *condition, mmd_mutex *m
                                           unsigned milliseconds)
 {
     return SleepConditionVariableSRW(condition, mutex, milliseconds, 0);
-}
-
-static inline void mmd_condition_signal(mmd_condition *condition)
-{
-    WakeConditionVariable(condition);
-}
-
-static inline void mmd_condition_broadcast(mmd_condition *condition)
-{
-    WakeAllConditionVariable(condition);
 }
 
 /* 0, or an errno. */
@@ -69,11 +49,6 @@ static inline int mmd_thread_start(mmd_thread *thread,
     *thread =
         (HANDLE)_beginthreadex(NULL, stack, function, arg, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL);
     return *thread ? 0 : errno;
-}
-
-static inline void mmd_thread_yield(void)
-{
-    SwitchToThread();
 }
 
 static inline void mmd_thread_join(mmd_thread thread)
@@ -102,21 +77,12 @@ typedef void *mmd_thread_result;
 #define MMD_THREAD_CALL
 #define MMD_MUTEX_INIT PTHREAD_MUTEX_INITIALIZER
 #define MMD_CONDITION_INIT PTHREAD_COND_INITIALIZER
-
-static inline void mmd_mutex_lock(mmd_mutex *mutex)
-{
-    pthread_mutex_lock(mutex);
-}
-
-static inline void mmd_mutex_unlock(mmd_mutex *mutex)
-{
-    pthread_mutex_unlock(mutex);
-}
-
-static inline void mmd_condition_wait(mmd_condition *condition, mmd_mutex *mutex)
-{
-    pthread_cond_wait(condition, mutex);
-}
+#define mmd_mutex_lock pthread_mutex_lock
+#define mmd_mutex_unlock pthread_mutex_unlock
+#define mmd_condition_wait pthread_cond_wait
+#define mmd_condition_signal pthread_cond_signal
+#define mmd_condition_broadcast pthread_cond_broadcast
+#define mmd_thread_yield sched_yield
 
 #ifdef __APPLE__
 /* Its conditions know no other clock, but this function; the headers hide it from POSIX programs.
@@ -160,16 +126,6 @@ static inline bool mmd_condition_wait_for(mmd_condition *condition, mmd_mutex *m
 }
 #endif
 
-static inline void mmd_condition_signal(mmd_condition *condition)
-{
-    pthread_cond_signal(condition);
-}
-
-static inline void mmd_condition_broadcast(mmd_condition *condition)
-{
-    pthread_cond_broadcast(condition);
-}
-
 /* All signals but faults: they are for the threads of the host program. A fault is raised on the
    thread that causes it; if it were blocked, the process would end without calling its handler
    (such as Python's faulthandler). */
@@ -195,11 +151,6 @@ static inline int mmd_thread_start(mmd_thread *thread, mmd_thread_result (*funct
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return failed;
-}
-
-static inline void mmd_thread_yield(void)
-{
-    sched_yield();
 }
 
 static inline void mmd_thread_join(mmd_thread thread)
