@@ -49,6 +49,16 @@ const char *mmd_numbers_fault(double number);
 bool mmd_numbers_check_frame_count(const char *name, size_t frames, size_t expected,
                                    mmd_error *err);
 
+/* Makes an array of so many frames, of `row` numbers each, that of frames [first, first + count);
+   all frames share a single one. */
+#define MMD_NUMBERS_SLICE(array, frames, row, first, count)                                        \
+    do {                                                                                           \
+        if ((frames) > 1) {                                                                        \
+            (array) = (array) ? (array) + (first) * (row) : NULL;                                  \
+            (frames) = (count);                                                                    \
+        }                                                                                          \
+    } while (0)
+
 /* Fails unless all frames, the array or number `name`, are finite. */
 bool mmd_numbers_check_frames(const char *name, const double *frames, size_t count, mmd_error *err);
 

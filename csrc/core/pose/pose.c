@@ -225,22 +225,12 @@ mmd_pose_job mmd_pose_slice(const mmd_rig *rig, const mmd_pose_job *job, size_t 
     slice.frame_count = count;
     if (job->frames)
         slice.frames += first;
-    if (job->translations && job->translation_frames > 1) {
-        slice.translations += first * rig->bone_count * 3;
-        slice.translation_frames = count;
-    }
-    if (job->rotations && job->rotation_frames > 1) {
-        slice.rotations += first * rig->bone_count * 4;
-        slice.rotation_frames = count;
-    }
-    if (job->morph_weights && job->morph_weight_frames > 1) {
-        slice.morph_weights += first * rig->morph_count;
-        slice.morph_weight_frames = count;
-    }
-    if (job->ik_bones && job->ik_frames > 1) {
-        slice.ik_bones += first * rig->bone_count;
-        slice.ik_frames = count;
-    }
+    MMD_NUMBERS_SLICE(slice.translations, slice.translation_frames, rig->bone_count * 3, first,
+                      count);
+    MMD_NUMBERS_SLICE(slice.rotations, slice.rotation_frames, rig->bone_count * 4, first, count);
+    MMD_NUMBERS_SLICE(slice.morph_weights, slice.morph_weight_frames, rig->morph_count, first,
+                      count);
+    MMD_NUMBERS_SLICE(slice.ik_bones, slice.ik_frames, rig->bone_count, first, count);
     slice.out_matrices += first * rig->bone_count * 16;
     slice.out_morph_weights += first * rig->morph_count;
     return slice;

@@ -208,32 +208,15 @@ mmd_render_job mmd_render_slice(const mmd_render_job *job, size_t first, size_t 
     mmd_render_job slice = *job;
     size_t v = job->vertex_count, pixels = first * job->height * job->width;
     slice.frame_count = count;
-    if (job->position_frames > 1) {
-        slice.position_frames = count;
-        slice.positions = job->positions ? job->positions + first * v * 3 : NULL;
-        slice.normals = job->normals ? job->normals + first * v * 3 : NULL;
-    }
-    if (job->uv_frames > 1) {
-        slice.uv_frames = count;
-        slice.uvs += first * v * 2;
-    }
-    if (job->camera_frames > 1) {
-        slice.camera_frames = count;
-        slice.cameras += first;
-    }
-    if (job->light_frames > 1) {
-        slice.light_frames = count;
-        slice.lights += 3 * first;
-    }
     mmd_render_effects *effects = &slice.effects;
-    if (effects->light_color_frames > 1) {
-        effects->light_color_frames = count;
-        effects->light_colors += 3 * first;
-    }
-    if (effects->additional_uv_frames > 1) {
-        effects->additional_uv_frames = count;
-        effects->additional_uvs += first * v * effects->additional_uv_width;
-    }
+    size_t normal_frames = job->position_frames, uv_row = v * effects->additional_uv_width;
+    MMD_NUMBERS_SLICE(slice.normals, normal_frames, v * 3, first, count);
+    MMD_NUMBERS_SLICE(slice.positions, slice.position_frames, v * 3, first, count);
+    MMD_NUMBERS_SLICE(slice.uvs, slice.uv_frames, v * 2, first, count);
+    MMD_NUMBERS_SLICE(slice.cameras, slice.camera_frames, 1, first, count);
+    MMD_NUMBERS_SLICE(slice.lights, slice.light_frames, 3, first, count);
+    MMD_NUMBERS_SLICE(effects->light_colors, effects->light_color_frames, 3, first, count);
+    MMD_NUMBERS_SLICE(effects->additional_uvs, effects->additional_uv_frames, uv_row, first, count);
     slice.image = job->image ? job->image + 4 * pixels : NULL;
     slice.depth_buffer = job->depth_buffer ? job->depth_buffer + pixels : NULL;
     slice.normal_buffer = job->normal_buffer ? job->normal_buffer + 3 * pixels : NULL;

@@ -202,14 +202,9 @@ mmd_skin_job mmd_skin_slice(const mmd_skin_job *job, size_t first, size_t count)
     const mmd_mesh *mesh = job->mesh;
     mmd_skin_job slice = *job;
     slice.frame_count = count;
-    if (job->matrix_frames > 1) {
-        slice.matrices += first * job->bone_count * 16;
-        slice.matrix_frames = count;
-    }
-    if (job->morph_weights && job->morph_weight_frames > 1) {
-        slice.morph_weights += first * mesh->morph_count;
-        slice.morph_weight_frames = count;
-    }
+    MMD_NUMBERS_SLICE(slice.matrices, slice.matrix_frames, job->bone_count * 16, first, count);
+    MMD_NUMBERS_SLICE(slice.morph_weights, slice.morph_weight_frames, mesh->morph_count, first,
+                      count);
     if (job->positions)
         slice.positions += first * mesh->vertex_count * 3;
     if (job->normals)
