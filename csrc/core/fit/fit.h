@@ -217,8 +217,6 @@ mmd_motion *mmd_camera_fit_release_motion(mmd_camera_fit *fit);
    than the tolerance are then fitted again with half of it, or, nearly within it, with a little
    less. */
 
-#define MMD_MOTION_FIT_MIN_SCALE (1.0 / 64) /* of a tolerance, after corrections */
-
 typedef enum mmd_motion_fit_ik {
     MMD_MOTION_FIT_IK_AS_KEYED, /* MMD solves IK; IK bones have keys of their own */
     MMD_MOTION_FIT_IK_OFF       /* the pose is what IK has solved; a property key switches IK off */
@@ -255,18 +253,6 @@ typedef struct mmd_motion_fit_track {
     mmd_key_fit_keys keys;
 } mmd_motion_fit_track;
 
-/* Memory of one thread. */
-typedef struct mmd_motion_fit_worker {
-    mmd_arena arena;
-    mmd_key_fit_scratch scratch;
-    double *columns; /* (F,7) */
-    mmd_key_fit_segment *segments;
-    mmd_poser *poser;
-    mmd_skin_workspace skin;
-    float *matrices, *morph_weights, *expected, *actual;
-    float *max_squares; /* (V,) squared distance of each vertex, largest of the frames */
-} mmd_motion_fit_worker;
-
 typedef struct mmd_motion_fit {
     mmd_arena arena;
     mmd_motion_fit_job job;
@@ -278,8 +264,8 @@ typedef struct mmd_motion_fit {
     bool *follows_simulated; /* (B,) that, or what it follows */
     size_t track_count;
     mmd_motion_fit_track *tracks;
-    mmd_motion_fit_worker workers[MMD_MAX_THREADS];
-    mmd_motion *motion; /* once built */
+    struct mmd_motion_fit_worker *workers; /* (MMD_MAX_THREADS,) */
+    mmd_motion *motion;                    /* once built */
     enum {
         MMD_MOTION_FIT_TRACKS, /* parts of mmd_motion_fit_next(): the next one */
         MMD_MOTION_FIT_COMPARE,
@@ -303,36 +289,6 @@ mmd_thread_part mmd_motion_fit_next(mmd_motion_fit *fit);
 /* How much is done, from 0 to 1, when this share of the items of the current part is. Later passes,
    whose number is not known before, take less and less of it. */
 double mmd_motion_fit_share(const mmd_motion_fit *fit, double of_part);
-
-/* Tasks of the parts. Build the motion of the tracks: */
-bool mmd_motion_fit_build(void *fit, size_t worker, size_t first, size_t count, mmd_error *err);
-/* Compare frames [first, first + count) of the motion with the job: */
-bool mmd_motion_fit_compare(void *fit, size_t worker, size_t first, size_t count, mmd_error *err);
-/* After all frames are compared: set max_distance, and select the tracks to fit again. */
-bool mmd_motion_fit_refine(void *fit, size_t worker, size_t first, size_t count, mmd_error *err);
-
-/* The local values of a bone at a frame of the job. */
-static inline const float *mmd_motion_fit_rotation_of(const mmd_motion_fit_job *job, size_t frame,
-                                                      size_t bone)
-{
-    return job->rotations + 4 * (frame * job->rig->bone_count + bone);
-}
-
-static inline const float *mmd_motion_fit_translation_of(const mmd_motion_fit_job *job,
-                                                         size_t frame, size_t bone)
-{
-    return job->translations + 3 * (frame * job->rig->bone_count + bone);
-}
-
-/* The rotation that a bone's track gets at a frame. */
-const float *mmd_motion_fit_track_rotation(const mmd_motion_fit_job *job,
-                                           const mmd_motion_fit_track *track, size_t frame);
-
-/* The track of a bone in the earlier motion, or NULL. */
-const mmd_bone_track *mmd_motion_fit_earlier_track(const mmd_motion_fit_job *job, mmd_text name);
-
-/* How far a vertex may be off: more where a rigid body moves one of its bones. */
-double mmd_motion_fit_allowed(const mmd_motion_fit *fit, size_t vertex);
 
 /* Passes the motion to the caller, who frees it. */
 mmd_motion *mmd_motion_fit_release_motion(mmd_motion_fit *fit);
