@@ -5,7 +5,7 @@
       violation of the tube. For curves of more than COARSE frames on samples of the tube.
    2. Refinement: Levenberg-Marquardt from the best pairs, then the integers x1, x2 around.
    3. Integers: for each integer y1 near the optimum the tube leaves an interval of y2.
-   4. The neighborhood of small violations, and curves with one handle as MMD leaves it.
+   4. Curves with one handle as MMD leaves it, for small violations.
 
    Each stage pays for its work, and the search ends where the credit does. */
 #include "core/fit/fit.h"
@@ -484,14 +484,13 @@ static size_t descend(size_t n, const float *center, double p[4])
 
 enum {
     BEST_PAIRS = 4,
-    NEIGHBORHOOD = 24, /* curves of more frames do without stage 4 */
+    MAX_RETRIED = 24, /* curves of more frames do without stage 4 */
 };
 
 /* Violations of the tube, as a fraction of the whole progress. Above twice grid_violation on the
    grid, refinement has found no curve. */
 static const float RETRY_VIOLATION = 0.004f;
-static const double TRY_VIOLATION = 0.003, NEAR_VIOLATION = 0.002, CLOSE_VIOLATION = 0.001;
-static const double FAR_VIOLATION = 0.01;
+static const double TRY_VIOLATION = 0.003, NEAR_VIOLATION = 0.002, FAR_VIOLATION = 0.01;
 
 /* Of a sample of the tube, in units of about a nanosecond. */
 enum { CHUNK_WORK = 10, PAIR_WORK = 14, INTEGER_WORK = 4, DESCENT_WORK = 16 };
@@ -524,10 +523,10 @@ static bool pay_grid(mmd_curve_fit_scratch *scratch, size_t n, size_t chunks)
     return pay(scratch, n < COARSE ? n : COARSE, CHUNK_WORK * chunks);
 }
 
-/* y1, y2, the largest violation of the tube and the sum of squares for one pair x1, x2. */
+/* y1, y2 and the largest violation of the tube for one pair x1, x2. */
 typedef struct candidate {
     int x1, x2;
-    double y1, y2, violation, sum;
+    double y1, y2, violation;
 } candidate;
 
 /* The least squares of one pair over all frames; leaves its basis in the scratch memory. */
@@ -546,12 +545,11 @@ static void solve_pair(mmd_curve_fit_scratch *scratch, size_t n, candidate *out)
     out->y1 = (m.c * p - m.b * q) * scale;
     out->y2 = (m.a * q - m.b * p) * scale;
     clamp_minimum(&m, p, q, &out->y1, &out->y2);
-    out->violation = -1, out->sum = 0;
+    out->violation = -1;
     for (size_t k = 0; k + 1 < n; k++) {
         double residual = samples[k].b1 * out->y1 + samples[k].b2 * out->y2 + samples[k].b3 -
                           (double)scratch->center[k];
         out->violation = fmax(out->violation, fabs(residual) - (double)scratch->half_width[k]);
-        out->sum += residual * residual;
     }
 }
 
@@ -650,29 +648,13 @@ static bool refine(search *s, candidate *pair)
         return false;
     pair->x1 = (int)lround(127 * p[0]);
     pair->x2 = (int)lround(127 * p[2]);
-    candidate best = {.violation = INFINITY};
     for (int i = 0; i < 25; i++) {
         candidate next = {.x1 = pair->x1 + around[i][0], .x2 = pair->x2 + around[i][1]};
         if (try_near(s, &next))
             return true;
-        if (next.violation < best.violation)
-            best = next;
         if (i == 0 && next.violation > FAR_VIOLATION)
             break;
     }
-    *pair = best;
-    return false;
-}
-
-/* Stage 4 around a small violation. */
-static bool search_neighborhood(search *s, const candidate *best)
-{
-    for (int x1 = best->x1 - 6; x1 <= best->x1 + 6; x1++)
-        for (int x2 = best->x2 - 6; x2 <= best->x2 + 6; x2++) {
-            candidate next = {.x1 = x1, .x2 = x2};
-            if (try_near(s, &next))
-                return true;
-        }
     return false;
 }
 
@@ -760,11 +742,8 @@ bool mmd_curve_fit(mmd_curve_fit_scratch *scratch, size_t n, const double *lower
         candidate pair = {.x1 = grid_values[best / GRID], .x2 = grid_values[best % GRID]};
         if (try_pair(&s, &pair, TRY_VIOLATION, 8) || refine(&s, &pair))
             return true;
-        if (n > NEIGHBORHOOD)
-            continue;
-        if (pair.violation < CLOSE_VIOLATION && search_neighborhood(&s, &pair))
-            return true;
-        if (i == 0 && least < RETRY_VIOLATION && search_one_handle(&s))
+        bool retries = i == 0 && n <= MAX_RETRIED && least < RETRY_VIOLATION;
+        if (retries && search_one_handle(&s))
             return true;
     }
     return false;
