@@ -110,21 +110,28 @@ static void find_followers(mmd_motion_fit *fit, const int32_t *order)
     }
 }
 
-static bool add_bones(mmd_motion_fit *fit, const bool *posed, mmd_error *err)
+/* Finds out whether no record before it has this name. False when memory is short. */
+static bool is_first(mmd_arena *temporary, mmd_string_table *names, mmd_text name, bool *first)
+{
+    uint32_t index;
+    size_t known = names->count;
+    bool added =
+        mmd_string_table_add(temporary, names, (const uint8_t *)name.data, name.size, &index);
+    *first = names->count > known;
+    return added;
+}
+
+static bool add_bones(mmd_motion_fit *fit, mmd_arena *temporary, const bool *posed)
 {
     const mmd_model *model = fit->job.rig->model;
-    mmd_arena memory = {0};
     mmd_string_table names = {0};
-    bool done = true;
-    for (size_t i = 0; done && i < model->bone_count; i++) {
-        uint32_t name_index = 0;
-        mmd_text name = model->bones[i].name;
-        size_t known = names.count;
-        done = mmd_string_table_add(&memory, &names, (const uint8_t *)name.data, name.size,
-                                    &name_index);
-        if (!done || !posed[i])
+    bool first;
+    for (size_t i = 0; i < model->bone_count; i++) {
+        if (!is_first(temporary, &names, model->bones[i].name, &first))
+            return false;
+        if (!posed[i])
             continue;
-        if (name_index < known)
+        if (!first)
             fit->skipped[i] = MMD_MOTION_FIT_SKIP_DUPLICATE;
         else if (!fit->job.key_physics && fit->turned[i] && is_translated(&fit->job, i))
             fit->skipped[i] = MMD_MOTION_FIT_SKIP_ROTATION;
@@ -137,35 +144,27 @@ static bool add_bones(mmd_motion_fit *fit, const bool *posed, mmd_error *err)
             fit->tracks[fit->track_count++] = (mmd_motion_fit_track){
                 .bone = (int32_t)i, .morph = -1, .scale = 1, .translation_only = translation_only};
     }
-    mmd_arena_free(&memory);
-    return done || mmd_fail_memory(err);
+    return true;
 }
 
 /* Of morphs of one name, which one track drives, the first. */
-static bool add_morphs(mmd_motion_fit *fit, mmd_error *err)
+static bool add_morphs(mmd_motion_fit *fit, mmd_arena *temporary)
 {
     const mmd_model *model = fit->job.rig->model;
     size_t morphs = model->morph_count;
-    mmd_arena memory = {0};
     mmd_string_table names = {0};
-    bool done = true;
-    for (size_t m = 0; done && m < morphs; m++) {
-        bool used = false;
-        uint32_t name_index = 0;
-        mmd_text name = model->morphs[m].name;
-        size_t known = names.count;
-        done = mmd_string_table_add(&memory, &names, (const uint8_t *)name.data, name.size,
-                                    &name_index);
-        if (!done || name_index < known)
-            continue;
-        for (size_t f = 0; f < fit->job.frame_count && !used; f++)
+    bool first, used;
+    for (size_t m = 0; m < morphs; m++) {
+        if (!is_first(temporary, &names, model->morphs[m].name, &first))
+            return false;
+        used = false;
+        for (size_t f = 0; f < fit->job.frame_count && first && !used; f++)
             used = fit->job.morph_weights[f * morphs + m] != 0;
         if (used)
             fit->tracks[fit->track_count++] =
                 (mmd_motion_fit_track){.bone = -1, .morph = (int32_t)m};
     }
-    mmd_arena_free(&memory);
-    return done || mmd_fail_memory(err);
+    return true;
 }
 
 static bool set_up(mmd_motion_fit *fit, mmd_error *err)
@@ -188,14 +187,12 @@ static bool set_up(mmd_motion_fit *fit, mmd_error *err)
         find_simulated(fit);
     for (size_t i = 0; done && i < n; i++)
         classify_bone(&fit->job, i, &posed[i], &moving[i]);
-    done = (done && mmd_mesh_tolerance_init(&fit->arena, rig, order, moving, &fit->tolerance)) ||
-           mmd_fail_memory(err);
-    done = done && add_bones(fit, posed, err);
-    done = done && add_morphs(fit, err);
+    done = done && mmd_mesh_tolerance_init(&fit->arena, rig, order, moving, &fit->tolerance) &&
+           add_bones(fit, &temporary, posed) && add_morphs(fit, &temporary);
     if (done)
         find_followers(fit, order);
     mmd_arena_free(&temporary);
-    return done;
+    return done || mmd_fail_memory(err);
 }
 
 /* Memory for tracks; false when it is short. */

@@ -96,11 +96,37 @@ static inline void mmd_vec3_perpendicular(const double v[3], double out[3])
     mmd_vec3_normalize(out);
 }
 
-/* Two doubles in one register. Store and load in pairs: loading a pair whose halves were just
-   stored one by one stalls, as the CPU cannot forward both stores to one load. */
-typedef double mmd_double2 __attribute__((vector_size(16)));
-typedef int64_t mmd_double2_bits __attribute__((vector_size(16)));
+#ifdef __SSE2__
+#define MMD_SIMD_PICK(name, function, register_type, compare)                                      \
+    (name) function((register_type)b, (register_type)a)
+#else
+#define MMD_SIMD_PICK(name, function, register_type, compare) name##_select(a compare b, b, a)
+#endif
 
+/* Numbers in one register. select: in each lane a number of `yes` if that lane's bits of the mask
+   are set, else of `no`. max and min: in each lane; a where it is not less, or not greater, than b,
+   also where one of them is NaN. */
+#define MMD_SIMD(name, number, integer, register_type, suffix)                                     \
+    typedef number name __attribute__((vector_size(16)));                                          \
+    typedef integer name##_bits __attribute__((vector_size(16)));                                  \
+    static inline name name##_select(name##_bits mask, name yes, name no)                          \
+    {                                                                                              \
+        return (name)((mask & (name##_bits)yes) | (~mask & (name##_bits)no));                      \
+    }                                                                                              \
+    static inline name name##_max(name a, name b)                                                  \
+    {                                                                                              \
+        return MMD_SIMD_PICK(name, _mm_max_##suffix, register_type, <);                            \
+    }                                                                                              \
+    static inline name name##_min(name a, name b)                                                  \
+    {                                                                                              \
+        return MMD_SIMD_PICK(name, _mm_min_##suffix, register_type, >);                            \
+    }
+
+MMD_SIMD(mmd_float4, float, int32_t, __m128, ps)
+MMD_SIMD(mmd_double2, double, int64_t, __m128d, pd)
+
+/* In pairs: loading a pair whose halves were just stored one by one stalls, as the CPU cannot
+   forward both stores to one load. */
 static inline mmd_double2 mmd_double2_load(const double *from)
 {
     mmd_double2 pair;
@@ -111,60 +137,6 @@ static inline mmd_double2 mmd_double2_load(const double *from)
 static inline void mmd_double2_store(mmd_double2 pair, double *to)
 {
     memcpy(to, &pair, sizeof pair);
-}
-
-/* In each lane a number of `yes` if that lane's bits of the mask are set, else of `no`. */
-static inline mmd_double2 mmd_double2_select(mmd_double2_bits mask, mmd_double2 yes, mmd_double2 no)
-{
-    return (mmd_double2)((mask & (mmd_double2_bits)yes) | (~mask & (mmd_double2_bits)no));
-}
-
-/* In each lane; a where it is not less, or not greater, than b, also where one of them is NaN. */
-static inline mmd_double2 mmd_double2_max(mmd_double2 a, mmd_double2 b)
-{
-#ifdef __SSE2__
-    return (mmd_double2)_mm_max_pd((__m128d)b, (__m128d)a);
-#else
-    return mmd_double2_select(a < b, b, a);
-#endif
-}
-
-static inline mmd_double2 mmd_double2_min(mmd_double2 a, mmd_double2 b)
-{
-#ifdef __SSE2__
-    return (mmd_double2)_mm_min_pd((__m128d)b, (__m128d)a);
-#else
-    return mmd_double2_select(a > b, b, a);
-#endif
-}
-
-/* Four floats in one register. */
-typedef float mmd_float4 __attribute__((vector_size(16)));
-typedef int32_t mmd_float4_bits __attribute__((vector_size(16)));
-
-/* In each lane a number of `yes` if that lane's bits of the mask are set, else of `no`. */
-static inline mmd_float4 mmd_float4_select(mmd_float4_bits mask, mmd_float4 yes, mmd_float4 no)
-{
-    return (mmd_float4)((mask & (mmd_float4_bits)yes) | (~mask & (mmd_float4_bits)no));
-}
-
-/* In each lane; a where it is not less, or not greater, than b, also where one of them is NaN. */
-static inline mmd_float4 mmd_float4_max(mmd_float4 a, mmd_float4 b)
-{
-#ifdef __SSE2__
-    return (mmd_float4)_mm_max_ps((__m128)b, (__m128)a);
-#else
-    return mmd_float4_select(a < b, b, a);
-#endif
-}
-
-static inline mmd_float4 mmd_float4_min(mmd_float4 a, mmd_float4 b)
-{
-#ifdef __SSE2__
-    return (mmd_float4)_mm_min_ps((__m128)b, (__m128)a);
-#else
-    return mmd_float4_select(a > b, b, a);
-#endif
 }
 
 /* Three doubles in registers. */

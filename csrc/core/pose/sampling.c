@@ -122,26 +122,6 @@ static float sample_morph(const mmd_morph_track *track, double frame, size_t *cu
     return (float)(x == 0 ? a : a + (track->weights[at + 1] - a) * x);
 }
 
-void mmd_sampling_bone(const mmd_bone_track *track, double frame, float translation[3],
-                       float rotation[4])
-{
-    mmd_sampling_cursor cursor = {0};
-    double t[3], q[4];
-    sample_bone(track, track->rotations, frame, &cursor, t, q);
-    for (int i = 0; i < 3; i++)
-        translation[i] = (float)t[i];
-    for (int i = 0; i < 4; i++)
-        rotation[i] = (float)q[i];
-    if (mmd_sampling_key_fraction(track->frames, track->key_count, cursor.key, frame) == 0)
-        memcpy(rotation, track->rotations + 4 * cursor.key, 4 * sizeof *rotation);
-}
-
-float mmd_sampling_morph(const mmd_morph_track *track, double frame)
-{
-    size_t cursor = 0;
-    return sample_morph(track, frame, &cursor);
-}
-
 /* One for each track of bones and of morphs, one for the property track. */
 size_t mmd_sampling_cursor_count(const mmd_motion *motion)
 {
@@ -180,64 +160,53 @@ void mmd_sampling_run(const mmd_binding *binding, double frame, mmd_sampling_cur
 
 /* One frame, for files that hold one pose */
 
-/* Which tracks to sample, in which order. */
-typedef struct selection {
-    size_t count;
-    size_t *tracks;
-} selection;
+/* Of a key's own frame exactly the key's rotation. */
+static void sample_bone_key(const mmd_bone_track *track, double frame, mmd_bone_track *out)
+{
+    mmd_sampling_cursor cursor = {0};
+    double translation[3], rotation[4];
+    sample_bone(track, track->rotations, frame, &cursor, translation, rotation);
+    for (int i = 0; i < 3; i++)
+        out->translations[i] = (float)translation[i];
+    for (int i = 0; i < 4; i++)
+        out->rotations[i] = (float)rotation[i];
+    if (mmd_sampling_key_fraction(track->frames, track->key_count, cursor.key, frame) == 0)
+        memcpy(out->rotations, track->rotations + 4 * cursor.key, 4 * sizeof *out->rotations);
+    out->physics[0] = track->physics[cursor.key];
+}
+
+static void sample_morph_key(const mmd_morph_track *track, double frame, mmd_morph_track *out)
+{
+    size_t cursor = 0;
+    out->weights[0] = sample_morph(track, frame, &cursor);
+}
 
 /* The tracks of some bones or morphs, -1: none, in their order and once; NULL: all tracks. */
-static bool select_tracks(mmd_arena *arena, size_t track_count, const int32_t *tracks, size_t count,
-                          selection *out)
+static bool sample_tracks(mmd_arena *arena, const mmd_motion *motion, mmd_motion_kind kind,
+                          const int32_t *order, size_t count, double frame, mmd_motion *pose)
 {
+    const mmd_motion_layout *layout = &mmd_motion_layouts[kind];
+    size_t all = mmd_motion_track_count(layout, motion), sampled = 0;
     bool *taken;
-    if (!MMD_ARENA_ARRAY(arena, out->tracks, track_count) ||
-        !MMD_ARENA_ARRAY(arena, taken, track_count))
+    char *tracks = mmd_arena_alloc(arena, all, layout->size);
+    if (!tracks || !MMD_ARENA_ARRAY(arena, taken, all))
         return false;
-    for (size_t i = 0; i < (tracks ? count : track_count); i++) {
-        int32_t track = tracks ? tracks[i] : (int32_t)i;
-        if (track < 0 || taken[track])
+    for (size_t i = 0; i < (order ? count : all); i++) {
+        int32_t index = order ? order[i] : (int32_t)i;
+        if (index < 0 || taken[index])
             continue;
-        taken[track] = true;
-        out->tracks[out->count++] = (size_t)track;
-    }
-    return true;
-}
-
-static bool sample_bones(mmd_arena *arena, const mmd_motion *motion, const selection *selected,
-                         double frame, mmd_motion *pose)
-{
-    const mmd_motion_layout *layout = &mmd_motion_layouts[MMD_MOTION_BONES];
-    if (!MMD_ARENA_ARRAY(arena, pose->bone_tracks, selected->count))
-        return false;
-    for (size_t i = 0; i < selected->count; i++) {
-        const mmd_bone_track *track = &motion->bone_tracks[selected->tracks[i]];
-        mmd_bone_track *bone = &pose->bone_tracks[pose->bone_track_count++];
-        size_t key = 0;
-        if (!mmd_motion_alloc(arena, layout, bone, 1))
+        taken[index] = true;
+        const void *track = mmd_motion_track(layout, motion, (size_t)index);
+        void *out = tracks + sampled++ * layout->size;
+        if (!mmd_motion_alloc(arena, layout, out, 1))
             return false;
-        bone->name = track->name;
-        mmd_sampling_bone(track, frame, bone->translations, bone->rotations);
-        bone->physics[0] =
-            track->physics[mmd_sampling_key_before(track->frames, track->key_count, frame, &key)];
+        *(mmd_text *)out = mmd_motion_track_name(track);
+        if (kind == MMD_MOTION_BONES)
+            sample_bone_key(track, frame, out);
+        else
+            sample_morph_key(track, frame, out);
     }
-    return true;
-}
-
-static bool sample_morphs(mmd_arena *arena, const mmd_motion *motion, const selection *selected,
-                          double frame, mmd_motion *pose)
-{
-    const mmd_motion_layout *layout = &mmd_motion_layouts[MMD_MOTION_MORPHS];
-    if (!MMD_ARENA_ARRAY(arena, pose->morph_tracks, selected->count))
-        return false;
-    for (size_t i = 0; i < selected->count; i++) {
-        const mmd_morph_track *track = &motion->morph_tracks[selected->tracks[i]];
-        mmd_morph_track *morph = &pose->morph_tracks[pose->morph_track_count++];
-        if (!mmd_motion_alloc(arena, layout, morph, 1))
-            return false;
-        morph->name = track->name;
-        morph->weights[0] = mmd_sampling_morph(track, frame);
-    }
+    mmd_motion_set_tracks(layout, pose, tracks, sampled);
     return true;
 }
 
@@ -245,19 +214,14 @@ bool mmd_sampling_frame(mmd_arena *arena, const mmd_motion *motion, const mmd_ri
                         double frame, mmd_motion *pose)
 {
     static const mmd_binding all = {0};
-    static const mmd_rig none = {0};
-    selection bones = {0}, morphs = {0};
     mmd_binding *own = rig ? mmd_binding_new(rig, motion, NULL) : NULL;
     const mmd_binding *of = own ? own : &all;
     *pose = (mmd_motion){.name = rig ? rig->model->name : motion->name};
-    rig = rig ? rig : &none;
-    bool done =
-        (own || rig == &none) &&
-        select_tracks(arena, motion->bone_track_count, of->bone_track, rig->bone_count, &bones) &&
-        select_tracks(arena, motion->morph_track_count, of->morph_track, rig->morph_count,
-                      &morphs) &&
-        sample_bones(arena, motion, &bones, frame, pose) &&
-        sample_morphs(arena, motion, &morphs, frame, pose);
+    bool done = (own || !rig) &&
+                sample_tracks(arena, motion, MMD_MOTION_BONES, of->bone_track,
+                              rig ? rig->bone_count : 0, frame, pose) &&
+                sample_tracks(arena, motion, MMD_MOTION_MORPHS, of->morph_track,
+                              rig ? rig->morph_count : 0, frame, pose);
     mmd_binding_free(own);
     return done;
 }

@@ -47,11 +47,6 @@ size_t mmd_sampling_cursor_count(const mmd_motion *motion);
 void mmd_sampling_run(const mmd_binding *binding, double frame, mmd_sampling_cursor *cursors,
                       mmd_sampling_locals *locals, float *sliders);
 
-/* The values of one track at a frame; of a key's own frame exactly the key's. */
-void mmd_sampling_bone(const mmd_bone_track *track, double frame, float translation[3],
-                       float rotation[4]);
-float mmd_sampling_morph(const mmd_morph_track *track, double frame);
-
 /* The last key at or before the frame, 0 if there is none, of keys with ascending frames. Searches
    from *cursor on, which may hold anything and is set to the result. */
 size_t mmd_sampling_key_before(const uint32_t *frames, size_t count, double frame, size_t *cursor);
