@@ -162,10 +162,10 @@ static void errors_name_bad_arguments(void)
     bad.ik_frames = 3;
     check_refused(rig, NULL, &bad, "ik: 3 frames, expected 1 or 2");
     moves[6 + 3 + 1] = NAN;
-    check_refused(rig, NULL, &good, "translations: frame 1, bone 1 is NaN in y");
+    check_refused(rig, NULL, &good, "translations: frame 1, bone 1, component 1 is NaN");
     moves[6 + 3 + 1] = 0;
     turns[8 + 3] = INFINITY;
-    check_refused(rig, NULL, &good, "rotations: frame 1, bone 0 is infinite in w");
+    check_refused(rig, NULL, &good, "rotations: frame 1, bone 0, component 3 is infinite");
     turns[8 + 3] = 0;
     turns[12] = 0;
     check_refused(rig, NULL, &good, "rotations: frame 1, bone 1 has zero length");

@@ -407,8 +407,13 @@ def test_bad_local_values_are_rejected_by_name(two, name, value):
 @pytest.mark.parametrize(
     "name, place, bad, message",
     [
-        ("translations", (2, 1, 0), np.inf, "translations: frame 2, bone 1 is infinite in x"),
-        ("rotations", (0, 1, 3), np.nan, "rotations: frame 0, bone 1 is NaN in w"),
+        (
+            "translations",
+            (2, 1, 0),
+            np.inf,
+            "translations: frame 2, bone 1, component 0 is infinite",
+        ),
+        ("rotations", (0, 1, 3), np.nan, "rotations: frame 0, bone 1, component 3 is NaN"),
         ("morph_weights", (1, 0), -np.inf, "morph_weights: frame 1, morph 0 is infinite"),
     ],
 )

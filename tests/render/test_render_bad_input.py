@@ -70,7 +70,7 @@ def with_number(array, index, value):
         ({"materials": [material(flags=None)]}, TypeError,
          r"materials\[0\].flags: expected an integer"),
         ({"uvs": np.zeros((3, 2))}, ValueError, r"uvs: shape \(3, 2\), expected \(4, 2\)"),
-        ({"uvs": np.full((4, 2), INF)}, ValueError, "uvs: frame 0, vertex 0 is infinite"),
+        ({"uvs": np.full((4, 2), INF)}, ValueError, "uvs: vertex 0, component 0 is infinite"),
         ({"textures": {0: TEXTURE}}, ValueError, "textures: a Mesh has no texture coordinates"),
         ({"textures": [TEXTURE]}, TypeError, "textures: expected a dict"),
         ({"textures": {"a": TEXTURE}}, TypeError, "textures: key 'a'"),
@@ -124,7 +124,7 @@ def test_the_first_vertex_that_is_not_finite_is_named():
     mesh, skinned = squares((0, 0, 0))
     for member, value, word in (("positions", NAN, "NaN"), ("normals", -INF, "infinite")):
         bad = skinned._replace(**{member: with_number(getattr(skinned, member), (2, 1), value)})
-        with pytest.raises(ValueError, match=f"{member}: frame 0, vertex 2 is {word}"):
+        with pytest.raises(ValueError, match=f"{member}: vertex 2, component 1 is {word}"):
             draw(mesh, bad)
 
 
@@ -260,7 +260,7 @@ MMD_LOOK = {"look": "mmd"}
         ({"toons": np.zeros((10, 5000, 4), np.uint8)} | MMD_LOOK, ValueError, "toons: 5000 rows"),
         ({"toons": np.zeros((10, 32, 4))} | MMD_LOOK, TypeError, "toons"),
         ({"additional_uvs": np.zeros((4, 2))} | MMD_LOOK, ValueError, "additional_uvs: shape"),
-        ({"additional_uvs": np.full((4, 4), NAN)} | MMD_LOOK, ValueError, "additional_uvs: frame 0"),
+        ({"additional_uvs": np.full((4, 4), NAN)} | MMD_LOOK, ValueError, "additional_uvs: vertex 0"),
         ({"ground_shadow": (1, 1, 1)} | MMD_LOOK, ValueError, "ground_shadow: shape"),
         ({"ground_shadow": (1, 1, 1, NAN)} | MMD_LOOK, ValueError, "ground_shadow: number 3 is NaN"),
         ({"materials": [material(specular=(0, NAN, 0))]}, ValueError, r"materials\[0\].specular is NaN"),

@@ -124,6 +124,28 @@ bool mmd_numbers_check_frame_count(const char *name, size_t frames, size_t expec
            mmd_refuse(err, "%s: %zu frames, expected 1 or %zu", name, frames, expected);
 }
 
+bool mmd_numbers_check(const mmd_numbers_array *arrays, size_t count, size_t expected,
+                       mmd_error *err)
+{
+    for (const mmd_numbers_array *a = arrays; a < arrays + count; a++) {
+        size_t numbers = a->numbers ? a->frames * a->items * a->width : 0;
+        if (a->numbers && !mmd_numbers_check_frame_count(a->name, a->frames, expected, err))
+            return false;
+        size_t bad = mmd_numbers_first_not_finite(a->numbers, numbers);
+        if (bad == numbers)
+            continue;
+        char frame[40] = "", component[40] = "";
+        if (a->frames > 1)
+            snprintf(frame, sizeof frame, "frame %zu, ", bad / a->width / a->items);
+        if (a->width > 1)
+            snprintf(component, sizeof component, ", component %zu", bad % a->width);
+        return mmd_refuse(err, "%s: %s%s %zu%s is %s", a->name, frame, a->item,
+                          bad / a->width % a->items, component,
+                          mmd_numbers_fault((double)a->numbers[bad]));
+    }
+    return true;
+}
+
 bool mmd_numbers_check_frames(const char *name, const double *frames, size_t count, mmd_error *err)
 {
     size_t f = 0;

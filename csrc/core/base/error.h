@@ -49,6 +49,17 @@ const char *mmd_numbers_fault(double number);
 bool mmd_numbers_check_frame_count(const char *name, size_t frames, size_t expected,
                                    mmd_error *err);
 
+/* An array of so many frames, of `items` with `width` numbers each. */
+typedef struct mmd_numbers_array {
+    const char *name, *item; /* in errors */
+    const float *numbers;    /* NULL: left out, and not checked */
+    size_t frames, items, width;
+} mmd_numbers_array;
+
+/* Fails unless all have one frame or `expected`, and finite numbers. */
+bool mmd_numbers_check(const mmd_numbers_array *arrays, size_t count, size_t expected,
+                       mmd_error *err);
+
 /* Makes an array of so many frames, of `row` numbers each, that of frames [first, first + count);
    all frames share a single one. */
 #define MMD_NUMBERS_SLICE(array, frames, row, first, count)                                        \

@@ -84,12 +84,9 @@ void mmd_morph_weights(const mmd_morph *morphs, size_t count, const float *slide
 
 bool mmd_morph_check(const float *sliders, size_t frame_count, size_t morph_count, mmd_error *err)
 {
-    size_t count = sliders ? frame_count * morph_count : 0;
-    size_t bad = mmd_numbers_first_not_finite(sliders, count);
-    if (bad == count)
-        return true;
-    return mmd_refuse(err, "morph_weights: frame %zu, morph %zu is %s", bad / morph_count,
-                      bad % morph_count, mmd_numbers_fault(sliders[bad]));
+    const mmd_numbers_array weights = {"morph_weights", "morph",     sliders,
+                                       frame_count,     morph_count, 1};
+    return mmd_numbers_check(&weights, 1, frame_count, err);
 }
 
 void mmd_morph_uvs(const mmd_model *model, const float *weights, int channel, float *uvs)

@@ -57,18 +57,6 @@ void mmd_poser_free(mmd_poser *poser)
     mmd_arena_free_owner(poser);
 }
 
-/* `width` numbers for each bone. */
-static bool check_components(const char *name, const float *numbers, size_t frames, size_t bones,
-                             size_t width, mmd_error *err)
-{
-    size_t count = numbers ? frames * bones * width : 0;
-    size_t bad = mmd_numbers_first_not_finite(numbers, count);
-    if (bad == count)
-        return true;
-    return mmd_refuse(err, "%s: frame %zu, bone %zu is %s in %c", name, bad / width / bones,
-                      bad / width % bones, mmd_numbers_fault(numbers[bad]), "xyzw"[bad % width]);
-}
-
 static bool check_lengths(const mmd_pose_job *job, size_t bones, mmd_error *err)
 {
     for (size_t i = 0; job->rotations && i < job->rotation_frames * bones; i++) {
@@ -83,19 +71,15 @@ static bool check_lengths(const mmd_pose_job *job, size_t bones, mmd_error *err)
 bool mmd_pose_check(const mmd_rig *rig, const mmd_pose_job *job, mmd_error *err)
 {
     size_t expected = job->frame_count, bones = rig->bone_count;
+    const mmd_numbers_array arrays[] = {
+        {"translations", "bone", job->translations, job->translation_frames, bones, 3},
+        {"rotations", "bone", job->rotations, job->rotation_frames, bones, 4},
+        {"morph_weights", "morph", job->morph_weights, job->morph_weight_frames, rig->morph_count,
+         1}};
     return mmd_numbers_check_frames("frames", job->frames, job->frames ? expected : 0, err) &&
-           (!job->translations || mmd_numbers_check_frame_count(
-                                      "translations", job->translation_frames, expected, err)) &&
-           (!job->rotations ||
-            mmd_numbers_check_frame_count("rotations", job->rotation_frames, expected, err)) &&
-           (!job->morph_weights || mmd_numbers_check_frame_count(
-                                       "morph_weights", job->morph_weight_frames, expected, err)) &&
            (!job->ik_bones || mmd_numbers_check_frame_count("ik", job->ik_frames, expected, err)) &&
-           check_components("translations", job->translations, job->translation_frames, bones, 3,
-                            err) &&
-           check_components("rotations", job->rotations, job->rotation_frames, bones, 4, err) &&
-           check_lengths(job, bones, err) &&
-           mmd_morph_check(job->morph_weights, job->morph_weight_frames, rig->morph_count, err);
+           mmd_numbers_check(arrays, sizeof arrays / sizeof *arrays, expected, err) &&
+           check_lengths(job, bones, err);
 }
 
 /* Copies the local values that the caller passes for frame f. */

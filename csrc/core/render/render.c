@@ -18,15 +18,6 @@ static const double DEFAULT_FOV = 30, DEFAULT_MARGIN = 1.05;
 /* Sine of the smallest angle between up and the view direction. */
 static const double MIN_UP_SINE = 1e-6;
 
-static bool check_values(const char *name, const float *values, size_t frames, size_t vertices,
-                         size_t width, mmd_error *err)
-{
-    size_t count = frames * vertices * width, bad = mmd_numbers_first_not_finite(values, count);
-    return bad == count ||
-           mmd_refuse(err, "%s: frame %zu, vertex %zu is %s", name, bad / width / vertices,
-                      bad / width % vertices, mmd_numbers_fault((double)values[bad]));
-}
-
 static bool check_coordinates(const mmd_render_job *job, mmd_error *err)
 {
     size_t count = job->position_frames * job->vertex_count * 3;
@@ -147,37 +138,23 @@ static bool check_scene(const mmd_render_job *job, mmd_error *err)
     return true;
 }
 
-static bool check_finite(const char *name, const float *values, size_t count, mmd_error *err)
-{
-    size_t bad = mmd_numbers_first_not_finite(values, count);
-    return bad == count || mmd_refuse(err, "%s: number %zu is %s", name, bad,
-                                      mmd_numbers_fault((double)values[bad]));
-}
-
 static bool check_effects(const mmd_render_job *job, mmd_error *err)
 {
     const mmd_render_effects *effects = &job->effects;
-    size_t width = effects->additional_uv_width, factors = job->material_count * 2 * 3 * 4;
-    return mmd_numbers_check_frame_count("light_color", effects->light_color_frames,
-                                         job->frame_count, err) &&
-           check_finite("light_color", effects->light_colors, 3 * effects->light_color_frames,
-                        err) &&
-           (!effects->additional_uvs ||
-            (mmd_numbers_check_frame_count("additional_uvs", effects->additional_uv_frames,
-                                           job->frame_count, err) &&
-             check_values("additional_uvs", effects->additional_uvs, effects->additional_uv_frames,
-                          job->vertex_count, width, err))) &&
-           (!effects->factors || check_finite("factors", effects->factors, factors, err)) &&
-           (effects->ground_shadow != MMD_GROUND_SHADOW_COLOR ||
-            check_finite("ground_shadow", effects->ground_color, 4, err));
+    bool colored = effects->ground_shadow == MMD_GROUND_SHADOW_COLOR;
+    const mmd_numbers_array arrays[] = {
+        {"light_color", "number", effects->light_colors, effects->light_color_frames, 3, 1},
+        {"additional_uvs", "vertex", effects->additional_uvs, effects->additional_uv_frames,
+         job->vertex_count, effects->additional_uv_width},
+        {"factors", "number", effects->factors, 1, job->material_count * 2 * 3 * 4, 1},
+        {"ground_shadow", "number", colored ? effects->ground_color : NULL, 1, 4, 1}};
+    return mmd_numbers_check(arrays, sizeof arrays / sizeof *arrays, job->frame_count, err);
 }
 
 bool mmd_render_check(const mmd_render_job *job, mmd_error *err)
 {
-    size_t v = job->vertex_count;
+    const mmd_numbers_array uvs = {"uvs", "vertex", job->uvs, job->uv_frames, job->vertex_count, 2};
     if (!mmd_numbers_check_frame_count("skinned", job->position_frames, job->frame_count, err) ||
-        (job->uvs &&
-         !mmd_numbers_check_frame_count("uvs", job->uv_frames, job->frame_count, err)) ||
         (job->cameras &&
          !mmd_numbers_check_frame_count("camera", job->camera_frames, job->frame_count, err)) ||
         !mmd_numbers_check_frame_count("light", job->light_frames, job->frame_count, err))
@@ -189,18 +166,16 @@ bool mmd_render_check(const mmd_render_job *job, mmd_error *err)
             return false;
     return check_scene(job, err) && check_materials(job, err) &&
            (job->look != MMD_LOOK_MMD || check_effects(job, err)) &&
-           (!job->uvs || check_values("uvs", job->uvs, job->uv_frames, v, 2, err));
+           mmd_numbers_check(&uvs, 1, job->frame_count, err);
 }
 
 bool mmd_render_check_vertices(const mmd_render_job *job, mmd_error *err)
 {
-    size_t v = job->vertex_count;
-    if (!job->positions)
-        return true;
-    return check_values("positions", job->positions, job->position_frames, v, 3, err) &&
-           check_coordinates(job, err) &&
-           (!job->normals ||
-            check_values("normals", job->normals, job->position_frames, v, 3, err));
+    const mmd_numbers_array arrays[] = {
+        {"positions", "vertex", job->positions, job->position_frames, job->vertex_count, 3},
+        {"normals", "vertex", job->normals, job->position_frames, job->vertex_count, 3}};
+    return !job->positions ||
+           (mmd_numbers_check(arrays, 2, job->position_frames, err) && check_coordinates(job, err));
 }
 
 mmd_render_job mmd_render_slice(const mmd_render_job *job, size_t first, size_t count)

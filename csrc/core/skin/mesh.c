@@ -10,16 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-static bool check_finite(const char *what, const float *values, size_t rows, size_t columns,
-                         mmd_error *err)
-{
-    size_t bad = mmd_numbers_first_not_finite(values, rows * columns);
-    if (bad == rows * columns)
-        return true;
-    return mmd_refuse(err, "%s: vertex %zu, component %zu is %s", what, bad / columns,
-                      bad % columns, mmd_numbers_fault(values[bad]));
-}
-
 /* Influence slots that the vertex's deform type reads. */
 static size_t used_slots(const mmd_mesh_desc *desc, size_t vertex)
 {
@@ -72,12 +62,13 @@ static bool check(const mmd_mesh_desc *desc, mmd_error *err)
         return mmd_refuse(err, "tangents without normals");
     if (desc->tangents && desc->tangent_width != 3 && desc->tangent_width != 4)
         return mmd_refuse(err, "tangents: %zu columns, expected 3 or 4", desc->tangent_width);
-    if (!check_finite("positions", desc->positions, n, 3, err) ||
-        !check_finite("bone_weights", desc->bone_weights, n, k, err) ||
-        (desc->normals && !check_finite("normals", desc->normals, n, 3, err)) ||
-        (desc->tangents &&
-         !check_finite("tangents", desc->tangents, n, desc->tangent_width, err)) ||
-        (desc->sdef && !check_finite("sdef", desc->sdef, n, 9, err)))
+    const mmd_numbers_array arrays[] = {
+        {"positions", "vertex", desc->positions, 1, n, 3},
+        {"bone_weights", "vertex", desc->bone_weights, 1, n, k},
+        {"normals", "vertex", desc->normals, 1, n, 3},
+        {"tangents", "vertex", desc->tangents, 1, n, desc->tangent_width},
+        {"sdef", "vertex", desc->sdef, 1, n, 9}};
+    if (!mmd_numbers_check(arrays, sizeof arrays / sizeof *arrays, 1, err))
         return false;
 
     for (size_t v = 0; v < n; v++) {

@@ -52,18 +52,6 @@ static bool check_parents(const mmd_mesh_extras *extras, mmd_error *err)
     return true;
 }
 
-/* Rows of `width` floats, which are vectors of three, or of two. */
-static bool check_vectors(const char *name, const char *row, const float *values, size_t count,
-                          size_t width, mmd_error *err)
-{
-    size_t dimensions = width == 2 ? 2 : 3;
-    size_t bad = values ? mmd_numbers_first_not_finite(values, count * width) : count * width;
-    if (!values || bad == count * width)
-        return true;
-    return mmd_refuse(err, "%s: %s %zu, component %zu is %s", name, row, bad / width,
-                      bad % dimensions, mmd_numbers_fault(values[bad]));
-}
-
 bool mmd_mesh_extras_check(const mmd_mesh *mesh, const mmd_mesh_extras *extras, mmd_error *err)
 {
     if (!mmd_error_require(mesh, "base", err) || !mmd_error_require(extras, "extras", err))
@@ -74,10 +62,12 @@ bool mmd_mesh_extras_check(const mmd_mesh *mesh, const mmd_mesh_extras *extras, 
     if (extras->parents && extras->parent_count < mesh->bone_count)
         return mmd_refuse(err, "parents: %zu, expected at least %zu, one per bone",
                           extras->parent_count, mesh->bone_count);
+    const mmd_numbers_array arrays[] = {
+        {"uvs", "vertex", extras->uvs, 1, mesh->vertex_count, 2},
+        {"centers", "vertex", extras->centers, 1, mesh->vertex_count, 3},
+        {"segments", "bone", extras->segments, 1, extras->segment_count, 6}};
     return check_triangles(mesh, extras, err) && check_parents(extras, err) &&
-           check_vectors("uvs", "vertex", extras->uvs, mesh->vertex_count, 2, err) &&
-           check_vectors("centers", "vertex", extras->centers, mesh->vertex_count, 3, err) &&
-           check_vectors("segments", "bone", extras->segments, extras->segment_count, 6, err);
+           mmd_numbers_check(arrays, sizeof arrays / sizeof *arrays, 1, err);
 }
 
 /* Chains of bones */

@@ -166,11 +166,7 @@ bool mmd_skin_check(const mmd_skin_job *job, mmd_error *err)
         return mmd_refuse(err, "method: the mesh is prepared for another one");
     if (has_correction(job->method) && !(job->correction >= 0 && job->correction <= 1))
         return mmd_refuse(err, "correction: %g, expected 0 to 1", (double)job->correction);
-    if (!mmd_numbers_check_frame_count("bone_matrices", job->matrix_frames, job->frame_count,
-                                       err) ||
-        (job->morph_weights &&
-         !mmd_numbers_check_frame_count("morph_weights", job->morph_weight_frames, job->frame_count,
-                                        err)))
+    if (!mmd_numbers_check_frame_count("bone_matrices", job->matrix_frames, job->frame_count, err))
         return false;
     if (job->bone_count < mesh->bone_count) {
         for (size_t v = 0; v < mesh->vertex_count; v++)
@@ -194,7 +190,10 @@ bool mmd_skin_check(const mmd_skin_job *job, mmd_error *err)
         return mmd_refuse(err, "bone_matrices: frame %zu, bone %zu, row %zu, column %zu is %s",
                           bad / 16 / job->bone_count, bad / 16 % job->bone_count, bad / 4 % 4,
                           bad % 4, mmd_numbers_fault(job->matrices[bad]));
-    return mmd_morph_check(job->morph_weights, job->morph_weight_frames, mesh->morph_count, err);
+    const mmd_numbers_array weights = {"morph_weights",    "morph",
+                                       job->morph_weights, job->morph_weight_frames,
+                                       mesh->morph_count,  1};
+    return mmd_numbers_check(&weights, 1, job->frame_count, err);
 }
 
 mmd_skin_job mmd_skin_slice(const mmd_skin_job *job, size_t first, size_t count)
