@@ -331,9 +331,7 @@ GLuint mmd_gl_texture_cache_get(mmd_gl_context *context, mmd_look look, mmd_rend
         known = cache->unused;
         if (known)
             cache->unused = known->next;
-        else
-            known = mmd_arena_alloc(&context->arena, 1, sizeof *known);
-        if (!known) {
+        else if (!MMD_ARENA_ARRAY(&context->arena, known, 1)) {
             mmd_fail_memory(err);
             return 0;
         }

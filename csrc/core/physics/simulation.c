@@ -134,8 +134,8 @@ static bool build(mmd_simulation *simulation, const mmd_simulation_model *models
 {
     const mmd_simulation_settings *settings = &simulation->settings;
     size_t count = simulation->member_count;
-    simulation->members = mmd_arena_alloc(&simulation->arena, count, sizeof *simulation->members);
-    if (!simulation->members || !copy_gravity(simulation))
+    if (!MMD_ARENA_ARRAY(&simulation->arena, simulation->members, count) ||
+        !copy_gravity(simulation))
         return mmd_fail_memory(err);
     if (!check_settings(settings, err) ||
         !mmd_simulation_members_init(&simulation->arena, models, count, simulation->members, err))

@@ -79,8 +79,7 @@ static bool init_joints(const mmd_world_desc *desc, mmd_world *world, mmd_error 
         return mmd_fail_memory(err);
     if (desc->joint_order && !check_joint_order(desc, seen, err))
         return false;
-    world->joints = mmd_arena_alloc(&world->arena, count, sizeof *world->joints);
-    if (!world->joints)
+    if (!MMD_ARENA_ARRAY(&world->arena, world->joints, count))
         return mmd_fail_memory(err);
     world->desc_joint_count = desc->joint_count;
     world->fixed_order = desc->joint_order != NULL;
@@ -112,8 +111,7 @@ static bool init_world(const mmd_world_desc *desc, mmd_world *world, mmd_error *
     mmd_vec3_copy(settings->gravity, world->gravity);
     mmd_vec3_copy(settings->wind, world->wind);
     world->contacts = desc->contacts;
-    world->bodies = mmd_arena_alloc(&world->arena, desc->body_count + 1, sizeof *world->bodies);
-    if (!world->bodies)
+    if (!MMD_ARENA_ARRAY(&world->arena, world->bodies, desc->body_count + 1))
         return mmd_fail_memory(err);
     for (size_t i = 0; i < desc->body_count; i++) {
         mmd_body_init(&desc->bodies[i], world->time_step, &world->bodies[i]);

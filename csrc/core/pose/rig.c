@@ -34,8 +34,7 @@ static void copy_bone(const mmd_model *model, size_t index, mmd_rig_bone *out)
 static bool copy_bones(mmd_rig *rig)
 {
     size_t n = rig->bone_count;
-    rig->bones = mmd_arena_alloc(&rig->arena, n, sizeof *rig->bones);
-    if (!rig->bones)
+    if (!MMD_ARENA_ARRAY(&rig->arena, rig->bones, n))
         return false;
     for (size_t i = 0; i < n; i++)
         copy_bone(rig->model, i, &rig->bones[i]);
@@ -155,9 +154,7 @@ static bool find_early(mmd_rig *rig, mmd_arena *temporary)
         if (bone->source < 0 || seen[bone->source] ||
             !(local ? placed[bone->source] : rig->bones[bone->source].source >= 0))
             continue;
-        if (!rig->early)
-            rig->early = mmd_arena_alloc(&rig->arena, 2 * n, sizeof *rig->early);
-        if (!rig->early)
+        if (!rig->early && !MMD_ARENA_ARRAY(&rig->arena, rig->early, 2 * n))
             return false;
         if (!add_early(rig, 2 * bone->source + local, states, stack)) {
             rig->early_count = 0;
@@ -174,9 +171,9 @@ static bool find_order(mmd_rig *rig, mmd_arena *temporary)
     size_t *parents_first = mmd_arena_alloc(temporary, n, sizeof *parents_first);
     int32_t *path = mmd_arena_alloc(temporary, n, sizeof *path);
     sorted_bone *sorted = mmd_arena_alloc(temporary, n, sizeof *sorted);
-    rig->order = mmd_arena_alloc(&rig->arena, n, sizeof *rig->order);
-    rig->layers = mmd_arena_alloc(&rig->arena, n, sizeof *rig->layers);
-    if (!keys || !parents_first || !path || !sorted || !rig->order || !rig->layers ||
+    if (!keys || !parents_first || !path || !sorted ||
+        !MMD_ARENA_ARRAY(&rig->arena, rig->order, n) ||
+        !MMD_ARENA_ARRAY(&rig->arena, rig->layers, n) ||
         !mmd_model_order(rig->model->bones, offsetof(mmd_bone, parent), sizeof(mmd_bone), n,
                          parents_first))
         return false;

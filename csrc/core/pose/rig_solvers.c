@@ -97,8 +97,7 @@ static bool copy_solver(mmd_rig *rig, int32_t goal, mmd_rig_solver *out)
     if (out->iterations < 1)
         out->iterations = 1;
     size_t capacity = ik->link_count < MMD_MAX_LINKS ? ik->link_count : MMD_MAX_LINKS;
-    out->links = mmd_arena_alloc(&rig->arena, capacity, sizeof *out->links);
-    if (!out->links)
+    if (!MMD_ARENA_ARRAY(&rig->arena, out->links, capacity))
         return false;
     for (size_t k = 0; k < ik->link_count && out->link_count < MMD_MAX_LINKS; k++)
         if (ik->links[k].bone >= 0) {
@@ -116,8 +115,7 @@ static bool has_solver(const mmd_bone *bone, int32_t index)
 
 static bool copy_solvers(mmd_rig *rig)
 {
-    rig->solvers = mmd_arena_alloc(&rig->arena, rig->bone_count, sizeof *rig->solvers);
-    if (!rig->solvers)
+    if (!MMD_ARENA_ARRAY(&rig->arena, rig->solvers, rig->bone_count))
         return false;
     for (size_t i = 0; i < rig->layer_count; i++) {
         mmd_rig_layer *layer = &rig->layers[i];
@@ -161,8 +159,7 @@ static bool find_roles(mmd_rig *rig, uint8_t *roles)
         bone->link_driven = (bone->source >= 0 && roles[bone->source] & IS_LINK) ||
                             (bone->parent >= 0 && rig->bones[bone->parent].link_driven);
     }
-    rig->deferred = mmd_arena_alloc(&rig->arena, rig->bone_count, sizeof *rig->deferred);
-    if (!rig->deferred)
+    if (!MMD_ARENA_ARRAY(&rig->arena, rig->deferred, rig->bone_count))
         return false;
     size_t count = 0;
     for (size_t i = 0; i < rig->layer_count; i++) {

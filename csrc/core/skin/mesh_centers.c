@@ -111,8 +111,7 @@ static bool find_pair_vertices(solver *s, size_t vertex_count, mmd_arena *arena)
         size_t count = (size_t)s->vertices[v].count;
         capacity += count > 1 ? count * (count - 1) / 2 : 0;
     }
-    s->pair_vertices = mmd_arena_alloc(arena, capacity, sizeof *s->pair_vertices);
-    if (!s->pair_vertices)
+    if (!MMD_ARENA_ARRAY(arena, s->pair_vertices, capacity))
         return false;
     for (size_t v = 0; v < vertex_count; v++) {
         const mmd_mesh_vertex *vertex = &s->vertices[v];
@@ -131,8 +130,7 @@ static bool find_pair_vertices(solver *s, size_t vertex_count, mmd_arena *arena)
     qsort(s->pair_vertices, s->pair_vertex_count, sizeof *s->pair_vertices, compare_pair_vertices);
     for (size_t i = 0; i < s->pair_vertex_count; i++)
         s->pair_count += i == 0 || s->pair_vertices[i].pair != s->pair_vertices[i - 1].pair;
-    s->pairs = mmd_arena_alloc(arena, s->pair_count, sizeof *s->pairs);
-    if (!s->pairs)
+    if (!MMD_ARENA_ARRAY(arena, s->pairs, s->pair_count))
         return false;
     size_t pairs = 0;
     for (size_t i = 0; i < s->pair_vertex_count; i++) {
@@ -223,8 +221,7 @@ static void visit_triangle(solver *s, size_t triangle)
 
 static bool find_pair_triangles(solver *s, mmd_arena *arena)
 {
-    s->subdivisions = mmd_arena_alloc(arena, s->triangle_count, sizeof *s->subdivisions);
-    if (!s->subdivisions)
+    if (!MMD_ARENA_ARRAY(arena, s->subdivisions, s->triangle_count))
         return false;
     for (size_t t = 0; t < s->triangle_count && continues(s, MAX_BONES * MAX_BONES); t++)
         visit_triangle(s, t);
@@ -234,8 +231,7 @@ static bool find_pair_triangles(solver *s, mmd_arena *arena)
         total += s->pairs[p].triangle_count;
         s->pairs[p].triangle_count = 0;
     }
-    s->pair_triangles = mmd_arena_alloc(arena, total, sizeof *s->pair_triangles);
-    if (!s->pair_triangles)
+    if (!MMD_ARENA_ARRAY(arena, s->pair_triangles, total))
         return false;
     for (size_t t = 0; t < s->triangle_count && continues(s, MAX_BONES * MAX_BONES); t++)
         visit_triangle(s, t);

@@ -178,14 +178,12 @@ static bool fill_morphs(builder *b)
 {
     mmd_vertex_blocks *out = b->out;
     size_t count = b->mesh->vertex_morph_count;
-    out->morph_lanes = mmd_arena_alloc(b->arena, count, sizeof *out->morph_lanes);
-    if (!out->morph_lanes)
+    if (!MMD_ARENA_ARRAY(b->arena, out->morph_lanes, count))
         return false;
     for (size_t m = 0; m < count; m++)
         if (!(out->morph_lanes[m] = find_morph_lanes(b, &b->mesh->vertex_morphs[m])))
             return false;
-    out->morphed = mmd_arena_alloc(b->arena, out->morphed_count, sizeof *out->morphed);
-    if (!out->morphed)
+    if (!MMD_ARENA_ARRAY(b->arena, out->morphed, out->morphed_count))
         return false;
     for (size_t g = 0; g < out->group_count; g++) {
         const mmd_vertex_block_group *group = &out->groups[g];
