@@ -46,9 +46,6 @@ bool mmd_motion_names_fit(mmd_arena *arena, size_t capacity, mmd_motion_names_re
 mmd_motion *mmd_motion_load_with(const uint8_t *bytes, size_t size, const mmd_text_decoder *names,
                                  mmd_error *err);
 
-/* Whether the bytes begin like a PMX file of any version. */
-bool mmd_pmx_is(const uint8_t *bytes, size_t size);
-
 /* Fills a zeroed model, whose memory model->arena owns on failure, too. */
 bool mmd_pmx_read(mmd_model *model, const uint8_t *bytes, size_t size, mmd_error *err);
 
@@ -58,9 +55,6 @@ bool mmd_pmx_is_written_as(const mmd_model *model, const uint8_t *bytes, size_t 
 /* The fields of a zeroed record from offset `first` on, with indices of these sizes. */
 void mmd_pmx_read_fields(mmd_reader *r, const uint8_t *sizes, mmd_model_record_kind kind,
                          size_t first, void *record);
-
-/* Whether the bytes begin like a PMD file. */
-bool mmd_pmd_is(const uint8_t *bytes, size_t size);
 
 /* Fills a zeroed model, whose memory model->arena owns on failure, too. */
 bool mmd_pmd_read(mmd_model *model, const uint8_t *bytes, size_t size, mmd_error *err);
@@ -72,14 +66,12 @@ void mmd_vmd_encode(const float rotation[4], const uint8_t curves[16], bool phys
                     uint8_t stored[MMD_STORED_SIZE]);
 bool mmd_vmd_is_as_encoded(const mmd_bone_track *track, size_t key, const uint8_t *stored);
 
-bool mmd_vmd_is(const uint8_t *bytes, size_t size);
 bool mmd_vmd_read(mmd_motion *motion, const uint8_t *bytes, size_t size,
                   const mmd_text_decoder *names, mmd_error *err);
 
 /* Reads and writes VPD: a pose, as a motion with keys at frame 0. It is in cp932, or in UTF-8 if it
    begins with the mark of that. */
 
-bool mmd_vpd_is(const uint8_t *bytes, size_t size);
 bool mmd_vpd_read(mmd_motion *motion, const uint8_t *bytes, size_t size,
                   const mmd_text_decoder *names, mmd_error *err);
 

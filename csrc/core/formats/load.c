@@ -9,8 +9,25 @@
 
 #include <string.h>
 
-static bool fail_in_header(mmd_error *err)
+typedef enum file_format { PMX, PMD, VMD, VPD, VPD_UTF8, UNKNOWN } file_format;
+
+static file_format format_of(const uint8_t *bytes, size_t size)
 {
+    static const char *const signatures[UNKNOWN] = {"PMX ", "Pmd", "Vocaloid Motion Data",
+                                                    "Vocaloid Pose Data file",
+                                                    "\xEF\xBB\xBFVocaloid Pose Data file"};
+    file_format format = PMX;
+    for (; format < UNKNOWN; format++) {
+        size_t length = strlen(signatures[format]);
+        if (size >= length && memcmp(bytes, signatures[format], length) == 0)
+            break;
+    }
+    return format;
+}
+
+static bool refuse_format(const char *text, mmd_error *err)
+{
+    mmd_fail(err, MMD_E_FORMAT, "%s", text);
     if (err)
         memcpy(err->section, "header", sizeof "header");
     return false;
@@ -20,15 +37,16 @@ static bool read_model(mmd_model *model, const uint8_t *bytes, size_t size, mmd_
 {
     if (size && !mmd_error_require(bytes, "bytes", err))
         return false;
-    if (mmd_pmx_is(bytes, size))
+    switch (format_of(bytes, size)) {
+    case PMX:
         return mmd_pmx_read(model, bytes, size, err);
-    if (mmd_pmd_is(bytes, size))
+    case PMD:
         return mmd_pmd_read(model, bytes, size, err);
-    if (mmd_vmd_is(bytes, size) || mmd_vpd_is(bytes, size))
-        mmd_fail(err, MMD_E_FORMAT, "not a PMX or PMD file but a motion");
-    else
-        mmd_fail(err, MMD_E_FORMAT, "not a PMX or PMD file");
-    return fail_in_header(err);
+    case UNKNOWN:
+        return refuse_format("not a PMX or PMD file", err);
+    default:
+        return refuse_format("not a PMX or PMD file but a motion", err);
+    }
 }
 
 static bool read_motion(mmd_motion *motion, const uint8_t *bytes, size_t size,
@@ -36,15 +54,17 @@ static bool read_motion(mmd_motion *motion, const uint8_t *bytes, size_t size,
 {
     if (size && !mmd_error_require(bytes, "bytes", err))
         return false;
-    if (mmd_vmd_is(bytes, size))
+    switch (format_of(bytes, size)) {
+    case VMD:
         return mmd_vmd_read(motion, bytes, size, names, err);
-    if (mmd_vpd_is(bytes, size))
+    case VPD:
+    case VPD_UTF8:
         return mmd_vpd_read(motion, bytes, size, names, err);
-    if (mmd_pmx_is(bytes, size) || mmd_pmd_is(bytes, size))
-        mmd_fail(err, MMD_E_FORMAT, "not a VMD or VPD file but a model");
-    else
-        mmd_fail(err, MMD_E_FORMAT, "not a VMD or VPD file");
-    return fail_in_header(err);
+    case UNKNOWN:
+        return refuse_format("not a VMD or VPD file", err);
+    default:
+        return refuse_format("not a VMD or VPD file but a model", err);
+    }
 }
 
 mmd_model *mmd_model_load(const uint8_t *bytes, size_t size, mmd_error *err)

@@ -720,11 +720,6 @@ static bool read_header(mmd_reader *r, mmd_model *model)
     return true;
 }
 
-bool mmd_pmd_is(const uint8_t *bytes, size_t size)
-{
-    return size >= 3 && memcmp(bytes, "Pmd", 3) == 0;
-}
-
 bool mmd_pmd_read(mmd_model *model, const uint8_t *bytes, size_t size, mmd_error *err)
 {
     mmd_reader reader = mmd_reader_begin(bytes, size, &model->arena, err), *r = &reader;

@@ -387,11 +387,6 @@ static bool read_sections(mmd_reader *r, mmd_model *model)
            skip_soft_bodies(r, sizes, model);
 }
 
-bool mmd_pmx_is(const uint8_t *bytes, size_t size)
-{
-    return size >= 4 && memcmp(bytes, "PMX ", 4) == 0;
-}
-
 bool mmd_pmx_read(mmd_model *model, const uint8_t *bytes, size_t size, mmd_error *err)
 {
     mmd_reader r = mmd_reader_begin(bytes, size, &model->arena, err);

@@ -56,7 +56,7 @@ static void exchange_camera(uint8_t record[CAMERA])
    all of them, 21 bytes a state, so this limit only stops hostile files. */
 enum { MAX_STATES_PER_BYTE = 64 };
 
-static const char signature[] = "Vocaloid Motion Data", first_version[] = " file";
+static const char first_version[] = "Vocaloid Motion Data file";
 
 typedef struct vmd {
     mmd_reader r;       /* fills the motion's memory */
@@ -417,19 +417,13 @@ static bool read_header(vmd *v)
     const uint8_t *header = mmd_bytes_take(&r->in, HEAD);
     if (!header)
         return mmd_reader_ok(r);
-    bool first =
-        memcmp(header + sizeof signature - 1, first_version, sizeof first_version - 1) == 0;
+    bool first = memcmp(header, first_version, sizeof first_version - 1) == 0;
     size_t size = first ? 10 : MODEL_NAME;
     const uint8_t *name = mmd_bytes_take(&r->in, size);
     if (!name)
         return mmd_reader_ok(r);
     v->motion->name = mmd_reader_text(r, name, field_size(name, size));
     return mmd_reader_ok(r);
-}
-
-bool mmd_vmd_is(const uint8_t *bytes, size_t size)
-{
-    return size >= sizeof signature - 1 && memcmp(bytes, signature, sizeof signature - 1) == 0;
 }
 
 bool mmd_vmd_read(mmd_motion *motion, const uint8_t *bytes, size_t size,

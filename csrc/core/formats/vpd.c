@@ -8,8 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-static const char signature[] = "Vocaloid Pose Data file", extension[] = ".osm";
-static const char utf8_mark[] = "\xEF\xBB\xBF";
+static const char extension[] = ".osm";
 
 typedef struct bone_pose {
     float translation[3], rotation[4];
@@ -349,29 +348,14 @@ static bool read_text(vpd *v)
     return false;
 }
 
-static bool is_marked_utf8(const uint8_t *bytes, size_t size)
-{
-    return size >= sizeof utf8_mark - 1 && memcmp(bytes, utf8_mark, sizeof utf8_mark - 1) == 0;
-}
-
-bool mmd_vpd_is(const uint8_t *bytes, size_t size)
-{
-    size_t mark = is_marked_utf8(bytes, size) ? sizeof utf8_mark - 1 : 0;
-    bytes += mark;
-    size -= mark;
-    return size >= sizeof signature - 1 && memcmp(bytes, signature, sizeof signature - 1) == 0;
-}
-
 bool mmd_vpd_read(mmd_motion *motion, const uint8_t *bytes, size_t size,
                   const mmd_text_decoder *names, mmd_error *err)
 {
     mmd_arena arena = {0};
     vpd v = {.motion = motion, .scratch.arena = &arena};
     v.r = mmd_reader_begin(bytes, size, &motion->arena, err);
-    v.r.encoding = MMD_CP932_NAMES;
+    v.r.encoding = *bytes == 0xEF /* of the mark */ ? MMD_UTF8 : MMD_CP932_NAMES;
     v.r.decoder = names;
-    if (is_marked_utf8(bytes, size))
-        v.r.encoding = MMD_UTF8;
     bool read = read_text(&v);
     mmd_arena_free(&arena);
     return read;
