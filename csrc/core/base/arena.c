@@ -126,6 +126,14 @@ void *mmd_arena_new_owner(size_t size, mmd_error *err)
     return owner;
 }
 
+void *mmd_arena_keep_owner(void *owner, bool made)
+{
+    if (made)
+        return owner;
+    mmd_arena_free_owner(owner);
+    return NULL;
+}
+
 void mmd_arena_free_owner(void *owner)
 {
     if (!owner)

@@ -25,10 +25,17 @@ void *mmd_arena_alloc_uninitialized(mmd_arena *arena, size_t count, size_t size)
 /* Frees everything and leaves the arena empty. */
 void mmd_arena_free(mmd_arena *arena);
 
+/* For a variable that is freed at the end of its block, also by `return`:
+
+       MMD_ARENA_LOCAL mmd_arena temporary = {0}; */
+#define MMD_ARENA_LOCAL __attribute__((cleanup(mmd_arena_free)))
+
 /* An owner is a struct whose first member is the arena that holds it and everything it points to: a
    model, a motion, a mesh, a rig. A new owner is zeroed apart from its arena; NULL with
-   MMD_E_MEMORY when memory is short. NULL may be freed. */
+   MMD_E_MEMORY when memory is short. NULL may be freed. An owner is kept if it is made; else it is
+   freed, and NULL returned. */
 void *mmd_arena_new_owner(size_t size, mmd_error *err);
+void *mmd_arena_keep_owner(void *owner, bool made);
 void mmd_arena_free_owner(void *owner);
 
 #ifdef MMD_TEST_FAULTS

@@ -127,25 +127,22 @@ bool mmd_mesh_tolerance_init(mmd_arena *arena, const mmd_rig *rig, const int32_t
                              const bool *moving, mmd_mesh_tolerance *out)
 {
     size_t n = rig->bone_count;
-    mmd_arena temporary = {0};
+    MMD_ARENA_LOCAL mmd_arena temporary = {0};
     box *boxes = mmd_arena_alloc(&temporary, n, sizeof *boxes);
     bool *selected = mmd_arena_alloc(&temporary, n, sizeof *selected);
     uint32_t *above = mmd_arena_alloc(&temporary, n, sizeof *above);
     uint32_t *below = mmd_arena_alloc(&temporary, n, sizeof *below);
     *out = (mmd_mesh_tolerance){n, mmd_arena_alloc(arena, n, sizeof *out->reach),
                                 mmd_arena_alloc(arena, n, sizeof *out->chain)};
-    bool done = boxes && selected && above && below && out->reach && out->chain;
-    if (done) {
-        bound_vertices(rig->model, selected, boxes);
-        bound_followers(rig, order, boxes);
-        for (size_t i = 0; i < n; i++)
-            out->reach[i] = is_empty(&boxes[i])
-                                ? -1
-                                : (float)farthest_corner(&boxes[i], rig->bones[i].position);
-        measure_chains(rig, order, moving, above, below, out->chain);
-    }
-    mmd_arena_free(&temporary);
-    return done;
+    if (!boxes || !selected || !above || !below || !out->reach || !out->chain)
+        return false;
+    bound_vertices(rig->model, selected, boxes);
+    bound_followers(rig, order, boxes);
+    for (size_t i = 0; i < n; i++)
+        out->reach[i] =
+            is_empty(&boxes[i]) ? -1 : (float)farthest_corner(&boxes[i], rig->bones[i].position);
+    measure_chains(rig, order, moving, above, below, out->chain);
+    return true;
 }
 
 mmd_mesh_tolerance_bone mmd_mesh_tolerance_of(const mmd_mesh_tolerance *tolerance, size_t bone,

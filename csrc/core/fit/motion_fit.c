@@ -167,32 +167,28 @@ static bool add_morphs(mmd_motion_fit *fit, mmd_arena *temporary)
     return true;
 }
 
-static bool set_up(mmd_motion_fit *fit, mmd_error *err)
+static bool set_up(mmd_motion_fit *fit)
 {
     const mmd_rig *rig = fit->job.rig;
-    mmd_arena temporary = {0};
+    MMD_ARENA_LOCAL mmd_arena temporary = {0};
     size_t n = rig->bone_count;
-    bool *posed = NULL, *moving = NULL;
+    bool *posed, *moving;
     const int32_t *order = mmd_rig_dependency_order(&temporary, rig);
-    bool done = order && MMD_ARENA_ARRAY(&temporary, posed, n) &&
-                MMD_ARENA_ARRAY(&temporary, moving, n) &&
-                MMD_ARENA_ARRAY(&fit->arena, fit->skipped, n) &&
-                MMD_ARENA_ARRAY(&fit->arena, fit->simulated, n) &&
-                MMD_ARENA_ARRAY(&fit->arena, fit->turned, n) &&
-                MMD_ARENA_ARRAY(&fit->arena, fit->follows_simulated, n) &&
-                MMD_ARENA_ARRAY(&fit->arena, fit->tracks, n + rig->morph_count) &&
-                MMD_ARENA_ARRAY(&fit->arena, fit->workers, MMD_MAX_THREADS) &&
-                (fit->tables = mmd_curve_grid_tables_new(&fit->arena));
-    if (done)
-        find_simulated(fit);
-    for (size_t i = 0; done && i < n; i++)
+    fit->tables = mmd_curve_grid_tables_new(&fit->arena);
+    if (!order || !fit->tables || !MMD_ARENA_ARRAY(&temporary, posed, n) ||
+        !MMD_ARENA_ARRAY(&temporary, moving, n) || !MMD_ARENA_ARRAY(&fit->arena, fit->skipped, n) ||
+        !MMD_ARENA_ARRAY(&fit->arena, fit->simulated, n) ||
+        !MMD_ARENA_ARRAY(&fit->arena, fit->turned, n) ||
+        !MMD_ARENA_ARRAY(&fit->arena, fit->follows_simulated, n) ||
+        !MMD_ARENA_ARRAY(&fit->arena, fit->tracks, n + rig->morph_count) ||
+        !MMD_ARENA_ARRAY(&fit->arena, fit->workers, MMD_MAX_THREADS))
+        return false;
+    find_simulated(fit);
+    find_followers(fit, order);
+    for (size_t i = 0; i < n; i++)
         classify_bone(&fit->job, i, &posed[i], &moving[i]);
-    done = done && mmd_mesh_tolerance_init(&fit->arena, rig, order, moving, &fit->tolerance) &&
+    return mmd_mesh_tolerance_init(&fit->arena, rig, order, moving, &fit->tolerance) &&
            add_bones(fit, &temporary, posed) && add_morphs(fit, &temporary);
-    if (done)
-        find_followers(fit, order);
-    mmd_arena_free(&temporary);
-    return done || mmd_fail_memory(err);
 }
 
 /* Memory for tracks; false when it is short. */
@@ -387,7 +383,8 @@ mmd_motion_fit *mmd_motion_fit_new(const mmd_motion_fit_job *job, mmd_error *err
     if (!fit)
         return NULL;
     fit->job = *job;
-    if (!set_up(fit, err)) {
+    if (!set_up(fit)) {
+        mmd_fail_memory(err);
         mmd_motion_fit_free(fit);
         return NULL;
     }
@@ -536,7 +533,7 @@ static bool build_properties(const mmd_motion_fit *fit, mmd_arena *arena, mmd_pr
 static bool build(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
 {
     mmd_motion_fit *fit = arg;
-    mmd_arena arena = {0};
+    MMD_ARENA_LOCAL mmd_arena arena = {0};
     (void)worker, (void)first, (void)count;
     mmd_motion tracks = {.name = fit->job.rig->model->name};
     tracks.bone_tracks = mmd_arena_alloc(&arena, fit->track_count, sizeof *tracks.bone_tracks);
@@ -554,7 +551,6 @@ static bool build(void *arg, size_t worker, size_t first, size_t count, mmd_erro
     done = done && build_properties(fit, &arena, &tracks.properties);
     mmd_motion_free(fit->motion);
     fit->motion = done ? mmd_motion_new(&tracks, err) : NULL;
-    mmd_arena_free(&arena);
     return fit->motion || (done ? false : mmd_fail_memory(err));
 }
 
@@ -717,13 +713,14 @@ static bool refine(void *arg, size_t worker, size_t first, size_t count, mmd_err
     mmd_motion_fit *fit = arg;
     (void)worker, (void)first, (void)count;
     const mmd_rig *rig = fit->job.rig;
-    mmd_arena temporary = {0};
+    MMD_ARENA_LOCAL mmd_arena temporary = {0};
     uint8_t *marked = mmd_arena_alloc(&temporary, rig->bone_count, sizeof *marked);
     const int32_t *order = mmd_rig_dependency_order(&temporary, rig);
     const float *squares = merge_max_squares(fit);
     fit->max_distance = 0;
-    bool done = marked && order;
-    for (size_t v = 0; done && squares && v < fit->job.mesh->vertex_count; v++) {
+    if (!marked || !order)
+        return mmd_fail_memory(err);
+    for (size_t v = 0; squares && v < fit->job.mesh->vertex_count; v++) {
         double allowed = allowed_distance(fit, v), distance = sqrt((double)squares[v]);
         uint8_t mark = distance > (1 + FAR) * allowed ? OFF | FAR_OFF
                        : distance > allowed           ? OFF
@@ -731,9 +728,8 @@ static bool refine(void *arg, size_t worker, size_t first, size_t count, mmd_err
         if (mark_bones(fit, v, mark, marked))
             fit->max_distance = fmax(fit->max_distance, distance);
     }
-    if (done)
-        mark_chains(rig, order, marked);
-    for (size_t i = 0; done && i < fit->track_count; i++) {
+    mark_chains(rig, order, marked);
+    for (size_t i = 0; i < fit->track_count; i++) {
         mmd_motion_fit_track *track = &fit->tracks[i];
         if (track->bone >= 0 && marked[track->bone] && track->scale > MIN_SCALE) {
             track->scale *= marked[track->bone] & FAR_OFF ? 0.5 : 1 - 2 * FAR;
@@ -741,8 +737,7 @@ static bool refine(void *arg, size_t worker, size_t first, size_t count, mmd_err
         }
     }
     clear_max_squares(fit);
-    mmd_arena_free(&temporary);
-    return done || mmd_fail_memory(err);
+    return true;
 }
 
 /* Parts */

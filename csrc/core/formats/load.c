@@ -70,10 +70,8 @@ static bool read_motion(mmd_motion *motion, const uint8_t *bytes, size_t size,
 mmd_model *mmd_model_load(const uint8_t *bytes, size_t size, mmd_error *err)
 {
     mmd_model *model = mmd_arena_new_owner(sizeof *model, err);
-    if (model && read_model(model, bytes, size, err) && mmd_model_sanitize(model, err))
-        return model;
-    mmd_model_free(model);
-    return NULL;
+    return mmd_arena_keep_owner(model, model && read_model(model, bytes, size, err) &&
+                                           mmd_model_sanitize(model, err));
 }
 
 mmd_motion *mmd_motion_load(const uint8_t *bytes, size_t size, mmd_error *err)
@@ -85,10 +83,8 @@ mmd_motion *mmd_motion_load_with(const uint8_t *bytes, size_t size, const mmd_te
                                  mmd_error *err)
 {
     mmd_motion *motion = mmd_arena_new_owner(sizeof *motion, err);
-    if (motion && read_motion(motion, bytes, size, names, err)) {
+    bool read = motion && read_motion(motion, bytes, size, names, err);
+    if (read)
         mmd_motion_find_range(motion);
-        return motion;
-    }
-    mmd_motion_free(motion);
-    return NULL;
+    return mmd_arena_keep_owner(motion, read);
 }

@@ -254,10 +254,7 @@ mmd_motion *mmd_motion_new(const mmd_motion *tracks, mmd_error *err)
         made = copy_tracks(&b, (mmd_motion_kind)kind, tracks, motion);
     mmd_arena_free(&b.scratch);
     clear_names(&b);
-    if (made) {
+    if (made)
         mmd_motion_find_range(motion);
-        return motion;
-    }
-    mmd_motion_free(motion);
-    return NULL;
+    return mmd_arena_keep_owner(motion, made);
 }

@@ -351,12 +351,10 @@ static bool read_text(vpd *v)
 bool mmd_vpd_read(mmd_motion *motion, const uint8_t *bytes, size_t size,
                   const mmd_text_decoder *names, mmd_error *err)
 {
-    mmd_arena arena = {0};
+    MMD_ARENA_LOCAL mmd_arena arena = {0};
     vpd v = {.motion = motion, .scratch.arena = &arena};
     v.r = mmd_reader_begin(bytes, size, &motion->arena, err);
     v.r.encoding = *bytes == 0xEF /* of the mark */ ? MMD_UTF8 : MMD_CP932_NAMES;
     v.r.decoder = names;
-    bool read = read_text(&v);
-    mmd_arena_free(&arena);
-    return read;
+    return read_text(&v);
 }

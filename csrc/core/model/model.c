@@ -140,7 +140,7 @@ size_t mmd_model_count_of(const mmd_model *model, mmd_index_kind kind)
 
 bool mmd_model_order(const void *items, size_t offset, size_t stride, size_t count, size_t *order)
 {
-    mmd_arena arena = {0};
+    MMD_ARENA_LOCAL mmd_arena arena = {0};
     bool *done = mmd_arena_alloc(&arena, count, sizeof *done);
     size_t placed = 0;
     for (size_t i = 0; done && i < count; i++) {
@@ -156,7 +156,6 @@ bool mmd_model_order(const void *items, size_t offset, size_t stride, size_t cou
             order[first] = below;
         }
     }
-    mmd_arena_free(&arena);
     return done != NULL;
 }
 
@@ -362,7 +361,7 @@ static bool check_display_frame(const checker *c, void *record)
 static bool check_parents(const checker *c)
 {
     mmd_model *model = c->model;
-    mmd_arena arena = {0};
+    MMD_ARENA_LOCAL mmd_arena arena = {0};
     size_t *visited = mmd_arena_alloc(&arena, model->bone_count, sizeof *visited), cycle = SIZE_MAX;
     for (size_t i = 0; visited && i < model->bone_count; i++) {
         int32_t bone = (int32_t)i;
@@ -376,7 +375,6 @@ static bool check_parents(const checker *c)
             bone = *parent;
         }
     }
-    mmd_arena_free(&arena);
     if (!visited)
         return mmd_fail_memory(c->err);
     return c->clean || cycle == SIZE_MAX ||

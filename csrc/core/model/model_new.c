@@ -266,7 +266,7 @@ static bool copy_vertices(builder *b)
 static bool compute_normals(const builder *b)
 {
     const mmd_model *model = b->model;
-    mmd_arena scratch = {0};
+    MMD_ARENA_LOCAL mmd_arena scratch = {0};
     double *sums = mmd_arena_alloc(&scratch, model->vertex_count, 3 * sizeof *sums);
     for (size_t t = 0; sums && t < model->triangle_count; t++) {
         const int32_t *corners = model->triangles + 3 * t;
@@ -287,7 +287,6 @@ static bool compute_normals(const builder *b)
         for (size_t i = 0; length > 0 && i < 3; i++)
             model->normals[3 * v + i] = (float)(sum[i] / length);
     }
-    mmd_arena_free(&scratch);
     return sums || mmd_fail_memory(b->err);
 }
 
@@ -366,10 +365,8 @@ mmd_model *mmd_model_new(const mmd_model *arrays, mmd_error *err)
     model->arena = arena;
     model->soft_body_count = 0;
     builder b = {.from = arrays, .model = model, .err = err};
-    if (check_counts(&b) && copy_texts(&b) && check_index_sizes(&b) && copy_records(&b) &&
-        copy_vertices(&b) && mmd_model_check(model, err) && complete_version(&b) &&
-        (arrays->normals || compute_normals(&b)))
-        return model;
-    mmd_model_free(model);
-    return NULL;
+    bool made = check_counts(&b) && copy_texts(&b) && check_index_sizes(&b) && copy_records(&b) &&
+                copy_vertices(&b) && mmd_model_check(model, err) && complete_version(&b) &&
+                (arrays->normals || compute_normals(&b));
+    return mmd_arena_keep_owner(model, made);
 }

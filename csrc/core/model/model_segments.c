@@ -41,7 +41,7 @@ bool mmd_model_segments(const mmd_model *model, float *segments, mmd_error *err)
     if (!mmd_error_require(model, "model", err) ||
         (model->bone_count && !mmd_error_require(segments, "segments", err)))
         return false;
-    mmd_arena arena = {0};
+    MMD_ARENA_LOCAL mmd_arena arena = {0};
     uint8_t *state = mmd_arena_alloc(&arena, model->bone_count, sizeof *state);
     int32_t *path = mmd_arena_alloc(&arena, model->bone_count, sizeof *path);
     for (size_t b = 0; state && path && b < model->bone_count; b++) {
@@ -68,7 +68,5 @@ bool mmd_model_segments(const mmd_model *model, float *segments, mmd_error *err)
             memcpy(segments + 6 * bone, found ? found : none, sizeof none);
         }
     }
-    bool done = state && path;
-    mmd_arena_free(&arena);
-    return done || mmd_fail_memory(err);
+    return (state && path) || mmd_fail_memory(err);
 }

@@ -179,7 +179,7 @@ static material_mix *mix_morphs(const mmd_model *model, const float *weights, mm
 bool mmd_morph_materials(const mmd_model *model, const float *weights, mmd_material *materials,
                          mmd_error *err)
 {
-    mmd_arena temporary = {0};
+    MMD_ARENA_LOCAL mmd_arena temporary = {0};
     const material_mix *mixes = mix_morphs(model, weights, &temporary);
     for (size_t i = 0; mixes && i < model->material_count; i++) {
         float *numbers[MATERIAL_NUMBERS];
@@ -188,20 +188,18 @@ bool mmd_morph_materials(const mmd_model *model, const float *weights, mmd_mater
         for (int k = 0; k < MATERIAL_NUMBERS; k++)
             *numbers[k] = (float)(*numbers[k] * mixes[i].factor[k] + mixes[i].summand[k]);
     }
-    mmd_arena_free(&temporary);
     return mixes || mmd_fail_memory(err);
 }
 
 bool mmd_morph_texture_factors(const mmd_model *model, const float *weights, float *factors,
                                mmd_error *err)
 {
-    mmd_arena temporary = {0};
+    MMD_ARENA_LOCAL mmd_arena temporary = {0};
     const material_mix *mixes = mix_morphs(model, weights, &temporary);
     for (size_t i = 0; mixes && i < model->material_count; i++, factors += 2 * FACTOR_NUMBERS)
         for (int k = 0; k < FACTOR_NUMBERS; k++) {
             factors[k] = (float)mixes[i].factor[MATERIAL_NUMBERS + k];
             factors[FACTOR_NUMBERS + k] = (float)mixes[i].summand[MATERIAL_NUMBERS + k];
         }
-    mmd_arena_free(&temporary);
     return mixes || mmd_fail_memory(err);
 }

@@ -123,26 +123,23 @@ mmd_world *mmd_simulation_members_new_world(const mmd_simulation_member *members
     const mmd_simulation_member *last = &members[count - 1];
     desc.body_count = last->first_body + last->body_count;
     desc.joint_count = last->first_joint + last->joint_count;
-    mmd_arena arena = {0};
-    mmd_world *world = NULL;
+    MMD_ARENA_LOCAL mmd_arena arena = {0};
     mmd_rigid_body *bodies = mmd_arena_alloc(&arena, desc.body_count, sizeof *bodies);
     mmd_joint *joints = mmd_arena_alloc(&arena, desc.joint_count, sizeof *joints);
     if (!bodies || !joints || desc.body_count > INT32_MAX) {
         mmd_fail_memory(err);
-    } else {
-        for (size_t m = 0; m < count; m++) {
-            const mmd_simulation_member *member = &members[m];
-            if (member->body_count)
-                memcpy(bodies + member->first_body, member->rig->model->rigid_bodies,
-                       member->body_count * sizeof *bodies);
-            copy_joints(member, joints + member->first_joint);
-        }
-        desc.bodies = bodies;
-        desc.joints = joints;
-        world = mmd_world_new(&desc, err);
+        return NULL;
     }
-    mmd_arena_free(&arena);
-    return world;
+    for (size_t m = 0; m < count; m++) {
+        const mmd_simulation_member *member = &members[m];
+        if (member->body_count)
+            memcpy(bodies + member->first_body, member->rig->model->rigid_bodies,
+                   member->body_count * sizeof *bodies);
+        copy_joints(member, joints + member->first_joint);
+    }
+    desc.bodies = bodies;
+    desc.joints = joints;
+    return mmd_world_new(&desc, err);
 }
 
 bool mmd_simulation_members_bind(mmd_arena *arena, mmd_world *world, size_t count,

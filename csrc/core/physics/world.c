@@ -144,12 +144,7 @@ mmd_world *mmd_world_new(const mmd_world_desc *desc, mmd_error *err)
     if (!mmd_error_require(desc, "desc", err) || !mmd_world_check(desc, err))
         return NULL;
     mmd_world *world = mmd_arena_new_owner(sizeof *world, err);
-    if (!world)
-        return NULL;
-    if (init_world(desc, world, err))
-        return world;
-    mmd_world_free(world);
-    return NULL;
+    return world ? mmd_arena_keep_owner(world, init_world(desc, world, err)) : NULL;
 }
 
 void mmd_world_free(mmd_world *world)
@@ -379,7 +374,7 @@ bool mmd_world_load(mmd_world *world, const void *bytes, size_t size, mmd_error 
 {
     if (!mmd_error_require(world, "world", err) || !mmd_error_require(bytes, "bytes", err))
         return false;
-    mmd_arena arena = {0};
+    MMD_ARENA_LOCAL mmd_arena arena = {0};
     mmd_bytes_parts parts = {.from = {.data = bytes, .size = size}};
     mmd_bytes_parts before = {.from = {.size = mmd_world_save(world, NULL)}};
     void *backup = mmd_arena_alloc_uninitialized(&arena, before.from.size, 1);
@@ -387,11 +382,10 @@ bool mmd_world_load(mmd_world *world, const void *bytes, size_t size, mmd_error 
         return mmd_fail_memory(err);
     mmd_world_save(world, backup);
     before.from.data = backup;
-    bool valid = world_parts(world, &parts);
-    if (!valid)
-        world_parts(world, &before);
-    mmd_arena_free(&arena);
-    return valid || mmd_refuse(err, "state: not valid for this world");
+    if (world_parts(world, &parts))
+        return true;
+    world_parts(world, &before);
+    return mmd_refuse(err, "state: not valid for this world");
 }
 
 void mmd_world_restore(mmd_world *world, const void *bytes, size_t size)

@@ -175,16 +175,11 @@ mmd_binding *mmd_binding_new(const mmd_rig *rig, const mmd_motion *motion, mmd_e
     mmd_binding *binding = mmd_arena_new_owner(sizeof *binding, err);
     if (!binding)
         return NULL;
-    mmd_arena temporary = {0};
+    MMD_ARENA_LOCAL mmd_arena temporary = {0};
     binding->rig = rig;
     binding->motion = motion;
-    bool bound = allocate(binding) && bind(binding, &temporary);
-    mmd_arena_free(&temporary);
-    if (bound)
-        return binding;
-    mmd_arena_free_owner(binding);
-    mmd_fail_memory(err);
-    return NULL;
+    return mmd_arena_keep_owner(binding, (allocate(binding) && bind(binding, &temporary)) ||
+                                             mmd_fail_memory(err));
 }
 
 void mmd_binding_free(mmd_binding *binding)

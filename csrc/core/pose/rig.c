@@ -257,18 +257,13 @@ mmd_rig *mmd_rig_new(const mmd_model *model, mmd_error *err)
     mmd_rig *rig = mmd_arena_new_owner(sizeof *rig, err);
     if (!rig)
         return NULL;
-    mmd_arena temporary = {0};
+    MMD_ARENA_LOCAL mmd_arena temporary = {0};
     rig->model = model;
     rig->bone_count = model->bone_count;
     rig->morph_count = model->morph_count;
     bool built = copy_bones(rig) && find_order(rig, &temporary) && find_early(rig, &temporary) &&
                  mmd_rig_solvers_find(rig, &temporary);
-    mmd_arena_free(&temporary);
-    if (built)
-        return rig;
-    mmd_arena_free_owner(rig);
-    mmd_fail_memory(err);
-    return NULL;
+    return mmd_arena_keep_owner(rig, built || mmd_fail_memory(err));
 }
 
 void mmd_rig_free(mmd_rig *rig)

@@ -365,12 +365,10 @@ static void integrate(const part_list *parts, const float weights[2], double out
 
 static bool add_pair(solver *s, const bone_pair *pair)
 {
-    mmd_arena scratch = {0};
+    MMD_ARENA_LOCAL mmd_arena scratch = {0};
     part_list parts;
-    if (!list_parts(s, pair, &scratch, &parts)) {
-        mmd_arena_free(&scratch);
+    if (!list_parts(s, pair, &scratch, &parts))
         return false;
-    }
     double terms[4] = {0};
     const pair_vertex *previous = NULL;
     for (size_t i = 0; i < pair->vertex_count; i++) {
@@ -384,14 +382,13 @@ static bool add_pair(solver *s, const bone_pair *pair)
         for (int k = 0; k < 4; k++)
             s->integrals[4 * (size_t)vertex->vertex + (size_t)k] += terms[k];
     }
-    mmd_arena_free(&scratch);
     return !s->interrupted;
 }
 
 bool mmd_mesh_find_centers(const mmd_mesh_vertex *vertices, size_t vertex_count,
                            const mmd_mesh_extras *extras, float *centers, mmd_error *err)
 {
-    mmd_arena arena = {0};
+    MMD_ARENA_LOCAL mmd_arena arena = {0};
     solver s = {.vertices = vertices,
                 .triangles = extras->triangles,
                 .triangle_count = extras->triangle_count,
@@ -407,7 +404,6 @@ bool mmd_mesh_find_centers(const mmd_mesh_vertex *vertices, size_t vertex_count,
             centers[3 * v + i] =
                 integral[3] > 0 ? (float)(integral[i] / integral[3]) : vertices[v].position[i];
         }
-    mmd_arena_free(&arena);
     if (s.interrupted)
         return mmd_fail(err, MMD_E_INTERRUPTED, "interrupted");
     return done || mmd_fail_memory(err);

@@ -226,7 +226,7 @@ static void set_compensated(mmd_mesh_vertex *vertex, mmd_mesh_vertex sorted,
 static bool set_segments(mmd_mesh *mesh, mmd_method method, const mmd_mesh_extras *extras,
                          mmd_error *err)
 {
-    mmd_arena scratch = {0};
+    MMD_ARENA_LOCAL mmd_arena scratch = {0};
     bone_chains chains;
     bool done = init_chains(&chains, &scratch, extras->parents, extras->parent_count);
     for (size_t v = 0; done && v < mesh->vertex_count; v++) {
@@ -239,7 +239,6 @@ static bool set_segments(mmd_mesh *mesh, mmd_method method, const mmd_mesh_extra
         else if (vertex->count)
             set_compensated(vertex, sorted, extras, &chains);
     }
-    mmd_arena_free(&scratch);
     return done || mmd_fail_memory(err);
 }
 

@@ -11,7 +11,7 @@ typedef struct builder {
     const mmd_mesh *mesh;
     mmd_vertex_blocks *out;
     mmd_arena *arena; /* of the result */
-    mmd_arena scratch;
+    mmd_arena *scratch;
     uint32_t *group_of; /* (V,) */
     uint32_t *lane_of;  /* (V,) block * MMD_LANES + lane */
 } builder;
@@ -42,7 +42,7 @@ static bool find_groups(builder *b)
         const int32_t *key = vertices[v].bones;
         if (v && memcmp(key, vertices[v - 1].bones, GROUP_KEY) == 0)
             b->group_of[v] = b->group_of[v - 1];
-        else if (!mmd_string_table_add(&b->scratch, &keys, (const uint8_t *)key, GROUP_KEY,
+        else if (!mmd_string_table_add(b->scratch, &keys, (const uint8_t *)key, GROUP_KEY,
                                        &b->group_of[v]))
             return false;
     }
@@ -138,7 +138,7 @@ static void fill_block(const mmd_mesh *mesh, const row_layout *rows, mmd_vertex_
 static bool fill_blocks(builder *b)
 {
     const mmd_vertex_blocks *out = b->out;
-    uint32_t *next = mmd_arena_alloc(&b->scratch, out->group_count, sizeof *next);
+    uint32_t *next = mmd_arena_alloc(b->scratch, out->group_count, sizeof *next);
     if (!next)
         return false;
     for (size_t g = 0; g < out->group_count; g++)
@@ -198,14 +198,13 @@ static bool fill_morphs(builder *b)
 
 bool mmd_vertex_blocks_build(const mmd_mesh *mesh, mmd_arena *arena, mmd_vertex_blocks *out)
 {
-    builder b = {.mesh = mesh, .out = out, .arena = arena};
+    MMD_ARENA_LOCAL mmd_arena scratch = {0};
+    builder b = {.mesh = mesh, .out = out, .arena = arena, .scratch = &scratch};
     *out = (mmd_vertex_blocks){0};
-    b.group_of = mmd_arena_alloc_uninitialized(&b.scratch, mesh->vertex_count, sizeof *b.group_of);
-    b.lane_of = mmd_arena_alloc_uninitialized(&b.scratch, mesh->vertex_count, sizeof *b.lane_of);
-    bool built = b.group_of && b.lane_of && find_groups(&b) && alloc_blocks(&b) &&
-                 fill_blocks(&b) && fill_morphs(&b);
-    mmd_arena_free(&b.scratch);
-    return built;
+    b.group_of = mmd_arena_alloc_uninitialized(&scratch, mesh->vertex_count, sizeof *b.group_of);
+    b.lane_of = mmd_arena_alloc_uninitialized(&scratch, mesh->vertex_count, sizeof *b.lane_of);
+    return b.group_of && b.lane_of && find_groups(&b) && alloc_blocks(&b) && fill_blocks(&b) &&
+           fill_morphs(&b);
 }
 
 void mmd_vertex_blocks_morph(const mmd_mesh *mesh, const float *weights, float *positions)
