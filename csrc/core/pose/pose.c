@@ -39,15 +39,10 @@ mmd_poser *mmd_poser_new(const mmd_rig *rig, const mmd_motion *motion, mmd_error
     if (!mmd_error_require(rig, "rig", err))
         return NULL;
     mmd_poser *poser = mmd_arena_new_owner(sizeof *poser, err);
-    if (!poser || !allocate(poser, rig, motion)) {
-        mmd_fail_memory(err);
-    } else {
-        poser->binding = motion ? mmd_binding_new(rig, motion, err) : NULL;
-        if (poser->binding || !motion)
-            return poser;
-    }
-    mmd_poser_free(poser);
-    return NULL;
+    if (!poser || !allocate(poser, rig, motion))
+        return mmd_arena_keep_owner(poser, mmd_fail_memory(err));
+    poser->binding = motion ? mmd_binding_new(rig, motion, err) : NULL;
+    return mmd_arena_keep_owner(poser, poser->binding || !motion);
 }
 
 void mmd_poser_free(mmd_poser *poser)

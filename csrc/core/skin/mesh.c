@@ -297,10 +297,7 @@ bool mmd_mesh_build_blocks(mmd_mesh *mesh, mmd_error *err)
 static mmd_mesh *new_checked(const mmd_mesh_desc *desc, mmd_error *err)
 {
     mmd_mesh *mesh = mmd_arena_new_owner(sizeof *mesh, err);
-    if (mesh && build(mesh, desc, err))
-        return mesh;
-    mmd_arena_free_owner(mesh);
-    return NULL;
+    return mmd_arena_keep_owner(mesh, mesh && build(mesh, desc, err));
 }
 
 mmd_mesh *mmd_mesh_new(const mmd_mesh_desc *desc, mmd_error *err)
@@ -335,14 +332,10 @@ mmd_mesh *mmd_mesh_copy(const mmd_mesh *base, mmd_error *err)
     *mesh = *base;
     mesh->arena = arena;
     mesh->blocks = (mmd_vertex_blocks){0};
-    if (!allocate(mesh)) {
-        mmd_arena_free_owner(mesh);
-        mmd_fail_memory(err);
-        return NULL;
-    }
-    if (mesh->vertex_count)
+    bool allocated = allocate(mesh);
+    if (allocated && mesh->vertex_count)
         memcpy(mesh->vertices, base->vertices, mesh->vertex_count * sizeof *mesh->vertices);
-    return mesh;
+    return mmd_arena_keep_owner(mesh, allocated || mmd_fail_memory(err));
 }
 
 void mmd_mesh_free(mmd_mesh *mesh)

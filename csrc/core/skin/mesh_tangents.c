@@ -131,8 +131,5 @@ mmd_mesh *mmd_mesh_with_tangents(const mmd_mesh *base, const mmd_mesh_extras *ex
                    extras->uvs ? ", and no triangle with texture area to make them from" : "");
     mmd_arena_free(&scratch);
     mesh->tangent_width = 4;
-    if (used && mmd_mesh_build_blocks(mesh, err))
-        return mesh;
-    mmd_mesh_free(mesh);
-    return NULL;
+    return mmd_arena_keep_owner(mesh, used && mmd_mesh_build_blocks(mesh, err));
 }

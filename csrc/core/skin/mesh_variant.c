@@ -288,10 +288,7 @@ mmd_mesh *mmd_mesh_variant(const mmd_mesh *base, mmd_method method, const mmd_me
     if (!mesh)
         return NULL;
     mesh->method = method;
-    bool centers = method == MMD_METHOD_CENTERS_OF_ROTATION;
-    if ((centers ? set_centers(mesh, extras, err) : set_segments(mesh, method, extras, err)) &&
-        mmd_mesh_build_blocks(mesh, err))
-        return mesh;
-    mmd_mesh_free(mesh);
-    return NULL;
+    bool set = method == MMD_METHOD_CENTERS_OF_ROTATION ? set_centers(mesh, extras, err)
+                                                        : set_segments(mesh, method, extras, err);
+    return mmd_arena_keep_owner(mesh, set && mmd_mesh_build_blocks(mesh, err));
 }
