@@ -29,6 +29,7 @@ static size_t formula_of(const mmd_mesh_vertex *vertex, bool morphed)
 
 /* Data for the upload. */
 typedef struct sorted_mesh {
+    mmd_arena *arena;
     uint32_t *morph_end; /* of each vertex; offsets of vertex v start at morph_end[v - 1] */
     texel *morphs, *vertices;
     size_t max_range, texel_count; /* vertices of a range at most; texels of all ranges */
@@ -204,17 +205,18 @@ static bool check_offsets(const sorted_mesh *sorted, mmd_error *err)
                        (unsigned)sorted->max_offsets, MAX_OFFSETS);
 }
 
-static bool sort(const mmd_mesh *mesh, sorted_mesh *sorted, mmd_gl_mesh *out, mmd_error *err)
+static bool sort(const mmd_mesh *mesh, size_t offsets, sorted_mesh *sorted, mmd_gl_mesh *out,
+                 mmd_error *err)
 {
     size_t first[FORMULAS];
-    if (!sorted->morph_end || !sorted->morphs)
+    if (!MMD_ARENA_ARRAY(sorted->arena, sorted->morph_end, mesh->vertex_count) ||
+        !MMD_ARENA_ARRAY(sorted->arena, sorted->morphs, offsets + 1))
         return mmd_fail_memory(err);
     sort_morphs(mesh, sorted);
     if (!check_offsets(sorted, err))
         return false;
-    if (plan_ranges(mesh, sorted, out, first))
-        sorted->vertices = calloc(sorted->texel_count + 1, sizeof *sorted->vertices);
-    if (!sorted->vertices)
+    if (!plan_ranges(mesh, sorted, out, first) ||
+        !MMD_ARENA_ARRAY(sorted->arena, sorted->vertices, sorted->texel_count + 1))
         return mmd_fail_memory(err);
     sort_vertices(mesh, sorted, out, first);
     return true;
@@ -223,24 +225,18 @@ static bool sort(const mmd_mesh *mesh, sorted_mesh *sorted, mmd_gl_mesh *out, mm
 static bool make(const mmd_mesh *mesh, mmd_gl_mesh *out, mmd_error *err)
 {
     const size_t groups = (size_t)MMD_GL_MAX_GROUPS * MMD_GL_GROUP_SIZE;
-    size_t n = mesh->vertex_count, offsets = count_offsets(mesh);
+    size_t offsets = count_offsets(mesh);
     GLint limit = 0;
     mmd_gl1.GetIntegerv(GL_MAX_TEXTURE_BUFFER_SIZE, &limit);
     if (offsets > (size_t)limit)
         return mmd_gl_fail(err, "%zu morph offsets, the device supports %d", offsets, limit);
     size_t texture = (size_t)limit / VERTEX_TEXELS, most = texture < groups ? texture : groups;
-    sorted_mesh sorted = {.morph_end = calloc(n + 1, sizeof *sorted.morph_end),
-                          .morphs = calloc(offsets + 1, sizeof *sorted.morphs),
-                          .max_range = most ? most : 1};
-    bool ok = sort(mesh, &sorted, out, err);
-    if (ok) {
-        upload(&sorted, offsets, out);
-        ok = mmd_gl_check("upload of the mesh", err);
-    }
-    free(sorted.morph_end);
-    free(sorted.morphs);
-    free(sorted.vertices);
-    return ok;
+    MMD_ARENA_LOCAL mmd_arena arena = {0};
+    sorted_mesh sorted = {.arena = &arena, .max_range = most ? most : 1};
+    if (!sort(mesh, offsets, &sorted, out, err))
+        return false;
+    upload(&sorted, offsets, out);
+    return mmd_gl_check("upload of the mesh", err);
 }
 
 mmd_gl_mesh *mmd_gl_mesh_get(mmd_gl_context *context, const mmd_mesh *mesh, mmd_error *err)
