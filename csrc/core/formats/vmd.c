@@ -78,9 +78,9 @@ typedef struct grouping {
     uint64_t *keys, *scratch;
 } grouping;
 
-static mmd_bytes record_at(const section *s, size_t index)
+static const uint8_t *record_at(const section *s, uint64_t key)
 {
-    return (mmd_bytes){.data = s->bytes + index * s->size, .size = s->size};
+    return s->bytes + mmd_track_key_index(key) * s->size;
 }
 
 static size_t field_size(const uint8_t *bytes, size_t capacity)
@@ -186,68 +186,61 @@ static void read_interpolation(const uint8_t *block, bool physics, uint8_t curve
     for (int i = 16; i < 64; i++)
         rows |= block[i] != 0;
     for (int channel = 0; channel < 4; channel++)
-        for (int i = 0; i < 4; i++) {
-            uint8_t value = block[(rows ? 16 * channel : channel) + 4 * i];
-            curves[4 * channel + i] = value > 127 ? 127 : value;
-        }
+        for (int i = 0; i < 4; i++)
+            curves[4 * channel + i] = block[(rows ? 16 * channel : channel) + 4 * i];
+    for (int i = 0; i < 16; i++)
+        curves[i] = curves[i] > 127 ? 127 : curves[i];
     if (!rows && !physics)
         curves[8] = curves[12] = 0;
-}
-
-static void read_rotation(mmd_bytes *in, float rotation[4])
-{
-    for (int i = 0; i < 4; i++)
-        rotation[i] = mmd_bytes_f32(in, HUGE_VALF);
-    mmd_track_sanitize_rotation(rotation);
 }
 
 void mmd_vmd_decode(const uint8_t stored[MMD_STORED_SIZE], float rotation[4], uint8_t curves[16],
                     uint8_t *physics)
 {
-    mmd_bytes in = {.data = stored, .size = MMD_STORED_SIZE};
-    read_rotation(&in, rotation);
-    const uint8_t *block = mmd_bytes_take(&in, 64);
+    const uint8_t *block = stored + 4 * sizeof *rotation;
+    for (int i = 0; i < 4; i++)
+        rotation[i] = mmd_bytes_f32_at(stored + 4 * i, HUGE_VALF);
+    mmd_track_sanitize_rotation(rotation);
     *physics = memcmp(block + 2, physics_off, sizeof physics_off) != 0;
     read_interpolation(block, *physics, curves);
 }
 
-static void read_key(mmd_motion_kind kind, mmd_bytes in, void *track, size_t k)
+static void read_key(mmd_motion_kind kind, const uint8_t *at, void *track, size_t k)
 {
     const mmd_motion_layout *layout = &mmd_motion_layouts[kind];
     uint8_t camera[CAMERA];
     if (kind == MMD_MOTION_CAMERA) {
-        memcpy(camera, in.data, CAMERA);
+        memcpy(camera, at, CAMERA);
         exchange_camera(camera);
-        in.data = camera;
+        at = camera;
     }
-    mmd_bytes_take(&in, layout->count ? NAME : 0);
-    ((uint32_t *)mmd_motion_array(track, layout->frames))[k] = mmd_bytes_u32(&in);
+    at += layout->count ? NAME : 0;
+    ((uint32_t *)mmd_motion_array(track, layout->frames))[k] = mmd_bytes_u32_at(at);
+    at += sizeof(uint32_t);
     if (kind == MMD_MOTION_BONES) {
         mmd_bone_track *bone = track;
-        mmd_bytes_f32s(&in, bone->translations + 3 * k, 3);
-        mmd_vmd_decode(mmd_bytes_take(&in, MMD_STORED_SIZE), bone->rotations + 4 * k,
+        mmd_bytes_f32s_at(at, bone->translations + 3 * k, 3);
+        mmd_vmd_decode(at + 3 * sizeof(float), bone->rotations + 4 * k,
                        bone->interpolation + 16 * k, bone->physics + k);
         return;
     }
-    for (size_t i = 0; i < layout->column_count; i++) {
+    for (size_t i = 0, row; i < layout->column_count; i++, at += row) {
         const mmd_motion_column *column = &layout->columns[i];
-        uint8_t *to = mmd_motion_array(track, column->offset);
-        to += k * mmd_motion_row(column, track);
+        row = mmd_motion_row(column, track);
+        uint8_t *to = (uint8_t *)mmd_motion_array(track, column->offset) + k * row;
         float *numbers = (float *)(void *)to;
         if (column->content == MMD_MOTION_DEGREES)
-            *numbers = (float)mmd_bytes_u32(&in);
+            *numbers = (float)mmd_bytes_u32_at(at);
         else if (column->content == MMD_MOTION_FLOATS)
-            mmd_bytes_f32s(&in, numbers, column->width);
-        for (size_t n = 0; column->content == MMD_MOTION_BYTES && n < column->width; n++) {
-            uint8_t value = mmd_bytes_u8(&in);
-            to[n] = value > column->max ? column->max : value;
-        }
+            mmd_bytes_f32s_at(at, numbers, column->width);
+        for (size_t n = 0; column->content == MMD_MOTION_BYTES && n < row; n++)
+            to[n] = at[n] > column->max ? column->max : at[n];
     }
 }
 
 static const uint8_t *stored_of(const section *s, uint64_t key)
 {
-    return s->bytes + (mmd_track_key_index(key) + 1) * s->size - MMD_STORED_SIZE;
+    return record_at(s, key) + s->size - MMD_STORED_SIZE;
 }
 
 bool mmd_vmd_is_as_encoded(const mmd_bone_track *track, size_t key, const uint8_t *stored)
@@ -293,7 +286,7 @@ static bool read_named(vmd *v, mmd_motion_kind kind)
         if (!ok(v))
             return false;
         for (size_t k = 0; k < count; k++)
-            read_key(kind, record_at(&s, mmd_track_key_index(keys[k])), track, k);
+            read_key(kind, record_at(&s, keys[k]), track, k);
         if (kind == MMD_MOTION_BONES)
             keep_stored(v, &s, keys, track);
     }
@@ -316,7 +309,7 @@ static bool read_single(vmd *v, mmd_motion_kind kind)
     size_t count = mmd_track_sort_keys(keys, scratch, s.count);
     mmd_track_alloc(&v->r, layout, track, count);
     for (size_t k = 0; k < count && !v->r.no_memory; k++)
-        read_key(kind, record_at(&s, mmd_track_key_index(keys[k])), track, k);
+        read_key(kind, record_at(&s, keys[k]), track, k);
     return ok(v);
 }
 
@@ -461,8 +454,10 @@ static void write_u8(writer *w, uint8_t value)
 
 static void write_u32(writer *w, uint32_t value)
 {
+    uint8_t *at = w->at; /* so that compilers make one store of it */
     for (int i = 0; i < 4; i++)
-        write_u8(w, (uint8_t)(value >> 8 * i));
+        at[i] = (uint8_t)(value >> 8 * i);
+    w->at = at + 4;
 }
 
 static void write_f32s(writer *w, const float *numbers, size_t count)
@@ -589,8 +584,12 @@ static bool write_key(writer *w, mmd_motion_kind kind, const void *track, size_t
     const mmd_motion_layout *layout = &mmd_motion_layouts[kind];
     uint8_t *record = w->at;
     write_u32(w, ((const uint32_t *)mmd_motion_array(track, layout->frames))[k]);
-    size_t columns = kind == MMD_MOTION_BONES ? 1 : layout->column_count;
-    for (size_t i = 0; i < columns; i++) {
+    if (kind == MMD_MOTION_BONES) {
+        write_f32s(w, ((const mmd_bone_track *)track)->translations + 3 * k, 3);
+        write_stored(w, track, k);
+        return true;
+    }
+    for (size_t i = 0; i < layout->column_count; i++) {
         const mmd_motion_column *column = &layout->columns[i];
         const uint8_t *from = mmd_motion_array(track, column->offset);
         from += k * mmd_motion_row(column, track);
@@ -602,8 +601,6 @@ static bool write_key(writer *w, mmd_motion_kind kind, const void *track, size_t
         else if (!write_degrees(w, (double)*numbers, k))
             return false;
     }
-    if (kind == MMD_MOTION_BONES)
-        write_stored(w, track, k);
     if (kind == MMD_MOTION_CAMERA)
         exchange_camera(record);
     return true;
