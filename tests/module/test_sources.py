@@ -33,7 +33,7 @@ OTHER_NAMES = {
     "error": {"fail", "refuse", "numbers"},  # verbs: return mmd_fail(err, ...); what checks them
     "threads": {"mutex", "condition"},  # as C11's threads.h
     "scalar": {"clamp", "unwrap", "portable"},
-    "vec3": {"double2", "simd", "float4"},  # vectors in registers
+    "vec3": {"double2", "simd"},  # vectors in registers
     "quat": {"slerp"},
     # What the types use of each other, each in a file of its own.
     "types": {"model", "mesh", "motion", "simulation", "object", "module", "poser"},
