@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a fit has left out or lost, and why. */
-#include "python/fit_report.h"
+#include "python/fit_type.h"
 
 #include "core/formats/formats.h"
 #include "python/exceptions.h"

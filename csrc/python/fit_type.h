@@ -3,6 +3,7 @@
 #define MMD_PY_FIT_TYPE_H
 
 #include "core/base/thread_pool.h"
+#include "core/fit/fit.h"
 #include "python/state.h"
 
 /* A fit that its caller runs in slices: an iterator of the share that is done, whose StopIteration
@@ -17,6 +18,10 @@ typedef struct mmd_py_fit_kind {
 /* Takes the fit over, also on failure. threads: None, an integer, or NULL: one. */
 PyObject *mmd_py_fit_new(mmd_py_state *state, const mmd_py_fit_kind *kind, void *fit,
                          PyObject *threads);
+
+/* The FitReport of a fit whose motion has been built and compared; losses: (B,). */
+PyObject *mmd_py_fit_report(mmd_py_state *state, const mmd_motion_fit *fit,
+                            const mmd_inverse_pose_loss *losses);
 
 /* The result of a fit, all at once; takes over the reference, which may be NULL with an exception.
  */

@@ -7,7 +7,6 @@
 #include "python/argument.h"
 #include "python/batch.h"
 #include "python/exceptions.h"
-#include "python/fit_report.h"
 #include "python/fit_type.h"
 #include "python/owned.h"
 #include "python/pose_io.h"

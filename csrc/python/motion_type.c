@@ -355,6 +355,19 @@ static PyObject *unmatched(PyObject *self, PyObject *model)
     return result;
 }
 
+/* Motions for other bodies are made in Python. */
+
+static PyObject *for_model(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return mmd_py_object_forward("mmdskin.retargeting.fit", "for_model", self, args, kwargs);
+}
+
+static PyObject *from_skeleton(PyObject *type, PyObject *args, PyObject *kwargs)
+{
+    return mmd_py_object_forward("mmdskin.retargeting.mmd_controls", "from_skeleton", type, args,
+                                 kwargs);
+}
+
 static PyMethodDef motion_methods[] = {
     MMD_PY_METHOD(Motion, camera_at, mmd_py_motion_camera_at, METH_O),
     MMD_PY_METHOD(Motion, light_at, mmd_py_motion_light_at, METH_O),
@@ -362,9 +375,9 @@ static PyMethodDef motion_methods[] = {
     MMD_PY_METHOD(Motion, from_camera, mmd_py_motion_from_camera, MMD_PY_KEYWORDS | METH_CLASS),
     MMD_PY_METHOD(Motion, from_locals, mmd_py_motion_from_locals, MMD_PY_KEYWORDS | METH_CLASS),
     MMD_PY_METHOD(Motion, from_poses, mmd_py_motion_from_poses, MMD_PY_KEYWORDS | METH_CLASS),
-    MMD_PY_METHOD(Motion, from_skeleton, mmd_py_motion_from_skeleton, MMD_PY_KEYWORDS | METH_CLASS),
+    MMD_PY_METHOD(Motion, from_skeleton, from_skeleton, MMD_PY_KEYWORDS | METH_CLASS),
     MMD_PY_METHOD(Motion, from_tracks, mmd_py_motion_from_tracks, MMD_PY_KEYWORDS | METH_CLASS),
-    MMD_PY_METHOD(Motion, for_model, mmd_py_motion_for_model, MMD_PY_KEYWORDS),
+    MMD_PY_METHOD(Motion, for_model, for_model, MMD_PY_KEYWORDS),
     MMD_PY_METHOD(Motion, save, mmd_py_motion_save, MMD_PY_KEYWORDS),
     MMD_PY_METHOD(Motion, unmatched, unmatched, METH_O),
     MMD_PY_METHOD(Motion, _repr_html_, motion_html, METH_NOARGS),

@@ -195,8 +195,6 @@ PyObject *mmd_py_motion_camera_at(PyObject *motion, PyObject *frames);
 PyObject *mmd_py_motion_light_at(PyObject *motion, PyObject *frames);
 PyObject *mmd_py_motion_shadow_at(PyObject *motion, PyObject *frames);
 PyObject *mmd_py_motion_save(PyObject *motion, PyObject *args, PyObject *kwargs);
-PyObject *mmd_py_motion_for_model(PyObject *motion, PyObject *args, PyObject *kwargs);
-PyObject *mmd_py_motion_from_skeleton(PyObject *type, PyObject *args, PyObject *kwargs);
 
 /* Simulation */
 
