@@ -99,35 +99,31 @@ def prepared(context: Context, content: Content) -> Iterator[None]:
     hidden = [(obj, obj.hide_get(), obj.hide_viewport, obj.hide_select) for obj in content.objects]
     blocks = [block for obj in content.objects for block in (obj, _keys(obj)) if block]
     held = [(block, *actions.assigned(block)) for block in blocks]
-    place = scene.frame_current, scene.frame_subframe
-    values = playhead.Values()
     # If a file has no action at all, the glTF exporter treats its poses as rest poses.
     action = None if bpy.data.actions else bpy.data.actions.new("export")
-    try:
-        with selection.cleared(layer):
-            for obj in content.objects:
-                obj.hide_viewport = obj.hide_select = False
-                obj.hide_set(False)
-                obj.select_set(True)
-                if not obj.select_get():
-                    raise _is_hidden(obj)
-            layer.objects.active = content.objects[0]
-            # The glTF exporter of 3.4 exports the frames of every action, even of other models.
-            with _ranges([scene, *bpy.data.actions] if content.moves else [], content.frames):
-                yield
-    finally:
-        if action is not None:
-            bpy.data.actions.remove(action)
-        for block, action, slots in held:
-            if block.animation_data and actions.assigned(block) != (action, slots):
-                actions.assign(block, action, slots)
-        if (scene.frame_current, scene.frame_subframe) != place:
-            scene.frame_set(place[0], subframe=place[1])
-        values.restore()
-        for obj, eye, viewport, select in hidden:
-            obj.hide_set(eye)
-            obj.hide_viewport, obj.hide_select = viewport, select
-        layer.update()
+    with playhead.Playhead(context):
+        try:
+            with selection.cleared(layer):
+                for obj in content.objects:
+                    obj.hide_viewport = obj.hide_select = False
+                    obj.hide_set(False)
+                    obj.select_set(True)
+                    if not obj.select_get():
+                        raise _is_hidden(obj)
+                layer.objects.active = content.objects[0]
+                # The glTF exporter of 3.4 exports the frames of every action, even of other models.
+                with _ranges([scene, *bpy.data.actions] if content.moves else [], content.frames):
+                    yield
+        finally:
+            if action is not None:
+                bpy.data.actions.remove(action)
+            for block, action, slots in held:
+                if block.animation_data and actions.assigned(block) != (action, slots):
+                    actions.assign(block, action, slots)
+            for obj, eye, viewport, select in hidden:
+                obj.hide_set(eye)
+                obj.hide_viewport, obj.hide_select = viewport, select
+            layer.update()
 
 
 @contextlib.contextmanager
