@@ -38,7 +38,7 @@ def test_hair_swings_while_a_bone_is_dragged(blender, folder):
         print(
             f"{key}: {rates[True]:.1f} draws a second, {rates[False]:.1f} without; {held} in 2 seconds held"
         )
-        assert rates[True] >= 0.75 * rates[False], rates
+        assert rates[True] >= 0.75 * rates[False] / window.busy(), rates
 
 
 @session("live_dancer", SIZE)
