@@ -114,10 +114,10 @@ def test_rates_are_whole_where_the_file_has_rounded_them(fps, found):
     [
         ("HIERARCHY", "", "this is no BVH file"),
         ("MOTION", "", "MOTION: there is none"),
-        ("Frames: 4", "Frames: 99999999999999999999", "expected their number"),
+        ("Frames: 4", "Frames: 99999999999999999999", "expected Frames: with their number"),
         ("Frames: 4", "Frames: 4000000000", "4,000,000,000 frames of 4 joints"),
         ("Frames: 4", "Frames: 5", "48 numbers, expected 5 frames of 12 channels: 60"),
-        ("Frames: 4", "Frames: -4", "expected their number"),
+        ("Frames: 4", "Frames: -4", "expected Frames: with their number"),
         ("Frames: 4", "Frames: 0", "no frames"),
         ("Frame Time: 0.0083333", "Frame Time: 0", "Frame Time: 0: expected seconds"),
         ("Frame Time: 0.0083333", "Frame Time: nan", "nan: expected a number"),
@@ -131,11 +131,11 @@ def test_rates_are_whole_where_the_file_has_rounded_them(fps, found):
         ("CHANNELS 3", "CHANNELS 1000000", "joint Spine: expected CHANNELS"),
         ("CHANNELS 6 Xposition", "CHANNELS 6 Yposition", "joint Hips: expected CHANNELS"),
         ("Xposition", "Wposition", "joint Hips: expected CHANNELS"),
-        ("JOINT Spine", "Spine", "Spine: expected OFFSET, CHANNELS, JOINT or End Site"),
-        ("JOINT Spine", "ROOT Spine", "ROOT where it has no place"),
-        ("{", "", "joint Hips: OFFSET"),
+        ("JOINT Spine", "Spine", "joint Hips: Spine: expected JOINT or END or }"),
+        ("JOINT Spine", "ROOT Spine", "joint Hips: ROOT: expected JOINT or END or }"),
+        ("{", "", "joint Hips: OFFSET: expected {"),
         ("}\nMOTION", "MOTION", "it ends in the middle of a joint"),
-        ("}\nMOTION", "}\n}\nMOTION", "a closing brace too many"),
+        ("}\nMOTION", "}\n}\nMOTION", "joint Head end: }: expected ROOT"),
     ],
 )
 def test_damage_is_named(old, new, says):

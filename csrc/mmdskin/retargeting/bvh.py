@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 import warnings
@@ -27,9 +28,16 @@ _MOST_TEXT = 1 << 22  # bytes of the joints
 _LONGEST_NUMBER = 64  # bytes, with the spaces around
 _HIERARCHY = re.compile(rb"(\xef\xbb\xbf)?\s*HIERARCHY\s")
 _MOTION = re.compile(rb"[\r\n][ \t}]*(MOTION)\s")
-_FRAMES = re.compile(rb"MOTION\s+Frames:\s*(\S+)\s+Frame\s+Time:\s*(\S+)", re.IGNORECASE)
+_FRAMES = re.compile(rb"MOTION\s+Frames:\s*(\d{1,10})\s+Frame\s+Time:\s*(\S+)", re.IGNORECASE)
 _CHANNELS = {
     f"{axis}{kind}": (kind, i) for i, axis in enumerate("xyz") for kind in ("position", "rotation")
+}
+_JOINTS = ("ROOT", "JOINT", "END")
+_NEXT = {  # which words may follow one
+    **dict.fromkeys(_JOINTS, ("{",)),
+    "{": ("OFFSET",),
+    "OFFSET": ("CHANNELS", "JOINT", "END", "}"),
+    **dict.fromkeys(("CHANNELS", "}"), ("JOINT", "END", "}")),
 }
 
 
@@ -102,69 +110,51 @@ def _fail(section: str, text: str) -> NoReturn:
 def _text(data: bytes) -> str:
     """Names are in any encoding."""
     for encoding in ("utf-8-sig", "cp932"):
-        try:
+        with contextlib.suppress(UnicodeDecodeError):
             return data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
     return data.decode("latin-1")
 
 
 def _number(word: str, section: str) -> float:
-    try:
-        value = float(word)
-    except ValueError:
-        _fail(section, f"{word[:40]}: expected a number")
-    if not abs(value) <= LARGEST:
-        _fail(section, f"{word[:40]}: expected a number of at most {LARGEST:g}")
-    return value
+    with contextlib.suppress(ValueError):
+        if abs(value := float(word)) <= LARGEST:
+            return value
+    _fail(section, f"{word[:40]}: expected a number of at most {LARGEST:g}")
 
 
 def _hierarchy(text: str) -> list[_Joint]:
     joints: list[_Joint] = []
-    inside: list[_Joint] = []  # those whose braces are open
-    numbers: dict[str, int] = {}  # of joints, by name
-    entered = True  # whether the newest joint has its brace
+    inside: list[int] = []  # the joints around
+    names: set[str] = set()
+    expected: tuple[str, ...] = ("ROOT",)
     lines = text.replace("{", "\n{\n").replace("}", "\n}\n").splitlines()
     for word, *rest in filter(None, (line.split() for line in lines[1:])):
-        section = f"joint {joints[-1].name}" if joints else "HIERARCHY"
-        key, what = word.upper(), word[:40]
-        if (key == "{") == entered:
-            _fail(section, f"{what}: expected one brace after ROOT, JOINT and End Site")
-        if key == "{":
-            inside.append(joints[-1])
-            entered = True
-        elif key in ("ROOT", "JOINT", "END"):
-            if (key == "ROOT") == bool(inside):
-                _fail(section, f"{word} where it has no place")
+        section, key = f"joint {joints[-1].name}" if joints else "HIERARCHY", word.upper()
+        if key not in expected:
+            _fail(section, f"{word[:40]}: expected {' or '.join(expected)}")
+        expected = _NEXT[key]
+        if key in _JOINTS:
             if key == "END":
-                rest = [inside[-1].name, "end"]
-            name = _free_name(" ".join(rest) or f"joint {len(joints)}", numbers)
-            numbers[name] = len(joints)
-            joints.append(_Joint(name, numbers[inside[-1].name] if inside else -1, [], []))
-            entered = False
+                rest = [joints[inside[-1]].name, "end"]
+            name = _free_name(" ".join(rest) or f"joint {len(joints)}", names)
+            names.add(name)
+            joints.append(_Joint(name, inside[-1] if inside else -1, [], []))
+            inside.append(len(joints) - 1)
             if len(joints) > _MOST_JOINTS:
                 _fail("HIERARCHY", f"over {_MOST_JOINTS:,} joints")
-        elif not inside:
-            _fail(section, "a closing brace too many" if key == "}" else f"{what}: expected ROOT")
-        elif key == "}":
-            joint = inside.pop()
-            if not joint.offset:
-                _fail(f"joint {joint.name}", "no OFFSET")
         elif key == "OFFSET":
-            if len(rest) != 3 or inside[-1].offset:
+            if len(rest) != 3:
                 _fail(section, "expected one OFFSET of three numbers")
-            inside[-1].offset.extend(_number(one, section) for one in rest)
+            joints[-1].offset.extend(_number(one, section) for one in rest)
         elif key == "CHANNELS":
-            channels = [_CHANNELS.get(one.lower()) for one in rest[1:]]
-            known = [one for one in channels if one]
-            if rest[:1] != [str(len(known))] or len(set(known)) != len(channels):
+            channels = [_CHANNELS[one] for one in map(str.lower, rest[1:]) if one in _CHANNELS]
+            if len(set(channels)) != len(rest) - 1 or rest[0] != str(len(channels)):
                 _fail(section, "expected CHANNELS with their number and names such as Xrotation")
-            if inside[-1].channels:
-                _fail(section, "CHANNELS twice")
-            inside[-1].channels.extend(known)
-        else:
-            _fail(section, f"{what}: expected OFFSET, CHANNELS, JOINT or End Site")
-    if inside or not entered or not joints:
+            joints[-1].channels.extend(channels)
+        elif key == "}":
+            inside.pop()
+            expected = expected if inside else ("ROOT",)
+    if inside or not joints:
         _fail("HIERARCHY", "it ends in the middle of a joint")
     return joints
 
@@ -179,19 +169,16 @@ def _frames(data: bytes, start: int, joints: list[_Joint]) -> tuple[NDArray[np.f
     """The numbers of all channels (F,C), and frames per second."""
     head = _FRAMES.match(data, start)
     if not head:
-        _fail("MOTION", "expected Frames: and Frame Time:")
-    frames, time = (word.decode("latin-1") for word in head.groups())
-    if not frames.isascii() or not frames.isdigit() or len(frames) > 10:
-        _fail("MOTION", f"Frames: {frames[:40]}: expected their number")
-    seconds = _number(time, "Frame Time")
+        _fail("MOTION", "expected Frames: with their number, and Frame Time:")
+    seconds = _number(head[2].decode("latin-1"), "Frame Time")
     if not 1 / RATES[1] <= seconds <= 1 / RATES[0]:
         expected = f"expected seconds, {1 / RATES[1]:g} to {1 / RATES[0]:g}"
-        _fail("Frame Time", f"{time[:40]}: {expected}")
-    count, channels = int(frames), sum(len(joint.channels) for joint in joints)
+        _fail("Frame Time", f"{seconds:g}: {expected}")
+    count, channels = int(head[1]), sum(len(joint.channels) for joint in joints)
     if not count or not channels:
         _fail("MOTION", "no frames or no channels")
-    what = f"{count:,} frames of {len(joints):,} joints"
     if count * len(joints) > MOST_TRANSFORMS:
+        what = f"{count:,} frames of {len(joints):,} joints"
         _fail("MOTION", f"{what}, expected at most {MOST_TRANSFORMS:,} in all")
     what, size = f"{count:,} frames of {channels} channels", len(data) - head.end()
     if not count * channels <= size <= _LONGEST_NUMBER * (count * channels + 8):
@@ -199,13 +186,13 @@ def _frames(data: bytes, start: int, joints: list[_Joint]) -> tuple[NDArray[np.f
     values = _numbers(data[head.end() :])
     if values.size != count * channels:
         _fail("MOTION", f"{values.size:,} numbers, expected {what}: {count * channels:,}")
-    if not np.all(np.abs(values) <= LARGEST):
-        frame = int(np.argmin(np.abs(values) <= LARGEST)) // channels
-        _fail(f"frame {frame}", f"expected finite numbers of at most {LARGEST:g}")
+    values = values.reshape(count, channels)
+    bad = np.flatnonzero(~(np.abs(values) <= LARGEST).all(1))  # NaN, too
+    if len(bad):
+        _fail(f"frame {bad[0]}", f"expected finite numbers of at most {LARGEST:g}")
     fps = 1 / seconds
-    if abs(fps - round(fps)) < 1e-3 * fps:  # 0.033333 are 30, not 30.0003
-        fps = float(round(fps))
-    return values.reshape(count, channels), fps
+    whole = abs(fps - round(fps)) < 1e-3 * fps  # 0.033333 are 30, not 30.0003
+    return values, float(round(fps)) if whole else fps
 
 
 def _numbers(text: bytes) -> NDArray[np.float64]:
