@@ -50,12 +50,8 @@ class DrivingRig:
         moved -= {i for i, bone in enumerate(pmx.bones) if bone.append}
         self.moved = np.array(sorted(moved), np.intp)
         # IK bones whose chains have mapped bones: their legs are those of the rig.
-        self.solved = np.array(
-            [
-                bool(bone.ik) and any(link.bone in moved for link in bone.ik.links)
-                for bone in pmx.bones
-            ]
-        )
+        links = [{link.bone for link in bone.ik.links} if bone.ik else set() for bone in pmx.bones]
+        self.solved = np.array([not moved.isdisjoint(one) for one in links])
         self._goals, self._goal_targets = np.array([*goals.items()], np.intp).reshape(-1, 2).T
         self._from_rest = np.linalg.inv(self._target.rest)
 
@@ -81,9 +77,8 @@ class DrivingRig:
         found = native.load().retarget(self._source, shown, self._target)
         moved = found.transforms @ self._from_rest
         moved[self._goals] = moved[self._goal_targets]
-        for values, local in zip(
-            (translations, rotations), self._pmx.locals_of(moved), strict=True
-        ):
+        both = self._pmx.locals_of(moved)
+        for values, local in zip((translations, rotations), both, strict=True):
             values[self.moved] = local[self.moved]
 
     def _read(self, rig: bpy.types.Object) -> None:

@@ -123,17 +123,12 @@ class NewAction:
 
 def _by_blender(bone: Bone, poses: np.ndarray, parents: np.ndarray) -> np.ndarray:
     """The basis of a bone that inherits less than its parent's whole transform."""
-    rest, above = bone.matrix_local, bone.parent.matrix_local
+    convert, rest, above = bone.convert_local_to_pose, bone.matrix_local, bone.parent.matrix_local
+    matrices = ([Matrix(one) for one in each.tolist()] for each in (poses, parents))
     return np.array(
         [
-            bone.convert_local_to_pose(
-                Matrix(pose),
-                rest,
-                parent_matrix=Matrix(parent),
-                parent_matrix_local=above,
-                invert=True,
-            )
-            for pose, parent in zip(poses.tolist(), parents.tolist(), strict=True)
+            convert(pose, rest, parent_matrix=parent, parent_matrix_local=above, invert=True)
+            for pose, parent in zip(*matrices, strict=True)
         ]
     )
 

@@ -138,11 +138,7 @@ class MMDSKIN_OT_motion_from_armature(_Retargeting, bpy.types.Operator):
         name="Rest Pose",
         description="Which pose of the armature is that of a body at rest, arms in A or T pose",
         items=[
-            (
-                "AUTOMATIC",
-                "Automatic",
-                "The rest pose, or the frame that is most like a body at rest",
-            ),
+            ("AUTOMATIC", "Automatic", "The rest pose, or the frame most like a body at rest"),
             ("REST", "Rest", "The rest pose"),
             ("CURRENT", "Current Frame", "The pose at the current frame"),
         ],

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from typing import NoReturn
 
 from mmdskin.printable import printable
 
@@ -42,6 +43,13 @@ def format_error(encoded: bytes, section: str, offset: int) -> FormatError:
     error = FormatError(f"{where}{text_of(encoded)} (byte {offset})")
     error.offset, error.section = offset, section
     return error
+
+
+def refuse(kind: str, section: str, text: str) -> NoReturn:
+    """For files that are read in Python; kind: "BVH", ..."""
+    error = FormatError(f"{kind}: {section}: {printable(text)[:200]}")
+    error.section = section
+    raise error
 
 
 FormatError.__module__ = BackendError.__module__ = "mmdskin"  # where they are exported

@@ -7,7 +7,8 @@ from functools import cache
 import mmdskin
 import numpy as np
 import pytest
-from mmdskin.retargeting.mmd_controls import controls
+from mmdskin.retargeting.body import body_of
+from mmdskin.retargeting.mmd_controls import Controls
 from retarget import bodies, bvh_file
 
 MODELS = {model.name: model for model in bodies.humans()}
@@ -24,6 +25,10 @@ def wanted(name):
     """World matrices of a model's bones, 30 frames per second."""
     skeleton, poses, _ = walk()
     return mmdskin.retarget(skeleton, poses[::4], MODELS[name].skeleton).transforms
+
+
+def controls(model, poses, legs="both"):
+    return Controls(model, body_of(model, "model"), poses).values(legs)
 
 
 def legs_off(model, a, b):
@@ -226,7 +231,7 @@ def test_what_cannot_be_moved_is_refused():
         with pytest.raises(kind, match=says):
             mmdskin.Motion.from_skeleton(*args, **options)
 
-    refused(TypeError, "model: int", 1, skeleton, poses)
+    refused(TypeError, "model: expected a Model, not", 1, skeleton, poses)
     refused(TypeError, "skeleton: str", model, "walk.bvh", poses)
     refused(ValueError, 'legs: "fk", expected one of both, ik', model, skeleton, poses, legs="fk")
     refused(ValueError, "poses: shape", model, skeleton, poses[:, :3])

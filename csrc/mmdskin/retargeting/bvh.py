@@ -4,23 +4,24 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import re
 import warnings
 from collections.abc import Container
-from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mmdskin import FormatError, file_io
-from mmdskin.printable import printable
+from mmdskin import errors, file_io
 from mmdskin.retargeting.bones import LARGEST, MOST_TRANSFORMS, RATES
 from mmdskin.retargeting.skeleton import Skeleton
 
 if TYPE_CHECKING:
     from mmdskin import _Source
 
+_fail = functools.partial(errors.refuse, "BVH")
 _MOST_JOINTS = 4096
 _Z_UP = np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])  # from where y is up
 _FRAMES_AT_ONCE = 2048  # stay in the cache
@@ -101,12 +102,6 @@ def _lies(skeleton: Skeleton, poses: NDArray[np.float64]) -> bool:
     return bool((z > 2 * y).all())
 
 
-def _fail(section: str, text: str) -> NoReturn:
-    error = FormatError(f"BVH: {section}: {printable(text)}")
-    error.section = section
-    raise error
-
-
 def _text(data: bytes) -> str:
     """Names are in any encoding."""
     for encoding in ("utf-8-sig", "cp932"):
@@ -116,10 +111,12 @@ def _text(data: bytes) -> str:
 
 
 def _number(word: str, section: str) -> float:
+    value = np.nan
     with contextlib.suppress(ValueError):
-        if abs(value := float(word)) <= LARGEST:
-            return value
-    _fail(section, f"{word[:40]}: expected a number of at most {LARGEST:g}")
+        value = float(word)
+    if not abs(value) <= LARGEST:
+        _fail(section, f"{word[:40]}: expected a number of at most {LARGEST:g}")
+    return value
 
 
 def _hierarchy(text: str) -> list[_Joint]:

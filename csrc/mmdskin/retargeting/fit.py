@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mmdskin import BoneTrack, FitReport, Model, Motion
+from mmdskin.argument import check_model
 from mmdskin.retargeting import rotations
 from mmdskin.retargeting.body import STANDARD_LEG, Body, Joints, alignment, body_of
 from mmdskin.retargeting.limbs import meeting, nearness, two_bone
@@ -62,9 +63,8 @@ def for_model(
     hands: bool = True,
     scale: float | None = None,
 ) -> tuple[Motion, FitReport]:
-    for model, name in ((target, "target"), (target if made_for is None else made_for, "made_for")):
-        if not isinstance(model, Model):
-            raise TypeError(f"{name}: {type(model).__name__}, expected a Model")
+    check_model(target, "target")
+    check_model(target if made_for is None else made_for, "made_for")
     if scale is not None and not _SCALES[0] <= scale <= _SCALES[1]:
         raise ValueError(f"scale: {scale}, expected {_SCALES[0]} to {_SCALES[1]}")
     if made_for is not None:

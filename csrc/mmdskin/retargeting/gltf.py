@@ -5,17 +5,17 @@ from __future__ import annotations
 
 import base64
 import codecs
+import functools
 import json
 import os
 import struct
 import urllib.parse
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mmdskin import FormatError, convert, file_io
-from mmdskin.printable import printable
+from mmdskin import FormatError, convert, errors, file_io
 from mmdskin.retargeting.bones import LARGEST, Tree
 from mmdskin.retargeting.rotations import Array, from_quaternions, slerp
 from mmdskin.retargeting.skeleton import Skeleton
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _Channel = tuple[Array, Array, str]  # times (K,), values (K,C) or (K,3,C), interpolation
 _Channels = dict[tuple[int, str], _Channel]  # by node and path
 
+_fail = functools.partial(errors.refuse, "glTF")
 _FPS = 30.0
 _COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5126: "<f4"}
 _SIZES = {"SCALAR": 1, "VEC3": 3, "VEC4": 4}
@@ -78,12 +79,6 @@ def load_gltf(
         raise
     except _DAMAGE as error:
         _fail("file", f"it is damaged, {type(error).__name__}: {error}")
-
-
-def _fail(section: str, text: str) -> NoReturn:
-    error = FormatError(f"glTF: {section}: {printable(text)[:200]}")
-    error.section = section
-    raise error
 
 
 class _File:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mmdskin import Fit, FitReport, Model, Motion, Pose
+from mmdskin.argument import check_model
 from mmdskin.retargeting import rotations
 from mmdskin.retargeting.body import MMD_KNEE, STANDARD_LEG, Body, body_of
 from mmdskin.retargeting.bones import MOST_TRANSFORMS, RATES
@@ -22,7 +23,6 @@ _Values = dict[str, "tuple[Array | None, Array | None]"]  # translations and rot
 _Notes = list[tuple[str, str]]
 
 _RATE = 30  # MMD's frames per second
-_LEGS = ("both", "ik")
 _KNEE = (-math.pi, MMD_KNEE)
 _STRAIGHT = 0.03  # sine of the knee below which the thigh says where it points
 _BENT = math.radians(20)
@@ -45,12 +45,11 @@ def fit_skeleton(
     scale: float | None = None,
 ) -> Generator[float, None, tuple[Motion, FitReport]]:
     """As `Fit` runs it: yields the share that is done."""
-    if not isinstance(model, Model):
-        raise TypeError(f"model: {type(model).__name__}, expected a Model")
+    check_model(model)
     if not isinstance(skeleton, Skeleton):
         raise TypeError(f"skeleton: {type(skeleton).__name__}, expected a Skeleton")
-    if legs not in _LEGS:
-        raise ValueError(f'legs: "{legs}", expected one of {", ".join(_LEGS)}')
+    if legs not in ("both", "ik"):
+        raise ValueError(f'legs: "{legs}", expected both or ik')
     if not RATES[0] <= fps <= RATES[1]:
         raise ValueError(f"fps: {fps}, expected {RATES[0]:g} to {RATES[1]:g}")
     sampled = _resampled(poses, skeleton, fps)
@@ -59,7 +58,7 @@ def fit_skeleton(
     notes = [("", note) for note in out.notes]
     if fps != _RATE:
         notes.append(("", f"{fps:g} frames per second became {_RATE}"))
-    values, more = _Controls(model, body, out.transforms).values(legs)
+    values, more = Controls(model, body, out.transforms).values(legs)
     # Where a leg is short, the same distance bends its knee further.
     tolerance *= min(1.0, body.leg / STANDARD_LEG)
     yield 0.0
@@ -67,12 +66,6 @@ def fit_skeleton(
     yield from fit
     motion, report = fit.result()
     return motion, report._replace(notes=(*notes, *more, *report.notes))
-
-
-def controls(model: Model, poses: Array, legs: str = "both") -> tuple[_Values, _Notes]:
-    """Local values for from_locals() of the bones that dances move, for world matrices (F,B,4,4) of a
-    model's bones as retarget() gives them; and notes."""
-    return _Controls(model, body_of(model, "model"), poses).values(legs)
 
 
 def _resampled(poses: Pose | ArrayLike, skeleton: Skeleton, fps: float) -> Array:
@@ -95,8 +88,9 @@ def _resampled(poses: Pose | ArrayLike, skeleton: Skeleton, fps: float) -> Array
     return moved
 
 
-class _Controls:
-    """Local values of the bones that dances move, for poses of a model's skeleton."""
+class Controls:
+    """Local values for from_locals() of the bones that dances move, for world matrices (F,B,4,4) of a
+    model's bones as retarget() gives them."""
 
     def __init__(self, model: Model, body: Body, poses: Array) -> None:
         self.model, self.body, self.human = model, body, body.human
