@@ -233,7 +233,7 @@ def test_what_cannot_be_moved_is_refused():
 
     refused(TypeError, "model: expected a Model, not", 1, skeleton, poses)
     refused(TypeError, "skeleton: str", model, "walk.bvh", poses)
-    refused(ValueError, 'legs: "fk", expected one of both, ik', model, skeleton, poses, legs="fk")
+    refused(ValueError, 'legs: "fk", expected both or ik', model, skeleton, poses, legs="fk")
     refused(ValueError, "poses: shape", model, skeleton, poses[:, :3])
     refused(ValueError, "poses", model, skeleton, poses[:0])
     for fps in (0, -30, float("nan"), 1e9):
