@@ -15,6 +15,7 @@ import mmdskin
 from mmdskin.argument import check_model, check_motion, frame_numbers
 from mmdskin.file_io import check_name, write
 from mmdskin.notebook import png
+from mmdskin.rotations import to_quaternions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -258,10 +259,8 @@ class _File:
 
     def _local(self, of: ArrayLike | mmdskin.Pose) -> tuple[_Array, _Array]:
         """Translations and unit quaternions of bones, relative to their parents, in meters."""
-        from mmdskin.retargeting import rotations
-
         matrices = mmdskin.convert(self.model.transforms(of, "local"), "matrices", to="gltf")
-        turns = rotations.to_quaternions(matrices[..., :3, :3].astype(float))
+        turns = to_quaternions(matrices[..., :3, :3].astype(float))
         turns /= np.linalg.norm(turns, axis=-1, keepdims=True)
         return matrices[..., :3, 3].astype("f4"), turns.astype("f4")
 

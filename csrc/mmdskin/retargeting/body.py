@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 import mmdskin
-from mmdskin.retargeting.rotations import Array, about, apply, between, frame_of, length, unit
 from mmdskin.retargeting.skeleton import Skeleton, of_model
 from mmdskin.retargeting.slots import ARM, FINGERS, LEG, PHALANGES, SIDES, require
+from mmdskin.rotations import Array, about, apply, between, frame_of, length, unit
 
 STANDARD_LEG = 9.419  # units, of MMD's own models, for which or for whose kin most dances are made
 MMD_KNEE = np.radians(-0.5)  # the least bend that MMD's IK leaves

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mmdskin.retargeting.rotations import cross, nearest
+from mmdskin.rotations import cross, nearest
 
 LARGEST = 1e9  # a coordinate
 MOST_TRANSFORMS = 1 << 24  # of all bones in all frames, 2 GiB

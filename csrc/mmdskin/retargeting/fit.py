@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mmdskin import BoneTrack, FitReport, Model, Motion
+from mmdskin import BoneTrack, FitReport, Model, Motion, rotations
 from mmdskin.argument import check_model
-from mmdskin.retargeting import rotations
 from mmdskin.retargeting.body import STANDARD_LEG, Body, Joints, alignment, body_of
 from mmdskin.retargeting.limbs import meeting, nearness, two_bone
-from mmdskin.retargeting.rotations import Array, apply, between, multiply, transpose
 from mmdskin.retargeting.slots import ARM, SIDES
+from mmdskin.rotations import Array, apply, between, multiply, transpose
 
 _Locals = tuple[Array, Array]  # translations (F,3) and rotations (F,4) of a bone
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from mmdskin import FormatError, convert, errors, file_io
 from mmdskin.retargeting.bones import LARGEST, Tree
-from mmdskin.retargeting.rotations import Array, from_quaternions, slerp
 from mmdskin.retargeting.skeleton import Skeleton
+from mmdskin.rotations import Array, from_quaternions, slerp
 
 if TYPE_CHECKING:
     from mmdskin import _Source

@@ -4,8 +4,8 @@
 import numpy as np
 
 from mmdskin.retargeting.posing import Posing, Source
-from mmdskin.retargeting.rotations import Array, across, apply, between, length, unit
 from mmdskin.retargeting.slots import ARM, LEG, SIDES
+from mmdskin.rotations import Array, across, apply, between, length, unit
 
 _THERE = 1e-5  # of a leg: an ankle this near to its goal is not moved
 _STRAIGHT, _BENT = 0.005, 0.03  # of a leg: the knee's distance from the line of hip and ankle

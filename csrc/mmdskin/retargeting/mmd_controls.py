@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mmdskin import Fit, FitReport, Model, Motion, Pose
+from mmdskin import Fit, FitReport, Model, Motion, Pose, rotations
 from mmdskin.argument import check_model
-from mmdskin.retargeting import rotations
 from mmdskin.retargeting.body import MMD_KNEE, STANDARD_LEG, Body, body_of
 from mmdskin.retargeting.bones import MOST_TRANSFORMS, RATES
-from mmdskin.retargeting.rotations import Array, about, dot, frame_of, transpose, unit
 from mmdskin.retargeting.skeleton import Skeleton
 from mmdskin.retargeting.slots import ARM, LEG, SIDES
 from mmdskin.retargeting.transfer import retarget, world_of
+from mmdskin.rotations import Array, about, dot, frame_of, transpose, unit
 
 _Values = dict[str, "tuple[Array | None, Array | None]"]  # translations and rotations by name
 _Notes = list[tuple[str, str]]

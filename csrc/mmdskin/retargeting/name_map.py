@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from mmdskin.retargeting.bones import Tree
-from mmdskin.retargeting.rotations import Array
 from mmdskin.retargeting.slots import FINGERS, LIMBS, MIDDLE, PHALANGES, SIDES
+from mmdskin.rotations import Array
 
 _SIDE_OF = {"left": "left", "l": "left", "左": "left", "lt": "left"}
 _SIDE_OF |= {"right": "right", "r": "right", "右": "right", "rt": "right"}

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from mmdskin.retargeting.body import Body, Joints
-from mmdskin.retargeting.rotations import Array, apply, transpose
 from mmdskin.retargeting.slots import SIDES
+from mmdskin.rotations import Array, apply, transpose
 
 
 class Source(Joints):

@@ -6,9 +6,9 @@ import itertools
 import numpy as np
 
 from mmdskin.retargeting.body import Joints
-from mmdskin.retargeting.rotations import Array, about, apply, degrees_between, transpose, unit
 from mmdskin.retargeting.skeleton import Skeleton
 from mmdskin.retargeting.slots import ARM, LEG, SIDES
+from mmdskin.rotations import Array, about, apply, degrees_between, transpose, unit
 
 _UPRIGHT = 35.0  # degrees by which an upright pose may miss the ideal
 _TRIED = 400  # frames

@@ -6,8 +6,8 @@ import itertools
 import numpy as np
 
 from mmdskin.retargeting.bones import Tree
-from mmdskin.retargeting.rotations import Array
 from mmdskin.retargeting.slots import FINGERS, PHALANGES
+from mmdskin.rotations import Array
 
 _FEWEST = 14  # bones of a body
 # Of the height:

@@ -15,9 +15,9 @@ from mmdskin.retargeting.bones import matrices
 from mmdskin.retargeting.limbs import join_hands, put_feet
 from mmdskin.retargeting.posing import Layout, Posing, Source
 from mmdskin.retargeting.reference import prepare
-from mmdskin.retargeting.rotations import Array, slerp, transpose
 from mmdskin.retargeting.skeleton import Skeleton
 from mmdskin.retargeting.slots import LIMBS, SIDES, require
+from mmdskin.rotations import Array, slerp, transpose
 
 _ALIKE = 0.01  # of a leg
 

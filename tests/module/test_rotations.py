@@ -2,7 +2,7 @@
 """Rotations: matrices and quaternions, the smallest turn between directions, slerp."""
 
 import numpy as np
-from mmdskin.retargeting.rotations import (
+from mmdskin.rotations import (
     about,
     apply,
     between,
