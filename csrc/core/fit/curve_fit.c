@@ -549,7 +549,9 @@ static void solve_pair(mmd_curve_fit_scratch *scratch, size_t n, candidate *out)
     for (size_t k = 0; k + 1 < n; k++) {
         double residual = samples[k].b1 * out->y1 + samples[k].b2 * out->y2 + samples[k].b3 -
                           (double)scratch->center[k];
-        out->violation = fmax(out->violation, fabs(residual) - (double)scratch->half_width[k]);
+        double violation = fabs(residual) - (double)scratch->half_width[k];
+        if (violation > out->violation) /* GCC 12 for ARM crashes by fmax() here */
+            out->violation = violation;
     }
 }
 
