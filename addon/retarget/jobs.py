@@ -92,15 +92,9 @@ def from_armature(
         context, [armature], frames, lambda at: skeletons.poses(armature.evaluated_get(at), names)
     )
     with skeletons.explained(armature.name):
-        fit = module.Fit(
-            module.Motion.from_skeleton,
-            pmx,
-            source,
-            np.array(poses),
-            legs=options.legs.lower(),
-            tolerance=options.tolerance,
-            **_arguments(options, scene),
-        )
+        arguments = {"legs": options.legs.lower(), "tolerance": options.tolerance}
+        arguments |= _arguments(options, scene)
+        fit = module.Fit(module.Motion.from_skeleton, pmx, source, np.array(poses), **arguments)
         motion, report = yield from fitted(fit)
     told = notes_of(report)
     start = frames[0] * playhead.stretch(scene)

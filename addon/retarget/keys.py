@@ -69,7 +69,6 @@ class NewAction:
         self._curves = actions.Curves(holder)
         self._move = _MOVE * size_of(armature)
         self.name = self._action.name
-        self.keyframes = 0
 
     def key_bones(self, bones: Iterable[BoneValues]) -> int:
         """Returns the number of bones that have keys."""
@@ -88,8 +87,7 @@ class NewAction:
 
     def hold(self, path: str, value: float, group: str) -> None:
         """Key a property with one value."""
-        (curve,) = self._curves.ensure(path, 1, group)
-        fcurves.write(curve, self._frames[:1], np.array([value]))
+        self._curves.write(path, self._frames[:1], np.array([value]), group=group)
 
     def assign(self, as_strip: bool) -> str:
         """Show the action, alone or as a strip over the one that was there, which is pushed down;
@@ -118,7 +116,6 @@ class NewAction:
             still = (column == column[0]).all()
             used = slice(0, 1) if still else rows
             fcurves.write(curve, self._frames[used], column[used])
-        self.keyframes += len(self._frames[rows])
 
 
 def _by_blender(bone: Bone, poses: np.ndarray, parents: np.ndarray) -> np.ndarray:

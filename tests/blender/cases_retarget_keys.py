@@ -57,6 +57,15 @@ def evaluated(armature, frame, names):
     return np.array([np.array(obj.pose.bones[name].matrix) for name in names])
 
 
+def keyframes(action):
+    """Of each channel, as Blender has them."""
+    counts = {}
+    for curve in addon().blender.actions.curves_of(bpy.data.actions[action.name]):
+        count = len(curve.keyframe_points)
+        counts[curve.data_path] = max(count, counts.get(curve.data_path, 0))
+    return sum(counts.values())
+
+
 class Keys(case.unittest.TestCase):
     def setUp(self):
         scene.clear()
@@ -86,7 +95,7 @@ class Keys(case.unittest.TestCase):
         poses = swinging(rig, names, parents, {"mixamorig:LeftArm"}, speed=0.2)
         values = addon().retarget.keys.channels(rig, poses)
         whole, reduced = keyed(rig, values), keyed(rig, values, reduced=True)
-        self.assertLess(reduced.keyframes, whole.keyframes)
+        self.assertLess(keyframes(reduced), keyframes(whole))
         arm = [names.index("mixamorig:LeftArm")]
         for number, frame in enumerate(FRAMES):
             (shown,) = evaluated(rig, frame, ["mixamorig:LeftArm"])
@@ -104,8 +113,8 @@ class Keys(case.unittest.TestCase):
         action = addon().retarget.keys.NewAction(rig, "swing", np.arange(1000.0), False)
         action.key_bones(values)
         action.assign(as_strip=False)
-        self.assertEqual(action.keyframes, 1000 * (len(names) + 1))
         self.assertLess(time.process_time() - started, 2)
+        self.assertEqual(keyframes(action), 1000 * (len(names) + 1))
 
     def test_rigify_shows_the_poses_by_its_fk_controls(self):
         rig = humanoids.rigify_rig()

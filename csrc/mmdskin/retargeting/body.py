@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 import mmdskin
-from mmdskin.retargeting.skeleton import Skeleton, of_model
-from mmdskin.retargeting.slots import ARM, FINGERS, LEG, PHALANGES, SIDES, require
+from mmdskin.retargeting.skeleton import Skeleton, of_model, require
+from mmdskin.retargeting.slots import ARM, FINGERS, LEG, PHALANGES, SIDES
 from mmdskin.rotations import Array, about, apply, between, frame_of, length, unit
 
 STANDARD_LEG = 9.419  # units, of MMD's own models, for which or for whose kin most dances are made
@@ -107,7 +107,7 @@ class Body(Joints):
 def body_of(model: mmdskin.Model, name: str) -> Body:
     """Of a model at rest. Raises ValueError for one that is no human."""
     skeleton = of_model(model)
-    require(skeleton.human, name)
+    require(skeleton, name)
     return Body(skeleton, skeleton.rest, name)
 
 

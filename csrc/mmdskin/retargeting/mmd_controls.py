@@ -13,7 +13,7 @@ from mmdskin import Fit, FitReport, Model, Motion, Pose, rotations
 from mmdskin.argument import check_model
 from mmdskin.retargeting.body import MMD_KNEE, STANDARD_LEG, Body, body_of
 from mmdskin.retargeting.bones import MOST_TRANSFORMS, RATES
-from mmdskin.retargeting.skeleton import Skeleton
+from mmdskin.retargeting.skeleton import Skeleton, require
 from mmdskin.retargeting.slots import ARM, LEG, SIDES
 from mmdskin.retargeting.transfer import retarget, world_of
 from mmdskin.rotations import Array, about, dot, frame_of, transpose, unit
@@ -45,8 +45,7 @@ def fit_skeleton(
 ) -> Generator[float, None, tuple[Motion, FitReport]]:
     """As `Fit` runs it: yields the share that is done."""
     check_model(model)
-    if not isinstance(skeleton, Skeleton):
-        raise TypeError(f"skeleton: {type(skeleton).__name__}, expected a Skeleton")
+    require(skeleton, "skeleton")
     if legs not in ("both", "ik"):
         raise ValueError(f'legs: "{legs}", expected both or ik')
     if not RATES[0] <= fps <= RATES[1]:

@@ -171,6 +171,16 @@ class Skeleton:
         return tuple(found[start:stop])
 
 
+def require(skeleton: Skeleton, name: str) -> None:
+    """Raises TypeError for what is no Skeleton, ValueError if a slot that every humanoid needs has no
+    bone."""
+    if not isinstance(skeleton, Skeleton):
+        raise TypeError(f"{name}: expected a Skeleton, not {type(skeleton)!r}")
+    missing = ", ".join(slot for slot in REQUIRED if slot not in skeleton.human)
+    if missing:
+        raise ValueError(f"{name}: no bone is {missing}; name them by replace(human=...)")
+
+
 def of_model(model: mmdskin.Model) -> Skeleton:
     """Model.skeleton: at rest no bone of a model is turned."""
     rest = np.tile(np.eye(4), (len(model.bones), 1, 1))

@@ -28,14 +28,6 @@ _SHORTEST, _LONGEST = 0.4, 2.5  # an upper arm or thigh, of the part below it
 _UNEQUAL = 0.1  # left and right
 
 
-def require(human: Mapping[str, int], name: str) -> None:
-    """Raises ValueError if a slot that every humanoid needs has no bone."""
-    missing = [slot for slot in REQUIRED if slot not in human]
-    if missing:
-        what = ", ".join(missing)
-        raise ValueError(f"{name}: no bone is {what}; name them by replace(human=...)")
-
-
 def doubts_of(
     tree: Tree, places: np.ndarray, human: Mapping[str, int], misplaced: Iterable[str]
 ) -> dict[str, str]:

@@ -15,8 +15,8 @@ from mmdskin.retargeting.bones import matrices
 from mmdskin.retargeting.limbs import join_hands, put_feet
 from mmdskin.retargeting.posing import Layout, Posing, Source
 from mmdskin.retargeting.reference import prepare
-from mmdskin.retargeting.skeleton import Skeleton
-from mmdskin.retargeting.slots import LIMBS, SIDES, require
+from mmdskin.retargeting.skeleton import Skeleton, require
+from mmdskin.retargeting.slots import LIMBS, SIDES
 from mmdskin.rotations import Array, slerp, transpose
 
 _ALIKE = 0.01  # of a leg
@@ -75,9 +75,7 @@ def retarget(
     finite, and a scale or fps that is not positive.
     """
     for name, one in (("source", source), ("target", target)):
-        if not isinstance(one, Skeleton):
-            raise TypeError(f"{name}: expected a Skeleton, not {type(one)!r}")
-        require(one.human, name)
+        require(one, name)
     for name, number in (("scale", scale), ("fps", fps)):
         if number is not None and not 0 < number < np.inf:
             raise ValueError(f"{name}: {number}, expected a positive number")
