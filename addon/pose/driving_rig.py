@@ -40,10 +40,9 @@ class DrivingRig:
         self._pmx, self._target = pmx, pmx.skeleton
         self._bones = evaluated_bones.of(rig)
         self._read(rig)
-        moved = {*self._target.human.values(), *self._target.spine}
-        for bone in list(moved):  # and what carries them
-            while (bone := int(self._target.parents[bone])) >= 0:
-                moved.add(bone)
+        mapped = *self._target.human.values(), *self._target.spine
+        # With what carries them
+        moved = {one for bone in mapped for one in self._target.tree.chain(bone)}
         targets = {i: bone.ik.target for i, bone in enumerate(pmx.bones) if bone.ik}
         goals = {i: target for i, target in targets.items() if target in moved}
         moved |= goals.keys()

@@ -114,11 +114,8 @@ class _Named:
 
     def first(self, bones: Iterable[int]) -> int | None:
         """The nearest to the root, then the one with the most descendants."""
-
-        def rank(bone: int) -> tuple[int, int, str]:
-            return self.tree.depth[bone], -self.tree.size[bone], self.tree.names[bone]
-
-        return min(bones, key=rank, default=None)
+        depth, size, names = self.tree.depth, self.tree.size, self.tree.names
+        return min(bones, key=lambda bone: (depth[bone], -size[bone], names[bone]), default=None)
 
     def limb(self, side: str, limb: str) -> dict[str, int]:
         parts, is_above = LIMBS[limb], self.tree.is_above
