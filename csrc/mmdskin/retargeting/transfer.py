@@ -156,8 +156,7 @@ class _Plan:
         return found[:, :rows]
 
 
-@lru_cache(maxsize=8)
-def _legs_agree(source: Skeleton, target: Skeleton) -> bool:
+def _compare_legs(source: Skeleton, target: Skeleton) -> bool:
     """Whether the joints of legs are at the same heights at rest, but for the scale."""
     slots = [side + part for side in SIDES for part in LIMBS["leg"]]
     slots = [slot for slot in slots if slot in source.human and slot in target.human]
@@ -166,7 +165,9 @@ def _legs_agree(source: Skeleton, target: Skeleton) -> bool:
     return bool((np.abs(a[:, 1] * m - b[:, 1] * k) <= _ALIKE * k * m).all())
 
 
-_plan = lru_cache(maxsize=8)(_Plan)  # live poses come one by one, for the same rigs
+# Live poses come one by one, for the same rigs.
+_plan = lru_cache(maxsize=8)(_Plan)
+_legs_agree = lru_cache(maxsize=8)(_compare_legs)
 
 
 def world_of(skeleton: Skeleton, poses: Any) -> tuple[Array, bool]:
