@@ -104,7 +104,7 @@ class PutBack(TwoModels):
     """What fails while the second model is written."""
 
     def test_switched_on(self):
-        with second_fails(addon().preview.switch, "_enable"):
+        with second_fails(addon().preview.switch, "enable"):
             self.assert_nothing_changes(bpy.ops.mmdskin.preview, "BrokenError", action="ENABLE")
         self.assertEqual(self.live(), [False, False])
 

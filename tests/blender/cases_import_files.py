@@ -130,14 +130,14 @@ class Refused(imported.Case):
         for module, name in (
             (import_model.build.armature, "_lock"),
             (import_model.build.armature, "_roll"),
-            (import_model.build.keys, "add_morphs"),
+            (import_model.build.mesh, "add_morphs"),
             (import_model.build.root_data, "describe"),
         ):
             with mock.patch.object(module, name, side_effect=MemoryError("on purpose")):
                 self.assert_refused("on purpose", path)
         before = self.load(path).root
         with mock.patch.object(
-            import_model.build.weights, "fill", side_effect=KeyError("on purpose")
+            import_model.build.mesh, "add_weights", side_effect=KeyError("on purpose")
         ):
             self.assert_refused("on purpose", path)
         objects = bpy.context.view_layer.objects

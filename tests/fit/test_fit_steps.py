@@ -61,7 +61,7 @@ def test_each_step_is_short_and_makes_progress(name):
     if name == "from_locals":
         fit = mmdskin.Fit(mmdskin.Motion.from_locals, *values(30_000), threads=1)
     else:
-        fit = mmdskin.Fit(mmdskin.Motion.from_camera, orbit(60_000, 0.02))
+        fit = mmdskin.Fit(mmdskin.Motion.from_camera, orbit(180_000, 0.02))
     times, shares = [time.process_time()], []
     for share in fit:
         times.append(time.process_time())
