@@ -34,6 +34,7 @@ import examples_python  # noqa: E402
 import two_cores  # noqa: E402
 from files import locations  # noqa: E402
 from judges import twin  # noqa: E402
+from retarget import bodies  # noqa: E402
 from retarget.rigs import humanoid  # noqa: E402
 from sample import model as sample  # noqa: E402
 from sample import motion as sample_motion  # noqa: E402
@@ -400,10 +401,14 @@ def retarget_rows(model, motion):
         "single": partial(mmdskin.retarget, skeleton, one, rig),
         "dance": partial(mmdskin.retarget, skeleton, pose, rig),
     }
+    body, dance = bodies.dancer(), bodies.long_dance()
+    other = bodies.variant(body, arms=-35, legs=0.9)
+    calls["fit"] = lambda: dance.for_model(other, made_for=body, hands=False)
     t = best(calls, 5)
     yield "Model.skeleton", t["map"] * 1e3, "ms", "<=", 15
     yield f"retarget, {DANCE} frames per call", t["dance"] / DANCE * 1e3, "ms/frame", "<=", 0.5
     yield "retarget, one frame per call", t["single"] * 1e3, "ms", "<=", 2
+    yield "Motion.for_model, 7600 frames, hands off", t["fit"], "s", "<=", 0.1
 
 
 def physics_rows(model, motion):

@@ -64,6 +64,9 @@ def rows():
             for source, (what, bar) in ATTACH_BARS.items():
                 over = found[source]["attached ms"]
                 yield f"Blender 4.5, 50 attached objects, {what}", over, "ms", "<=", bar
+            found = in_blender(command, "blender_retarget.py", zips[-1], MODEL, MOTION)
+            yield "Blender 4.5, Another Armature", found["live ms"], "ms", "<=", 2
+            yield "Blender 4.5, 1,000 frames to an FK rig", found["keyed s"], "s", "<=", 2
             tools = os.environ.get("MMDSKIN_MMD_TOOLS", MMD_TOOLS)
             options = ["--mmd-tools", tools] if Path(tools).exists() else []
             if options:

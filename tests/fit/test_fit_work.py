@@ -15,7 +15,7 @@ from judges import pose_rigs as rigs
 
 TOLERANCE = 0.02
 MOST = 60e-6  # seconds of one frame of a bone
-LINEAR = 2  # of the time of a frame in a long fit, compared with a short one
+LINEAR = 1.3  # of the time of a frame in a long fit, compared with a short one
 
 
 def still(count):

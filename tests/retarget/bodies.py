@@ -30,6 +30,16 @@ def humans():
     return [dancer(), *named]
 
 
+def long_dance():
+    """Four minutes, 7,600 frames: the dance, again and again."""
+    starts = np.arange(0, 7600, 121)
+    tracks = []
+    for name, frames, *values in (track[:5] for track in dance().bones):
+        repeated = [np.concatenate([one] * len(starts)) for one in values]
+        tracks.append((name, (starts[:, None] + frames).ravel(), *repeated))
+    return mmdskin.Motion.from_tracks(tracks)
+
+
 def variant(model, scale=1.0, arms=0.0, legs=1.0, broader=0.0, renamed=()):
     """The same bones on another body: larger, arms lower by degrees, legs of another length, broader
     shoulders, and some bones by other names."""
