@@ -62,6 +62,13 @@ def test_it_is_named_as_mmd_names_cameras():
     assert motion.camera.rotations.tolist() == [[0, 0, 0]]
 
 
+def test_its_keys_have_perspective():
+    at = np.linspace([0, 10, -45], [10, 10, -45], 20)
+    motion = mmdskin.Motion.from_camera(mmdskin.Camera(at, [0, 10, 0], [0, 1, 0], 30))
+    assert len(motion.camera.frames) > 1
+    assert motion.camera.perspective.all()
+
+
 def test_angles_go_on_past_a_whole_turn():
     angle = np.radians(np.arange(0, 800, 10))
     position = np.stack([-20 * np.sin(angle), 0 * angle, -20 * np.cos(angle)], -1)

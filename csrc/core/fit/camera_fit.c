@@ -86,6 +86,7 @@ static bool build_track(const mmd_camera_fit_job *job, const double *columns,
         track->frames[k] = job->first_frame + keys->frames[k];
         track->distances[k] = (float)columns[DISTANCE * n + f];
         track->view_angles[k] = (float)rint(columns[VIEW_ANGLE * n + f]);
+        track->perspective[k] = 1;
         for (size_t i = 0; i < 3; i++) {
             track->targets[3 * k + i] = (float)columns[i * n + f];
             track->rotations[3 * k + i] = (float)columns[ROTATION * n + 3 * f + i];

@@ -521,9 +521,9 @@ static bool write_count(writer *w, const char *what, size_t count)
 static void write_header(writer *w, const mmd_motion *motion)
 {
     uint8_t header[HEAD] = "Vocaloid Motion Data 0002";
-    mmd_motion_names_fault
-        ignored; /* MMD only asks whether a motion of another model shall be loaded */
+    mmd_motion_names_fault ignored;
     write_bytes(w, header, sizeof header);
+    /* By the name MMD only asks whether a motion of another model shall be loaded. */
     mmd_motion_names_encode(w->encoding, motion->name, MODEL_NAME, w->at, &ignored);
     w->at += MODEL_NAME;
 }

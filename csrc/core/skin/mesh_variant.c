@@ -90,8 +90,8 @@ static bool init_chains(bone_chains *chains, mmd_arena *arena, const int32_t *pa
                         size_t bone_count)
 {
     size_t *order, *rank;
-    uint32_t *next,
-        time = 0; /* of each bone: its descendants, then when its next child is entered */
+    uint32_t time = 0;
+    uint32_t *next; /* of each bone: its descendants, then when its next child is entered */
     if (!MMD_ARENA_ARRAY(arena, chains->entry, bone_count) ||
         !MMD_ARENA_ARRAY(arena, chains->exit, bone_count) ||
         !MMD_ARENA_ARRAY(arena, order, bone_count) || !MMD_ARENA_ARRAY(arena, rank, bone_count) ||
