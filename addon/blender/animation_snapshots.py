@@ -20,7 +20,10 @@ class ActionSnapshot:
 
     def restore(self) -> None:
         copy = self._copy
-        if copy is None or (self._exists() and _content(self.action) == _content(copy)):
+        if copy is None:
+            return
+        if self._exists() and _content(self.action) == _content(copy):
+            self.action.use_fake_user = copy.use_fake_user
             return
         if self._exists():
             self.action.user_remap(copy)
@@ -73,6 +76,8 @@ class AnimationSnapshot:
         data = block.animation_data
         action, self._slots = actions.assigned(block)
         self._action = used.take(action)
+        self._uses_nla = data.use_nla if data else True
+        self._tracks = {track.name for track in data.nla_tracks} if data else set()
         self._strips = [
             (track.name, strip.name, used.take(strip.action), actions.slot_of(strip))
             for track in (data.nla_tracks if data else ())
@@ -93,6 +98,9 @@ class AnimationSnapshot:
             return
         data = data or block.animation_data_create()
         self._restore_drivers(data)
+        for added in [track for track in data.nla_tracks if track.name not in self._tracks]:
+            data.nla_tracks.remove(added)
+        data.use_nla = self._uses_nla
         for track, name, snapshot, slot in self._strips:
             strip = data.nla_tracks[track].strips[name]
             if snapshot and (strip.action, actions.slot_of(strip)) != (snapshot.action, slot):

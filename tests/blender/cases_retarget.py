@@ -246,6 +246,21 @@ class ToArmature(Retargeting):
         with fails, self.assertRaisesRegex(RuntimeError, "no"):
             bpy.ops.mmdskin.retarget_to_armature()
         self.assertEqual(self.state(), before)
+        rig.animation_data.action.use_fake_user = False
+        rig.animation_data.use_nla = False
+        rig.animation_data.nla_tracks.new().name = "hers"
+        before = self.state()
+        assign = addon.retarget.keys.NewAction.assign
+
+        def fail_afterwards(action, as_strip):
+            assign(action, as_strip)
+            rig.animation_data.use_nla = True
+            raise addon.blender.user_error.UserError("no")
+
+        fails = mock.patch.object(addon.retarget.keys.NewAction, "assign", fail_afterwards)
+        with fails, self.assertRaisesRegex(RuntimeError, "no"):
+            bpy.ops.mmdskin.retarget_to_armature(as_strip=True)
+        self.assertEqual(self.state(), before)
         rig.data.bones["mixamorig:LeftLeg"].name = "nothing"
         before = self.state()
         self.select(self.armature, rig)
@@ -274,6 +289,7 @@ class ToArmature(Retargeting):
             {action.name: action.use_fake_user for action in bpy.data.actions},
             data and data.action and data.action.name,
             data and [track.name for track in data.nla_tracks],
+            data and data.use_nla,
             [tuple(map(tuple, bone.matrix_basis)) for bone in rig.pose.bones],
             [bone.rotation_mode for bone in rig.pose.bones],
             bpy.context.scene.frame_current,
