@@ -16,7 +16,7 @@ from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
 from ..operator_base import modal_job
 from ..operator_base.editing import editing
-from ..physics import baked, runs
+from ..physics import baked
 from ..pose import pose_source, skinner
 from ..pose.deformation import Deformation, gives_normals
 from ..preview import switch
@@ -58,13 +58,8 @@ class Job(modal_job.Job):
     ) -> None:
         self.options = options
         self._context = context
-        self._shown: PoseFrames | runs.Runs | None = None  # what the window shows
         wanted = list(zip(models, poses, deformations, strict=True))
         super().__init__(self._run(wanted), len(options.visited))
-
-    def show(self) -> None:
-        if self._shown is not None:
-            self._shown.show()
 
     def _run(
         self, wanted: list[tuple[scene_model.SceneModel, pose_source.Settings | None, Deformation]]
@@ -102,13 +97,10 @@ class Job(modal_job.Job):
         """The physics that no file has."""
         sources = [group.poses.source for group in groups if group.poses.source is not None]
         if self.options.moves:
-            yield from baked.simulate(self._context, sources, self._begin)
+            yield from baked.simulate(self._context, sources)
             return
         for source in sources:
             source.show(self._context.scene)
-
-    def _begin(self, shown: runs.Runs) -> None:
-        self._shown = shown
 
     def _read(self, groups: "list[_Group]") -> Generator[modal_job.Progress, None, None]:
         """Pass the poses to the targets, in blocks of frames.
@@ -124,7 +116,6 @@ class Job(modal_job.Job):
                 read = [obj for group in groups for obj in group.objects]
                 scene_frames = stack.enter_context(PoseFrames(context, read, mute_keys=True))
                 size = 1
-            self._shown = scene_frames
             for first in range(0, len(frames), size):
                 block = frames[first : first + size]
                 if scene_frames is not None:
@@ -132,8 +123,7 @@ class Job(modal_job.Job):
                 depsgraph = context.evaluated_depsgraph_get()
                 for group in groups:
                     group.add(block, depsgraph)
-                yield modal_job.frames_done(first + len(block), len(frames))
-        self._shown = None
+                yield modal_job.frames_done(first + len(block), len(frames), scene_frames)
 
 
 def _finishing(target: Target, fraction: float) -> modal_job.Progress:

@@ -12,7 +12,7 @@ import bpy
 from ..blender.pose_evaluation import PoseFrames
 from ..blender.translations import tr, tr_count
 from ..operator_base import modal_job
-from ..physics import baked, runs
+from ..physics import baked
 from . import files
 from .files import listed
 from .timing import Timing
@@ -100,17 +100,12 @@ class Job(modal_job.Job):
     ) -> None:
         self._context, self._exports, self._timing, self._names = context, exports, timing, names
         self.results: list[Result] = []
-        self._scene_frames: PoseFrames | runs.Runs | None = None
         reads = any(export.needs_frames for export in exports)
         super().__init__(self._run(), timing.length if reads else 1)
 
-    def show(self) -> None:
-        if self._scene_frames is not None:
-            self._scene_frames.show()
-
     def _run(self) -> Generator[modal_job.Progress, None, None]:
         sources = [source for export in self._exports for source in export.simulated]
-        yield from baked.simulate(self._context, sources, self._begin)
+        yield from baked.simulate(self._context, sources)
         reading = [export for export in self._exports if export.needs_frames]
         if reading:
             yield from self._read(reading)
@@ -121,20 +116,15 @@ class Job(modal_job.Job):
         ]
         files.write(contents)
 
-    def _begin(self, shown: PoseFrames | runs.Runs) -> None:
-        self._scene_frames = shown
-
     def _read(self, exports: Sequence[Export]) -> Generator[modal_job.Progress, None, None]:
         read = [obj for export in exports for obj in export.objects]
         with PoseFrames(self._context, read) as frames:
-            self._begin(frames)
             for done, frame in enumerate(self._timing.scene_frames.tolist(), 1):
                 frames.go_to(frame)
                 depsgraph = self._context.evaluated_depsgraph_get()
                 for export in exports:
                     export.read(depsgraph)
-                yield modal_job.frames_done(done, self.frames)
-        self._scene_frames = None
+                yield modal_job.frames_done(done, self.frames, frames)
 
 
 def sentence(results: Sequence[Result]) -> str:

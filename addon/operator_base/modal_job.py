@@ -9,6 +9,7 @@ import bpy
 from bpy.app.handlers import persistent
 
 from ..blender import registration
+from ..blender.pose_evaluation import PoseFrames
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError, cancelled
 
@@ -24,11 +25,12 @@ _Result = TypeVar("_Result")
 class Progress(NamedTuple):
     fraction: float  # from 0 to 1
     text: str
+    read: PoseFrames | None = None  # how the scene is read: it must `show` before it is drawn
 
 
-def frames_done(done: int, total: int) -> Progress:
+def frames_done(done: int, total: int, read: PoseFrames | None = None) -> Progress:
     text = tr("MMD Skin: frame {done} of {total}   Esc: cancel", done=done, total=total)
-    return Progress(done / total, text)
+    return Progress(done / total, text, read)
 
 
 Steps = Generator[Progress, None, _Result]  # of work that returns a result
@@ -60,9 +62,6 @@ class Job:
                 "Not enough memory for {frames}: shorten the frame range",
                 frames=tr_count("1 frame", "{count} frames", self.frames),
             ) from error
-
-    def show(self) -> None:
-        """Called before the window is drawn, between steps."""
 
     def close(self) -> None:
         self._steps.close()
@@ -149,7 +148,8 @@ class ModalJob:
         if progress is None:
             _leave(self._job, context)
             return self._report(self._job)
-        self._job.show()
+        if progress.read is not None:
+            progress.read.show()
         context.window_manager.progress_update(int(progress.fraction * _STEPS))
         context.workspace.status_text_set(progress.text)
         return {"RUNNING_MODAL"}

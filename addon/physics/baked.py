@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Pose sources as they are baked and exported: where no file has their simulation, they are simulated."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 from bpy.types import Context, Scene
@@ -50,14 +50,13 @@ class Baked:
 
 
 def simulate(
-    context: Context, sources: Sequence[Baked], begin: Callable[[runs.Runs], None]
+    context: Context, sources: Sequence[Baked]
 ) -> Generator[modal_job.Progress, None, None]:
-    """Simulate those that lack it, with their groups; `begin` is told the runs."""
+    """Simulate those that lack it, with their groups."""
     lacking = [source.member for source in sources if source.lacks_simulation()]
     if not lacking:
         return
     run = runs.Runs(context, group.batches(lacking, context.view_layer))
-    begin(run)
     yield from run
     found = dict(run.results())
     for source in sources:

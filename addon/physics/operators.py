@@ -114,9 +114,6 @@ class Job(modal_job.Job):
         self._runs = runs.Runs(context, batches)
         super().__init__(self._all(), self._runs.frames)
 
-    def show(self) -> None:
-        self._runs.show()
-
     def _all(self) -> Generator[modal_job.Progress, None, None]:
         yield from self._runs
         _write([_File(*pair) for pair in self._runs.results()])

@@ -36,18 +36,13 @@ class Runs:
         self._runs = [SceneRun(context, batch) for batch in batches]
         self.frames = sum(run.frames for run in self._runs)
 
-    def show(self) -> None:
-        """Before the window is drawn."""
-        for run in self._runs:
-            run.show()
-
     def __iter__(self) -> Generator[modal_job.Progress, None, None]:
         done = 0
         for run in self._runs:
             with contextlib.closing(iter(run)) as steps:
-                for frames in steps:
+                for frames, read in steps:
                     done += frames
-                    yield modal_job.frames_done(done, self.frames)
+                    yield modal_job.frames_done(done, self.frames, read)
 
     def results(self) -> list[tuple[Object, cache.Cache]]:
         """The armature object of each model, and its simulation."""
@@ -85,25 +80,18 @@ class SceneRun:
         opened = [member.opened for member in members]
         record = group.record(members)._replace(start=0)
         self._simulation: Any = group.simulation(opened, record, group.places(members), offsets)
-        self._scene_frames: PoseFrames | None = None
 
-    def show(self) -> None:
-        """Before the window is drawn."""
-        if self._scene_frames is not None:
-            self._scene_frames.show()
-
-    def __iter__(self) -> Generator[int, None, None]:
-        """Yields the number of scene frames completed since the last one."""
+    def __iter__(self) -> Generator[tuple[int, PoseFrames], None, None]:
+        """Yields the number of scene frames completed since the last one, and what reads them."""
         done = 0
-        with PoseFrames(self._context, group.objects(self._members)) as self._scene_frames:
+        with PoseFrames(self._context, group.objects(self._members)) as read:
             for place in range(self._count):
-                self._scene_frames.go_to((self._first + place / self._rate) / self._stretch)
+                read.go_to((self._first + place / self._rate) / self._stretch)
                 group.check_still(self._members)
                 self._add()
                 completed = math.floor(place / self._rate / self._stretch + 1e-6) + 1
-                yield min(completed, self.frames) - done
+                yield min(completed, self.frames) - done, read
                 done = min(completed, self.frames)
-        self._scene_frames = None
 
     def _add(self) -> None:
         depsgraph = self._context.evaluated_depsgraph_get()

@@ -187,7 +187,7 @@ def _read(
         for done, frame in enumerate(frames, 1):
             visited.go_to(frame)
             found.append(read(context.evaluated_depsgraph_get()))
-            yield frames_done(done, len(frames))
+            yield frames_done(done, len(frames), visited)
     return found
 
 

@@ -299,6 +299,24 @@ class ToArmature(Retargeting):
 class FromArmature(Retargeting):
     """The other way: what moves her are her own controls, judged after MMD's IK."""
 
+    def test_a_window_meanwhile_draws_other_objects_with_their_modifiers(self):
+        rig, mesh = self.rig(), bpy.data.meshes.new("point")
+        mesh.from_pydata([(0, 0, 0)], [], [])
+        point = bpy.data.objects.new("point", mesh)
+        bpy.context.scene.collection.objects.link(point)
+        point.modifiers.new("Array", "ARRAY").count = 3
+        addon = sys.modules["addon_package"]
+        model = addon.scene.scene_model.SceneModel("her", self.armature, ())
+        options = types.SimpleNamespace(
+            feet="FLOOR", hands=False, scale=0, legs="BOTH", tolerance=0.1, rest="REST"
+        )
+        steps = addon.retarget.jobs.from_armature(bpy.context, model, rig, range(1, 22), options)
+        for _ in range(2):
+            next(steps).read.show()
+            shown = point.evaluated_get(bpy.context.evaluated_depsgraph_get()).data
+            self.assertEqual(len(shown.vertices), 3)
+        steps.close()
+
     def rig(self):
         """A rig that kneels, waves and walks a little."""
         rig = humanoids.fk_rig()
