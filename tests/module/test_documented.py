@@ -20,11 +20,19 @@ def test_every_public_name_has_a_docstring(name):
     assert getattr(mmdskin, name).__doc__
 
 
-@pytest.mark.parametrize("name", ["Model", "Motion", "Skeleton", "World"])
+@pytest.mark.parametrize("name", ["Model", "Motion", "Simulation", "Skeleton", "World"])
 def test_every_attribute_of_our_classes_has_a_docstring(name):
     members = {k: v for k, v in vars(getattr(mmdskin, name)).items() if not k.startswith("_")}
     assert members
     assert [member for member, value in members.items() if not value.__doc__] == []
+
+
+def test_the_docstring_of_format_error_describes_its_attributes():
+    """They are plain ones, which have no docstrings."""
+    error = mmdskin.FormatError
+    attributes = [name for name in vars(error) if not name.startswith("_")]
+    assert set(attributes) >= {"offset", "section"}
+    assert [name for name in attributes if f"{name}:" not in error.__doc__] == []
 
 
 def test_the_documented_names_exist():

@@ -231,8 +231,8 @@ def test_what_cannot_be_moved_is_refused():
         with pytest.raises(kind, match=says):
             mmdskin.Motion.from_skeleton(*args, **options)
 
-    refused(TypeError, "model: expected a Model, not", 1, skeleton, poses)
-    refused(TypeError, "skeleton: expected a Skeleton, not", model, "walk.bvh", poses)
+    refused(TypeError, "model: expected a Model, not <class 'int'>", 1, skeleton, poses)
+    refused(TypeError, "skeleton: expected a Skeleton, not <class 'str'>", model, "walk.bvh", poses)
     refused(ValueError, 'legs: "fk", expected both or ik', model, skeleton, poses, legs="fk")
     refused(ValueError, "poses: shape", model, skeleton, poses[:, :3])
     refused(ValueError, "poses", model, skeleton, poses[:0])
