@@ -3,6 +3,7 @@
 
 import copy
 import pickle
+from decimal import Decimal
 
 import mmdskin
 import numpy as np
@@ -38,6 +39,19 @@ def test_a_body_that_falls_in_wind_has_its_terminal_velocity_relative_to_the_air
     (state,) = blown([body(linear_damping=0.75)], 40)
     terminal = -98 * STEP * left / (1 - left)
     assert np.allclose(state[7:10], [30, terminal, 0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("damping", [0.5, 0.75])
+def test_in_still_air_damping_has_the_bits_of_its_formula(damping):
+    """v = (v + h g) (1 - d)^h, as Bullet, which has no wind, rounds it."""
+    left = float(Decimal(1 - damping) ** Decimal(STEP))  # the nearest number on every system
+    gravity, velocity = np.array([-3.0, -98, 0.5]), np.array([0.3, 0.7, -0.1])
+    world = mmdskin.World([body(linear_damping=damping)], [], contacts=False, gravity=gravity)
+    world.state = np.hstack([world.state[:, :7], [[*velocity, 0, 0, 0]]])
+    for _ in range(60):
+        world.step()
+        velocity = (velocity + STEP * gravity) * left
+        assert world.state[0, 7:10].tobytes() == velocity.tobytes()
 
 
 def test_a_body_without_damping_feels_no_wind():
