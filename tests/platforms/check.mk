@@ -12,8 +12,9 @@ WINDOWS_TESTS := tests/module tests/formats tests/pose tests/skin tests/judges t
 	--ignore=tests/module/test_package.py --ignore=tests/module/test_citations.py \
 	--ignore=tests/pose/test_growth.py -k "not flipped and not byte_flips and not in_proportion"
 else
-WINDOWS_TESTS := $(addprefix tests/,module/test_import.py module/test_contract.py module/test_pickle.py \
-	module/test_threads.py formats/test_model.py pose/test_pose.py skin/test_skin.py skin/test_deform.py)
+WINDOWS_TESTS := $(addprefix tests/,module/test_import.py module/test_contract.py module/test_out.py \
+	module/test_pickle.py module/test_threads.py formats/test_model.py pose/test_pose.py \
+	skin/test_skin.py skin/test_deform.py)
 WINDOWS_CASES := cases_bake.
 WINDOWS_TROUBLES := -k update
 endif

@@ -6,7 +6,7 @@ set -euo pipefail
 source "$(dirname "$0")/apt.sh"
 
 tests=(tests/skin/test_skin.py tests/pose/test_pose.py tests/module/test_import.py
-    tests/module/test_pickle.py tests/module/test_contract.py)
+    tests/module/test_pickle.py tests/module/test_contract.py tests/module/test_out.py)
 
 # next_debian VERSION: prints the path of a Python from the next Debian, with its C library.
 next_debian() {
