@@ -13,6 +13,7 @@ from files import locations
 ROOT = Path(__file__).resolve().parent.parent.parent
 MODEL = locations.MODELS / "巡音ルカ.pmx"
 SDEF_MODEL = locations.MODELS / "巡音ルカ_sdefr.pmx"
+SMALL_MODEL = locations.MODELS / "初音ミク.pmx"
 MOTION = locations.MODELS / "wavefile_v2.vmd"
 MMD_TOOLS = locations.SHARED / "mmd_tools" / "mmd_tools-4.5.13.zip"
 BAKE_BARS = {  # of 1,000 frames; Blender copies each shape key once more to show it
@@ -30,6 +31,11 @@ FILE_BAKE_BARS = {
 }
 # Over plain. Blender's own nodes, which show the positions, take 0.15 ms of it in 4.5, 0.7 in 3.4.
 LIVE_BARS = {"3.4": 1.0, "4.2": 0.7, "4.5": 0.6, "5.0": 0.5, "5.2": 0.8}
+TICK_BARS = {
+    "live physics over plain": 0.5,
+    "with look and edges": 3,
+    "three with look and edges": 9,
+}
 ATTACH_BARS = {"MOTION": ("motion file", 0.3), "IK": ("MMD's IK", 0.3)}  # of processor time
 
 
@@ -64,6 +70,9 @@ def rows():
             for source, (what, bar) in ATTACH_BARS.items():
                 over = found[source]["attached ms"]
                 yield f"Blender 4.5, 50 attached objects, {what}", over, "ms", "<=", bar
+            found = in_blender(command, "blender_ticks.py", zips[-1], SMALL_MODEL)
+            for row, bar in TICK_BARS.items():
+                yield f"Blender 4.5, {SMALL_MODEL.name}, a tick, {row}", found[row], "ms", "<=", bar
             found = in_blender(command, "blender_retarget.py", zips[-1], MODEL, MOTION)
             yield "Blender 4.5, Another Armature", found["live ms"], "ms", "<=", 2
             yield "Blender 4.5, 1,000 frames to an FK rig", found["keyed s"], "s", "<=", 2
