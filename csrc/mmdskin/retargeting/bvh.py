@@ -128,7 +128,8 @@ def _hierarchy(text: str) -> list[_Joint]:
     for word, *rest in filter(None, (line.split() for line in lines[1:])):
         section, key = f"joint {joints[-1].name}" if joints else "HIERARCHY", word.upper()
         if key not in expected:
-            _fail(section, f"{word[:40]}: expected {' or '.join(expected)}")
+            words = " or ".join(expected).replace("END", "End Site")
+            _fail(section, f"{word[:40]}: expected {words}")
         expected = _NEXT[key]
         if key in _JOINTS:
             if key == "END":
