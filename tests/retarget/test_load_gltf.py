@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """load_gltf(): nodes are where the specification puts them; humanoids are those of VRM's extensions."""
 
+import io
 import json
 import random
 import time
@@ -264,6 +265,12 @@ def test_files_of_other_formats_are_named(data):
     assert "header: no JSON, nor binary glTF as in .glb and .vrm: this is no glTF file" in refused(
         data
     )
+
+
+@pytest.mark.parametrize("source", [None, 5, io.StringIO("{}")])
+def test_what_is_no_source_is_not_called_a_damaged_file(source):
+    with pytest.raises(TypeError, match=r"^source: "):
+        mmdskin.load_gltf(source)
 
 
 def test_other_json_and_old_versions_are_named():

@@ -65,8 +65,9 @@ def load_gltf(
     Raises FormatError for a file that is damaged, compressed or too large, and for an animation that
     it does not have, and OSError.
     """
+    path, data = file_io.path_of(source), file_io.read(source)  # errors of the caller's, not damage
     try:
-        file = _File(source)
+        file = _File(path, data)
         channels = file.channels(animation)
         human = file.human()
         chosen = {*human.values(), *(node for node, _ in channels)}
@@ -84,10 +85,9 @@ def load_gltf(
 class _File:
     """The JSON of a file, and its buffers."""
 
-    def __init__(self, source: Any) -> None:
-        path = file_io.path_of(source)
+    def __init__(self, path: str | None, data: bytes) -> None:
         self._folder = None if path is None else os.path.dirname(path)
-        data, self._binary = file_io.read(source), b""
+        self._binary = b""
         if data.startswith(b"glTF"):
             data, self._binary = _chunks(data)
         if not data.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{"):
