@@ -350,7 +350,7 @@ class Curves:
 
     def _new(self, path: str, index: int, group: str) -> bpy.types.FCurve:
         curve = self._known[path, index] = self.holder.fcurves.new(path, index=index)
-        if group and group not in self._groups:
-            self._groups[group] = self.holder.groups.new(group)
-        curve.group = self._groups.get(group)
+        if group:
+            curve.group = self._groups.get(group) or self.holder.groups.new(group)
+            self._groups[group] = curve.group
         return curve

@@ -53,6 +53,13 @@ class ManyKeyframes(case.Case):
         self.assertEqual(len(kinds), 1)
         self.assert_same(self.read(self.curve), self.read(other))
 
+    def test_no_curve_gets_none_as_its_group(self):
+        """Blender prints an error to the console for it."""
+        curve = unittest.mock.Mock(spec_set=["data_path"])  # refuses other attributes
+        holder = unittest.mock.MagicMock()
+        holder.fcurves.new.return_value = curve
+        self.assertEqual(self.blender.actions.Curves(holder).ensure("value"), [curve])
+
     def test_straight_keyframes_are_joined_by_lines(self):
         self.write(self.curve)
         for at in np.linspace(self.frames[0], self.frames[-1], 777):
