@@ -65,10 +65,16 @@ GLuint mmd_gl_program_make(const mmd_gl_macro *macros, size_t integers, size_t f
 {
     char header[2048] = "#version 430 core\n";
     size_t used = strlen(header);
-    for (size_t i = 0; i < integers + floats; i++) /* nine digits of a float are exact */
-        used += (size_t)snprintf(header + used, sizeof header - used,
-                                 i < integers ? "#define %s %.0f\n" : "#define %s %#.9g\n",
-                                 macros[i].name, macros[i].value);
+    for (size_t i = 0; i < integers + floats; i++) { /* by their bits: printf() may write a comma */
+        float number = (float)macros[i].value;
+        int32_t value = (int32_t)macros[i].value;
+        if (i >= integers)
+            memcpy(&value, &number, sizeof value);
+        used +=
+            (size_t)snprintf(header + used, sizeof header - used,
+                             i < integers ? "#define %s %d\n" : "#define %s intBitsToFloat(%d)\n",
+                             macros[i].name, (int)value);
+    }
     GLuint program = glCreateProgram();
     bool compiled = true;
     for (size_t i = 0; compiled && i < stage_count; i++) {

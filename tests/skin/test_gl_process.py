@@ -46,6 +46,28 @@ def test_exit_after_use(gl, end):
     python(f'check(mesh, "gl")\n{end}')
 
 
+# glibc's file LC_NUMERIC of a locale that writes 1,5 for 1.5, as German and French do.
+COMMA = bytes.fromhex(
+    "14110320 06000000 20000000 22000000 24000000 28000000 2c000000 30000000"
+    "2c00 2e00 03030000 2c000000 2e000000 5554462d3800"
+)
+
+
+def test_shaders_compile_where_numbers_have_a_decimal_comma(gl, tmp_path):
+    """As in programs of Qt, which set the user's locale."""
+    (tmp_path / "comma").mkdir()
+    (tmp_path / "comma/LC_NUMERIC").write_bytes(COMMA)
+    python(
+        """
+        import locale
+        locale.setlocale(locale.LC_NUMERIC, "comma")
+        assert locale.localeconv()["decimal_point"] == ","
+        check(mesh, "gl")
+        """,
+        LOCPATH=str(tmp_path),
+    )
+
+
 def test_exit_while_threads_are_skinning(gl):
     python(
         """
