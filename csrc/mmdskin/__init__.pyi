@@ -550,8 +550,7 @@ class Motion:
         physics_tolerance: the same for bones that rigid bodies move.
         physics: "leave": bones that rigid bodies move get no keys, MMD simulates them; "keys":
             they get keys that switch their physics off.
-        like: a Motion whose curves are kept where they still fit, and its visibility; with
-            ik="as_keyed" its IK switches, too.
+        like: a Motion whose curves are kept where they still fit, and its visibility.
         threads: as for pose(); the result does not depend on it.
 
         Returns (Motion, FitReport). Raises ValueError for numbers that are not finite.
@@ -578,18 +577,10 @@ class Motion:
         translations, rotations, morph_weights: as for Model.pose_from(), of every frame.
         ik: "as_keyed": MMD solves IK from these values; "off": the values are what IK has solved,
             and a property key switches IK off; "both": as for from_poses().
-        frames: the frame numbers, whole and consecutive; None: 0, 1, 2 and so on.
-        tolerance: the largest distance of a vertex from where the poses put it, model units. Bones
-            whose vertices are farther off are fitted again with less.
-        physics_tolerance: the same for bones that rigid bodies move.
-        physics: "leave": bones that rigid bodies move get no keys, MMD simulates them; "keys":
-            they get keys that switch their physics off.
-        like: a Motion whose curves are kept where they still fit, and its visibility; with
-            ik="as_keyed" its IK switches, too.
-        threads: as for pose(); the result does not depend on it.
+        like: as for from_poses(); with ik="as_keyed" its IK switches are kept, too.
+        frames, tolerance, physics_tolerance, physics, threads: as for from_poses().
 
         Returns (Motion, FitReport). Raises ValueError for numbers that are not finite.
-        Method: the longest segment with curves of whole numbers, core/fit/key_fit.c.
         """
     @classmethod
     def from_skeleton(
