@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import operator
+import os
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,21 +17,24 @@ if TYPE_CHECKING:
 
 def check_model(model: object, name: str = "model") -> None:
     if not isinstance(model, mmdskin.Model):
-        raise TypeError(f"{name}: expected a Model, not {_type(model, 'load_model')}")
+        raise wrong_type(model, f"{name}: expected a Model", "load_model")
 
 
 def check_motion(motion: object) -> None:
     if motion is not None and not isinstance(motion, mmdskin.Motion):
-        raise TypeError(f"motion: expected a Motion or None, not {_type(motion, 'load_motion')}")
+        raise wrong_type(motion, "motion: expected a Motion or None", "load_motion")
 
 
 def check_mesh(mesh: object) -> None:
     if not isinstance(mesh, (mmdskin.Model, mmdskin.Mesh)):
-        raise TypeError(f"mesh: expected a Model or a Mesh, not {_type(mesh, 'load_model')}")
+        raise wrong_type(mesh, "mesh: expected a Model or a Mesh", "load_model")
 
 
-def _type(value: object, loader: str) -> str:
-    return f"{type(value)!r}" + (f"; {loader}() reads a file" if isinstance(value, str) else "")
+def wrong_type(value: object, expected: str, loader: str) -> TypeError:
+    """The error of an argument; for the path of a file, it says what reads that."""
+    is_path = isinstance(value, (str, bytes, os.PathLike))
+    hint = f"; {loader}() reads a file" if is_path else ""
+    return TypeError(f"{expected}, not {type(value)!r}{hint}")
 
 
 def check_size(size: object) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import mmdskin
-from mmdskin.argument import check_mesh, check_size, frame_numbers
+from mmdskin.argument import check_mesh, check_size, frame_numbers, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,7 +58,7 @@ def framing(
     elif isinstance(shown, mmdskin.Skinned):
         found = iter([shown])
     else:
-        raise TypeError(f"shown: expected a Motion, a Pose or a Skinned, not {type(shown)!r}")
+        raise wrong_type(shown, "shown: expected a Motion, a Pose or a Skinned", "load_motion")
     camera = camera_of(*_box(model, found), size)
     if camera is None:
         raise ValueError(f"shown: a vertex is not finite or farther than {_FARTHEST:g}")

@@ -6,16 +6,17 @@ from __future__ import annotations
 import itertools
 import numbers
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import mmdskin
-from mmdskin.argument import check_model
+from mmdskin.argument import check_model, wrong_type
 from mmdskin.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Container
 
     from numpy.typing import NDArray
 
@@ -95,8 +96,8 @@ def merged(models: Iterable[mmdskin.Model], *, join_bones: bool = False) -> mmds
     Raises ValueError without a model, for material morphs of all materials that need more than
     1,000,000 offsets, and what Model.replace() raises.
     """
-    if isinstance(models, mmdskin.Model):
-        raise TypeError("models: expected a list of models, not one Model")
+    if not isinstance(models, Iterable) or isinstance(models, (str, bytes)):
+        raise wrong_type(models, "models: expected a list of models", "load_model")
     parts = list(models)
     for number, part in enumerate(parts):
         check_model(part, f"models[{number}]")

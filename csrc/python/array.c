@@ -271,6 +271,8 @@ static const char *hint(PyObject *argument, const char *name)
         return "; Model.pose() makes the pose of a frame of a Motion";
     if (is_path && strncmp(name, "textures", 8) == 0)
         return "; load_textures() reads the files of a model";
+    if (is_path && (strcmp(name, "pose") == 0 || strcmp(name, "bone_matrices") == 0))
+        return "; Model.pose() makes it of a Motion, and load_motion() reads a file";
     return "";
 }
 

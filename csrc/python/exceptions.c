@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Exceptions of errors of the core, which the package's modules errors and unknown_name make. */
+/* Exceptions of errors of the core, which modules of the package make. */
 #include "python/exceptions.h"
 #include "python/owned.h"
 
@@ -52,4 +52,10 @@ void mmd_py_exceptions_raise_unknown(PyObject *name, const char *item, PyObject 
 {
     set(mmd_py_object_call("mmdskin.unknown_name", "unknown_name", "(OsOO)", name, item, records,
                            english ? Py_True : Py_False));
+}
+
+bool mmd_py_exceptions_raise_wrong_type(PyObject *value, const char *expected, const char *loader)
+{
+    return set(mmd_py_object_call("mmdskin.argument", "wrong_type", "(Oss)", value, expected,
+                                  loader)) != NULL;
 }

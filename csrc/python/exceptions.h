@@ -12,6 +12,10 @@ PyObject *mmd_py_exceptions_raise(const mmd_error *err);
 void mmd_py_exceptions_raise_unknown(PyObject *name, const char *item, PyObject *records,
                                      bool english);
 
+/* Sets TypeError for an argument that is not what is `expected`, which begins with its name; for
+   the path of a file, it says that `loader` reads it. Returns false. */
+bool mmd_py_exceptions_raise_wrong_type(PyObject *value, const char *expected, const char *loader);
+
 /* Whether a signal handler has raised an exception, or another thread has one for this thread
    (PyThreadState_SetAsyncExc): Python raises that only where its own code runs. */
 bool mmd_py_exceptions_interrupted(void);

@@ -48,9 +48,7 @@ static void free_owner(PyObject *owner)
 bool mmd_py_model_check(mmd_py_state *state, PyObject *model)
 {
     return Py_TYPE(model) == state->types[MMD_PY_MODEL] ||
-           PyErr_Format(PyExc_TypeError, "model: expected a Model, not %R%s",
-                        (PyObject *)Py_TYPE(model),
-                        PyUnicode_Check(model) ? "; load_model() reads a file" : "");
+           mmd_py_exceptions_raise_wrong_type(model, "model: expected a Model", "load_model");
 }
 
 const mmd_rig *mmd_py_model_rig(PyObject *model)

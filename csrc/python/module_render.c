@@ -81,11 +81,12 @@ static bool parse_skinned(render_call *call, PyObject *skinned)
     if (is_skinned < 0)
         return false;
     if (!is_skinned || PyTuple_Size(skinned) != 3) {
-        bool is_motion = Py_TYPE(skinned) == call->state->types[MMD_PY_MOTION];
-        return PyErr_Format(PyExc_TypeError, "skinned: expected a Skinned or a Pose, not %R%s",
-                            (PyObject *)Py_TYPE(skinned),
-                            is_motion ? "; Model.pose() makes the pose of a frame of a Motion"
-                                      : "");
+        const char expected[] = "skinned: expected a Skinned or a Pose";
+        if (Py_TYPE(skinned) != call->state->types[MMD_PY_MOTION])
+            return mmd_py_exceptions_raise_wrong_type(skinned, expected, "load_motion");
+        return PyErr_Format(PyExc_TypeError,
+                            "%s, not %R; Model.pose() makes the pose of a frame of a Motion",
+                            expected, (PyObject *)Py_TYPE(skinned));
     }
     size_t frames = 0;
     PyObject *normals = PyTuple_GetItem(skinned, 1);

@@ -36,9 +36,8 @@ static void free_owner(PyObject *owner)
 bool mmd_py_motion_check(mmd_py_state *state, PyObject *motion)
 {
     return motion == Py_None || Py_TYPE(motion) == state->types[MMD_PY_MOTION] ||
-           PyErr_Format(PyExc_TypeError, "motion: expected a Motion or None, not %R%s",
-                        (PyObject *)Py_TYPE(motion),
-                        PyUnicode_Check(motion) ? "; load_motion() reads a file" : "");
+           mmd_py_exceptions_raise_wrong_type(motion, "motion: expected a Motion or None",
+                                              "load_motion");
 }
 
 const mmd_motion *mmd_py_motion_data(PyObject *motion)

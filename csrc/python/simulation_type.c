@@ -59,7 +59,8 @@ static PyObject *repeat_none(size_t count)
 static bool parse_models(mmd_py_state *state, PyObject *model, PyObject *motion,
                          simulation_arguments *arguments)
 {
-    arguments->is_list = PySequence_Check(model) && !PyUnicode_Check(model);
+    arguments->is_list =
+        PySequence_Check(model) && !PyUnicode_Check(model) && !PyBytes_Check(model);
     if (!arguments->is_list) {
         arguments->models = PyTuple_Pack(1, model);
         arguments->motions = PyTuple_Pack(1, motion);

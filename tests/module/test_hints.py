@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Errors of usual mistakes say what to do instead."""
 
+import os
+import pathlib
+
 import mmdskin
 import numpy as np
 import pytest
 from files import pmx_file as pmx
 from files.small import small_file
+from retarget import bodies
 from sample import motion as sample_motion
 
 
@@ -32,27 +36,65 @@ def test_a_motion_is_posed_first(model, motion):
         model.joint_positions(motion)
 
 
-def test_a_file_is_loaded_first(model):
-    for call in (
-        model.pose,
-        lambda motion: mmdskin.frames(model, motion),
-        lambda motion: mmdskin.save_glb("dance.glb", model, motion),
-    ):
-        with pytest.raises(TypeError, match=r"motion: .*str'>; load_motion\(\) reads a file"):
-            call("dance.vmd")
-    for call in (
-        mmdskin.Simulation,
-        lambda model: mmdskin.frames(model, None),
-        mmdskin.load_textures,
-        lambda model: mmdskin.save_glb("dance.glb", model),
-        lambda model: mmdskin.scaled(model, 2),
-        lambda model: mmdskin.merged([model]),
-    ):
-        with pytest.raises(TypeError, match=r"model(s\[0\])?: .*str'>; load_model\(\)"):
-            call("miku.pmx")
-    for call in (lambda mesh: mmdskin.skin(mesh, np.eye(4)[None]), mmdskin.framing):
-        with pytest.raises(TypeError, match=r"mesh: .*str'>; load_model\(\) reads a file"):
-            call("miku.pmx")
+@pytest.mark.parametrize("kind", [str, os.fsencode, pathlib.Path])
+def test_a_file_is_loaded_first(model, motion, kind):
+    """Wherever its path is passed in place of what the file holds."""
+    pose, path = model.pose(), kind("miku")
+    skeleton, Motion = model.skeleton, mmdskin.Motion
+    calls = {
+        r"(motion|like): .*; load_motion\(\) reads a file": [
+            lambda: model.pose(path),
+            lambda: mmdskin.frames(model, path),
+            lambda: mmdskin.save_glb("dance.glb", model, path),
+            lambda: mmdskin.Simulation(model, path),
+            lambda: Motion.from_poses(model, pose, like=path),
+        ],
+        r"(skinned|shown): .*; load_motion\(\) reads a file": [
+            lambda: mmdskin.render(model, path),
+            lambda: mmdskin.framing(model, path),
+        ],
+        r"(pose|bone_matrices): .*; Model\.pose\(\) makes it of a Motion, and load_motion\(\)": [
+            lambda: mmdskin.skin(model, path),
+            lambda: model.joint_positions(path),
+            lambda: Motion.from_poses(model, path),
+        ],
+        r"(model|models\[0\]|target|made_for): .*; load_model\(\) reads a file": [
+            lambda: mmdskin.Simulation(path),
+            lambda: mmdskin.frames(path, None),
+            lambda: mmdskin.load_textures(path),
+            lambda: mmdskin.save_glb("dance.glb", path),
+            lambda: mmdskin.scaled(path, 2),
+            lambda: mmdskin.merged([path]),
+            lambda: motion.for_model(path),
+            lambda: motion.for_model(model, made_for=path),
+            lambda: motion.unmatched(path),
+            lambda: motion.save("dance.vpd", model=path),
+            lambda: mmdskin.load_motion(b"", model=path),
+            lambda: Motion.from_poses(path, pose),
+            lambda: Motion.from_locals(path, model.locals_of(pose)),
+            lambda: Motion.from_skeleton(path, skeleton, pose),
+        ],
+        r"(mesh|models): .*; load_model\(\) reads a file": [
+            lambda: mmdskin.skin(path, pose),
+            lambda: mmdskin.render(path, pose),
+            lambda: mmdskin.framing(path),
+            lambda: mmdskin.merged(path),
+        ],
+        r"(skeleton|source|target): .*; load_bvh\(\) or load_gltf\(\) reads a file": [
+            lambda: Motion.from_skeleton(model, path, pose),
+            lambda: mmdskin.retarget(path, pose, skeleton),
+            lambda: mmdskin.retarget(bodies.dancer().skeleton, pose, path),
+        ],
+    }
+    for words, refused in calls.items():
+        for call in refused:
+            with pytest.raises(TypeError, match=words):
+                call()
+
+
+def test_a_model_has_a_skeleton(model):
+    with pytest.raises(TypeError, match=r"source: .*Model'>; Model\.skeleton is one"):
+        mmdskin.retarget(model, model.pose(), model.skeleton)
 
 
 def test_classes_of_files_say_what_makes_them():
@@ -65,8 +107,9 @@ def test_classes_of_files_say_what_makes_them():
 
 
 def test_models_are_merged_in_a_list(model):
-    with pytest.raises(TypeError, match="models: expected a list of models, not one Model"):
-        mmdskin.merged(model)
+    for one in (model, None):
+        with pytest.raises(TypeError, match="models: expected a list of models, not <class"):
+            mmdskin.merged(one)
 
 
 @pytest.mark.parametrize(

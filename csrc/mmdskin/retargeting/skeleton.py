@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import mmdskin
+from mmdskin.argument import wrong_type
 from mmdskin.retargeting.bones import Tree, matrices
 from mmdskin.retargeting.name_map import by_names
 from mmdskin.retargeting.shape_map import by_shape
@@ -175,7 +176,10 @@ def require(skeleton: Skeleton, name: str) -> None:
     """Raises TypeError for what is no Skeleton, ValueError if a slot that every humanoid needs has no
     bone."""
     if not isinstance(skeleton, Skeleton):
-        raise TypeError(f"{name}: expected a Skeleton, not {type(skeleton)!r}")
+        expected = f"{name}: expected a Skeleton"
+        if isinstance(skeleton, mmdskin.Model):
+            raise TypeError(f"{expected}, not {type(skeleton)!r}; Model.skeleton is one")
+        raise wrong_type(skeleton, expected, "load_bvh() or load_gltf")
     missing = ", ".join(slot for slot in REQUIRED if slot not in skeleton.human)
     if missing:
         raise ValueError(f"{name}: no bone is {missing}; name them by replace(human=...)")
