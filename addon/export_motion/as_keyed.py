@@ -6,6 +6,7 @@ Or of a motion file that animates the model: the file's own keys, and fitted one
 cuts them or its frames are not the file's.
 """
 
+import abc
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     import mmdskin
 
 
-class Keyed(ModelFit):
+class Keyed(ModelFit, abc.ABC):
     """The keys of the scene or of a motion file, which are written as they are where possible."""
 
     needs_frames = False  # whether the scene has to be read frame by frame
@@ -35,9 +36,9 @@ class Keyed(ModelFit):
         super().__init__(pmx, timing, options)
         self._has_properties = options.switches or options.visibility
 
+    @abc.abstractmethod
     def fit(self, samples: Samples | None) -> Steps[Fitted]:
         """`samples` are of the scene, if it has to be read."""
-        raise NotImplementedError
 
     def _chosen(self, switches: "mmdskin.PropertyTrack") -> "mmdskin.PropertyTrack":
         """The property keys without what is not to be exported."""

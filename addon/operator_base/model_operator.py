@@ -50,14 +50,10 @@ class PosingOperator:
         return True
 
 
-class ModelOperator:
-    bl_options = {"REGISTER", "UNDO"}
+class ObjectOperator:
+    """Base class of operators that act neither in Edit nor in Sculpt Mode."""
 
-    all_models: BoolProperty(
-        name="All Models",
-        description="Apply to every model in the scene, not only the selected ones",
-        default=False,
-    )
+    bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
     def poll(cls, context: Context) -> bool:
@@ -65,6 +61,14 @@ class ModelOperator:
             cls.poll_message_set(tr("Switch to Object Mode first"))
             return False
         return True
+
+
+class ModelOperator(ObjectOperator):
+    all_models: BoolProperty(
+        name="All Models",
+        description="Apply to every model in the scene, not only the selected ones",
+        default=False,
+    )
 
     @classmethod
     def unavailable(cls, model: scene_model.SceneModel) -> str:

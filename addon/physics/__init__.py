@@ -7,6 +7,6 @@ Without such a file, hair moves `live` in the viewport.
 """
 
 from ..blender import registration
-from . import keyed, live, operators, playback, simulation, together
+from . import keyed, live, operators, simulation, together
 
-register, unregister = registration.modules(operators, together, keyed, playback, live, simulation)
+register, unregister = registration.modules(operators, together, keyed, live, simulation)

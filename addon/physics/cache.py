@@ -5,6 +5,7 @@ Poses are interpolated between samples. The file stores a digest of its inputs, 
 file is not played; the panel then shows the reason.
 """
 
+import abc
 import dataclasses
 import functools
 import math
@@ -74,7 +75,7 @@ class Cache(NamedTuple):
         return self.first + (len(self.points) - 1) / self.rate
 
 
-class Checked:
+class Checked(abc.ABC):
     """The simulation of an armature object, and why it cannot be played, if it cannot."""
 
     def __init__(self, armature: Object, strict: bool, simulated: Cache | None) -> None:
@@ -101,9 +102,9 @@ class Checked:
             self._known = state, number, problem
         return self._known[2]
 
+    @abc.abstractmethod
     def _outdated(self) -> object:
-        """Whether the simulation has other inputs."""
-        raise NotImplementedError
+        """The problem if the simulation has other inputs, else ""."""
 
     def _tell(self, problem: object) -> None:
         if problem and self._strict:

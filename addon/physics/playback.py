@@ -7,10 +7,9 @@ A mesh and the objects on its bones share one, so that each pose is solved once 
 from typing import NamedTuple
 
 import numpy as np
-from bpy.app.handlers import persistent
 from bpy.types import Object
 
-from ..blender import blender_versions, evaluated_bones, registration
+from ..blender import blender_versions, caches, evaluated_bones
 from ..blender.evaluated_bones import Evaluation
 from ..pose import motion_source, pose_source
 from . import cache, keyed, simulation
@@ -23,7 +22,7 @@ class _Newest(NamedTuple):
     opened: pose_source.Opened
 
 
-_newest: dict[int, _Newest] = {}  # by `identity` of the armature object
+_newest: caches.Cache[_Newest] = caches.of_file()  # by `identity` of the armature object
 
 
 def load(now: Evaluation, settings: pose_source.Settings) -> pose_source.Opened:
@@ -61,18 +60,8 @@ def _kept(
     now: Evaluation, settings: pose_source.Settings, opened: pose_source.Opened
 ) -> pose_source.Opened:
     newest = _Newest(settings, _simulation(now.armature, settings), now.bones, opened)
-    _newest[blender_versions.identity(now.armature)] = newest
-    return opened
+    return _newest.put(blender_versions.identity(now.armature), newest).opened
 
 
 def _simulation(armature: Object, settings: pose_source.Settings) -> tuple | None:
     return cache.version_of(armature) if settings.physics else None
-
-
-@persistent
-def _forget(*_: object) -> None:
-    _newest.clear()
-
-
-_HANDLERS = tuple((name, _forget) for name in ("load_pre", "undo_post", "redo_post"))
-register, unregister = registration.handlers(_HANDLERS, afterwards=_forget)

@@ -10,21 +10,13 @@ from ..blender import registration
 from ..blender.translations import tr_count
 from ..blender.user_error import UserError, cancels
 from ..operator_base.editing import Edit, editing
-from ..operator_base.model_operator import ModelOperator
+from ..operator_base.model_operator import ObjectOperator
 from ..pose import physics_settings
 from ..scene import scene_model
 from ..scene.scene_model import SceneModel
 
 
-class _Grouping:
-    bl_options = {"REGISTER", "UNDO"}
-
-    @classmethod
-    def poll(cls, context: Context) -> bool:
-        return ModelOperator.poll.__func__(cls, context)
-
-
-class MMDSKIN_OT_simulate_together(_Grouping, Operator):
+class MMDSKIN_OT_simulate_together(ObjectOperator, Operator):
     """Let the selected models touch each other, so that hands move each other's hair"""
 
     bl_idname = "mmdskin.simulate_together"
@@ -48,7 +40,7 @@ class MMDSKIN_OT_simulate_together(_Grouping, Operator):
         return {"FINISHED"}
 
 
-class MMDSKIN_OT_simulate_alone(_Grouping, Operator):
+class MMDSKIN_OT_simulate_alone(ObjectOperator, Operator):
     """Let the model touch no other one"""
 
     bl_idname = "mmdskin.simulate_alone"

@@ -10,20 +10,15 @@ from mathutils import Matrix
 
 from ..blender import registration
 from ..blender.user_error import UserError, cancels
-from ..operator_base.model_operator import ModelOperator
+from ..operator_base.model_operator import ObjectOperator
 from ..scene import scene_model
 
 
-class MMDSKIN_OT_make_override(Operator):
+class MMDSKIN_OT_make_override(ObjectOperator, Operator):
     """Make the linked model, or the model of a collection instance, editable in this file"""
 
     bl_idname = "mmdskin.make_override"
     bl_label = "Make Library Override"
-    bl_options = {"REGISTER", "UNDO"}
-
-    @classmethod
-    def poll(cls, context: Context) -> bool:
-        return ModelOperator.poll.__func__(cls, context)
 
     @cancels
     def execute(self, context: Context) -> set[Any]:
