@@ -13,7 +13,7 @@ from ..import_motion import original_keys
 from ..import_motion.bezier import STRAIGHT
 from ..import_motion.camera import Channel
 from ..scene import mmd_tools
-from . import original_tracks
+from . import linear_keys, original_tracks
 from .original_tracks import OwnKeyframes
 from .timing import Timing
 
@@ -110,6 +110,7 @@ class _Column:
     def __init__(self, channel: Channel, own: OwnKeyframes, block: Any, times: np.ndarray) -> None:
         self.channel, self._times = channel, times
         self._points, curve = own.points(channel.place), own.curves.get(channel.place)
+        self._lines = None if self._points is None else linear_keys.are_lines(self._points)
         values = [_current(block, channel)] * len(times)
         if curve is not None:
             values = [curve.evaluate(time) for time in times.tolist()]
@@ -122,25 +123,19 @@ class _Column:
 
     def curve(self, key: int) -> Any:
         """(4,) of the segment to a key, None if a file cannot have it."""
-        start, end = self.values[key - 1 : key + 1]
         points, times = self._points, self._times[key - 1 : key + 1]
-        if points is None or (times >= points.frames[-1]).all():
+        if points is None or times[0] < points.frames[0] or times[0] >= points.frames[-1]:
             return STRAIGHT
-        at = int(np.searchsorted(points.frames, times[0]))
-        kind = points.interpolation[at, 0]
-        if tuple(points.frames[at : at + 2]) == tuple(times):
-            if kind == fcurves.INTERPOLATION["LINEAR"]:
-                return STRAIGHT
-            if kind == fcurves.INTERPOLATION["BEZIER"]:
-                return self._bent(np.array([points.right[at], points.left[at + 1]], float), key)
-        return STRAIGHT if start == end else None
-
-    def _bent(self, handles: np.ndarray, key: int) -> Any:
+        at = int(np.searchsorted(points.frames, times[0], "right")) - 1
+        if self._lines[at]:
+            return STRAIGHT
+        is_whole = np.array_equal(points.frames[at : at + 2], times)
+        is_bent = points.interpolation[at, 0] == fcurves.INTERPOLATION["BEZIER"]
+        if not (is_whole and is_bent and self.moves(key)):
+            return None
+        handles = np.array([points.right[at], points.left[at + 1]], float)
         start, end = self.values[key - 1 : key + 1]
-        first, last = self._times[key - 1 : key + 1]
-        if not self.moves(key):
-            return STRAIGHT if np.abs(handles[:, 1] - start).max() < 1e-5 else None
-        found = _END * (handles - (first, start)) / (last - first, end - start)
+        found = _END * (handles - (times[0], start)) / (times[1] - times[0], end - start)
         whole = np.rint(found)
         if np.abs(found - whole).max() > _NEAR or whole.min() < 0 or whole.max() > _END:
             return None

@@ -67,7 +67,7 @@ def _line(channel: Channel, timing: Timing) -> _Line | None:
     if numbers is None or (np.diff(numbers) <= 0).any():
         return None
     holds = points.interpolation[:-1, 0] == INTERPOLATION["CONSTANT"]
-    jumps, straight = np.diff(values) != 0, _are_lines(points)
+    jumps, straight = np.diff(values) != 0, are_lines(points)
     if not (holds | (straight & ~jumps if channel.steps else straight)).all():
         return None
     # A value that is held until it jumps needs a key at the frame before.
@@ -77,15 +77,16 @@ def _line(channel: Channel, timing: Timing) -> _Line | None:
     return _Line(numbers if channel.steps else before, before, held)
 
 
-def _are_lines(points: Points) -> np.ndarray:
+def are_lines(points: Points) -> np.ndarray:
     """(K - 1,) bool whether segments are lines."""
     start, end, kinds = points.co[:-1], points.co[1:], points.interpolation[:-1, 0]
     slopes = (end - start)[:, 1] / (end - start)[:, 0]
     bar = _STRAIGHT * max(1.0, float(np.abs(points.values).max()))
     handles = np.array([points.right[:-1], points.left[1:]])
     offs = handles[..., 1] - start[:, 1] - slopes * (handles[..., 0] - start[:, 0])
-    bends = kinds == INTERPOLATION["BEZIER"]
-    on_line = np.where(bends, (np.abs(offs) <= bar).all(axis=0), start[:, 1] == end[:, 1])
+    # Between equal values, only elastic easing moves besides handles.
+    on_line = (start[:, 1] == end[:, 1]) & (kinds != INTERPOLATION["ELASTIC"])
+    on_line = np.where(kinds == INTERPOLATION["BEZIER"], (np.abs(offs) <= bar).all(axis=0), on_line)
     return on_line | (kinds == INTERPOLATION["LINEAR"])
 
 

@@ -5,6 +5,7 @@ A group acts through its children, as on the mesh, whose vertex morphs `driver_f
 sliders have their own values again once the file no longer animates the model.
 """
 
+import contextlib
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -90,8 +91,11 @@ def follow(armature: Object) -> None:
 
 def driven() -> list[tuple[Object, FCurve]]:
     """The drivers of sliders, each with its armature object."""
-    armatures = [obj for obj in bpy.data.objects if obj.type == "ARMATURE"]
-    return [(obj, curve) for obj in armatures for curve in _drivers(obj).values()]
+    found: list[tuple[Object, FCurve]] = []
+    for obj in (obj for obj in bpy.data.objects if obj.type == "ARMATURE"):
+        with contextlib.suppress(UserError):  # saved by a newer version
+            found += [(obj, curve) for curve in _drivers(obj).values()]
+    return found
 
 
 def _motion(armature: Object, settings: motion_source.Settings) -> motion_source.Motion:

@@ -7,6 +7,7 @@ import sys
 
 import bpy
 import numpy as np
+import scene
 from cases_camera import SCALE, CameraCase, random_camera
 from cases_export_motion_keys import bits, differences
 from files import motion_file
@@ -92,11 +93,8 @@ class Camera(ExportCameraCase):
         ]
         keys = motion_file.Keys(NAME, camera=camera_keys)
         _, camera = self.imported(keys)
-        action = camera.parent.animation_data.action
-        curves = action.fcurves if hasattr(action, "fcurves") else None
-        if curves is None:
-            curves = action.layers[0].strips[0].channelbags[0].fcurves
-        point = curves.find("location", index=2).keyframe_points[3]
+        curve = scene.curves(camera.parent).find("location", index=2)
+        point = curve.keyframe_points[3]
         for part in (point.co, point.handle_left, point.handle_right):
             part.y += 0.16
         self.exported()
@@ -105,6 +103,24 @@ class Camera(ExportCameraCase):
         found = differences(records(path), records(self.out))
         self.assertIn(frames[3], found)
         self.assertLessEqual(found, set(range(frames[2] + 1, frames[4] + 1)))
+
+    def test_keyframes_of_equal_values_with_elastic_easing(self):
+        camera_keys = [
+            random_camera(5, count=8)[0]._replace(frame=frame, distance=-30, projection=0)
+            for frame in (0, 30)
+        ]
+        _, camera = self.imported(motion_file.Keys(NAME, camera=camera_keys))
+        target = camera.parent
+        curve = scene.curves(target).find("location", index=0)
+        while len(curve.keyframe_points) > 1:
+            curve.keyframe_points.remove(curve.keyframe_points[-1])
+        for frame in (1, 31):
+            target.keyframe_insert("location", index=0, frame=frame)
+        first = curve.keyframe_points[0]
+        first.interpolation, first.amplitude, first.period = "ELASTIC", 1, 12
+        track = self.exported()
+        self.assertGreater(len(track.frames), 2)
+        self.assert_same_view(track)
 
     def test_a_camera_with_keyframes_of_its_own(self):
         self.flight()

@@ -7,6 +7,7 @@ import sys
 
 import bpy
 import numpy as np
+import scene
 from cases_export_motion_keys import bits, differences
 from cases_look_light import COLORS, DIRECTIONS, FRAMES
 from cases_motion import MotionCase
@@ -126,6 +127,31 @@ class Light(ExportLightCase):
         for frame, x in ((1, 0.0), (31, 8.0)):
             sun.location.x = x
             sun.keyframe_insert("location", index=0, frame=frame)
+        self.assert_follows(sun)
+
+    def test_keyframes_of_equal_values_with_elastic_easing_are_fitted(self):
+        sun = self.light.ensure(bpy.context.scene)
+        for frame in (1, 31):
+            sun.location.x = 2
+            sun.keyframe_insert("location", index=0, frame=frame)
+        (curve,) = scene.curves(sun)
+        curve.keyframe_points[0].interpolation = "ELASTIC"
+        curve.keyframe_points[0].amplitude, curve.keyframe_points[0].period = 4, 10
+        self.assert_follows(sun)
+
+    def test_keyframes_of_equal_values_stay_with_other_interpolation(self):
+        sun = self.light.ensure(bpy.context.scene)
+        for frame in (1, 11, 31):
+            sun.location.x = 2
+            sun.keyframe_insert("location", index=0, frame=frame)
+        (curve,) = scene.curves(sun)
+        for kind in ("CONSTANT", "SINE", "BACK", "BOUNCE"):
+            with self.subTest(kind=kind):
+                for point in curve.keyframe_points:
+                    point.interpolation = kind
+                self.assertEqual(self.exported().light.frames.tolist(), [0, 10, 30])
+
+    def assert_follows(self, sun):
         found = self.exported().light
         self.assertGreater(len(found.frames), 2)
         for number in range(31):

@@ -59,11 +59,7 @@ class ImportCase(MotionCase):
         bpy.context.scene.frame_set(frame)
         return {key.name: key.value for key in self.mesh.data.shape_keys.key_blocks}
 
-    def curves(self, block):
-        action = block.animation_data.action
-        if hasattr(action, "fcurves"):
-            return list(action.fcurves)
-        return [c for b in action.layers[0].strips[0].channelbags for c in b.fcurves]
+    curves = staticmethod(scene.curves)
 
 
 class Keyframes(ImportCase):

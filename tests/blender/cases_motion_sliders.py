@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A motion file moves UV, material and edge morphs, alone and in groups, as it moves the mesh."""
 
+import json
 import os
+import sys
 
 import bpy
 import numpy as np
@@ -138,6 +140,16 @@ class Sliders(FilesCase):
         self.assertAlmostEqual(self.shown(11)[-1], red + 0.0625, places=5)
         bpy.ops.mmdskin.clear_motion()
         self.assertEqual(len(self.armature.animation_data.drivers), 1)
+
+    def test_beside_an_armature_that_a_newer_version_saved(self):
+        other = bpy.data.objects.new("other", bpy.data.armatures.new("other"))
+        self.addCleanup(bpy.data.armatures.remove, other.data)
+        newer = sys.modules["addon_package"].scene.saved_state.VERSION + 1
+        other["mmdskin_motion_sliders"] = json.dumps({"version": newer, "values": {"UV": 0.5}})
+        self.play(GROUP)
+        driven = sys.modules["addon_package"].preview.motion_sliders.driven()
+        self.assertEqual({obj for obj, _ in driven}, {self.armature})
+        self.assert_moved(0.3, 4)
 
     def test_in_a_file_that_is_opened_again(self):
         self.addCleanup(forget_file)

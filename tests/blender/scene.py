@@ -130,6 +130,15 @@ class Scene:
         return np.array(result, np.float32)
 
 
+def curves(block):
+    """The F-curves of a datablock's action."""
+    action = block.animation_data.action
+    if hasattr(action, "fcurves"):
+        return action.fcurves
+    (bag,) = action.layers[0].strips[0].channelbags  # of the only slot
+    return bag.fcurves
+
+
 def add_key(obj, name, positions):
     key = obj.shape_key_add(name=name, from_mix=False)
     key.data.foreach_set("co", np.ascontiguousarray(positions, np.float32).ravel())
