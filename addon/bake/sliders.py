@@ -14,7 +14,7 @@ import bpy
 import numpy as np
 from bpy.types import Action, FCurve, Key, Library, Object, ShapeKey
 
-from ..blender import actions, fcurves
+from ..blender import actions, drivers, fcurves
 
 
 @dataclass
@@ -165,8 +165,7 @@ def _curves(keys: Key, paths: set[str]) -> list[FCurve]:
 
 
 def _drivers(keys: Key, paths: set[str]) -> list[FCurve]:
-    data = keys.animation_data
-    return [curve for curve in data.drivers if curve.data_path in paths] if data else []
+    return [curve for curve in drivers.of(keys) if curve.data_path in paths]
 
 
 def _own_actions(keys: Key, paths: set[str], noted: MutedSliders) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import bpy
 
-from . import fcurves
+from . import drivers, fcurves
 from .user_error import UserError
 
 Block = (
@@ -206,8 +206,7 @@ def curves_of(action: bpy.types.Action) -> list[bpy.types.FCurve]:
 
 def animated_paths(block: Any) -> set[str]:
     """The data paths of all curves and drivers that animate a datablock."""
-    drivers = block.animation_data.drivers if block.animation_data else ()
-    return {curve.data_path for curve in (*drivers, *playing_curves(block))}
+    return {curve.data_path for curve in (*drivers.of(block), *playing_curves(block))}
 
 
 def animates(block: Any, ending: str) -> bool:

@@ -74,6 +74,18 @@ class Functions:
         self._installed = False
 
 
+def of(block: Any) -> Any:
+    """The F-curves of a datablock's drivers."""
+    data = getattr(block, "animation_data", None)
+    return data.drivers if data else ()
+
+
+def find(block: Any, path: str) -> FCurve | None:
+    """The F-curve of the driver of a property that is no array."""
+    data = block.animation_data
+    return data.drivers.find(path) if data else None
+
+
 def scripted(owner: Any, path: str) -> Driver:
     """A new driver of a property, without variables, whose expression may pass the property's owner."""
     owner.driver_remove(path)

@@ -17,7 +17,7 @@ import bpy
 import numpy as np
 from bpy.types import ID, Context, Key, Object
 
-from . import actions, arrays, playhead
+from . import actions, arrays, drivers, playhead
 
 # Modifiers through which objects act on others that do not refer to them, or that keep a cache.
 _PHYSICS = set(
@@ -152,8 +152,7 @@ def _is_separate(obj: Object) -> bool:
 
 def _calls_functions(block: Any) -> bool:
     """Whether a datablock has drivers that call Python functions."""
-    data = getattr(block, "animation_data", None)
-    drivers = data.drivers if data else ()
     return any(
-        curve.driver.type == "SCRIPTED" and "(" in curve.driver.expression for curve in drivers
+        curve.driver.type == "SCRIPTED" and "(" in curve.driver.expression
+        for curve in drivers.of(block)
     )

@@ -105,8 +105,7 @@ def _follows(curve: FCurve, scene: Scene) -> bool:
 
 def _curves(group: Any, node: str) -> Iterator[Any]:
     """Drivers of the nodes whose names start like this."""
-    drivers = group.animation_data.drivers if group.animation_data else ()
-    return (one for one in drivers if one.data_path.startswith(f'nodes["{node}'))
+    return (one for one in drivers.of(group) if one.data_path.startswith(f'nodes["{node}'))
 
 
 def _of_scene(scene: Scene) -> list:

@@ -66,7 +66,7 @@ def _drop_unused() -> None:
 
 def _light_of(group: Any) -> bpy.types.Object | None:
     """The Sun that nodes follow."""
-    for curve in group.animation_data.drivers if group.animation_data else ():
+    for curve in drivers.of(group):
         return curve.driver.variables[0].targets[0].id
     return None
 

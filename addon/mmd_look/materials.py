@@ -238,7 +238,6 @@ def _drive(
 
 def _remove_drivers(tree: Any, node: Any) -> None:
     """Remove the drivers of a node."""
-    data = tree.animation_data
     start = f'nodes["{bpy.utils.escape_identifier(node.name)}"]'
-    for curve in [one for one in data.drivers if one.data_path.startswith(start)] if data else ():
-        data.drivers.remove(curve)
+    for curve in [one for one in drivers.of(tree) if one.data_path.startswith(start)]:
+        tree.animation_data.drivers.remove(curve)

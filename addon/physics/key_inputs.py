@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 from bpy.types import Depsgraph, Object
 
-from ..blender import actions, fcurves
+from ..blender import actions, drivers, fcurves
 from ..pose import ik_source, physics_settings, skinner
 from ..pose.ik_source import Local, Solver
 from ..scene import scene_model
@@ -88,7 +88,7 @@ def digest_of_keys(armature: Object, inputs: Inputs) -> str:
             for curve in curves:
                 if inputs.moves(curve.data_path):
                     found.update(fcurves.shape(curve))
-        for curve in data.drivers:
+        for curve in drivers.of(block):
             if inputs.moves(curve.data_path):
                 found.update(f"{curve.data_path} {curve.driver.expression}".encode())
     return found.hexdigest()

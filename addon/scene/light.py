@@ -153,12 +153,11 @@ def _disconnect(scene: bpy.types.Scene) -> None:
 
 
 def _drives(scene: bpy.types.Scene, sun: bpy.types.Object) -> bool:
-    curves = scene.animation_data.drivers if scene.animation_data else ()
     return ENERGY in scene and any(
         curve.data_path == f'["{DIRECTION}"]'
         and curve.driver.variables
         and curve.driver.variables[0].targets[0].id == sun
-        for curve in curves
+        for curve in drivers.of(scene)
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from bpy.types import Material
 
-from ..blender import blender_versions
+from ..blender import blender_versions, drivers
 from . import stored
 
 DOUBLE_SIDED, GROUND_SHADOW, CASTS, RECEIVES, EDGED = 1, 2, 4, 8, 16  # flags in the file
@@ -33,10 +33,9 @@ class Number(NamedTuple):
 
     def is_driven(self, material: Material) -> bool:
         """Whether a driver moves it, as those of morphs do."""
-        data = material.animation_data
         return any(
             self.path in (curve.data_path, f"{curve.data_path}[{curve.array_index}]")
-            for curve in (data.drivers if data else ())
+            for curve in drivers.of(material)
         )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 from bpy.types import ArmatureModifier, Constraint, FCurve, Modifier, Object, PoseBone, ShapeKey
 
-from ..blender import blender_versions
+from ..blender import blender_versions, drivers
 from . import stored
 
 if TYPE_CHECKING:
@@ -188,10 +188,10 @@ def suspend_sdef(obj: Object) -> SuspendedSdef | None:
     key = _key(obj)
     if key is None:
         return None
-    drivers = [curve for curve in _drivers(obj) if not curve.mute]
+    driving = [curve for curve in _drivers(obj) if not curve.mute]
     masked = [m for m in obj.modifiers if m.type == "ARMATURE" and m.vertex_group == SDEF_MASK]
-    suspended = SuspendedSdef(key.mute, bool(drivers), [m.name for m in masked])
-    for curve in drivers:
+    suspended = SuspendedSdef(key.mute, bool(driving), [m.name for m in masked])
+    for curve in driving:
         curve.mute = True
     key.mute = True
     for modifier in masked:
@@ -228,9 +228,8 @@ def _key(obj: Object) -> ShapeKey | None:
 
 
 def _drivers(obj: Object) -> list[FCurve]:
-    animation = obj.data.shape_keys.animation_data
-    curves = animation.drivers if animation else ()
-    return [curve for curve in curves if curve.data_path == f'key_blocks["{SDEF_RESULT}"].value']
+    path = f'key_blocks["{SDEF_RESULT}"].value'
+    return [curve for curve in drivers.of(obj.data.shape_keys) if curve.data_path == path]
 
 
 # What it looks for, so that its operators recognize a model of ours
