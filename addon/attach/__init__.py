@@ -8,10 +8,10 @@ add-on, for linked models and on an error. If the model shows another pose, a dr
 all others writes it to the evaluated copy before Blender evaluates them, and mutes these constraints.
 
 Users call `operators`; `display_armature` adds and removes bones and constraints, the driver calls
-`driver_function`, and `handlers` keep the driver working.
+`driver_function`, and handlers of `driver` keep that working.
 """
 
 from ..blender import registration
-from . import handlers, operators
+from . import driver, operators
 
-register, unregister = registration.modules(operators, handlers)
+register, unregister = registration.modules(operators, driver, driver.functions)

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The driver of a display armature: what it waits for, and whether the model shows its pose source."""
+"""The driver of a display armature: what it waits for, and whether the model shows its pose source.
+
+Handlers build it again where that has changed.
+"""
 
 import contextlib
 from typing import Any
 
 import bpy
+from bpy.app.handlers import persistent
 from bpy.types import FCurve, Object
 
-from ..blender import caches, drivers, playhead
+from ..blender import caches, drivers, playhead, registration
 from ..blender.user_error import UserError
 from ..pose import ik_source, pose_source
 from ..preview import switch
@@ -69,8 +73,7 @@ def is_current_on_frame(display: Object) -> bool:
 
 
 def curve_of(display: Object) -> FCurve | None:
-    animation = display.animation_data
-    return animation.drivers.find(driver_function.PATH) if animation else None
+    return drivers.find(display, driver_function.PATH)
 
 
 def _driven() -> list[tuple[Object, FCurve]]:
@@ -119,3 +122,39 @@ def _meshes(display: Object) -> list[Any]:
     while (name := f"{_MESH}{len(found)}") in variables:
         found.append(variables[name].targets[0].id)
     return [obj for obj in found if obj is not None]  # removed
+
+
+@persistent
+def _update_drivers(*_: object) -> None:
+    """Another pose may be shown, or bones were renamed."""
+    for display in _editable():
+        if not is_current(display):
+            display_armature.rename(display)
+            build(display)
+
+
+@persistent
+def _update_drivers_on_frame(*_: object) -> None:
+    for display in _editable():
+        if not is_current_on_frame(display):
+            build(display)
+
+
+def _editable() -> list[Object]:
+    """All display armatures that can be changed; those without a model are removed."""
+    found = []
+    for display in display_armature.all_displays():
+        if display.library or display.override_library:
+            continue
+        # A deleted model is in no collection; one in a collection of no scene may come back.
+        if display.parent is None or not display.parent.users_collection:
+            display_armature.remove(display)
+        else:
+            found.append(display)
+    return found
+
+
+_HANDLERS = [("depsgraph_update_post", _update_drivers)]
+if bpy.app.background:  # where a script may render before anything is updated
+    _HANDLERS += [("render_init", _update_drivers), ("frame_change_post", _update_drivers_on_frame)]
+register, unregister = registration.handlers(_HANDLERS)

@@ -10,11 +10,13 @@ evaluates bones and keys before the call.
 
 A mesh is live if it has driver, attribute and modifier; there is no other state. Users call
 `operators` or set the property, and `override` to pose a linked model. `switch` adds and removes the
-three parts, the driver calls `driver_function`, `handlers` keep the driver working, and `live_timer` calls
-it while live physics moves something.
+three parts, and its handlers keep them working; the driver calls `driver_function`, and so does
+`live_timer` while live physics moves something.
 """
 
 from ..blender import registration
-from . import handlers, live_timer, operators, override
+from . import live_timer, operators, override, switch
 
-register, unregister = registration.modules(operators, override, handlers, live_timer)
+register, unregister = registration.modules(
+    operators, override, switch, switch.functions, live_timer
+)

@@ -14,6 +14,7 @@ from ..blender import (
     blender_versions,
     caches,
     details,
+    drivers,
     evaluated,
     evaluated_bones,
     playhead,
@@ -23,7 +24,7 @@ from ..blender.user_error import UserError
 from ..physics import key_inputs, playback
 from ..pose import deformation, ik_source, motion_source, pose_source, skinner
 from ..scene import mesh_source, mmd_tools, names, rest_bones, saved_state, scene_model
-from . import bypass, nodes
+from . import nodes
 
 FUNCTION = "mmdskin_tick"
 IN_TIME = f"{FUNCTION}_in_time"
@@ -149,7 +150,7 @@ def _evaluate(mesh: Mesh, depsgraph: Depsgraph, frame: float, overrides: dict[st
         frame = playhead.exact(frame, depsgraph.scene)
         now = Evaluation(depsgraph, armature, bones, frame, mesh, obj)
         if _show(now, live, overrides):
-            bypass.bypass(obj, armature)
+            nodes.bypass(obj, armature)
             live.error, live.cost = "", 1000 * (time.perf_counter() - started)
             return 1.0
     except Exception as error:
@@ -158,7 +159,7 @@ def _evaluate(mesh: Mesh, depsgraph: Depsgraph, frame: float, overrides: dict[st
     if any(len(one.data) and any(one.data[0].vector) for one in _vectors_of(mesh)):
         _leave_to_armature(mesh)
     if obj is not None:
-        bypass.undo(obj)
+        nodes.undo_bypass(obj)
     return 0.0
 
 
@@ -203,7 +204,7 @@ def _show(now: Evaluation, live: Live, overrides: dict[str, Any]) -> bool:
 def _follows_its_object(mesh: ID) -> bool:
     """Whether the object of the user's mesh's driver has this mesh: not if the object was removed,
     or the mesh copied."""
-    curve = mesh.animation_data.drivers.find(PROPERTY) if mesh.animation_data else None
+    curve = drivers.find(mesh, PROPERTY)
     obj: Any = curve.driver.variables["object"].targets[0].id if curve else None
     return obj is not None and obj.data == mesh
 

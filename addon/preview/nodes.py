@@ -6,15 +6,18 @@ nodes set them, unless the first normal is zero. The attributes are removed from
 
 Mesh caches use the same nodes for their normals: there, nodes of kind `READING` compute the second
 attribute from positions.
+
+`bypass` turns the Armature modifiers off, whose result the nodes replace.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
 import bpy
+import numpy as np
 from bpy.app.handlers import persistent
 
-from ..blender import blender_versions
+from ..blender import arrays, blender_versions, caches
 from ..blender.node_builder import GEOMETRY, NodeBuilder, Value
 from ..pose import skinner
 from ..scene import names, scene_model
@@ -26,6 +29,15 @@ NORMALS = "mmdskin_normal"
 PLAIN, FREE, TURNING, READING = True, "FREE", "TANGENT_SPACE", "READING"
 _NAME = "MMD Skin"  # of the modifier and its node group
 _MARK = "mmdskin"  # ID property of each of our node groups: its kind
+
+# Modes in which Blender shows or edits the result of the modifiers without the nodes.
+_NEEDS_THEM = {"SCULPT", "VERTEX_PAINT", "WEIGHT_PAINT", "TEXTURE_PAINT", "PARTICLE_EDIT"}
+_SWITCHES = ("show_viewport", "show_render")
+
+# By address of the evaluated object: its switches as they were left. To find out again what they
+# should be takes as long as to skin the mesh. If Blender copies the object again, the Armature
+# modifiers are on, or the user's settings need no change.
+_left: caches.Cache[bytes] = caches.of_file()
 
 _detached: dict[tuple[str, str], str | bool] = {}  # kinds, by names of object and modifier
 
@@ -204,3 +216,44 @@ def _reading(builder: NodeBuilder, geometry: Value, kind: str | bool) -> bpy.typ
 def _removed(builder: NodeBuilder, geometry: Value, name: str) -> bpy.types.NodeSocket:
     """The geometry without an attribute."""
     return builder.result("GeometryNodeRemoveAttribute", {"Geometry": geometry, "Name": name})
+
+
+# The Armature modifiers before it
+
+
+def bypass(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    """Turn the Armature modifiers of an evaluated object off, in the current evaluation.
+
+    They take most of a frame's time, and nobody sees their result if all vertices are set after them.
+    Only the evaluated copy is written, by `foreach_set`, which tags nothing for an update. They stay on
+    in the user's object and in the file.
+    """
+    address, switches = obj.as_pointer(), _switches(obj)
+    if _left.get(address) == switches and obj.mode not in _NEEDS_THEM:
+        return
+    _left.pop(address, None)
+    skin = modifier_of(obj)
+    if skin is None or obj.mode in _NEEDS_THEM:
+        undo_bypass(obj)
+        return
+    deforming = scene_model.armature_modifiers(obj, armature)
+    rest = np.array([modifier in deforming for modifier in obj.modifiers])
+    for name in _SWITCHES:
+        _switch(obj, name, rest & getattr(skin, name))
+    _left.put(address, _switches(obj))
+
+
+def undo_bypass(obj: bpy.types.Object) -> None:
+    """Restore the user's settings."""
+    for name in _SWITCHES:
+        _switch(obj, name, False)
+
+
+def _switches(obj: bpy.types.Object) -> bytes:
+    return b"".join(arrays.read(obj.modifiers, name, dtype=bool).tobytes() for name in _SWITCHES)
+
+
+def _switch(obj: bpy.types.Object, name: str, rest: np.ndarray | bool) -> None:
+    wanted = arrays.read(obj.original.modifiers, name, dtype=bool) & ~np.asarray(rest)
+    if not np.array_equal(wanted, arrays.read(obj.modifiers, name, dtype=bool)):
+        obj.modifiers.foreach_set(name, wanted)

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import bpy
+from bpy.app.handlers import persistent
 
-from ..blender import drivers, native, playhead
+from ..blender import actions, arrays, drivers, native, playhead, registration
+from ..blender.blender_versions import identity
 from ..blender.translations import tr
 from ..blender.user_error import UserError
 from ..pose import deformation, motion_source, pose_source, skinner
@@ -246,11 +248,9 @@ def wait_for(obj: bpy.types.Object) -> None:
 
 def driver_of(mesh: bpy.types.ID) -> bpy.types.FCurve | None:
     """The F-curve of the driver that makes a mesh live, or None."""
-    animation = mesh.animation_data
-    curve = animation.drivers.find(driver_function.PROPERTY) if animation else None
-    return (
-        curve if curve is not None and driver_function.FUNCTION in curve.driver.expression else None
-    )
+    curve = drivers.find(mesh, driver_function.PROPERTY)
+    is_ours = curve is not None and driver_function.FUNCTION in curve.driver.expression
+    return curve if is_ours else None
 
 
 def live_meshes() -> list[bpy.types.Mesh]:
@@ -404,15 +404,12 @@ def _fit_normals(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
 def _disable(obj: bpy.types.Object) -> None:
     mesh, state = obj.data, LiveState.read(obj)
     mesh.driver_remove(driver_function.PROPERTY)
-    data = mesh.animation_data
-    if not state.animated and data and not (data.action or data.drivers or data.nla_tracks):
-        mesh.animation_data_clear()
+    if not state.animated:
+        actions.clear_if_empty(mesh)
     mesh.property_unset(driver_function.PROPERTY)
     nodes.take_off(obj)
     driver_function.clear(mesh)
-    for name in (nodes.ATTRIBUTE, nodes.NORMALS):
-        if name in mesh.attributes:
-            mesh.attributes.remove(mesh.attributes[name])
+    arrays.drop(mesh, nodes.ATTRIBUTE, nodes.NORMALS)
     if state.attribute is not None:
         mesh.attributes.active_index = state.attribute
     active: bpy.types.Modifier | None = obj.modifiers.get(state.active or "")
@@ -423,3 +420,42 @@ def _disable(obj: bpy.types.Object) -> None:
         del obj[LiveState.PROPERTY]
     driver_function.forget(mesh)
     mesh.update_tag()
+
+
+# Handlers that keep meshes live
+
+
+@persistent
+def _extend_drivers(*_: object) -> None:
+    """New bones and keys of a live mesh: its driver must depend on them too."""
+    outdated = driver_function.take_outdated()
+    for obj in bpy.data.objects if outdated else ():
+        if obj.type != "MESH" or obj.data.library or identity(obj.data) not in outdated:
+            continue
+        if is_live(obj):
+            wait_for(obj)
+
+
+@persistent
+def _evaluate_blank_meshes(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """Some operators, such as Texture Paint Mode, let Blender copy a mesh without its drivers."""
+    # Finding the updates takes long in large scenes.
+    if not depsgraph.id_type_updated("MESH") or playhead.skips_live_update(depsgraph):
+        return
+    for update in depsgraph.updates:
+        mesh = update.id
+        if isinstance(mesh, bpy.types.Mesh) and driver_of(mesh) and driver_function.is_blank(mesh):
+            mesh.original.update_tag()
+
+
+_HANDLERS = (
+    ("load_post", nodes.rebuild_damaged),
+    *((f"{step}_pre", nodes.detach_all) for step in ("undo", "redo")),
+    *((f"{step}_post", nodes.attach_all) for step in ("undo", "redo")),
+    ("depsgraph_update_post", _evaluate_blank_meshes),
+    # With a window, frames also change on the render thread, where editing is not allowed.
+    ("frame_change_post" if bpy.app.background else "depsgraph_update_post", _extend_drivers),
+)
+register, unregister = registration.handlers(
+    _HANDLERS, once_enabled=nodes.rebuild_damaged, afterwards=driver_function.forget
+)

@@ -58,7 +58,7 @@ class ShowPose(Attached):
         """0.1 ms; a look at each of 10,000 objects would take 1 ms."""
         self.show()
         case.add_others(self)
-        update = addon().attach.handlers._update_drivers
+        update = addon().attach.driver._update_drivers
         depsgraph = bpy.context.evaluated_depsgraph_get()
         update(bpy.context.scene, depsgraph)
         time = case.least_time(lambda: update(bpy.context.scene, depsgraph))
