@@ -222,3 +222,19 @@ def _shape(name: str) -> bpy.types.Object:
         known = bpy.data.objects.new(name, None)
         known.empty_display_type, known.empty_display_size = _SHAPES[name]
     return known
+
+
+def group_bones(
+    armature: bpy.types.Object, frames: "tuple[mmdskin.DisplayFrame, ...]", bone_names: list[str]
+) -> None:
+    """Put each bone into a group (up to 3.6) or collection (4.0) of the first display frame with it."""
+    shown = set()
+    for frame in frames:
+        numbers = [i for kind, i in frame.elements if kind == "bone" and i >= 0 and i not in shown]
+        if not numbers:
+            continue
+        shown.update(numbers)
+        chosen = [bone_names[number] for number in numbers]
+        collection = blender_versions.group_bones(armature, frame.name, chosen)
+        if collection is not None:
+            mmd_tools.keep_in_step(collection)

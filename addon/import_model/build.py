@@ -3,7 +3,7 @@
 
 import os
 import pathlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import bpy
 from bpy.types import Armature, Collection, Context, Mesh, Object
@@ -14,9 +14,17 @@ from ..blender.user_error import UserError
 from ..mmd_look import switch as look
 from ..operator_base import importing
 from ..operator_base.editing import editing
-from ..scene import light, mmd_tools, model_file, names, scene_model, setting_paths, textures
-from . import armature, constraints, materials, mesh, morphs, root_data
-from .options import Options, Report
+from ..scene import (
+    light,
+    mmd_tools,
+    model_file,
+    names,
+    scene_model,
+    setting_paths,
+    sliders,
+    textures,
+)
+from . import armature, constraints, materials, mesh, morphs
 
 if TYPE_CHECKING:
     import mmdskin
@@ -24,10 +32,22 @@ if TYPE_CHECKING:
 _SUFFIX_ROOM = 8  # bytes for _arm, _mesh and Blender's .001
 
 
+class Options(NamedTuple):
+    scale: float = mmd_tools.USUAL_SCALE
+    parts: frozenset = frozenset({"MESH", "ARMATURE", "MORPHS", "PHYSICS", "DISPLAY"})
+    pack: bool = False
+    constraints: bool = True
+    english: bool = False  # for names of bones, shape keys and materials
+    look: bool = True  # the MMD Look
+
+
 def import_file(
     context: Context, path: str, options: Options
-) -> tuple[scene_model.SceneModel, Report]:
-    """The new model, whose root is active, and the Report; a UserError leaves everything unchanged."""
+) -> tuple[scene_model.SceneModel, list[str]]:
+    """The new model, whose root is active, and warnings of what it lost or lacks.
+
+    A UserError leaves everything unchanged.
+    """
     path = os.path.abspath(path)
     with editing([path], read) as edit:
         [(_, pmx)] = edit.checked
@@ -35,11 +55,11 @@ def import_file(
         edit.restore_on_failure(snapshots.DatablocksSnapshot())
         folder = textures.TextureFolder(os.path.dirname(path), options.pack)
         edit.on_failure(folder.unpack)
-        report = Report()
+        warnings: list[str] = []
         layer_objects = context.view_layer.objects
         edit.on_failure(_select, context, layer_objects.active, layer_objects.selected[:])
-        model = _build(context, pmx, path, folder, options, report)
-    return model, report
+        model = _build(context, pmx, path, folder, options, warnings)
+    return model, warnings
 
 
 def read(path: str) -> "mmdskin.Model":
@@ -65,7 +85,7 @@ def _build(
     path: str,
     folder: textures.TextureFolder,
     options: Options,
-    report: Report,
+    warnings: list[str],
 ) -> scene_model.SceneModel:
     # Root and armature are always created, so that every tool can find one from the other.
     stem = names.cut(pathlib.Path(path).stem, names.LIMIT - _SUFFIX_ROOM) or "model"
@@ -86,25 +106,25 @@ def _build(
         )
         armature.add_shapes(rig, pmx.bones, bone_names)
         if constrained:
-            _constrain(rig, pmx, bone_names, report)
+            _constrain(rig, pmx, bone_names, warnings)
     if "DISPLAY" in options.parts:
-        root_data.group_bones(rig, pmx.display_frames, bone_names)
+        armature.group_bones(rig, pmx.display_frames, bone_names)
     key_names, slider_names = {}, {}
     model = scene_model.SceneModel(root.name, rig, ())
     if "MESH" in options.parts:
-        obj = _mesh_object(collection, pmx, stem, rig, bone_names, folder, options, report)
+        obj = _mesh_object(collection, pmx, stem, rig, bone_names, folder, options, warnings)
         if len(pmx.positions):
             mesh.add_sdef(obj, pmx, options.scale)
             if "MORPHS" in options.parts:
                 key_names = mesh.add_morphs(obj, pmx, options.scale, options.english)
                 slider_names = morphs.add(
-                    rig, obj, pmx, key_names, bone_names, options.scale, report
+                    rig, obj, pmx, key_names, bone_names, options.scale, warnings
                 )
         model = model._replace(meshes=(obj,))
         if options.look:
             look.enable(context.scene, model, folder)
-        report.textures(folder)
-    root_data.describe(root, pmx, key_names, slider_names, options)
+        warnings += folder.warnings()
+    _describe(root, pmx, key_names, slider_names, options)
     mmd_tools.introduce(root, rig, pmx, bone_names, key_names)
     _deselect_all(context)
     root.select_set(True)
@@ -112,7 +132,49 @@ def _build(
     return model
 
 
-def _constrain(rig: Object, pmx: "mmdskin.Model", bone_names: list[str], report: Report) -> None:
+def _describe(
+    root: Object,
+    pmx: "mmdskin.Model",
+    key_names: dict[int, str],
+    slider_names: dict[int, str],
+    options: Options,
+) -> None:
+    """Custom properties of the root; the names are those of shape keys and properties by morph index."""
+    root[mmd_tools.NAME], root["mmd_name_e"] = pmx.name, pmx.name_english
+    root["mmd_comment_j"], root["mmd_comment_e"] = pmx.comment, pmx.comment_english
+    root["mmd_version"] = pmx.version
+    root[mmd_tools.SCALE] = options.scale
+    root[names.LANGUAGE] = names.language(options.english)
+    if "MORPHS" in options.parts:
+        root[mmd_tools.MORPHS] = [
+            _morph(morph, key_names.get(number, ""), slider_names.get(number, ""))
+            for number, morph in enumerate(pmx.morphs)
+        ]
+    if "DISPLAY" in options.parts:
+        root["mmd_display_frames"] = [_frame(frame) for frame in pmx.display_frames]
+    if "PHYSICS" in options.parts:
+        root["mmd_rigid_bodies"] = [body._asdict() for body in pmx.rigid_bodies]
+        root["mmd_joints"] = [joint._asdict() for joint in pmx.joints]
+
+
+def _morph(morph: "mmdskin.Morph", key: str, slider: str) -> dict:
+    fields = {**morph._asdict(), "key": key, sliders.SLIDER: slider}
+    if morph.kind == "vertex" and key:
+        # The shape key has the offsets.
+        del fields["indices"], fields["values"]
+    else:
+        fields["indices"], fields["values"] = morph.indices.copy(), morph.values.ravel()
+    return fields
+
+
+def _frame(frame: "mmdskin.DisplayFrame") -> dict[str, bool | list[dict[str, int | str]] | str]:
+    elements = [{"kind": kind, "index": index} for kind, index in frame.elements]
+    return {**frame._asdict(), "elements": elements}
+
+
+def _constrain(
+    rig: Object, pmx: "mmdskin.Model", bone_names: list[str], warnings: list[str]
+) -> None:
     missing = constraints.add(rig, pmx.bones, bone_names)
     if missing:
         text = tr_count(
@@ -122,7 +184,7 @@ def _constrain(rig: Object, pmx: "mmdskin.Model", bone_names: list[str], report:
             count=len(missing),
             names=", ".join(missing),
         )
-        report.warn(text)
+        warnings.append(text)
 
 
 def _mesh_object(
@@ -133,13 +195,13 @@ def _mesh_object(
     bone_names: list[str],
     folder: textures.TextureFolder,
     options: Options,
-    report: Report,
+    warnings: list[str],
 ) -> Object:
-    data, kept = mesh.create(stem, pmx, options.scale, report)
+    data, kept = mesh.create(stem, pmx, options.scale, warnings)
     obj = _object(collection, f"{stem}_mesh", data, rig)
     mesh.add_weights(obj, pmx, bone_names)
     mesh.add_helpers(obj, pmx)
-    materials.add(data, pmx, kept, folder, options, report)
+    materials.add(data, pmx, kept, folder, options.english, warnings)
     modifier = obj.modifiers.new(mmd_tools.MODIFIER, "ARMATURE")
     modifier.object = rig
     return obj

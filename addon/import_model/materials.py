@@ -17,7 +17,6 @@ from ..blender import arrays, blender_versions
 from ..blender.translations import tr
 from ..scene import material_values, names, textures
 from .mesh import materials_of
-from .options import Options, Report
 
 if TYPE_CHECKING:
     import mmdskin
@@ -31,18 +30,18 @@ def add(
     pmx: "mmdskin.Model",
     kept: np.ndarray,
     folder: textures.TextureFolder,
-    options: Options,
-    report: Report,
+    english: bool,
+    warnings: list[str],
 ) -> None:
     """Create the mesh's materials, in the file's order; `kept` are the indices of its triangles."""
     for number, record in enumerate(pmx.materials):
-        material = _material(record, pmx.textures, folder, options.english)
+        material = _material(record, pmx.textures, folder, english)
         _describe(material, record, number, pmx.textures)
         mesh.materials.append(material)
-    _assign(mesh, pmx, kept, report)
+    _assign(mesh, pmx, kept, warnings)
 
 
-def _assign(mesh: Mesh, pmx: "mmdskin.Model", kept: np.ndarray, report: Report) -> None:
+def _assign(mesh: Mesh, pmx: "mmdskin.Model", kept: np.ndarray, warnings: list[str]) -> None:
     counts = [max(record.index_count, 0) // 3 for record in pmx.materials]
     total = len(pmx.triangles)
     if not counts or not total:
@@ -53,7 +52,7 @@ def _assign(mesh: Mesh, pmx: "mmdskin.Model", kept: np.ndarray, report: Report) 
             counted=sum(counts),
             total=total,
         )
-        report.warn(text)
+        warnings.append(text)
     arrays.write(*blender_versions.material_indices(mesh), materials_of(pmx)[kept])
 
 

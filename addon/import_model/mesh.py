@@ -19,7 +19,6 @@ from ..blender.translations import tr, tr_count
 from ..scene import deform_data, mmd_tools, names
 from ..scene.mesh_source import SDEF, key_positions
 from ..scene.mmd_tools import RESERVED_KEYS, SDEF_KEYS
-from .options import Report
 
 if TYPE_CHECKING:
     import mmdskin
@@ -33,14 +32,14 @@ def to_blender(points: np.ndarray, scale: float = 1.0) -> np.ndarray:
 
 
 def create(
-    name: str, pmx: "mmdskin.Model", scale: float, report: Report
+    name: str, pmx: "mmdskin.Model", scale: float, warnings: list[str]
 ) -> tuple[Mesh, np.ndarray]:
     """The mesh, and the index in the file of each of its triangles."""
-    kept = _drawable(pmx, report)
+    kept = _drawable(pmx, warnings)
     triangles = pmx.triangles[kept, ::-1]  # Blender's winding
     mesh = bpy.data.meshes.new(name)
     _geometry(mesh, to_blender(pmx.positions, scale), triangles)
-    _uv_maps(mesh, pmx, triangles.ravel(), report)
+    _uv_maps(mesh, pmx, triangles.ravel(), warnings)
     _normals(mesh, to_blender(pmx.normals))
     return mesh, kept
 
@@ -53,7 +52,7 @@ def materials_of(pmx: "mmdskin.Model") -> np.ndarray:
     return np.searchsorted(ends, np.arange(len(pmx.triangles)), side="right").astype(np.int32)
 
 
-def _drawable(pmx: "mmdskin.Model", report: Report) -> np.ndarray:
+def _drawable(pmx: "mmdskin.Model", warnings: list[str]) -> np.ndarray:
     """Indices of the triangles to import: without PMX 2.1's points and lines, and like mmd_tools
 
     without triangles that have the same material and vertices as an earlier one.
@@ -66,7 +65,7 @@ def _drawable(pmx: "mmdskin.Model", report: Report) -> np.ndarray:
             "Skipped {count} triangles that use a vertex twice",
             len(a) - len(whole),
         )
-        report.warn(text)
+        warnings.append(text)
     rows = np.stack([materials_of(pmx), *corners])[:, whole]
     order = np.lexsort(rows)  # stable: keeps the first of equals
     again = np.zeros(len(whole), bool)
@@ -77,7 +76,7 @@ def _drawable(pmx: "mmdskin.Model", report: Report) -> np.ndarray:
             "Skipped {count} triangles that duplicate others of the same material",
             count=int(again.sum()),
         )
-        report.warn(text)
+        warnings.append(text)
     return whole[~again]
 
 
@@ -92,7 +91,7 @@ def _geometry(mesh: Mesh, positions: np.ndarray, triangles: np.ndarray) -> None:
     mesh.update(calc_edges=True)
 
 
-def _uv_maps(mesh: Mesh, pmx: "mmdskin.Model", corners: np.ndarray, report: Report) -> None:
+def _uv_maps(mesh: Mesh, pmx: "mmdskin.Model", corners: np.ndarray, warnings: list[str]) -> None:
     """`UVMap`, and as in mmd_tools `UV1` for x and y, `_UV1` for z and w of the additional UVs."""
     maps = [("UVMap", pmx.uvs)]
     channels = [pmx.additional_uvs[:, i] for i in range(pmx.additional_uvs.shape[1])]
@@ -107,7 +106,7 @@ def _uv_maps(mesh: Mesh, pmx: "mmdskin.Model", corners: np.ndarray, report: Repo
                 "UV map '{name}' was skipped: the mesh has as many UV maps as Blender allows",
                 name=name,
             )
-            report.warn(text)
+            warnings.append(text)
             continue
         flipped = np.stack([uvs[:, 0], 1 - uvs[:, 1]], 1)[corners]
         arrays.write(*blender_versions.uvs(layer), flipped)

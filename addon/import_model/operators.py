@@ -16,8 +16,7 @@ from ..operator_base.importing import Importer, scale_property
 from ..pose import physics_settings
 from ..preview import switch
 from ..scene import model_file, names, scene_model
-from . import build
-from .options import Options, Report
+from .build import Options, import_file
 
 _NEEDS = {"PHYSICS": {"ARMATURE"}, "DISPLAY": {"ARMATURE"}, "MORPHS": {"MESH", "ARMATURE"}}
 
@@ -129,13 +128,13 @@ class MMDSKIN_OT_import_model(Importer, Operator):
         failures = []
         for path in paths:
             try:
-                model, report = build.import_file(context, path, options)
+                model, warnings = import_file(context, path, options)
                 if self.live and {"MESH", "ARMATURE"} <= options.parts:
-                    self._turn_on(model, report)
+                    self._turn_on(model, warnings)
             except UserError as error:
                 failures.append(str(error))
                 continue
-            for text in report.warnings:
+            for text in warnings:
                 self.report({"WARNING"}, f"{os.path.basename(path)}: {text}")
         imported = len(paths) - len(failures)
         for text in failures:
@@ -147,7 +146,7 @@ class MMDSKIN_OT_import_model(Importer, Operator):
         self.report({"INFO"}, tr_count("Imported 1 model", "Imported {count} models", imported))
         return {"FINISHED"}
 
-    def _turn_on(self, model: scene_model.SceneModel, report: Report) -> None:
+    def _turn_on(self, model: scene_model.SceneModel, warnings: list[str]) -> None:
         try:
             pmx = model_file.rig(model.armature).pmx
             if self.live_physics and physics_settings.moved_bones(pmx):
@@ -155,7 +154,7 @@ class MMDSKIN_OT_import_model(Importer, Operator):
                 settings.physics = settings.physics_live = True
             switch.enable(model)
         except UserError as error:
-            report.warn(str(error))
+            warnings.append(str(error))
 
     def _parts(self) -> frozenset[str]:
         return frozenset(self.types.union(*(_NEEDS.get(part, set()) for part in self.types)))

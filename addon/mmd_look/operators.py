@@ -6,10 +6,11 @@ from typing import Any
 from bpy.types import Context, Operator
 
 from ..blender import registration
-from ..blender.translations import tr, tr_count
+from ..blender.translations import tr
 from ..blender.user_error import cancels
 from ..operator_base.editing import editing
 from ..operator_base.model_operator import SwitchOperator, switch_action
+from ..scene import textures
 from . import switch
 
 
@@ -37,13 +38,7 @@ class MMDSKIN_OT_look(SwitchOperator, Operator):
                     edit.on_failure(switch.enable, context.scene, model, folder)
                     switch.disable(model)
         if missing:
-            text = tr_count(
-                "1 texture is missing: {names}",
-                "{count} textures are missing: {names}",
-                len(missing),
-                names=", ".join(missing),
-            )
-            self.report({"WARNING"}, text)
+            self.report({"WARNING"}, textures.missing(missing))
         return {"FINISHED"}
 
 

@@ -4,12 +4,14 @@
 import os
 import posixpath
 import re
+from collections.abc import Collection
 from typing import Any
 
 import bpy
 from bpy_extras import image_utils
 
 from ..blender import details, input_files
+from ..blender.translations import tr, tr_count
 
 _logger = details.logger(__name__)
 
@@ -65,11 +67,38 @@ class TextureFolder:
             image.pack()
         return image
 
+    def warnings(self) -> list[str]:
+        """What to tell users of textures that could not be loaded."""
+        found = []
+        if self.outside:
+            text = tr_count(
+                "1 texture is outside the model's folder and was not loaded: {names}",
+                "{count} textures are outside the model's folder and were not loaded: {names}",
+                len(self.outside),
+                names=", ".join(self.outside),
+            )
+            found.append(text)
+        if self.missing:
+            found.append(missing(self.missing))
+        for path in self.unreadable:
+            found.append(tr("Texture '{path}' is not an image that Blender can read", path=path))
+        return found
+
     def unpack(self) -> None:
         """Undo the packing."""
         for image in self._packed:
             if image.packed_file:
                 image.unpack(method="REMOVE")
+
+
+def missing(paths: Collection[str]) -> str:
+    """The warning of files that are not there."""
+    return tr_count(
+        "1 texture is missing: {names}",
+        "{count} textures are missing: {names}",
+        len(paths),
+        names=", ".join(paths),
+    )
 
 
 def relative(path: str) -> str:

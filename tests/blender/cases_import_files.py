@@ -131,7 +131,7 @@ class Refused(imported.Case):
             (import_model.build.armature, "_lock"),
             (import_model.build.armature, "_roll"),
             (import_model.build.mesh, "add_morphs"),
-            (import_model.build.root_data, "describe"),
+            (import_model.build, "_describe"),
         ):
             with mock.patch.object(module, name, side_effect=MemoryError("on purpose")):
                 self.assert_refused("on purpose", path)
@@ -363,8 +363,8 @@ class Materials(imported.Case):
         build = sys.modules["addon_package"].import_model.build
         self.pmx.textures = ["tex/無い.png"]
         path = self.write(self.pmx)
-        model, report = build.import_file(bpy.context, path, build.Options())
-        self.assertEqual(report.warnings, ["1 texture is missing: tex/無い.png"])
+        model, warnings = build.import_file(bpy.context, path, build.Options())
+        self.assertEqual(warnings, ["1 texture is missing: tex/無い.png"])
         material = model.meshes[0].data.materials[0]
         node = self.inputs(material)["Base Color"].links[0].from_node
         self.assertIn("無い.png", node.image.filepath)
@@ -374,8 +374,8 @@ class Materials(imported.Case):
         with open(os.path.join(self.folder, "a.png"), "w", encoding="utf-8") as file:
             file.write("not an image")
         self.pmx.textures = ["a.png"]
-        _, report = build.import_file(bpy.context, self.write(self.pmx), build.Options())
-        self.assertEqual(report.warnings, ["Texture 'a.png' is not an image that Blender can read"])
+        _, warnings = build.import_file(bpy.context, self.write(self.pmx), build.Options())
+        self.assertEqual(warnings, ["Texture 'a.png' is not an image that Blender can read"])
 
     def test_pack(self):
         self.image("a.png")
@@ -387,7 +387,7 @@ class Materials(imported.Case):
         self.image("a.png")
         image = self.texture(self.material("a.png"))
         build = sys.modules["addon_package"].import_model.build
-        broken = mock.patch.object(build.root_data, "describe", side_effect=OSError)
+        broken = mock.patch.object(build, "_describe", side_effect=OSError)
         with broken, self.assertRaises(RuntimeError):
             self.material("a.png", pack_textures=True)
         self.assertIsNone(image.packed_file)

@@ -7,7 +7,7 @@ children; if one of them moves vertices, the slider is the group's shape key. Fl
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bpy.types import Object
 
@@ -30,7 +30,7 @@ def add(
     key_names: dict[int, str],
     bone_names: Sequence[str],
     scale: float,
-    report: Any,
+    warnings: list[str],
 ) -> dict[int, str]:
     """Create all of them; returns the names of the custom properties by morph index.
 
@@ -45,13 +45,13 @@ def add(
         rig[name] = 0.0
         sliders.widen(rig, name)
         rig.property_overridable_library_set(sliders.path(name), True)
-    weights = Weights(rig, obj.data, pmx.morphs, made, key_names, report)
+    weights = Weights(rig, obj.data, pmx.morphs, made, key_names, warnings)
     bone.add(rig, pmx, bone_names, weights, scale)
     material.add(obj.data, pmx, weights)
     if blender_versions.NODES_WRITE_UVS:
         uv.add(obj, pmx, weights)
     elif any(morph.kind in uv.KINDS for morph in pmx.morphs):
-        report.warn(tr("UV morphs require Blender 3.5 or later"))
+        warnings.append(tr("UV morphs require Blender 3.5 or later"))
     return made
 
 

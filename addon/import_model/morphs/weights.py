@@ -9,7 +9,6 @@ from bpy.types import ID, Object, bpy_struct
 from ...blender import actions, drivers
 from ...blender.translations import tr
 from ...scene import sliders
-from ..options import Report
 
 if TYPE_CHECKING:
     import mmdskin
@@ -25,11 +24,11 @@ class Weights:
         morphs: "tuple[mmdskin.Morph, ...]",
         properties: dict[int, str],
         key_names: dict[int, str],
-        report: Report,
+        warnings: list[str],
     ) -> None:
         """`properties` and `key_names` are names of sliders by morph index. Drivers have the shape keys
         of the mesh by the mesh, see `drivers.add_keys`."""
-        self._report, self._morphs = report, morphs
+        self._warnings, self._morphs = warnings, morphs
         self._places = {
             number: (rig, sliders.path(name)) for number, name in properties.items()
         } | {
@@ -61,7 +60,7 @@ class Weights:
                 count=len(morphs),
                 names=", ".join(self._morphs[number].name for number in morphs),
             )
-            self._report.warn(text)
+            self._warnings.append(text)
 
     def _weight(self, number: int, variables: dict) -> str:
         terms = []
