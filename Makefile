@@ -9,6 +9,8 @@ FUZZ_SECONDS ?= 12
 FUZZ_SEED ?= 1
 # Any of 3.4 4.2 4.5 5.0 5.2; .ci/run tests them all.
 BLENDERS ?= 3.4 4.5
+# Of the tutorial's pictures.
+TOUR ?= 5.2
 # The one Blender of check-clone.
 CLONE_BLENDER ?= 4.5
 MAKEFLAGS += --no-builtin-rules --jobs=$(shell nproc 2>/dev/null || echo 4)
@@ -51,8 +53,9 @@ bench: build addon build/examples ## Measure speed: a table and build/bench.json
 addon: build/addon ## Build the Blender add-on: dist/mmdskin-<version>.zip and one zip per system
 	@ls dist/mmdskin-$(VERSION)*.zip
 
-tour: build build/blender-3.4 ## Click through the tutorial in Blender 3.4 and renew its pictures, tests/sample/pictures
-	MMDSKIN_BLENDERS=3.4 $(BIN)/python -m pytest -q tests/blender/test_blender.py -k tutorial
+tour: build build/blender-3.4 ## Click through the tutorial in TOUR=5.2 or 3.4 and renew its pictures, tests/sample/pictures
+	bash tests/blender/window.sh $(filter-out 3.4,$(TOUR))
+	MMDSKIN_TOUR=$(TOUR) MMDSKIN_BLENDERS=$(TOUR) $(BIN)/python -m pytest -q tests/blender/test_blender.py -k tutorial
 	for name in install import live motion physics rendered bake export; do \
 		convert build/blender/tour/[0-9][0-9]-$$name.png -dither None -colors 64 \
 			PNG8:tests/sample/pictures/$$name.png || exit; done

@@ -385,6 +385,8 @@ class Window:
         if self.version == "3.4":
             self.click("preferences.addon_enable", "PREFERENCES", "WINDOW", [0.08])
         self.wait(self.has_addon, "the add-on is on")
+        if self.version != "3.4":  # which shows only what it has installed
+            self.enter("addon_search", "MMD", "PREFERENCES", "WINDOW", [0.25])
         self.fresh(20)  # it is drawn, too
         self.picture("install", box)
         # Its border has no close button, as the display has no window manager.
