@@ -6,7 +6,6 @@ Or of a motion file that animates the model: the file's own keys, and fitted one
 cuts them or its frames are not the file's.
 """
 
-import abc
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,65 +25,33 @@ if TYPE_CHECKING:
     import mmdskin
 
 
-class Keyed(ModelFit, abc.ABC):
-    """The keys of the scene or of a motion file, which are written as they are where possible."""
+class AsKeyed(ModelFit):
+    """`found` and `morphs` are the keys that stay; `properties` those of the files, None if they changed."""
 
-    needs_frames = False  # whether the scene has to be read frame by frame
-    off_frames = 0  # keys between the frames of the file
-
-    def __init__(self, pmx: "mmdskin.Model", timing: Timing, options: Any) -> None:
-        super().__init__(pmx, timing, options)
-        self._has_properties = options.switches or options.visibility
-
-    @abc.abstractmethod
-    def fit(self, samples: Samples | None) -> Steps[Fitted]:
-        """`samples` are of the scene, if it has to be read."""
-
-    def _chosen(self, switches: "mmdskin.PropertyTrack") -> "mmdskin.PropertyTrack":
-        """The property keys without what is not to be exported."""
-        if not self._options.switches:
-            switches = switches._replace(ik_enabled=np.ones_like(switches.ik_enabled))
-        if not self._options.visibility:
-            switches = switches._replace(visible=np.ones_like(switches.visible))
-        return switches
-
-
-class AsKeyed(Keyed):
     def __init__(
         self,
-        model: scene_model.SceneModel,
-        solver: Any,
+        pmx: "mmdskin.Model",
         timing: Timing,
-        animates_visibility: bool,
         options: Any,
+        found: originals.Originals,
+        morphs: originals.Morphs,
+        properties: "mmdskin.PropertyTrack | None",
     ) -> None:
-        super().__init__(solver.rig.pmx, timing, options)
-        opened = originals.opened(solver, model.armature)
-        self._scene_bones = {self._pmx.bones[i].name for i in opened.rig.bones.values()}
-        found = self._found = originals.find(model, opened, timing)
-        self._morphs = originals.find_morphs(model, self._pmx, timing)
-        self._file_morphs: list[Any] | None = None
-        self._properties: mmdskin.PropertyTrack | None = None
-        self.off_frames = found.off_frames
-        if found.motion is not None:
-            morphs = found.motion.motion.morphs
-            on_frames = file_tracks.are_on_frames(found.motion, morphs, timing)
-            if on_frames and originals.morphs_kept(model, found.expected):
-                self._file_morphs = file_tracks.in_range(found.motion, morphs, timing)
-            if not animates_visibility and originals.switches_kept(found, model.armature):
-                self._properties = file_tracks.property_keys(found.motion, timing)
-
-        self.needs_frames = (
+        super().__init__(pmx, timing, options)
+        self._found, self._morphs, self._properties = found, morphs, properties
+        self._has_properties = options.switches or options.visibility
+        self.off_frames = found.off_frames  # keys of the scene between the frames of the file
+        self.needs_frames = (  # whether the scene has to be read frame by frame
             found.sampled
             or not all(bone.keys.complete for bone in found.bones.values())
-            or (options.morphs and self._file_morphs is None and self._morphs.sampled)
-            or (self._has_properties and self._properties is None)
+            or (options.morphs and morphs.sampled)
+            or (self._has_properties and properties is None)
         )
 
     def fit(self, samples: Samples | None) -> Steps[Fitted]:
-        bones = self._bone_tracks(samples)
-        worst, notes, morphs = 0.0, (), []
-        track = self._properties
+        """`samples` are of the scene, if it has to be read."""
+        bones, morphs = self._bone_tracks(samples), dict(self._morphs.tracks)
+        worst, notes, track = 0.0, (), self._properties
         if samples is not None:
             if track is None:
                 track = file_tracks.switches(
@@ -92,7 +59,9 @@ class AsKeyed(Keyed):
                 )
             like = native.load().Motion.from_tracks(bones=bones.values(), properties=track)
             fitted, report = yield from self.of_locals(self._values(like, samples), like)
-            worst, notes, morphs = report.worst, report.notes, fitted.morphs
+            worst, notes = report.worst, report.notes
+            if self._morphs.sampled:
+                morphs = {one.name: one for one in fitted.morphs} | morphs
             found = {one.name: one for one in fitted.bones}
             for number, bone in self._found.bones.items():
                 name = self._pmx.bones[number].name
@@ -101,7 +70,7 @@ class AsKeyed(Keyed):
             bones = found | bones
         motion = native.load().Motion.from_tracks(
             bones=[*bones.values(), *self._other_tracks()],
-            morphs=self._morph_tracks(morphs) if self._options.morphs else (),
+            morphs=morphs.values() if self._options.morphs else (),
             properties=self._chosen(track) if self._has_properties else None,
             name=self._name(),
         )
@@ -163,19 +132,16 @@ class AsKeyed(Keyed):
         whole = self._found.motion
         if whole is None:
             return []
-        others = [track for track in whole.motion.bones if track.name not in self._scene_bones]
+        others = [track for track in whole.motion.bones if track.name not in self._found.known]
         return file_tracks.in_range(whole, others, self._timing)
 
-    def _morph_tracks(self, fitted: Any) -> list[Any]:
-        if self._file_morphs is not None:
-            return self._file_morphs
-        tracks = {**{track.name: track for track in fitted}, **self._morphs.tracks}
-        whole = self._found.motion
-        if whole is None:
-            return [*tracks.values()]
-        known = {morph.name for morph in self._pmx.morphs}
-        others = [track for track in whole.motion.morphs if track.name not in known]
-        return [*tracks.values(), *file_tracks.in_range(whole, others, self._timing)]
+    def _chosen(self, switches: "mmdskin.PropertyTrack") -> "mmdskin.PropertyTrack":
+        """The property keys without what is not to be exported."""
+        if not self._options.switches:
+            switches = switches._replace(ik_enabled=np.ones_like(switches.ik_enabled))
+        if not self._options.visibility:
+            switches = switches._replace(visible=np.ones_like(switches.visible))
+        return switches
 
 
 def _merged(
@@ -195,79 +161,50 @@ def _merged(
     return type(track)(track.name, *file_tracks.joined([own, more]))
 
 
-class MotionFileKeys(Keyed):
+def of_scene(
+    model: scene_model.SceneModel,
+    solver: Any,
+    timing: Timing,
+    animates_visibility: bool,
+    options: Any,
+) -> AsKeyed:
+    pmx = solver.rig.pmx
+    found = originals.find(model, originals.opened(solver, model.armature), timing)
+    morphs, properties = originals.find_morphs(model, pmx, found, timing), None
+    is_kept = not animates_visibility and originals.switches_kept(found, model.armature)
+    if found.motion is not None and is_kept:
+        properties = file_tracks.property_keys(found.motion, timing)
+    return AsKeyed(pmx, timing, options, found, morphs, properties)
+
+
+class MotionFileKeys(AsKeyed):
+    """The keys of a motion file that animates the model, and the scene's visibility, if it is animated."""
+
     def __init__(
         self, file: motion_source.Motion, timing: Timing, animates_visibility: bool, options: Any
     ) -> None:
-        self._file = file
-        super().__init__(self._file.rig.pmx, timing, options)
-        self.needs_frames = animates_visibility and options.visibility
+        found, morphs = originals.of_file(file, timing)
+        self._file, self._switches = file, file_tracks.property_keys(file, timing)
+        is_shown = animates_visibility and options.visibility
+        properties = None if is_shown else self._switches
+        super().__init__(file.rig.pmx, timing, options, found, morphs, properties)
+        self._is_whole = not self.needs_frames
+        self.needs_frames = is_shown
 
     def fit(self, samples: Samples | None) -> Steps[Fitted]:
-        """`samples` are of the scene's visibility, if it is animated."""
-        file, timing = self._file, self._timing
-        own = [*file.motion.bones, *(file.motion.morphs if self._options.morphs else ())]
-        whole = [track for track in own if file_tracks.are_on_frames(file, [track], timing)]
-        kept = {_key(track): track for track in file_tracks.in_range(file, whole, timing)}
-        switches = self._switches(samples)
-        missing = {_key(t) for t in own if not self._is_complete(t, kept.get(_key(t)))}
-        worst, notes = 0.0, ()
-        if missing:
-            like = [track for track in kept.values() if not hasattr(track, "weights")]
-            fitted, report = yield from self._fitted(like, switches)
-            worst, notes = report.worst, report.notes
-            found = {_key(track): track for track in (*fitted.bones, *fitted.morphs)}
-            known = {bone.name for bone in file.rig.pmx.bones}
-            for key in missing:
-                if key in found:
-                    kept[key] = found[key]
-                elif key[1] in known:
-                    kept.pop(key, None)
-        tracks = [kept[_key(track)] for track in own if _key(track) in kept]
-        motion = native.load().Motion.from_tracks(
-            bones=[self._switched(track) for track in tracks if not hasattr(track, "weights")],
-            morphs=[track for track in tracks if hasattr(track, "weights")],
-            properties=switches,
-            name=file.motion.name or self._pmx.name,
-        )
-        return Fitted(motion, worst, notes)
-
-    def _is_complete(self, track: Any, kept: Any) -> bool:
-        """Whether the kept keys of a track are all that the export needs; lines may be cut."""
-        if kept is None:
-            return not len(track.frames)
-        return hasattr(track, "weights") or len(kept.frames) == len(track.frames)
-
-    def _fitted(self, like: list[Any], switches: Any) -> Steps[tuple]:
-        values = local_values(self._file, self._timing.times)
-        keys = native.load().Motion.from_tracks(bones=like, properties=switches)
-        return self.of_locals(values, keys)
-
-    def _switched(self, track: Any) -> Any:
-        """A bone's track, with its physics off if simulated bones shall have keys."""
-        bones = enumerate(self._pmx.bones)
-        number = next((i for i, bone in bones if bone.name == track.name), -1)
-        if self._options.physics != "KEYS" or not file_tracks.is_simulated(self._pmx, number):
-            return track
-        return track._replace(physics=np.zeros(len(track.frames), bool))
-
-    def _switches(self, samples: Samples | None) -> Any:
-        """The property keys of the file, with the scene's visibility if it is animated."""
-        if not self._has_properties:
-            return None
-        track = file_tracks.property_keys(self._file, self._timing)
+        if samples is None and not self._is_whole:
+            *pose, weights = local_values(self._file, self._timing.times)
+            samples = Samples(tuple(pose), weights, np.empty(0), np.empty(0))
         if samples is not None:
-            numbers = self._timing.numbers
-            on = np.ones((len(numbers), len(self._pmx.bones)), bool)
-            at = np.searchsorted(track.frames, numbers, side="right") - 1
-            for i, bone in enumerate(self._pmx.bones):
-                if len(track.frames) and bone.name in track.ik_names:
-                    states = track.ik_enabled[:, track.ik_names.index(bone.name)]
-                    on[:, i] = states[np.maximum(at, 0)]
-            track = file_tracks.switches(self._pmx, numbers, samples.visible, on)
-        return self._chosen(track)
+            samples = samples._replace(ik=self._ik())
+        return super().fit(samples)
 
-
-def _key(track: Any) -> tuple[bool, str]:
-    """Of a track: whether it is a morph's, and its name."""
-    return hasattr(track, "weights"), track.name
+    def _ik(self) -> np.ndarray:
+        """(F, B) bool whether the IK of each bone is on."""
+        track, numbers = self._switches, self._timing.numbers
+        on = np.ones((len(numbers), len(self._pmx.bones)), bool)
+        at = np.maximum(np.searchsorted(track.frames, numbers, side="right") - 1, 0)
+        for i, bone in enumerate(self._pmx.bones):
+            if len(track.frames) and bone.name in track.ik_names:
+                on[:, i] = track.ik_enabled[at, track.ik_names.index(bone.name)]
+        return on

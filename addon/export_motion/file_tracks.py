@@ -26,6 +26,7 @@ def in_range(whole: Any, tracks: Any, timing: Timing) -> list[Any]:
             found.append(morph_track(track.name, inside, weights))
             continue
         inside = (numbers >= timing.number) & (numbers < timing.number + timing.length)
+        inside[:-1] &= numbers[1:] > numbers[:-1]  # the last of several on one frame
         columns = [None if column is None else column[inside] for column in track[2:]]
         if inside.any():
             found.append(type(track)(track.name, numbers[inside], *columns))

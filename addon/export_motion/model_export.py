@@ -13,7 +13,7 @@ from ..physics.baked import Baked
 from ..pose import pose_source
 from ..scene import mmd_tools, scene_model
 from . import files, fit
-from .as_keyed import AsKeyed, Keyed, MotionFileKeys
+from .as_keyed import AsKeyed, MotionFileKeys, of_scene
 from .job import Result
 from .samples import AS_KEYED, AUTO, SOLVED_BOTH, Sampler
 from .timing import Timing
@@ -29,13 +29,13 @@ class ModelExport:
         self._timing, self._options = timing, options
         self._form = form_of(model, scene, options)
         self._sampler = Sampler(model, scene, self._form != AS_KEYED, options)
-        self._as_keyed: Keyed | None = None
+        self._as_keyed: AsKeyed | None = None
         if self._form == AS_KEYED:
             animates = self._sampler.animates_visibility
             if self._sampler.motion is not None:
                 self._as_keyed = MotionFileKeys(self._sampler.motion, timing, animates, options)
             else:
-                self._as_keyed = AsKeyed(model, self._sampler.solver, timing, animates, options)
+                self._as_keyed = of_scene(model, self._sampler.solver, timing, animates, options)
         self.needs_frames = self._as_keyed is None or self._as_keyed.needs_frames
 
     @property

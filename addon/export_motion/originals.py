@@ -4,6 +4,8 @@
 What has not changed since the import is written from the file, key for key.
 """
 
+import types
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bpy
@@ -37,8 +39,10 @@ class Originals(NamedTuple):
     sampled: bool  # whether the scene has to be read frame by frame for other bones
     motion: motion_source.Motion | None  # of the imported files
     files: list[original_keys.Kept]
-    own: OwnKeyframes  # of the armature
-    expected: dict[actions.Block, original_keys.Curves]
+    known: set[str]  # names, in the file, of the bones of the scene
+    # Of the scene, not of a motion file alone: what moves the armature, and what imports have written.
+    own: OwnKeyframes | None = None
+    expected: Mapping[actions.Block, original_keys.Curves] = types.MappingProxyType({})
 
     @property
     def off_frames(self) -> int:
@@ -53,14 +57,15 @@ def find(model: scene_model.SceneModel, opened: motion_source.Motion, timing: Ti
     """
     armature = model.armature
     own = OwnKeyframes(armature)
+    known = {opened.rig.pmx.bones[i].name for i in opened.rig.bones.values()}
     if own.has_strips:
-        return Originals({}, True, None, [], own, {})
+        return Originals({}, True, None, [], known, own)
     files = _files(armature, opened.rig.pmx)
     motions = [opened.with_motion(file.motion, "", file.start, file.speed) for file in files]
     expected = original_keys.curves_of(model, motions) if motions else {}
     whole = merge.merged(motions) if motions else None
     bones, sampled = _bones(armature, opened, whole, own, expected.get(armature, {}), timing)
-    return Originals(bones, sampled, whole, files, own, expected)
+    return Originals(bones, sampled, whole, files, known, own, expected)
 
 
 def _files(armature: bpy.types.Object, pmx: "mmdskin.Model") -> list[original_keys.Kept]:
@@ -144,9 +149,10 @@ def switches_kept(originals: Originals, armature: bpy.types.Object) -> bool:
     pairs = [pair for found in mmd_tools.by_ik_bone(armature).values() for pair in found]
     channels = [(actions.influence_path(bone.name, one.name), 0) for bone, one in pairs]
     expected = originals.expected.get(armature, {})
-    toggled = any(path.endswith(mmd_tools.TOGGLE) for path, _ in originals.own.curves)
+    own = originals.own or OwnKeyframes(armature)
+    toggled = any(path.endswith(mmd_tools.TOGGLE) for path, _ in own.curves)
     muted = any(one.mute for _, one in pairs if one.type == "IK")
-    return not (toggled or muted) and originals.own.are(
+    return not (toggled or muted) and own.are(
         {channel: expected.get(channel) for channel in channels}
     )
 
@@ -162,21 +168,56 @@ class Morphs(NamedTuple):
     sampled: bool  # whether other morphs have to be read frame by frame
 
 
-def find_morphs(model: scene_model.SceneModel, pmx: "mmdskin.Model", timing: Timing) -> Morphs:
-    """MMD's keys are linear, as those of shape keys and sliders."""
+def find_morphs(
+    model: scene_model.SceneModel, pmx: "mmdskin.Model", originals: Originals, timing: Timing
+) -> Morphs:
+    """MMD's keys are linear, as those of shape keys and sliders. With keys of morphs that the model lacks."""
+    whole, sampled = originals.motion, False
     found: dict[str, mmdskin.MorphTrack] = {}
-    sampled = False
+    of_files = whole.motion.morphs if whole is not None else ()
+    on_frames = whole is not None and file_tracks.are_on_frames(whole, of_files, timing)
+    if on_frames and morphs_kept(model, originals.expected):
+        return Morphs(_named(file_tracks.in_range(whole, of_files, timing)), False)
     for name, channel in _morph_channels(model, pmx).items():
         keys = linear_keys.find([channel], timing)
         if keys is None:
             sampled = True
         elif keys.is_animated or channel.value:
             found[name] = file_tracks.morph_track(name, keys.numbers, keys.values[:, 0])
-    return Morphs(found, sampled)
+    known = {morph.name for morph in pmx.morphs}
+    others = [track for track in of_files if track.name not in known]
+    return Morphs(found | _named(file_tracks.in_range(whole, others, timing)), sampled)
+
+
+def of_file(file: motion_source.Motion, timing: Timing) -> tuple[Originals, Morphs]:
+    """The keys of a motion file, as if the scene had all of them."""
+    numbers = {bone.name: i for i, bone in reversed([*enumerate(file.rig.pmx.bones)])}
+    bones: dict[int, Bone] = {}
+    on_frames = _on_frames(file, file.motion.bones, timing)
+    for track in on_frames:
+        if track.name in numbers and len(track.frames):
+            times = file.scene_frames(track.frames).astype(np.float32)
+            keys = original_tracks.match([], [], times, timing)
+            rows = np.maximum(np.searchsorted(times, keys.times, "right") - 1, 0)
+            bones[numbers[track.name]] = Bone(keys, track, track.physics[rows])
+    sampled = len(on_frames) < len(file.motion.bones)
+    files = [original_keys.Kept(file.motion, file.start, file.speed)]
+    found = Originals(bones, sampled, file, files, {*numbers})
+    morphs = _on_frames(file, file.motion.morphs, timing)
+    kept = _named(file_tracks.in_range(file, morphs, timing))
+    return found, Morphs(kept, len(morphs) < len(file.motion.morphs))
+
+
+def _on_frames(file: motion_source.Motion, tracks: Any, timing: Timing) -> list[Any]:
+    return [track for track in tracks if file_tracks.are_on_frames(file, [track], timing)]
+
+
+def _named(tracks: "list[mmdskin.MorphTrack]") -> "dict[str, mmdskin.MorphTrack]":
+    return {track.name: track for track in tracks}
 
 
 def morphs_kept(
-    model: scene_model.SceneModel, expected: dict[actions.Block, original_keys.Curves]
+    model: scene_model.SceneModel, expected: Mapping[actions.Block, original_keys.Curves]
 ) -> bool:
     """Whether the keys of all shape keys and sliders are still those that an import has written."""
     for block in import_state.blocks(model):

@@ -49,6 +49,21 @@ class MotionFile(ExportCase):
         self.assertEqual(ik.frames.tolist(), [0, 1, 6])
         self.assertEqual(ik.ik_enabled[:, 0].tolist(), [True, False, True])
 
+    def test_a_part_of_it_has_the_keys_of_the_file(self):
+        more = [
+            k._replace(frame=f, rotation=(0, 0, 0, 1)) for k in self.keys.bones[::2] for f in (5, 9)
+        ]
+        keys = self.keys._replace(bones=[*self.keys.bones, *more])
+        self.motion_path = self.write("踊り.vmd", motion_file.write_vmd(keys))
+        self.assertEqual(self.imported(mode="FILE", replace=True), {"FINISHED"})
+        self.exported(range="CUSTOM", frame_start=4, frame_end=12)
+        found, written = records(self.motion_path), records(self.out)
+        kept = [key for key in found if key[0] == "bone" and key[2] == 9]
+        self.assertEqual(len(kept), len(self.keys.bones) // 2)
+        for kind, name, frame in kept:
+            with self.subTest(name=name):
+                self.assertEqual(written[kind, name, frame - 3], found[kind, name, frame])
+
     def test_all_keyframes_are_those_of_the_file(self):
         bpy.context.scene.frame_end = 2
         self.exported(range="ACTION")
