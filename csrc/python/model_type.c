@@ -17,7 +17,7 @@
 #include <math.h>
 #include <stddef.h>
 
-enum { BONES, MORPHS, MATERIALS, TEXTURES, DISPLAY_FRAMES, RIGID_BODIES, JOINTS, TUPLES };
+enum { FIRST_TUPLE = MMD_PY_MODEL_bones, TUPLES = MMD_PY_MODEL_name - FIRST_TUPLE };
 
 /* `owner` is a capsule that frees the C model. It is the base of every view, so views keep the data
    alive, not the Model. (The Model caches records that contain views; as numpy arrays do not
@@ -386,12 +386,6 @@ static PyMethodDef model_methods[] = {
 
 /* Properties */
 
-static PyObject *get_text(PyObject *self, void *offset)
-{
-    const char *model = (const char *)((model_object *)self)->model;
-    return mmd_py_record_str(*(const mmd_text *)(model + (size_t)offset));
-}
-
 static PyObject *get_path(PyObject *self, void *unused)
 {
     PyObject *path = ((model_object *)self)->path;
@@ -411,48 +405,50 @@ static PyObject *get_version(PyObject *self, void *unused)
 }
 
 /* clang-format off */
-#define RECORDS(kind, data, count) \
-    {false, kind, offsetof(mmd_model, data), offsetof(mmd_model, count)}
+#define ARRAY(name, number, axes, ...) \
+    {#name, offsetof(mmd_model, name), .dtype = MMD_PY_##number, .rank = axes, .columns = {__VA_ARGS__}},
+#define RECORDS(name, number, of) \
+    {#name, offsetof(mmd_model, name), offsetof(mmd_model, number), .kind = MMD_PY_RECORD_##of},
+#define TEXT(name) {#name, offsetof(mmd_model, name)},
 /* clang-format on */
 
-static const mmd_py_record_cached_tuple tuples[TUPLES] = {
-    [BONES] = RECORDS(MMD_PY_RECORD_BONE, bones, bone_count),
-    [MORPHS] = RECORDS(MMD_PY_RECORD_MORPH, morphs, morph_count),
-    [MATERIALS] = RECORDS(MMD_PY_RECORD_MATERIAL, materials, material_count),
-    [TEXTURES] = {.texts = true,
-                  .data_offset = offsetof(mmd_model, textures),
-                  .count_offset = offsetof(mmd_model, texture_count)},
-    [DISPLAY_FRAMES] = RECORDS(MMD_PY_RECORD_DISPLAY_FRAME, display_frames, display_frame_count),
-    [RIGID_BODIES] = RECORDS(MMD_PY_RECORD_RIGID_BODY, rigid_bodies, rigid_body_count),
-    [JOINTS] = RECORDS(MMD_PY_RECORD_JOINT, joints, joint_count)};
+const mmd_py_model_member mmd_py_model_members[MMD_PY_MODEL_MEMBER_COUNT] = {
+    MMD_PY_MODEL_MEMBERS(ARRAY, RECORDS, TEXT)};
+
+#undef ARRAY
+#undef RECORDS
+#undef TEXT
+
+static PyObject *get_text(PyObject *self, void *index)
+{
+    const char *model = (const char *)((model_object *)self)->model;
+    return mmd_py_record_str(
+        *(const mmd_text *)(model + mmd_py_model_members[(size_t)index].offset));
+}
 
 static PyObject *get_tuple(PyObject *self, void *index)
 {
     model_object *model = (model_object *)self;
+    const mmd_py_model_member *member = &mmd_py_model_members[(size_t)index];
     mmd_py_record_source source = {mmd_py_state_of(self), model->model, model->owner};
-    return mmd_py_record_cached_tuple_get(&tuples[(size_t)index], &source,
-                                          &model->tuples[(size_t)index]);
+    mmd_py_record_cached_tuple tuple = {member->kind == MMD_PY_RECORD_COUNT, member->kind,
+                                        member->offset, member->count_offset};
+    return mmd_py_record_cached_tuple_get(&tuple, &source,
+                                          &model->tuples[(size_t)index - FIRST_TUPLE]);
 }
 
-/* An array property: a view of the model's memory. */
-typedef struct array_property {
-    mmd_py_array_dtype dtype;
-    size_t offset;  /* of the pointer, a member of mmd_model */
-    bool triangles; /* a row per triangle; false: per vertex */
-    int rank;
-    size_t columns[2]; /* 0: the number of additional UVs */
-} array_property;
-
-static PyObject *get_array(PyObject *self, void *closure)
+/* A view of the model's memory. */
+static PyObject *get_array(PyObject *self, void *index)
 {
     const model_object *object = (const model_object *)self;
     const mmd_model *model = object->model;
-    const array_property *property = closure;
-    size_t columns = property->columns[0] ? property->columns[0] : model->additional_uv_count;
-    size_t shape[] = {property->triangles ? model->triangle_count : model->vertex_count, columns,
-                      property->columns[1]};
-    void *const *data = (void *const *)((const char *)model + property->offset);
-    return mmd_py_array_view(property->dtype, *data, property->rank, shape, object->owner);
+    const mmd_py_model_member *member = &mmd_py_model_members[(size_t)index];
+    size_t rows =
+        (size_t)index == MMD_PY_MODEL_triangles ? model->triangle_count : model->vertex_count;
+    size_t columns = member->columns[0] ? member->columns[0] : model->additional_uv_count;
+    const size_t shape[] = {rows, columns, member->columns[1]};
+    void *const *data = (void *const *)((const char *)model + member->offset);
+    return mmd_py_array_view(member->dtype, *data, member->rank, shape, object->owner);
 }
 
 /* Views that keep the Model alive; it caches none of them. */
@@ -493,40 +489,18 @@ static PyObject *get_skeleton(PyObject *self, void *unused)
 }
 
 /* clang-format off */
-#define TEXT(name) MMD_PY_PROPERTY(Model, name, get_text, offsetof(mmd_model, name))
-#define TUPLE(name, index) MMD_PY_PROPERTY(Model, name, get_tuple, index)
-#define ARRAY(name, number, ...) \
-    MMD_PY_PROPERTY(Model, name, get_array, \
-                    (&(const array_property){MMD_PY_##number, offsetof(mmd_model, name), __VA_ARGS__}))
+#define ARRAY(name, ...) MMD_PY_PROPERTY(Model, name, get_array, MMD_PY_MODEL_##name),
+#define RECORDS(name, ...) MMD_PY_PROPERTY(Model, name, get_tuple, MMD_PY_MODEL_##name),
+#define TEXT(name) MMD_PY_PROPERTY(Model, name, get_text, MMD_PY_MODEL_##name),
 /* clang-format on */
 
 static PyGetSetDef model_members[] = {
-    TEXT(name),
-    TEXT(name_english),
-    TEXT(comment),
-    TEXT(comment_english),
+    MMD_PY_MODEL_MEMBERS(ARRAY, RECORDS, TEXT) /* and what is computed: */
     MMD_PY_PROPERTY(Model, version, get_version, NULL),
     MMD_PY_PROPERTY(Model, path, get_path, NULL),
-    ARRAY(positions, FLOAT32, false, 2, {3}),
-    ARRAY(normals, FLOAT32, false, 2, {3}),
-    ARRAY(uvs, FLOAT32, false, 2, {2}),
-    ARRAY(additional_uvs, FLOAT32, false, 3, {0, 4}),
-    ARRAY(edge_scales, FLOAT32, false, 1, {0}),
-    ARRAY(triangles, INT32, true, 2, {3}),
-    ARRAY(deform, UINT8, false, 1, {0}),
-    ARRAY(bone_indices, INT32, false, 2, {4}),
-    ARRAY(bone_weights, FLOAT32, false, 2, {4}),
-    ARRAY(sdef, FLOAT32, false, 3, {3, 3}),
     MMD_PY_PROPERTY(Model, segments, get_segments, NULL),
     MMD_PY_PROPERTY(Model, centers_of_rotation, get_centers, NULL),
     MMD_PY_PROPERTY(Model, bounds, get_bounds, NULL),
-    TUPLE(bones, BONES),
-    TUPLE(morphs, MORPHS),
-    TUPLE(materials, MATERIALS),
-    TUPLE(textures, TEXTURES),
-    TUPLE(display_frames, DISPLAY_FRAMES),
-    TUPLE(rigid_bodies, RIGID_BODIES),
-    TUPLE(joints, JOINTS),
     MMD_PY_PROPERTY(Model, skeleton, get_skeleton, NULL),
     {0}};
 

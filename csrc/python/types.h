@@ -130,6 +130,49 @@ PyObject *mmd_py_object_forward(const char *module, const char *function, PyObje
 
 /* Model */
 
+/* What a Model is made of, in the order of the keywords of Model.from_arrays(): arrays by dtype,
+   rank and lengths after the first; records with their number; texts. */
+#define MMD_PY_MODEL_MEMBERS(ARRAY, RECORDS, TEXT)                                                 \
+    ARRAY(positions, FLOAT32, 2, 3, 0)                                                             \
+    ARRAY(triangles, INT32, 2, 3, 0)                                                               \
+    ARRAY(normals, FLOAT32, 2, 3, 0)                                                               \
+    ARRAY(uvs, FLOAT32, 2, 2, 0)                                                                   \
+    ARRAY(additional_uvs, FLOAT32, 3, 0, 4)                                                        \
+    ARRAY(edge_scales, FLOAT32, 1, 0, 0)                                                           \
+    ARRAY(deform, UINT8, 1, 0, 0)                                                                  \
+    ARRAY(bone_indices, INT32, 2, 4, 0)                                                            \
+    ARRAY(bone_weights, FLOAT32, 2, 4, 0)                                                          \
+    ARRAY(sdef, FLOAT32, 3, 3, 3)                                                                  \
+    RECORDS(bones, bone_count, BONE)                                                               \
+    RECORDS(morphs, morph_count, MORPH)                                                            \
+    RECORDS(materials, material_count, MATERIAL)                                                   \
+    RECORDS(textures, texture_count, COUNT)                                                        \
+    RECORDS(display_frames, display_frame_count, DISPLAY_FRAME)                                    \
+    RECORDS(rigid_bodies, rigid_body_count, RIGID_BODY)                                            \
+    RECORDS(joints, joint_count, JOINT)                                                            \
+    TEXT(name)                                                                                     \
+    TEXT(name_english)                                                                             \
+    TEXT(comment)                                                                                  \
+    TEXT(comment_english)
+
+/* MMD_PY_MODEL_positions and so on. */
+#define MMD_PY_MODEL_INDEX(name, ...) MMD_PY_MODEL_##name,
+typedef enum mmd_py_model_index {
+    MMD_PY_MODEL_MEMBERS(MMD_PY_MODEL_INDEX, MMD_PY_MODEL_INDEX, MMD_PY_MODEL_INDEX)
+        MMD_PY_MODEL_MEMBER_COUNT
+} mmd_py_model_index;
+
+typedef struct mmd_py_model_member {
+    char *name;
+    size_t offset, count_offset; /* in mmd_model: of it, and of the number of records */
+    mmd_py_record_kind kind;     /* of records; MMD_PY_RECORD_COUNT: textures, which are texts */
+    mmd_py_array_dtype dtype;
+    int rank;
+    size_t columns[2]; /* 0: the number of additional UVs */
+} mmd_py_model_member;
+
+extern const mmd_py_model_member mmd_py_model_members[MMD_PY_MODEL_MEMBER_COUNT];
+
 /* The function load_model() of the module. */
 PyObject *mmd_py_model_load(PyObject *module, PyObject *source);
 
