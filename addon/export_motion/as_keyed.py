@@ -55,7 +55,7 @@ class AsKeyed(ModelFit):
         if samples is not None:
             if track is None:
                 track = file_tracks.switches(
-                    self._pmx, self._timing.numbers, samples.visible, samples.ik
+                    self._pmx, self._timing.file_frames, samples.visible, samples.ik
                 )
             like = native.load().Motion.from_tracks(bones=bones.values(), properties=track)
             fitted, report = yield from self.of_locals(self._values(like, samples), like)
@@ -84,11 +84,11 @@ class AsKeyed(ModelFit):
         """By name; keys that are not known from the file have the values of the samples."""
         found = {}
         for number, bone in self._found.bones.items():
-            keys, count = bone.keys, len(bone.keys.numbers)
+            keys, count = bone.keys, len(bone.keys.frames)
             translations, rotations = np.zeros((count, 3)), np.tile((0.0, 0, 0, 1), (count, 1))
             curves = np.tile(np.array(STRAIGHT, np.uint8), (count, 4, 1))
             if samples is not None:
-                rows = keys.numbers - self._timing.number
+                rows = keys.frames - self._timing.file_first
                 translations, rotations = (
                     values[rows, number].astype(np.float64) for values in samples.pose
                 )
@@ -102,7 +102,7 @@ class AsKeyed(ModelFit):
                 physics = np.zeros(count, bool)
             name = self._pmx.bones[number].name
             track = native.load().BoneTrack(
-                name, keys.numbers, translations, rotations, curves, physics
+                name, keys.frames, translations, rotations, curves, physics
             )
             if bone.track is not None and bone.track.stored is not None:
                 # The bytes of the file stay in the keys that still say the same.
@@ -119,10 +119,10 @@ class AsKeyed(ModelFit):
         values, own = [column.copy() for column in samples.pose], self._found.bones
         if any(bone.keys.kept.any() for bone in own.values()):
             bare = native.load().Motion.from_tracks(bones=like.bones)
-            pose = self._pmx.pose(bare, self._timing.numbers, ik=False)
+            pose = self._pmx.pose(bare, self._timing.file_frames, ik=False)
             for column, of_mmd in zip(values, self._pmx.locals_of(pose), strict=True):
                 for number, bone in own.items():
-                    at = np.searchsorted(bone.keys.numbers, self._timing.numbers)
+                    at = np.searchsorted(bone.keys.frames, self._timing.file_frames)
                     inside = np.append(bone.keys.kept, False)[at]
                     column[inside, number] = of_mmd[inside, number]
         return values[0], values[1], samples.weights
@@ -148,12 +148,12 @@ def _merged(
     track: "mmdskin.BoneTrack", keys: OriginalKeys, fitted: "mmdskin.BoneTrack"
 ) -> "mmdskin.BoneTrack":
     """The own keys of a bone, and the fitted ones within segments that are not the file's."""
-    numbers = np.asarray(fitted.frames, np.int64)
-    at = np.searchsorted(keys.numbers, numbers)
-    inside = (at > 0) & ~np.append(keys.kept, True)[at] & ~np.isin(numbers, keys.numbers)
+    frames = np.asarray(fitted.frames, np.int64)
+    at = np.searchsorted(keys.frames, frames)
+    inside = (at > 0) & ~np.append(keys.kept, True)[at] & ~np.isin(frames, keys.frames)
     curves = track.interpolation.copy()
-    rows = np.minimum(np.searchsorted(numbers, keys.numbers), len(numbers) - 1)
-    refitted = ~keys.kept & (numbers[rows] == keys.numbers)
+    rows = np.minimum(np.searchsorted(frames, keys.frames), len(frames) - 1)
+    refitted = ~keys.kept & (frames[rows] == keys.frames)
     curves[refitted] = fitted.interpolation[rows[refitted]]
     more = [column[inside] for column in (fitted.frames, *merge.bone_columns(fitted))]
     more[4] = track.physics[at[inside] - 1]
@@ -201,9 +201,9 @@ class MotionFileKeys(AsKeyed):
 
     def _ik(self) -> np.ndarray:
         """(F, B) bool whether the IK of each bone is on."""
-        track, numbers = self._switches, self._timing.numbers
-        on = np.ones((len(numbers), len(self._pmx.bones)), bool)
-        at = np.maximum(np.searchsorted(track.frames, numbers, side="right") - 1, 0)
+        track, frames = self._switches, self._timing.file_frames
+        on = np.ones((len(frames), len(self._pmx.bones)), bool)
+        at = np.maximum(np.searchsorted(track.frames, frames, side="right") - 1, 0)
         for i, bone in enumerate(self._pmx.bones):
             if len(track.frames) and bone.name in track.ik_names:
                 on[:, i] = track.ik_enabled[at, track.ik_names.index(bone.name)]

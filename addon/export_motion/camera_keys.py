@@ -58,7 +58,7 @@ def find(camera: bpy.types.Object, timing: Timing, scale: float) -> Keyed | None
     keys = original_tracks.match(points, wanted, times, timing)
     if (
         keys.off_frames
-        or not len(keys.numbers)
+        or not len(keys.frames)
         or ((keys.of_file < 0).any() and _is_cut(keys, points))
     ):
         return None
@@ -166,20 +166,20 @@ def _track(
         for name, of_key in found.items():
             chosen = keys.kept if name == "interpolation" else keys.known
             of_key[chosen] = getattr(known, name)[keys.of_file[chosen]]
-    return Keyed(native.load().CameraTrack(frames=keys.numbers, **found), gaps)
+    return Keyed(native.load().CameraTrack(frames=keys.frames, **found), gaps)
 
 
 def _curves(
     keys: original_tracks.OriginalKeys, columns: list[_Column]
 ) -> tuple[np.ndarray, list[int]]:
     """(K, 6, 4) uint8, and the keys to which they cannot lead."""
-    curves = np.tile(np.array(STRAIGHT, np.uint8), (len(keys.numbers), 6, 1))
+    curves = np.tile(np.array(STRAIGHT, np.uint8), (len(keys.frames), 6, 1))
     gaps: list[int] = []
     for key in (np.flatnonzero(~keys.kept[1:]) + 1).tolist():
         found = {one: one.curve(key) for one in columns if one.channel.curve is not None}
         # A cut holds until the next frame of the file.
         if None in found.values():
-            if keys.numbers[key] - keys.numbers[key - 1] > 1:
+            if keys.frames[key] - keys.frames[key - 1] > 1:
                 gaps.append(key)
             continue
         turns = [one for one in found if one.channel.curve == _ROTATION]

@@ -19,17 +19,17 @@ def in_range(whole: Any, tracks: Any, timing: Timing) -> list[Any]:
     for track in tracks:
         if not len(track.frames):
             continue
-        numbers = np.rint(timing.of_times(whole.scene_frames(track.frames))).astype(np.int64)
+        frames = np.rint(timing.frames_at(whole.scene_frames(track.frames))).astype(np.int64)
         if hasattr(track, "weights"):
-            inside = timing.within(numbers)
-            weights = np.interp(inside, numbers, track.weights)
+            inside = timing.within(frames)
+            weights = np.interp(inside, frames, track.weights)
             found.append(morph_track(track.name, inside, weights))
             continue
-        inside = (numbers >= timing.number) & (numbers < timing.number + timing.length)
-        inside[:-1] &= numbers[1:] > numbers[:-1]  # the last of several on one frame
+        inside = timing.covers(frames)
+        inside[:-1] &= frames[1:] > frames[:-1]  # the last of several on one frame
         columns = [None if column is None else column[inside] for column in track[2:]]
         if inside.any():
-            found.append(type(track)(track.name, numbers[inside], *columns))
+            found.append(type(track)(track.name, frames[inside], *columns))
     return found
 
 
@@ -40,46 +40,46 @@ def joined(parts: Sequence[Sequence[np.ndarray]]) -> list[np.ndarray]:
     return [column[order] for column in columns]
 
 
-def morph_track(name: str, numbers: np.ndarray, weights: np.ndarray) -> "mmdskin.MorphTrack":
-    return native.load().MorphTrack(name, numbers, weights.astype(np.float32))
+def morph_track(name: str, frames: np.ndarray, weights: np.ndarray) -> "mmdskin.MorphTrack":
+    return native.load().MorphTrack(name, frames, weights.astype(np.float32))
 
 
 def property_keys(whole: Any, timing: Timing) -> Any:
     """The property keys of a file within the export; the state before it is a key at its start."""
     track = whole.motion.properties
-    numbers = np.rint(timing.of_times(whole.scene_frames(track.frames))).astype(np.int64)
-    inside = (numbers >= timing.number) & (numbers < timing.number + timing.length)
-    before = np.flatnonzero(numbers < timing.number)
-    if len(before) and timing.number not in numbers:
+    frames = np.rint(timing.frames_at(whole.scene_frames(track.frames))).astype(np.int64)
+    inside = timing.covers(frames)
+    before = np.flatnonzero(frames < timing.file_first)
+    if len(before) and timing.file_first not in frames:
         inside[before[-1]] = True
-        numbers[before[-1]] = timing.number
-    inside[:-1] &= numbers[1:] > numbers[:-1]  # the last of several on one frame
+        frames[before[-1]] = timing.file_first
+    inside[:-1] &= frames[1:] > frames[:-1]  # the last of several on one frame
     return type(track)(
-        numbers[inside], track.visible[inside], track.ik_names, track.ik_enabled[inside]
+        frames[inside], track.visible[inside], track.ik_names, track.ik_enabled[inside]
     )
 
 
 def are_on_frames(whole: Any, tracks: Any, timing: Timing) -> bool:
     """Whether all keys are on frames of the export."""
     times = [whole.scene_frames(track.frames) for track in tracks]
-    return not times or timing.numbers_of(np.concatenate(times)) is not None
+    return not times or timing.whole_frames_at(np.concatenate(times)) is not None
 
 
-def is_simulated(pmx: Any, number: int) -> bool:
+def is_simulated(pmx: Any, bone: int) -> bool:
     """Whether a rigid body moves a bone."""
-    return any(body.bone == number and body.mode != "follow_bone" for body in pmx.rigid_bodies)
+    return any(body.bone == bone and body.mode != "follow_bone" for body in pmx.rigid_bodies)
 
 
 def switches(
-    pmx: "mmdskin.Model", numbers: np.ndarray, visible: np.ndarray, ik: np.ndarray
+    pmx: "mmdskin.Model", frames: np.ndarray, visible: np.ndarray, ik: np.ndarray
 ) -> "mmdskin.PropertyTrack":
     """A key at the first of the frames and at each change; like MMD, each names all IK bones.
 
-    `visible` (F,) and `ik` (F, B) are values at frames `numbers` (F,) of the file.
+    `visible` (F,) and `ik` (F, B) are values at frames `frames` (F,) of the file.
     """
     goals = {bone.name: i for i, bone in reversed([*enumerate(pmx.bones)]) if bone.ik}
     names = tuple(dict.fromkeys(bone.name for bone in pmx.bones if bone.ik))
     states = ik[:, [goals[name] for name in names]]
     values = np.column_stack([visible, states])
     changes = np.flatnonzero(np.append(True, (values[1:] != values[:-1]).any(axis=1)))
-    return native.load().PropertyTrack(numbers[changes], visible[changes], names, states[changes])
+    return native.load().PropertyTrack(frames[changes], visible[changes], names, states[changes])

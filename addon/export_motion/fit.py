@@ -44,7 +44,7 @@ class ModelFit:
             offs = self._bent(motion, samples)
             on[:, [i for i, bone in enumerate(pmx.bones) if bone.name in offs]] = False
         visible = samples.visible if options.visibility else np.ones_like(samples.visible)
-        track = file_tracks.switches(pmx, self._timing.numbers, visible, on)
+        track = file_tracks.switches(pmx, self._timing.file_frames, visible, on)
         return Fitted(with_tracks(motion, properties=track), report.worst, report.notes, offs)
 
     def of_locals(
@@ -60,7 +60,7 @@ class ModelFit:
 
     def _common(self) -> dict[str, Any]:
         return {
-            "frames": self._timing.numbers,
+            "frames": self._timing.file_frames,
             "tolerance": self._options.tolerance,
             "physics_tolerance": self._options.physics_tolerance,
             "physics": self._options.physics.lower(),
@@ -69,7 +69,7 @@ class ModelFit:
     def _bent(self, motion: "mmdskin.Motion", samples: Samples) -> tuple[str, ...]:
         """IK bones whose chain MMD's IK would pull away from where the keys put it."""
         bones, found = self._pmx.bones, []
-        poses = self._pmx.pose(motion, self._timing.numbers).bone_matrices, *samples.pose
+        poses = self._pmx.pose(motion, self._timing.file_frames).bone_matrices, *samples.pose
         for bone in bones:
             if not bone.ik:
                 continue

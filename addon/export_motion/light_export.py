@@ -68,20 +68,20 @@ class LightExport:
             directions = places
             if self._is_mmd:
                 directions = np.array([light.direction(place) for place in places.tolist()])
-            found["light"] = native.load().LightTrack(keys.numbers, colors, directions)
+            found["light"] = native.load().LightTrack(keys.frames, colors, directions)
         if self._is_mmd:
             keys = self._shadow if self._shadow is not None else self._fitted_shadow()
             if keys.is_animated or tuple(keys.values[0]) != light.DEFAULT_SHADOW:
                 modes = np.clip(np.rint(keys.values[:, 0]), 0, 2).astype(np.uint8)
                 distances = light.stored_shadow_distance(keys.values[:, 1])
-                found["shadow"] = native.load().ShadowTrack(keys.numbers, modes, distances)
+                found["shadow"] = native.load().ShadowTrack(keys.frames, modes, distances)
         return found
 
     def _fitted_light(self) -> Keys:
         values = np.array(self._rows, np.float64)[:, :6]
         lengths = light.LENGTHS if self._is_mmd else 1.0
         rows = linear_keys.rows_of_keys(values, _LIGHT * np.array([*[lengths] * 3, 1, 1, 1]))
-        return Keys(self._timing.numbers[rows], values[rows], True)
+        return Keys(self._timing.file_frames[rows], values[rows], True)
 
     def _fitted_shadow(self) -> Keys:
         values = np.array(self._rows, np.float64)[:, 6:]
@@ -91,7 +91,7 @@ class LightExport:
             part = values[start : end + 1, 1:]
             rows.update((start + linear_keys.rows_of_keys(part, np.array([_DISTANCE]))).tolist())
         chosen = np.array(sorted(rows))
-        return Keys(self._timing.numbers[chosen], values[chosen], len(chosen) > 1)
+        return Keys(self._timing.file_frames[chosen], values[chosen], len(chosen) > 1)
 
 
 def blocks(scene: bpy.types.Scene) -> list[Any]:

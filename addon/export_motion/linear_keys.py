@@ -26,7 +26,7 @@ class Channel(NamedTuple):
 
 
 class Keys(NamedTuple):
-    numbers: np.ndarray  # (K,) frames of the file
+    frames: np.ndarray  # (K,) of the file
     values: np.ndarray  # (K, C) float64
     is_animated: bool
 
@@ -35,7 +35,7 @@ class _Line(NamedTuple):
     """A channel from point to point."""
 
     keys: np.ndarray  # frames of the file that need a key
-    numbers: np.ndarray  # (P,) of the points
+    frames: np.ndarray  # (P,) of the points
     values: np.ndarray  # (P,)
 
 
@@ -51,9 +51,9 @@ def find(channels: Sequence[Channel], timing: Timing) -> Keys | None:
             return None
         lines.append(line)
     used = np.unique(np.concatenate([line.keys for line in lines]))
-    numbers = timing.within(used)
-    values = [np.interp(numbers, line.numbers, line.values) for line in lines]
-    return Keys(numbers, np.array(values).T, bool(len(used)))
+    frames = timing.within(used)
+    values = [np.interp(frames, line.frames, line.values) for line in lines]
+    return Keys(frames, np.array(values).T, bool(len(used)))
 
 
 def _line(channel: Channel, timing: Timing) -> _Line | None:
@@ -63,18 +63,18 @@ def _line(channel: Channel, timing: Timing) -> _Line | None:
     points = channel.own.points(place)
     if points is None:
         return _Line(np.empty(0, np.int64), np.zeros(1), np.array([channel.value]))
-    numbers, values = timing.numbers_of(points.frames), points.values
-    if numbers is None or (np.diff(numbers) <= 0).any():
+    frames, values = timing.whole_frames_at(points.frames), points.values
+    if frames is None or (np.diff(frames) <= 0).any():
         return None
     holds = points.interpolation[:-1, 0] == INTERPOLATION["CONSTANT"]
     jumps, straight = np.diff(values) != 0, are_lines(points)
     if not (holds | (straight & ~jumps if channel.steps else straight)).all():
         return None
     # A value that is held until it jumps needs a key at the frame before.
-    last = np.flatnonzero(holds & jumps & (np.diff(numbers) > 1))
-    before = np.insert(numbers, last + 1, numbers[last + 1] - 1)
+    last = np.flatnonzero(holds & jumps & (np.diff(frames) > 1))
+    before = np.insert(frames, last + 1, frames[last + 1] - 1)
     held = np.insert(values, last + 1, values[last])
-    return _Line(numbers if channel.steps else before, before, held)
+    return _Line(frames if channel.steps else before, before, held)
 
 
 def are_lines(points: Points) -> np.ndarray:

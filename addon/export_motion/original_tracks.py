@@ -67,7 +67,7 @@ def _equal(one: Points | None, other: Points | None) -> bool:
 class OriginalKeys(NamedTuple):
     """Keys that stay, in order."""
 
-    numbers: np.ndarray  # (K,) int64 frames of the exported file
+    frames: np.ndarray  # (K,) int64 frames of the exported file
     times: np.ndarray  # (K,) float32 animation times
     of_file: np.ndarray  # (K,) index of the key in the file's track, -1 for others
     known: np.ndarray  # (K,) bool: the values are those of the file
@@ -98,26 +98,26 @@ def match(
     of_file = np.where(is_in_file, np.searchsorted(file_times, times), -1)
     # A key that the scene lacks is redundant: it stays if nothing changed around it.
     around = kept & np.append(kept[1:], True)
-    exact = timing.of_times(times)
-    numbers = np.rint(exact).astype(np.int64)
-    whole = np.abs(exact - numbers) < 1e-3
+    exact = timing.frames_at(times)
+    frames = np.rint(exact).astype(np.int64)
+    whole = np.abs(exact - frames) < 1e-3
     stays = whole & (is_in_scene | (is_in_file & around))
     off_frames = int((~whole & is_in_scene).sum())
     # A segment over keys that were dropped is no longer the file's.
     dropped_before = np.cumsum(~stays)
     chosen = np.flatnonzero(stays)
-    chosen = chosen[np.unique(numbers[chosen], return_index=True)[1]]
+    chosen = chosen[np.unique(frames[chosen], return_index=True)[1]]
     breaks = np.diff(dropped_before[chosen], prepend=0) > 0
     found = OriginalKeys(
-        numbers[chosen],
+        frames[chosen],
         times[chosen],
         of_file[chosen],
         (known & is_in_file)[chosen],
         (kept & is_in_file)[chosen] & ~(breaks & (np.arange(len(chosen)) > 0)),
         off_frames,
     )
-    numbers = timing.within(_widened(found.numbers, exact[~whole & is_in_scene]))
-    return _at(numbers, found, timing) if len(found.numbers) or off_frames else found
+    frames = timing.within(_widened(found.frames, exact[~whole & is_in_scene]))
+    return _at(frames, found, timing) if len(found.frames) or off_frames else found
 
 
 def _unchanged(
@@ -176,25 +176,25 @@ def _values(points: Points | None, times: np.ndarray) -> np.ndarray:
     return found
 
 
-def _widened(numbers: np.ndarray, off: np.ndarray) -> np.ndarray:
+def _widened(frames: np.ndarray, off: np.ndarray) -> np.ndarray:
     """The frames of keys, and more where the scene's first or last key is `off` frames of the file:
     what changes between two keys is fitted, but nothing before the first or after the last."""
     ends = []
     if len(off):
         first, last = math.floor(off[0]), math.ceil(off[-1])
-        ends += [first] * (not len(numbers) or first < numbers[0])
-        ends += [last] * (not len(numbers) or last > numbers[-1])
-    return np.unique([*numbers, *ends]).astype(np.int64)
+        ends += [first] * (not len(frames) or first < frames[0])
+        ends += [last] * (not len(frames) or last > frames[-1])
+    return np.unique([*frames, *ends]).astype(np.int64)
 
 
-def _at(numbers: np.ndarray, keys: OriginalKeys, timing: Timing) -> OriginalKeys:
+def _at(frames: np.ndarray, keys: OriginalKeys, timing: Timing) -> OriginalKeys:
     """The keys at these frames, and keys that the scene lacks at the others, which cut segments."""
-    is_own = np.isin(numbers, keys.numbers)
-    index = np.where(is_own, np.searchsorted(keys.numbers, numbers), -1)  # of the default for none
+    is_own = np.isin(frames, keys.frames)
+    index = np.where(is_own, np.searchsorted(keys.frames, frames), -1)  # of the default for none
     times = np.append(keys.times, np.float32(0))[index]
-    times[~is_own] = timing.of_number(numbers[~is_own])
+    times[~is_own] = timing.times_of(frames[~is_own])
     of_file = np.append(keys.of_file, -1)[index]
     known, kept = (np.append(column, False)[index] for column in (keys.known, keys.kept))
     # A segment from another key than in the scene is no longer the file's.
     kept &= np.append(index[:1] == 0, is_own[:-1] & (np.diff(index) == 1))
-    return OriginalKeys(numbers, times, of_file, known, kept, keys.off_frames)
+    return OriginalKeys(frames, times, of_file, known, kept, keys.off_frames)

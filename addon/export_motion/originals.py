@@ -106,7 +106,7 @@ def _bones(
             times,
             timing,
         )
-        if len(keys.numbers):
+        if len(keys.frames):
             found[number] = Bone(keys, track, _physics(pose_bone, track, keys, own, expected))
     return found, sampled
 
@@ -183,7 +183,7 @@ def find_morphs(
         if keys is None:
             sampled = True
         elif keys.is_animated or channel.value:
-            found[name] = file_tracks.morph_track(name, keys.numbers, keys.values[:, 0])
+            found[name] = file_tracks.morph_track(name, keys.frames, keys.values[:, 0])
     known = {morph.name for morph in pmx.morphs}
     others = [track for track in of_files if track.name not in known]
     return Morphs(found | _named(file_tracks.in_range(whole, others, timing)), sampled)
@@ -191,18 +191,18 @@ def find_morphs(
 
 def of_file(file: motion_source.Motion, timing: Timing) -> tuple[Originals, Morphs]:
     """The keys of a motion file, as if the scene had all of them."""
-    numbers = {bone.name: i for i, bone in reversed([*enumerate(file.rig.pmx.bones)])}
+    bone_indices = {bone.name: i for i, bone in reversed([*enumerate(file.rig.pmx.bones)])}
     bones: dict[int, Bone] = {}
     on_frames = _on_frames(file, file.motion.bones, timing)
     for track in on_frames:
-        if track.name in numbers and len(track.frames):
+        if track.name in bone_indices and len(track.frames):
             times = file.scene_frames(track.frames).astype(np.float32)
             keys = original_tracks.match([], [], times, timing)
             rows = np.maximum(np.searchsorted(times, keys.times, "right") - 1, 0)
-            bones[numbers[track.name]] = Bone(keys, track, track.physics[rows])
+            bones[bone_indices[track.name]] = Bone(keys, track, track.physics[rows])
     sampled = len(on_frames) < len(file.motion.bones)
     files = [original_keys.Kept(file.motion, file.start, file.speed)]
-    found = Originals(bones, sampled, file, files, {*numbers})
+    found = Originals(bones, sampled, file, files, {*bone_indices})
     morphs = _on_frames(file, file.motion.morphs, timing)
     kept = _named(file_tracks.in_range(file, morphs, timing))
     return found, Morphs(kept, len(morphs) < len(file.motion.morphs))

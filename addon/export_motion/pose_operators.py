@@ -98,18 +98,18 @@ class MMDSKIN_OT_export_pose(Exporter, bpy.types.Operator):
 
 
 def _with_resting(
-    motion: "mmdskin.Motion", pmx: "mmdskin.Model", numbers: Iterable[int]
+    motion: "mmdskin.Motion", pmx: "mmdskin.Model", bone_indices: Iterable[int]
 ) -> "mmdskin.Motion":
     """With keys of bones at rest: MMD does not change bones that a pose lacks."""
     rest = (np.zeros((1, 3)), np.array([[0.0, 0, 0, 1]]), _LINES)
-    names = (pmx.bones[number].name for number in numbers)
+    names = (pmx.bones[i].name for i in bone_indices)
     bones: dict[str, Any] = {name: (name, [0], *rest) for name in names}
     bones.update((track.name, track) for track in motion.bones)
     return fit.with_tracks(motion, bones=bones.values())
 
 
 def _tracks(
-    pmx: "mmdskin.Model", found: samples.Samples, numbers: list[int], has_morphs: bool
+    pmx: "mmdskin.Model", found: samples.Samples, bone_indices: list[int], has_morphs: bool
 ) -> "mmdskin.Motion":
     """A key of each bone of the scene and of each morph in use."""
     translations, rotations = found.pose
@@ -117,7 +117,7 @@ def _tracks(
         pmx.bones[i].name: (
             pmx.bones[i].name, [0], translations[:, i], rotations[:, i], _LINES
         )
-        for i in reversed(numbers)
+        for i in reversed(bone_indices)
     }  # fmt: skip
     weights = found.weights[0] if has_morphs else ()
     morphs = {

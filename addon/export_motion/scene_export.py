@@ -132,31 +132,31 @@ class CameraExport:
         position, target, up, angles, depth = (
             np.array(column) for column in zip(*rows, strict=True)
         )
-        module, numbers = native.load(), self._timing.numbers[first : last + 1]
-        switches = numbers[np.flatnonzero(np.diff(depth.astype(int))) + 1]
+        module, frames = native.load(), self._timing.file_frames[first : last + 1]
+        switches = frames[np.flatnonzero(np.diff(depth.astype(int))) + 1]
         cuts = {*self._cuts, *switches.tolist()}
         motion = yield from made(
             module.Motion.from_camera,
             module.Camera(position, target, up, angles),
-            numbers,
+            frames,
             tolerance=self._options.tolerance,
             degrees=self._options.degrees,
-            cuts=sorted(cut for cut in cuts if numbers[0] < cut <= numbers[-1]),
+            cuts=sorted(cut for cut in cuts if frames[0] < cut <= frames[-1]),
         )
-        at = np.asarray(motion.camera.frames, np.int64) - int(numbers[0])
+        at = np.asarray(motion.camera.frames, np.int64) - int(frames[0])
         return motion.camera._replace(perspective=depth[at])
 
     def _filled(self, keyed: camera_keys.Keyed) -> Steps[Any]:
         """The own keys, and fitted ones where MMD's curves differ; None if they do not join."""
         own, parts = keyed.track, list[Any]()
-        numbers = np.asarray(own.frames, np.int64) - self._timing.number
+        own_frames = np.asarray(own.frames, np.int64) - self._timing.file_first
         curves = own.interpolation.copy()
         for key in keyed.gaps:
-            found = yield from self._fitted(int(numbers[key - 1]), int(numbers[key]))
+            found = yield from self._fitted(int(own_frames[key - 1]), int(own_frames[key]))
             found = found._replace(rotations=_turned(found.rotations, own.rotations[key - 1]))
-            frames = np.asarray(found.frames, np.int64) - self._timing.number
-            inner = (frames > numbers[key - 1]) & (frames < numbers[key])
-            if not _joins(found, own, key) or frames[-1] != numbers[key]:
+            frames = np.asarray(found.frames, np.int64) - self._timing.file_first
+            inner = (frames > own_frames[key - 1]) & (frames < own_frames[key])
+            if not _joins(found, own, key) or frames[-1] != own_frames[key]:
                 return None
             curves[key] = found.interpolation[-1]
             parts.append([np.asarray(column)[inner] for column in found])
@@ -221,8 +221,8 @@ def _cuts(shots: list[tuple[float, bpy.types.Object]], timing: Timing) -> list[i
             if own is not None and not own.has_strips:
                 for channel in own.curves:
                     times += _holds(own.points(channel))
-    found = {math.ceil(float(timing.of_times(np.array(time))) - _ROUNDING) for time in times}
-    first, last = timing.number, timing.number + timing.length - 1
+    found = {math.ceil(float(timing.frames_at(np.array(time))) - _ROUNDING) for time in times}
+    first, last = timing.file_first, timing.file_first + timing.length - 1
     return sorted(number for number in found if first < number <= last)
 
 

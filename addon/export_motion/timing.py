@@ -24,16 +24,16 @@ class Timing(NamedTuple):
     """Frames of the scene and of the file; the times of keyframes differ from both if the scene
     remaps time."""
 
-    first: float  # frame of the scene that is `number` in the file
-    number: int
+    first: float  # frame of the scene that is `file_first` in the file
+    file_first: int
     length: int  # frames of the file
     rate: float  # frames of the file per frame of the scene
     stretch: float  # frames of animation per frame of the scene
 
     @property
-    def numbers(self) -> np.ndarray:
+    def file_frames(self) -> np.ndarray:
         """(F,) of the file."""
-        return np.arange(self.number, self.number + self.length)
+        return np.arange(self.file_first, self.file_first + self.length)
 
     @property
     def scene_frames(self) -> np.ndarray:
@@ -45,26 +45,32 @@ class Timing(NamedTuple):
         """(F,) float64 animation times."""
         return self.scene_frames * self.stretch
 
-    def of_number(self, number: np.ndarray) -> np.ndarray:
+    def times_of(self, frames: np.ndarray) -> np.ndarray:
         """(K,) float64 animation times of frames of the file."""
-        return (self.first + (number - self.number) / self.rate) * self.stretch
+        return (self.first + (frames - self.file_first) / self.rate) * self.stretch
 
-    def of_times(self, times: np.ndarray) -> np.ndarray:
+    def frames_at(self, times: np.ndarray) -> np.ndarray:
         """(K,) float64 frames of the file at animation times."""
-        return (np.asarray(times, np.float64) / self.stretch - self.first) * self.rate + self.number
+        return (
+            np.asarray(times, np.float64) / self.stretch - self.first
+        ) * self.rate + self.file_first
 
-    def numbers_of(self, times: np.ndarray) -> np.ndarray | None:
+    def whole_frames_at(self, times: np.ndarray) -> np.ndarray | None:
         """(K,) int64 frames of the file at animation times, None unless all of them are whole."""
-        exact = self.of_times(times)
+        exact = self.frames_at(times)
         found = np.rint(exact)
         return found.astype(np.int64) if (np.abs(found - exact) < _WHOLE).all() else None
 
-    def within(self, numbers: np.ndarray) -> np.ndarray:
+    def covers(self, frames: np.ndarray) -> np.ndarray:
+        """(K,) bool whether frames of the file are exported."""
+        return (frames >= self.file_first) & (frames < self.file_first + self.length)
+
+    def within(self, frames: np.ndarray) -> np.ndarray:
         """Those of ascending frames that are exported, and the first or last of all where a line
         between two of them crosses it."""
-        first, last = self.number, self.number + self.length - 1
-        inside = numbers[(numbers >= first) & (numbers <= last)]
-        before, after = (numbers < first).any(), (numbers > last).any()
+        first, last = self.file_first, self.file_first + self.length - 1
+        inside = frames[self.covers(frames)]
+        before, after = (frames < first).any(), (frames > last).any()
         ends = [first] * bool(before or not len(inside))
         ends += [last] * bool(after and (before or len(inside)))
         return np.unique([*inside, *ends]).astype(np.int64)
