@@ -41,13 +41,11 @@ from .blender import cache_files, caches, native, translations  # noqa: E402
 from .operator_base import importing, modal_job  # noqa: E402
 from .scene import model_file, setting_paths  # noqa: E402
 from .ui import (  # noqa: E402
-    menus,
     model_properties,
+    motion_panels,
     panels,
-    physics_panel,
     preferences,
     report,
-    retarget_panel,
     shown_model,
 )
 
@@ -77,9 +75,7 @@ _parts = (
     attach,
     shown_model,
     panels,
-    physics_panel,
-    retarget_panel,
-    menus,
+    motion_panels,
 )
 
 

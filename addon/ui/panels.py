@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The MMD tab in the sidebar of the 3D Viewport."""
+"""The MMD tab in the sidebar of the 3D Viewport, and the menus for Blender's search (F3)."""
 
 import os
 from typing import Any, NamedTuple
 
 import numpy as np
-from bpy.types import Context, Object, Panel, UILayout
+from bpy.types import Context, Menu, Object, Panel, UILayout
 
 from ..attach import display_armature
 from ..attach.operators import MMDSKIN_OT_attach, MMDSKIN_OT_detach, MMDSKIN_OT_show_pose
 from ..bake import bake_state, cost, operators
 from ..blender import actions, native, registration, translations
 from ..blender.blender_versions import identity
-from ..blender.translations import label, tr, tr_count
+from ..blender.translations import CONTEXT, label, tr, tr_count
 from ..blender.user_error import UserError
 from ..export.operators import MMDSKIN_OT_export
 from ..import_motion.clear import MMDSKIN_OT_clear_motion
@@ -359,6 +359,32 @@ def _summary(obj: Object, armature: Object) -> _Summary:
     return known[1]
 
 
+# Object › MMD Skin and Pose › MMD Skin: Blender's search (F3) finds operators in menus.
+
+
+_OPERATORS = """
+    preview make_override own_meshes look standard_colors
+    simulate keep_physics settle simulate_together simulate_alone
+    mirror_pose flip_sliders show_pose attach detach
+    bake use_mesh_cache clear_bake export
+    clear_motion retarget_to_armature motion_from_armature map_bones mirror_bone_map fit_motion
+    restore_deform_data switch_names report
+""".split()
+
+
+class MMDSKIN_MT_model(Menu):
+    bl_label = "MMD Skin"
+    bl_translation_context = CONTEXT
+
+    def draw(self, context: Context) -> None:
+        for name in _OPERATORS:
+            self.layout.operator(f"mmdskin.{name}")
+
+
+def _submenu(self: Menu, context: Context) -> None:
+    self.layout.menu(MMDSKIN_MT_model.__name__)
+
+
 _classes = (
     MMDSKIN_PT_skin,
     MMDSKIN_PT_model,
@@ -373,7 +399,11 @@ _classes = (
     MMDSKIN_PT_brows,
     MMDSKIN_PT_others,
 )
-register, _unregister = registration.functions(*_classes)
+register, _unregister = registration.functions(
+    *_classes,
+    MMDSKIN_MT_model,
+    menus=dict.fromkeys(("VIEW3D_MT_object", "VIEW3D_MT_pose"), _submenu),
+)
 
 
 def unregister() -> None:

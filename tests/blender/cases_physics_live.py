@@ -224,7 +224,7 @@ class Stiff(Live):
         addon().physics.live._forget_all()
 
     def test_it_is_told_and_bakes_without_a_simulation(self):
-        panel = addon().ui.physics_panel
+        panel = addon().ui.motion_panels
         for source in ("MOTION", "IK"):
             self.settings.source = source
             self.settings.model_path = self.path

@@ -62,8 +62,7 @@ def text(settings):
 def panels_of(ui):
     """The panels in Blender's order: each before its children."""
     kinds = [kind for kind in ui.panels._classes if not issubclass(kind, ui.panels._Sliders)]
-    kinds += ui.physics_panel._classes
-    kinds.append(bpy.types.MMDSKIN_PT_retarget)
+    kinds += ui.motion_panels._classes
 
     def below(parent):
         for kind in kinds:

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The panels of the physics, below those of the motion."""
+"""The panels below Motion: physics, and the map of an armature's bones for retargeting."""
 
-from bpy.types import Context, Object, Panel, PropertyGroup, Scene, UILayout
+from typing import Any
 
-from ..blender import registration
-from ..blender.translations import tr
+from bpy.types import Context, Object, Panel, PropertyGroup, Scene, UILayout, UIList
+
+from ..blender import native, registration
+from ..blender.translations import label, tr
 from ..operator_base import properties
 from ..physics import cache, live
 from ..physics.operators import (
@@ -16,6 +18,7 @@ from ..physics.operators import (
 from ..physics.together import MMDSKIN_OT_simulate_alone, MMDSKIN_OT_simulate_together
 from ..pose import physics_settings, pose_source
 from ..preview import switch
+from ..retarget import bone_map
 from ..scene import scene_model
 from . import drawing, panels, shown_model
 
@@ -117,5 +120,55 @@ def _simulated_with(armature: Object, scene: Scene) -> list[Object]:
     return [obj for obj in members if obj != armature]
 
 
-_classes = (MMDSKIN_PT_physics, MMDSKIN_PT_more_physics)
-register, unregister = registration.functions(*_classes)
+class MMDSKIN_UL_bone_map(UIList):
+    def draw_item(  # type: ignore[override]
+        self,
+        context: Context,
+        layout: UILayout,
+        data: Any,
+        item: Any,
+        icon: int,
+        active_data: Any,
+        active_property: str,
+    ) -> None:
+        row = layout.split(factor=0.45)
+        row.alert = bool(item.doubt)
+        row.label(text=bone_map.title(item.name), translate=False)
+        row.prop_search(item, "bone", data.id_data.data, "bones", text="")
+
+
+class MMDSKIN_PT_retarget(drawing.Tab, Panel):
+    bl_label = "Retargeting"
+    bl_parent_id = panels.MMDSKIN_PT_motion.__name__
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: Context) -> None:
+        layout, obj = self.layout, context.active_object
+        column = layout.column(align=True)
+        column.operator("mmdskin.retarget_to_armature", icon="EXPORT")
+        column.operator("mmdskin.motion_from_armature", icon="IMPORT")
+        column.operator("mmdskin.fit_motion", icon="ANIM")
+        if obj.type != "ARMATURE":
+            return
+        layout.label(
+            text=label("Bones of '{name}'", name=obj.name), icon="ARMATURE_DATA", translate=False
+        )
+        row = layout.row(align=True)
+        row.operator("mmdskin.map_bones", icon="FILE_REFRESH")
+        row.operator("mmdskin.mirror_bone_map", icon="MOD_MIRROR")
+        settings = obj.mmdskin
+        if not len(settings.bone_map):
+            text = tr("Bones are found automatically: use Automatic to see and change them")
+            drawing.wrapped(layout, text, context.region.width)
+            return
+        layout.template_list(
+            "MMDSKIN_UL_bone_map", "", settings, "bone_map", settings, "bone_map_active", rows=8
+        )
+        for item in settings.bone_map:
+            if item.doubt:
+                text = f"{bone_map.title(item.name)}: {native.translated(item.doubt)}"
+                drawing.wrapped(layout, text, context.region.width, alert=True)
+
+
+_classes = (MMDSKIN_PT_physics, MMDSKIN_PT_more_physics, MMDSKIN_PT_retarget)
+register, unregister = registration.functions(MMDSKIN_UL_bone_map, *_classes)
