@@ -2,14 +2,15 @@
 """Members of all items of a collection as arrays: by Blender's functions, or as its memory.
 
 For many keyframes, Blender's `foreach_get` and `foreach_set` call a function for each and take five times as
-long; elsewhere they do nothing (`evaluated`). Whoever asks for the memory makes sure that it is laid out as
-expected.
+long; in evaluated copies of linked meshes they set nothing. Whoever asks for the memory makes sure that it is
+laid out as expected.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from bpy.types import Attribute
 
 # Of keyframes in memory, each followed by an unused number.
 MEMBERS = ("handle_left", "co", "handle_right")
@@ -41,6 +42,9 @@ def drop(mesh: Any, *names: str) -> None:
     for name in names:
         if name in mesh.attributes:
             mesh.attributes.remove(mesh.attributes[name])
+
+
+# As memory
 
 
 class _Block:
@@ -105,3 +109,56 @@ def _vectors(points: Any) -> np.ndarray | None:
     found = floats(address, shape, (size, _VECTOR, _FLOAT))
     expected = [[tuple(getattr(point, name)) for name in MEMBERS] for point in ends]
     return found if np.array_equal(found[[0, -1]], np.array(expected, np.float32)) else None
+
+
+# Vectors of evaluated meshes
+
+
+def set_vectors(attribute: Attribute, vectors: np.ndarray) -> None:
+    """Set a vector attribute of an evaluated mesh to float32 values (3 N,), also if it is linked.
+
+    Blender's `foreach_set` silently ignores data from another file, even in an evaluated copy, which
+    belongs to this session. There, the same memory is written directly.
+    """
+    mesh, data = attribute.id_data, attribute.data
+    if mesh.library is None or not mesh.is_evaluated:
+        data.foreach_set("vector", vectors)
+    elif len(data):
+        block = _memory(data)
+        if block is not None:
+            block[:] = vectors
+        else:
+            for item, vector in zip(data, vectors.reshape(-1, 3), strict=True):
+                item.vector = vector
+
+
+class VectorMemory:
+    """The memory of one vector attribute of an evaluated mesh, described once for many frames."""
+
+    def __init__(self) -> None:
+        self._first = 0  # address
+        self._vectors: np.ndarray | None = None
+
+    def of(self, attribute: Any) -> np.ndarray | None:
+        """(N, 3) float32 to write to in this evaluation, or None if it is not contiguous.
+
+        The attribute has N vectors each time.
+        """
+        data = attribute.data
+        first = data[0].as_pointer()
+        if first != self._first:  # the memory that `foreach_set` would write to
+            flat = _memory(data)
+            self._first = first
+            self._vectors = None if flat is None else flat.reshape(-1, 3)
+        return self._vectors
+
+
+def _memory(vectors: Any) -> np.ndarray | None:
+    """The memory of vectors as an array (3 N,) float32, or None if they are not contiguous.
+
+    Valid until Blender evaluates the mesh again.
+    """
+    first, last = (vectors[place].as_pointer() for place in (0, len(vectors) - 1))
+    if last - first != _VECTOR * (len(vectors) - 1):
+        return None
+    return floats(first, (3 * len(vectors),))

@@ -11,11 +11,11 @@ import numpy as np
 from bpy.types import ID, Depsgraph, FloatVectorAttribute, Mesh, Object, ViewLayer
 
 from ..blender import (
+    arrays,
     blender_versions,
     caches,
     details,
     drivers,
-    evaluated,
     evaluated_bones,
     playhead,
 )
@@ -47,7 +47,7 @@ class _Ready(NamedTuple):
     numbers: np.ndarray  # indices of the skinner's bones
     order: np.ndarray  # indices of its keys
     buffers: list[np.ndarray]  # Blender evaluates a copy of a mesh on one thread at a time
-    memory: evaluated.Memory  # of the attribute
+    memory: arrays.VectorMemory  # of the attribute
     rest: np.ndarray  # of rest_bones.signature
     settings: pose_source.Settings | None  # None if the pose source is the armature
     opened: pose_source.Opened | None  # the pose source of the settings
@@ -195,7 +195,7 @@ def _show(now: Evaluation, live: Live, overrides: dict[str, Any]) -> bool:
     positions, normals = ready.skinner.skinned(matrices, values, chosen, buffers)
     positions += _NOT_ZERO  # all of them: that is one loop without gaps
     if memory is None:
-        evaluated.set_vectors(attribute, positions.ravel())
+        arrays.set_vectors(attribute, positions.ravel())
     if normals is not None:
         _show_normals(now, live, ready, normals)
     return True
@@ -237,13 +237,13 @@ def _show_normals(now: Evaluation, live: Live, ready: _Ready, normals: np.ndarra
     if ready.normals and attribute is not None:
         has_room = attribute.domain == known.domain
         if has_room:
-            evaluated.set_vectors(attribute, known.in_domain(normals).ravel())
+            arrays.set_vectors(attribute, known.in_domain(normals).ravel())
         if not (has_room and nodes.give_normals_right(now.obj)):
             live.outdated = True
     if ready.hull_normals:
         are_last = nodes.kind_with_normals(now.obj, nodes.modifier_of(now.obj)) == nodes.FREE
         shown = known.of_vertices(normals) * np.float32(are_last)
-        evaluated.set_vectors(now.mesh.attributes[names.HULL_NORMALS], shown.ravel())
+        arrays.set_vectors(now.mesh.attributes[names.HULL_NORMALS], shown.ravel())
 
 
 def _variables(mesh: Mesh) -> Any:
@@ -255,7 +255,7 @@ def _leave_to_armature(mesh: Mesh) -> None:
     for attribute in filter(lambda one: len(one.data), _vectors_of(mesh)):
         values = np.zeros(3 * len(attribute.data), np.float32)
         values[0] = -0.0
-        evaluated.set_vectors(attribute, values)
+        arrays.set_vectors(attribute, values)
 
 
 def _vectors_of(mesh: ID) -> list[Any]:
@@ -391,7 +391,7 @@ def _read(
         numbers=now.bones.indices(reader.bones),
         order=skinner.key_indices(reader.keys, key_names),
         buffers=reader.buffers(),
-        memory=evaluated.Memory(),
+        memory=arrays.VectorMemory(),
         rest=rest_bones.signature(now.armature, now.obj),
         settings=settings,
         opened=opened,

@@ -112,14 +112,13 @@ class LinkedModels(Linked):
         self.assert_shown()
         attribute = self.mesh.data.attributes["mmdskin"]
         vectors = np.ones(3 * len(attribute.data), np.float32)
-        addon().blender.evaluated.set_vectors(attribute, vectors)
+        addon().blender.arrays.set_vectors(attribute, vectors)
         attribute.data.foreach_get("vector", vectors)
         self.assertFalse(vectors.any())
 
     def test_vectors_that_are_not_contiguous_are_written_one_by_one(self):
         self.bring(link=True)
-        evaluated = addon().blender.evaluated
-        with mock.patch.object(evaluated, "_memory", return_value=None):
+        with mock.patch.object(addon().blender.arrays, "_memory", return_value=None):
             self.assert_shown()
 
     def test_instances_of_a_linked_collection_are_live(self):
