@@ -28,10 +28,9 @@ The command line: python -m mmdskin --help
 from mmdskin._mmdskin import *  # noqa: F403
 from mmdskin._mmdskin import __version__  # noqa: F401
 from mmdskin.conversion import convert  # noqa: F401
-from mmdskin.errors import BackendError, FormatError  # noqa: F401
+from mmdskin.errors import BackendError, FormatError, UnknownNameError  # noqa: F401
 from mmdskin.frame_loop import frames  # noqa: F401
 from mmdskin.texture_files import load_textures  # noqa: F401
-from mmdskin.unknown_name import UnknownNameError  # noqa: F401
 
 _LATE = {
     **dict.fromkeys(("Retargeted", "Skeleton", "load_bvh", "load_gltf", "retarget"), "retargeting"),

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import mmdskin
 from mmdskin import command_input
-from mmdskin.command_error import CommandError, warn
-from mmdskin.printable import printable
+from mmdskin.command_console import CommandError, warn
+from mmdskin.errors import printable
 from mmdskin.sample_files import write_sample
 from mmdskin.texture_files import texture_paths
 

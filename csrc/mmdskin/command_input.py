@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 import mmdskin
-from mmdskin.command_error import CommandError, warn
+from mmdskin.command_console import CommandError, warn
 from mmdskin.texture_files import read_textures
 
 if TYPE_CHECKING:

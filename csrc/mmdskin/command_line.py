@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import mmdskin
 from mmdskin import command_info, command_motion, command_render, command_skin
-from mmdskin.command_error import CommandError, warn
+from mmdskin.command_console import CommandError, warn
 from mmdskin.command_input import physics_setting
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ import numpy as np
 
 import mmdskin
 from mmdskin import command_input
-from mmdskin.command_error import CommandError, warn
-from mmdskin.command_progress import Progress
-from mmdskin.printable import printable
+from mmdskin.command_console import CommandError, Progress, warn
+from mmdskin.errors import printable
 
 FRAMES_AT_ONCE = 64
 

@@ -12,8 +12,7 @@ import numpy as np
 
 import mmdskin
 from mmdskin import command_input, video_file
-from mmdskin.command_error import CommandError
-from mmdskin.command_progress import Progress
+from mmdskin.command_console import CommandError, Progress
 from mmdskin.file_io import numbered
 from mmdskin.new_file import new_file
 from mmdskin.notebook import png

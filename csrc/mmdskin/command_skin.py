@@ -15,7 +15,7 @@ from numpy.lib import format as npy
 
 import mmdskin
 from mmdskin import command_input
-from mmdskin.command_progress import Progress
+from mmdskin.command_console import Progress
 from mmdskin.new_file import new_file
 
 if TYPE_CHECKING:

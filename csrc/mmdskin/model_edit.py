@@ -13,7 +13,7 @@ import numpy as np
 
 import mmdskin
 from mmdskin.argument import check_model, wrong_type
-from mmdskin.printable import printable
+from mmdskin.errors import printable
 
 if TYPE_CHECKING:
     from collections.abc import Container

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mmdskin.printable import printable
+from mmdskin.errors import printable
 
 
 def _chunk(name: bytes, data: bytes) -> bytes:

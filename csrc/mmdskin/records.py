@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, final, over
 
 import numpy as np
 
-from mmdskin.unknown_name import unknown_name
+from mmdskin.errors import unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mmdskin.argument import check_model
-from mmdskin.printable import printable
+from mmdskin.errors import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from mmdskin.command_error import CommandError
+from mmdskin.command_console import CommandError
 
 if TYPE_CHECKING:
     import fractions

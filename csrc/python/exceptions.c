@@ -43,14 +43,14 @@ bool mmd_py_exceptions_interrupted(void)
     if (PyErr_CheckSignals() < 0)
         return true;
     /* Any function would do. Not Py_CompileString(), which crashes when memory is short. */
-    MMD_PY_OWNED PyObject *result = mmd_py_object_call("mmdskin.printable", "printable", "(s)", "");
+    MMD_PY_OWNED PyObject *result = mmd_py_object_call("mmdskin.errors", "printable", "(s)", "");
     return !result;
 }
 
 void mmd_py_exceptions_raise_unknown(PyObject *name, const char *item, PyObject *records,
                                      bool english)
 {
-    set(mmd_py_object_call("mmdskin.unknown_name", "unknown_name", "(OsOO)", name, item, records,
+    set(mmd_py_object_call("mmdskin.errors", "unknown_name", "(OsOO)", name, item, records,
                            english ? Py_True : Py_False));
 }
 
