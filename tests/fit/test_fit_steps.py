@@ -66,8 +66,8 @@ def test_each_step_is_short_and_makes_progress(name):
     for share in fit:
         times.append(time.process_time())
         shares.append(share)
-    assert np.median(np.diff(times)) < 0.1
     assert len(shares) > 5
+    assert max(np.diff(times)) < (times[-1] - times[0]) / 3
     assert len(set(shares)) > len(shares) / 2
 
 

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import timeit
 
 import mmdskin
 import numpy as np
@@ -214,22 +215,25 @@ def test_interrupts_at_any_moment_leave_no_thread_and_no_simulation(model, motio
         gc.collect()
         return sys.getrefcount(model)
 
-    rng = random.Random(1)
+    def loop():
+        for _ in mmdskin.frames(model, motion, range(6), chunk=1, physics=True):
+            pass
+
+    rng, whole = random.Random(1), min(timeit.repeat(loop, number=1, repeat=5))
     before = signal.signal(signal.SIGALRM, stop)
     threads, alive, interrupted = _thread._count(), references(), 0
     try:
         for _ in range(400):
             try:
-                signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-4, 4e-3))
-                for _ in mmdskin.frames(model, motion, range(6), chunk=1, physics=True):
-                    pass
+                signal.setitimer(signal.ITIMER_REAL, rng.uniform(0.02, 1.2) * whole)
+                loop()
                 signal.setitimer(signal.ITIMER_REAL, 0)
             except Stop:
                 interrupted += 1
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert interrupted > 50
+    assert interrupted > 200
     assert ends_at(threads)
     assert soon(lambda: references() == alive)
 

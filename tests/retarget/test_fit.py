@@ -2,12 +2,13 @@
 """Motion.for_model(): a motion made for one model, on another. What the library poses from the fitted keys is
 compared with what it poses from the original ones on their own model."""
 
-import time
+from functools import partial
 
 import mmdskin
 import numpy as np
 import pytest
 from conftest import published_file
+from judges.growth import ratio
 from retarget import bodies
 
 FRAMES = np.arange(0, 121, 0.5)  # between the keys, too
@@ -207,16 +208,14 @@ def test_faces_and_switches_are_kept():
     assert fitted.name == bodies.dancer().name
 
 
-def test_four_minutes_are_fitted_in_a_tenth_of_a_second():
+def test_four_minutes_are_fitted_sooner_than_posed():
+    """Keys are few, and are handled as arrays."""
     source = bodies.dancer()
     target, motion = bodies.variant(source, arms=-35, legs=0.9), bodies.long_dance()
     assert motion.frame_range[1] > 7500
-    seconds = []
-    for _ in range(3):
-        started = time.process_time()
-        motion.for_model(target, made_for=source, hands=False)
-        seconds.append(time.process_time() - started)
-    assert min(seconds) < 0.1
+    fit = partial(motion.for_model, target, made_for=source, hands=False)
+    pose = partial(target.pose, motion, np.arange(motion.frame_range[1]), threads=1)
+    assert ratio(fit, pose, 1) < 1
 
 
 def test_models_with_ik_on_the_arms_are_named():

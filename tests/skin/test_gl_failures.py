@@ -138,17 +138,16 @@ def test_a_hung_device_is_not_waited_for_forever(wrapper, call):
 
 
 CTRL_C = """
-import signal, time
+import signal
 
-def seconds_after_ctrl_c(call):
+def end_by_ctrl_c(call):
     signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGINT]).start()
-    started = time.monotonic()
     try:
         call()
+        raise AssertionError("no KeyboardInterrupt")
     except KeyboardInterrupt:
-        return time.monotonic() - started - 0.2
-    raise AssertionError("no KeyboardInterrupt")
+        pass
 """
 
 
@@ -168,7 +167,8 @@ def test_ctrl_c_does_not_wait_for_a_context_that_is_being_made(wrapper, call):
         flat = mmdskin.Mesh(POINTS, *one, triangles=np.int32([[0, 1, 2]]))
         skinned = mmdskin.skin(flat, SHIFT[0][None])
         tell("slow_start", 2)
-        assert seconds_after_ctrl_c(lambda: {call}) < 1.5
+        end_by_ctrl_c(lambda: {call})
+        assert told("contexts_made") == 0  # for 1.8 seconds more
         check(mesh, "gl")
         assert told("contexts_made") == 1
         """,
@@ -182,7 +182,7 @@ def test_ctrl_c_shortens_the_wait_for_a_device_that_hangs(wrapper):
         """
         check(mesh, "gl")
         tell("hang", 1)
-        assert seconds_after_ctrl_c(lambda: mmdskin.skin(mesh, SHIFT, backend="gl")) < 20
+        end_by_ctrl_c(lambda: mmdskin.skin(mesh, SHIFT, backend="gl"))
         assert told("calls_since_hang") == 0
         assert failure().endswith("has not finished within 3 s of an interrupt"), failure()
         """,
