@@ -289,16 +289,11 @@ def _loaded(path: str, mtime: int, size: int) -> Cache | None:
             names = ("still", "locals", "values")
             still, local, values = (found[name].astype(np.float32) for name in names)
             inputs = PoseInputs(still, found["moving"].astype(int), local, values)
-        cache = Cache(
-            str(found["made_of"]),
-            float(found["first"]),
-            float(found["rate"]),
-            found["bones"].astype(int),
-            found["pivots"].astype(np.float32),
-            found["points"].astype(np.float32),
-            found["turns"].astype(np.float32),
-            inputs,
-        )
+        names = ("pivots", "points", "turns")
+        pivots, points, turns = (found[name].astype(np.float32) for name in names)
+        first, rate = float(found["first"]), float(found["rate"])
+        bones = found["bones"].astype(int)
+        cache = Cache(str(found["made_of"]), first, rate, bones, pivots, points, turns, inputs)
     return cache if _is_valid(cache) else None
 
 
@@ -306,14 +301,13 @@ def _is_valid(cache: Cache) -> bool:
     count, frames, inputs = len(cache.bones), len(cache.points), cache.inputs
     return (
         frames > 0
-        and np.isfinite(cache.first)
         and 0 < cache.rate < np.inf
         and cache.pivots.shape == (count, 3)
         and cache.points.shape == (frames, count, 3)
         and cache.turns.shape == (frames, count, 4)
-        and bool(np.isfinite(cache.pivots).all())
-        and bool(np.isfinite(cache.points).all())
-        and bool(np.isfinite(cache.turns).all())
+        and all(
+            np.isfinite(x).all() for x in (cache.first, cache.pivots, cache.points, cache.turns)
+        )
         and (inputs is None or _are_valid_inputs(inputs, frames))
     )
 

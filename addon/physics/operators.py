@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The operator Simulate: writes the file that MMD Skinning, and bakes of an armature's own keys, play."""
+"""The operators of the physics. Simulate writes the file that MMD Skinning, and bakes of an armature's own keys,
+play; Keep does, too. Simulate Together and Simulate Alone choose which models touch each other.
+"""
 
 import itertools
 import os
@@ -14,7 +16,7 @@ from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError, cancels
 from ..operator_base import modal_job
 from ..operator_base.editing import Edit, editing
-from ..operator_base.model_operator import ModelOperator
+from ..operator_base.model_operator import ModelOperator, ObjectOperator
 from ..pose import physics_settings, pose_source
 from ..pose.ik_source import Solver
 from ..scene import scene_model, setting_paths
@@ -101,6 +103,48 @@ def _played(model: scene_model.SceneModel, context: Context) -> cache.Cache:
     return keyed.cache_of(made_of, inputs, samples, first, 1 / stretch)
 
 
+class MMDSKIN_OT_simulate_together(ObjectOperator, Operator):
+    """Let the selected models touch each other, so that hands move each other's hair"""
+
+    bl_idname = "mmdskin.simulate_together"
+    bl_label = "Simulate Together"
+
+    @cancels
+    def execute(self, context: Context) -> set[Any]:
+        models = scene_model.selected_models(context)
+        if len(models) < 2:
+            raise UserError("Select two or more models to simulate them together")
+        with editing(models, _check_grouping) as edit:
+            name = _group_of(models)
+            for model in models:
+                _set_group(edit, model.armature, name)
+        text = tr_count(
+            "1 model is simulated together",
+            "{count} models are simulated together",
+            len(models),
+        )
+        self.report({"INFO"}, text)
+        return {"FINISHED"}
+
+
+class MMDSKIN_OT_simulate_alone(ObjectOperator, Operator):
+    """Let the model touch no other one"""
+
+    bl_idname = "mmdskin.simulate_alone"
+    bl_label = "Simulate Alone"
+
+    @cancels
+    def execute(self, context: Context) -> set[Any]:
+        model = scene_model.model_of(context.active_object, context.view_layer)
+        name = model.armature.mmdskin.physics_group
+        with editing([model], lambda one: scene_model.check_editable(one.armature)) as edit:
+            _set_group(edit, model.armature, "")
+            left = [armature for armature in _armatures() if _is_in(armature, name)]
+            if len(left) == 1:
+                _set_group(edit, left[0], "")
+        return {"FINISHED"}
+
+
 class Job(modal_job.Job):
     """Simulates all models, with those of their groups; files are written at the end."""
 
@@ -184,6 +228,42 @@ def _write(files: list[_File]) -> None:
             file.write(result, edit)
 
 
+def _check_grouping(model: scene_model.SceneModel) -> None:
+    scene_model.check_editable(model.armature)
+    if not physics_settings.is_simulated(model.armature.mmdskin):
+        raise physics_settings.nothing_to_simulate(model.name)
+
+
+def _group_of(models: list[scene_model.SceneModel]) -> str:
+    """The group of one of the models, else a new one."""
+    for model in models:
+        if name := model.armature.mmdskin.physics_group:
+            return name
+    taken = {armature.mmdskin.physics_group for armature in _armatures()}
+    name, number = models[0].name, 1
+    while name in taken:
+        name, number = f"{models[0].name} {number}", number + 1
+    return name
+
+
+def _set_group(edit: Edit, armature: Object, name: str) -> None:
+    settings = armature.mmdskin
+    edit.on_failure(setattr, settings, "physics_group", settings.physics_group)
+    settings.physics_group = name
+
+
+def _is_in(armature: Object, name: str) -> bool:
+    return bool(name) and armature.mmdskin.physics_group == name
+
+
+def _armatures() -> list[Object]:
+    return [obj for obj in bpy.data.objects if obj.type == "ARMATURE"]
+
+
 register, unregister = registration.functions(
-    MMDSKIN_OT_simulate, MMDSKIN_OT_settle, MMDSKIN_OT_keep_physics
+    MMDSKIN_OT_simulate,
+    MMDSKIN_OT_settle,
+    MMDSKIN_OT_keep_physics,
+    MMDSKIN_OT_simulate_together,
+    MMDSKIN_OT_simulate_alone,
 )

@@ -13,9 +13,10 @@ from ..physics.operators import (
     MMDSKIN_OT_keep_physics,
     MMDSKIN_OT_settle,
     MMDSKIN_OT_simulate,
+    MMDSKIN_OT_simulate_alone,
+    MMDSKIN_OT_simulate_together,
     needs_file,
 )
-from ..physics.together import MMDSKIN_OT_simulate_alone, MMDSKIN_OT_simulate_together
 from ..pose import physics_settings, pose_source
 from ..preview import switch
 from ..retarget import bone_map
