@@ -55,6 +55,15 @@ def functions(
     return register, unregister
 
 
+def menu_entry(operator: Any, text: str) -> Callable[[bpy.types.Menu, bpy.types.Context], None]:
+    """A function that draws an entry of a menu."""
+
+    def draw(self: bpy.types.Menu, context: bpy.types.Context) -> None:
+        self.layout.operator(operator.bl_idname, text=text)
+
+    return draw
+
+
 def handlers(
     named: Iterable[tuple[str, Callable]],
     *,

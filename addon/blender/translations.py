@@ -41,7 +41,11 @@ class Sentence:
         self._sentence, self._values = sentence, values
 
     def __str__(self) -> str:
-        return tr(self._sentence, **self._values)
+        return self.filled()
+
+    def filled(self, **values: object) -> str:
+        """Translated, with more of its fields."""
+        return tr(self._sentence, **self._values, **values)
 
 
 class Reports:

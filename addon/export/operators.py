@@ -128,12 +128,11 @@ class MMDSKIN_OT_export(ModelOperator, Reports, bpy.types.Operator):
         return path
 
 
-def _menu(self: bpy.types.Menu, context: bpy.types.Context) -> None:
-    self.layout.operator(
-        MMDSKIN_OT_export.bl_idname, text="Baked MMD Model (.glb, .fbx, .usdc, .abc)"
-    )
-
-
 register, unregister = registration.functions(
-    MMDSKIN_OT_export, menus={"TOPBAR_MT_file_export": _menu}
+    MMDSKIN_OT_export,
+    menus={
+        "TOPBAR_MT_file_export": registration.menu_entry(
+            MMDSKIN_OT_export, text="Baked MMD Model (.glb, .fbx, .usdc, .abc)"
+        )
+    },
 )

@@ -4,13 +4,13 @@ what was written: one sentence, and all of it in a text of the file.
 """
 
 import os
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import bpy
 
 from ..blender.pose_evaluation import PoseFrames
-from ..blender.translations import tr, tr_count
+from ..blender.translations import Sentence, tr, tr_count
 from ..operator_base import modal_job
 from ..physics import baked
 from . import files
@@ -24,25 +24,15 @@ if TYPE_CHECKING:
 _TEXT = "MMD Motion Export"  # the name of the text
 _NAMED = "its name "  # of tracks that the export lists itself
 # How the native module begins a note; what is lost comes first, what is as usual last.
-_REASONS: dict[str, Callable[[str], str]] = {
-    "scaled, sheared": lambda names: tr(
-        "Their scale, shear or mirroring is lost: {names}", names=names
+_REASONS = {
+    "scaled, sheared": Sentence("Their scale, shear or mirroring is lost: {names}"),
+    "off its fixed axis": Sentence("Turned about their fixed axis only: {names}"),
+    "left out: an earlier bone": Sentence(
+        "Without keys, because an earlier bone has the same name: {names}"
     ),
-    "off its fixed axis": lambda names: tr(
-        "Turned about their fixed axis only: {names}", names=names
-    ),
-    "left out: an earlier bone": lambda names: tr(
-        "Without keys, because an earlier bone has the same name: {names}", names=names
-    ),
-    "its rotation is left out": lambda names: tr(
-        "Without rotations, because MMD simulates them: {names}", names=names
-    ),
-    "left out: no vertex": lambda names: tr(
-        "Without keys, because no vertex depends on them: {names}", names=names
-    ),
-    "left out: a rigid body": lambda names: tr(
-        "Without keys, because MMD simulates them: {names}", names=names
-    ),
+    "its rotation is left out": Sentence("Without rotations, because MMD simulates them: {names}"),
+    "left out: no vertex": Sentence("Without keys, because no vertex depends on them: {names}"),
+    "left out: a rigid body": Sentence("Without keys, because MMD simulates them: {names}"),
 }
 
 
@@ -165,5 +155,9 @@ def _lines(result: Result) -> list[str]:
     others = [
         f"{listed(names)}: {start}" for start, names in groups.items() if start not in _REASONS
     ]
-    known = [text(listed(groups[start])) for start, text in _REASONS.items() if start in groups]
+    known = [
+        text.filled(names=listed(groups[start]))
+        for start, text in _REASONS.items()
+        if start in groups
+    ]
     return [*result.lines, *others, *known]

@@ -127,12 +127,7 @@ class MMDSKIN_OT_export_motion(_Range, modal_job.AskedJob, Exporter, Reports, bp
         name="Tolerance",
         description="Largest distance of a vertex from its place in Blender, in MMD units of 8 cm",
         default=0.02,
-        min=1e-5,
-        max=10.0,
-        soft_min=0.001,
-        soft_max=0.2,
-        precision=3,
-        step=0.1,
+        **(properties.TOLERANCE | {"soft_max": 0.2, "step": 0.1}),
     )
     physics: EnumProperty(
         name="Physics",
@@ -147,12 +142,7 @@ class MMDSKIN_OT_export_motion(_Range, modal_job.AskedJob, Exporter, Reports, bp
         name="Physics Tolerance",
         description="Tolerance of the mesh that rigid bodies move, in MMD units",
         default=0.1,
-        min=1e-5,
-        max=10.0,
-        soft_min=0.001,
-        soft_max=1.0,
-        precision=3,
-        step=1,
+        **properties.TOLERANCE,
     )
     morphs: BoolProperty(name="Morphs", description="Export keys of morphs", default=True)
     switches: BoolProperty(
@@ -182,12 +172,7 @@ class MMDSKIN_OT_export_motion(_Range, modal_job.AskedJob, Exporter, Reports, bp
         name="Angle Tolerance",
         description="Largest difference of the camera's direction in degrees",
         default=0.05,
-        min=1e-4,
-        max=10.0,
-        soft_min=0.01,
-        soft_max=1.0,
-        precision=3,
-        step=1,
+        **(properties.TOLERANCE | {"min": 1e-4, "soft_min": 0.01}),
     )
     scale: scale_property(
         name="Camera Scale",
@@ -258,10 +243,11 @@ def _with_name(path: str, model: scene_model.SceneModel) -> str:
     return f"{stem}_{bpy.path.clean_name(model.name)}{ending}"
 
 
-def _menu(self: bpy.types.Menu, context: bpy.types.Context) -> None:
-    self.layout.operator(MMDSKIN_OT_export_motion.bl_idname, text="MMD Motion (.vmd)")
-
-
 register, unregister = registration.functions(
-    MMDSKIN_OT_export_motion, menus={"TOPBAR_MT_file_export": _menu}
+    MMDSKIN_OT_export_motion,
+    menus={
+        "TOPBAR_MT_file_export": registration.menu_entry(
+            MMDSKIN_OT_export_motion, text="MMD Motion (.vmd)"
+        )
+    },
 )

@@ -130,10 +130,11 @@ def _tracks(
     )
 
 
-def _menu(self: bpy.types.Menu, context: bpy.types.Context) -> None:
-    self.layout.operator(MMDSKIN_OT_export_pose.bl_idname, text="MMD Pose (.vpd)")
-
-
 register, unregister = registration.functions(
-    MMDSKIN_OT_export_pose, menus={"TOPBAR_MT_file_export": _menu}
+    MMDSKIN_OT_export_pose,
+    menus={
+        "TOPBAR_MT_file_export": registration.menu_entry(
+            MMDSKIN_OT_export_pose, text="MMD Pose (.vpd)"
+        )
+    },
 )

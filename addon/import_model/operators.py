@@ -6,7 +6,7 @@ from typing import Any
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
-from bpy.types import Context, Menu, Operator
+from bpy.types import Context, Operator
 
 from ..blender import registration
 from ..blender.translations import tr, tr_count
@@ -160,10 +160,11 @@ class MMDSKIN_OT_import_model(Importer, Operator):
         return frozenset(self.types.union(*(_NEEDS.get(part, set()) for part in self.types)))
 
 
-def _menu(self: Menu, context: Context) -> None:
-    self.layout.operator(MMDSKIN_OT_import_model.bl_idname, text="MMD Model (.pmx, .pmd)")
-
-
 register, unregister = registration.functions(
-    MMDSKIN_OT_import_model, menus={"TOPBAR_MT_file_import": _menu}
+    MMDSKIN_OT_import_model,
+    menus={
+        "TOPBAR_MT_file_import": registration.menu_entry(
+            MMDSKIN_OT_import_model, text="MMD Model (.pmx, .pmd)"
+        )
+    },
 )

@@ -293,12 +293,11 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, Reports, bpy.t
         return found
 
 
-def _menu(self: bpy.types.Menu, context: bpy.types.Context) -> None:
-    self.layout.operator(
-        MMDSKIN_OT_import_motion.bl_idname, text="MMD Motion or Camera (.vmd, .vpd)"
-    )
-
-
 register, unregister = registration.functions(
-    MMDSKIN_OT_import_motion, menus={"TOPBAR_MT_file_import": _menu}
+    MMDSKIN_OT_import_motion,
+    menus={
+        "TOPBAR_MT_file_import": registration.menu_entry(
+            MMDSKIN_OT_import_motion, text="MMD Motion or Camera (.vmd, .vpd)"
+        )
+    },
 )

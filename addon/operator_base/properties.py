@@ -24,6 +24,15 @@ from ..blender.blender_versions import HAS_FREE_NORMALS, RELATIVE_PATHS
 from ..pose import deformation, driving_rig, ik_source, physics_settings
 
 FRAMES: dict[str, Any] = {"min": -1048574, "max": 1048574}  # Blender's frame limits
+# Of an option that says by how much a motion may differ.
+TOLERANCE: dict[str, Any] = {
+    "min": 1e-5,
+    "max": 10.0,
+    "soft_min": 0.001,
+    "soft_max": 1.0,
+    "precision": 3,
+    "step": 1,
+}
 
 
 class DeformationProperties:

@@ -128,11 +128,7 @@ class MMDSKIN_OT_motion_from_armature(_Retargeting, bpy.types.Operator):
         name="Tolerance",
         description="Largest distance between the keyed and the retargeted motion, in MMD units",
         default=0.1,
-        min=1e-4,
-        max=10.0,
-        soft_max=1.0,
-        precision=3,
-        step=1,
+        **(properties.TOLERANCE | {"min": 1e-4}),
     )
     rest: EnumProperty(
         name="Rest Pose",
@@ -200,15 +196,15 @@ class MMDSKIN_OT_fit_motion(_Proportions, PosingOperator, Importer, bpy.types.Op
         return {"FINISHED"}
 
 
-def _menu(self: bpy.types.Menu, context: bpy.types.Context) -> None:
-    self.layout.operator(MMDSKIN_OT_fit_motion.bl_idname, text="MMD Motion of Another Model (.vmd)")
-
-
 register, unregister = registration.functions(
     MMDSKIN_OT_retarget_to_armature,
     MMDSKIN_OT_motion_from_armature,
     MMDSKIN_OT_fit_motion,
     bone_map.MMDSKIN_OT_map_bones,
     bone_map.MMDSKIN_OT_mirror_bone_map,
-    menus={"TOPBAR_MT_file_import": _menu},
+    menus={
+        "TOPBAR_MT_file_import": registration.menu_entry(
+            MMDSKIN_OT_fit_motion, text="MMD Motion of Another Model (.vmd)"
+        )
+    },
 )
