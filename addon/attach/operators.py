@@ -201,10 +201,7 @@ def _check(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
 
 def _check_local(obj: bpy.types.Object) -> None:
     if obj.library:
-        raise UserError(
-            "'{name}' is linked from another file: append it or make it local first",
-            name=obj.name,
-        )
+        raise scene_model.needs_local(obj.name)
 
 
 def _attach_empty(context: bpy.types.Context, display: bpy.types.Object, bone: str) -> None:

@@ -45,7 +45,7 @@ class Joints:
 
     def __init__(self, part: Part, bones: list[str], blend: LinearBlend) -> None:
         self._part, self._blend = part, blend
-        self._places = [bones.index(name) for name in part.bones]
+        self._bone_indices = [bones.index(name) for name in part.bones]
         self._vertices = _pairs(part, blend)
         self._found: list[Correction] = []
         self._rotations: list[np.ndarray] = []  # (B, 3, 3) of each frame, in armature space
@@ -60,7 +60,7 @@ class Joints:
     def add(self, correction: Correction, pose: np.ndarray) -> None:
         """Add a frame: the offsets that it needs, and its pose, (B, 4, 4) in armature space."""
         self._found.append(correction)
-        self._rotations.append(_rotations(pose[self._places]))
+        self._rotations.append(_rotations(pose[self._bone_indices]))
         self._note_farthest(correction)
 
     def remember(self, state: bake_state.BakeState, rest: np.ndarray) -> None:

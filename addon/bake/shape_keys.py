@@ -44,8 +44,8 @@ class ShapeKeys(Target):
         # Before curves are added, since it may copy their action.
         sliders.mute_sliders(obj, state.sliders, state.keys)
         if self.options.moves:
-            places = range(len(names))
-            state.curves = sliders.add_pulses(keys, names, self.options.times, places)
+            indices = range(len(names))
+            state.curves = sliders.add_pulses(keys, names, self.options.times, indices)
         else:
             keys.key_blocks[names[0]].value = 1.0
         obj.show_only_shape_key = False

@@ -34,21 +34,21 @@ class MutedSliders:
 
 
 def add_pulses(
-    keys: Key, names: list[str], frames: Sequence[float] | np.ndarray, places: Sequence[int]
+    keys: Key, names: list[str], frames: Sequence[float] | np.ndarray, indices: Sequence[int]
 ) -> dict[str, Any]:
     """Key the values of shape keys: each is 1 at its own frame, 0 at all others, linear in between.
 
-    `names` are keys of the datablock, `frames` all frames in order, and `places` the index of
-    each key's frame. Returns what `actions.remove_curves` needs, JSON-like.
+    `names` are keys of the datablock, `frames` all frames in order, and `indices` those of
+    the keys' frames. Returns what `actions.remove_curves` needs, JSON-like.
     """
     holder, state = actions.channels(keys)
     paths = [actions.value_path(name) for name in names]
     actions.drop(holder.fcurves, set(paths))
     times = np.asarray(frames, np.float32)
-    for path, place in zip(paths, places, strict=True):
-        first, last = max(place - 1, 0), min(place + 1, len(frames) - 1)
+    for path, index in zip(paths, indices, strict=True):
+        first, last = max(index - 1, 0), min(index + 1, len(frames) - 1)
         values = np.zeros(last - first + 1, np.float32)
-        values[place - first] = 1
+        values[index - first] = 1
         fcurves.write(actions.new_curve(holder, path), times[first : last + 1], values)
     return state
 

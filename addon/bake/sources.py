@@ -50,14 +50,14 @@ class ArmaturePoses:
 
     def __init__(self, armature: Object, bones: list[str]) -> None:
         self._armature = armature
-        self._numbers = evaluated_bones.of(armature).indices(bones)
+        self._bone_indices = evaluated_bones.of(armature).indices(bones)
 
     def prepare(self, parts: "list[Part]") -> None:
         pass
 
     def matrices(self, frames: list[float], depsgraph: Depsgraph) -> np.ndarray:
         armature = self._armature.evaluated_get(depsgraph)
-        return pose_source.matrices(armature, armature, self._numbers)[None]
+        return pose_source.matrices(armature, armature, self._bone_indices)[None]
 
     def key_values(self, part: "Part", frames: list[float], depsgraph: Depsgraph) -> np.ndarray:
         return part.scene_values(depsgraph)[None]

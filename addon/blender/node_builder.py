@@ -32,8 +32,8 @@ class NodeBuilder:
     def arranged(self) -> Any:
         """The group, its nodes side by side. To be called last: Blender updates the group whenever a
         node is moved, but not where all are moved at once."""
-        places = np.arange(1, len(self.group.nodes) + 1)
-        locations = np.stack([180 * (places % _COLUMNS), -200 * (places // _COLUMNS)], 1)
+        numbers = np.arange(1, len(self.group.nodes) + 1)
+        locations = np.stack([180 * (numbers % _COLUMNS), -200 * (numbers // _COLUMNS)], 1)
         self.group.nodes.foreach_set("location", locations.ravel().tolist())
         return self.group
 

@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The operators Flip Sliders and Mirror Pose."""
+"""The operators Flip Sliders and Mirror Pose, and the mirrored values that they set."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import bpy
+import numpy as np
 from mathutils import Matrix
 
 from ..blender import registration
 from ..blender.translations import tr
 from ..blender.user_error import cancels
 from ..operator_base.model_operator import ModelOperator
-from ..scene import scene_model, sliders
-from . import mirroring
+from ..scene import names, scene_model, sliders
 
 _ROTATIONS = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}
+_MIRROR = np.diag((-1.0, 1.0, 1.0))  # about the plane x = 0 of the armature
+_SAME = 1e-7
 
 
 class MMDSKIN_OT_flip_sliders(ModelOperator, bpy.types.Operator):
@@ -25,7 +27,7 @@ class MMDSKIN_OT_flip_sliders(ModelOperator, bpy.types.Operator):
 
     @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        changes = [mirroring.of_sliders(_checked(model)) for model in self.models(context)]
+        changes = [_mirrored_sliders(_checked(model)) for model in self.models(context)]
         for one in changes:
             _set_sliders(context, one)
         if not any(changes):
@@ -44,8 +46,8 @@ class MMDSKIN_OT_mirror_pose(ModelOperator, bpy.types.Operator):
         models = [_checked(model) for model in self.models(context)]
         changes = [
             (
-                mirroring.of_bones(model.armature, _chosen(context, model.armature)),
-                mirroring.of_sliders(model),
+                _mirrored_bones(model.armature, _chosen(context, model.armature)),
+                _mirrored_sliders(model),
             )
             for model in models
         ]
@@ -87,6 +89,52 @@ def _set_sliders(
         slider.set(value)
         if context.scene.tool_settings.use_keyframe_insert_auto:
             slider.owner.keyframe_insert(slider.path)
+
+
+# What is computed before anything is set
+
+
+def _mirrored_sliders(model: scene_model.SceneModel) -> list[tuple[sliders.Slider, float]]:
+    """The sliders of one side that change, with the value of the other side."""
+    found = sliders.of_model(model)
+    by_name = {slider.name: slider for slider in reversed(found)}
+    pairs = names.side_pairs(by_name, names.MORPHS)
+    wanted = [(one, by_name[pairs[one.name]].value) for one in found if one.name in pairs]
+    return [(slider, value) for slider, value in wanted if slider.value != value]
+
+
+def _mirrored_bones(
+    armature: bpy.types.Object, chosen: Iterable[str]
+) -> list[tuple[bpy.types.PoseBone, Matrix]]:
+    """The bones that change, of the chosen ones and those on their other side, with `matrix_basis`.
+
+    With the mirror S, rest matrices R and P of a bone and of the one on its other side, and B, the
+    channels of that one: N B inverse(N), where N = inverse(R) S P. The pose of both sides is then
+    mirrored in the armature, whichever way their axes point.
+    """
+    bones = armature.pose.bones
+    pairs = names.side_pairs(bones.keys())
+    chosen_names = dict.fromkeys(one for name in chosen for one in (name, pairs.get(name, name)))
+    before = {name: np.array(bones[name].matrix_basis) for name in chosen_names}
+    changed = []
+    for name in chosen_names:
+        other = pairs.get(name, name)
+        if other == name and names.is_one_side(name):
+            continue  # there is nothing that it could be the mirror image of
+        turn = _rest(bones[name]).T @ _MIRROR @ _rest(bones[other])
+        basis = np.eye(4)
+        basis[:3, :3] = turn @ before[other][:3, :3] @ turn.T
+        basis[:3, 3] = turn @ before[other][:3, 3]
+        if np.abs(basis - before[name]).max() > _SAME:
+            changed.append((bones[name], Matrix(basis.tolist())))
+    return changed
+
+
+def _rest(pose_bone: bpy.types.PoseBone) -> np.ndarray:
+    """(3, 3) the axes of a bone at rest, in the armature."""
+    axes = np.array(pose_bone.bone.matrix_local)[:3, :3]
+    left, _, right = np.linalg.svd(axes)
+    return left @ right
 
 
 register, unregister = registration.functions(MMDSKIN_OT_flip_sliders, MMDSKIN_OT_mirror_pose)

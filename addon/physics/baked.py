@@ -41,7 +41,7 @@ class Baked:
             return opened
         if isinstance(opened, Solver):
             self._checked = playing = keyed.Playing(opened, armature, True, simulated, scene)
-            return opened.with_finish(playing)
+            return opened.with_post_process(playing)
         assert isinstance(settings, motion_source.Settings)
         if not group.needs_file(settings):
             return simulation.baked(opened, armature, settings)

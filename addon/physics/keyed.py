@@ -31,7 +31,7 @@ def with_physics(solver: Solver, armature: Object) -> Solver:
     """
     if not cache.has_physics(armature, solver.settings, solver.rig.pmx):
         return solver
-    return solver.with_finish(Playing(solver, armature, False))
+    return solver.with_post_process(Playing(solver, armature, False))
 
 
 class Playing(cache.Checked):

@@ -71,7 +71,7 @@ class DrivingRig:
 
     def apply(self, pose: bytes, translations: np.ndarray, rotations: np.ndarray) -> None:
         """Set the local values (B, 3) and (B, 4) of the bones that are mapped."""
-        columns = np.frombuffer(pose, np.float32).reshape(-1, 4, 4)[self._places]
+        columns = np.frombuffer(pose, np.float32).reshape(-1, 4, 4)[self._bone_indices]
         shown = skeletons.in_world(columns, self._world)
         found = native.load().retarget(self._source, shown, self._target)
         moved = found.transforms @ self._from_rest
@@ -86,4 +86,4 @@ class DrivingRig:
         with skeletons.explained(rig.name):
             self._source = source.replace(reference=source.rest)
             native.load().retarget(self._source, source.rest, self._target)
-        self._places = self._bones.indices(self._source.names)
+        self._bone_indices = self._bones.indices(self._source.names)

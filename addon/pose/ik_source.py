@@ -137,19 +137,19 @@ class Solver:
         self._driving: driving_rig.DrivingRig | None = None
         if settings.rig is not None:
             self._driving = driving_rig.DrivingRig(armature, rig.pmx)
-        self._finish: PosePostProcess | None = None
+        self._post_process: PosePostProcess | None = None
         self._last: dict[str, tuple[tuple, np.ndarray]] = {}  # by mode: input and result of `shown`
         self.placement = model_file.Placement(rig, armature)
         self._names = [bone.name for bone in armature.pose.bones if bone.name in rig.bones]
         self.waits_for: Sequence[str] = self._names  # the bones whose channels are read
-        self._numbers = np.array([rig.bones[name] for name in self._names], np.intp)
+        self._bones_in_file = np.array([rig.bones[name] for name in self._names], np.intp)
         bones = evaluated_bones.of(armature)
-        self._places = bones.indices(self._names)
-        self._above = _nearest(rig.pmx, self._numbers)
+        self._bone_indices = bones.indices(self._names)
+        self._above = _nearest(rig.pmx, self._bones_in_file)
         self._to_file = np.linalg.inv(rig.to_armature)
         self.rests = bones.rests  # (P, 4, 4) float32 of the armature's bones, by column
         # From each bone's own axes to the file's, with the armature's scale and without.
-        rests = self.rests[self._places, :3, :3].transpose(0, 2, 1)
+        rests = self.rests[self._bone_indices, :3, :3].transpose(0, 2, 1)
         self._moves = np.linalg.inv(rig.to_armature[:3, :3]) @ rests.astype(np.float64)
         left, _, right = np.linalg.svd(self._moves)
         turns = left @ right
@@ -181,10 +181,10 @@ class Solver:
         self._morphs = range(len(rig.pmx.morphs)) if known else ()  # with known sliders
         self._acting_morphs = self.acting.tolist() if known else ()
 
-    def with_finish(self, finish: PosePostProcess) -> "Solver":
-        """A copy that passes each solved pose to `finish`."""
+    def with_post_process(self, post_process: PosePostProcess) -> "Solver":
+        """A copy that passes each solved pose to `post_process`."""
         other = copy.copy(self)
-        other._finish, other._last = finish, {}
+        other._post_process, other._last = post_process, {}
         return other
 
     @property
@@ -214,8 +214,8 @@ class Solver:
         """
         found, mode = self._shown_input(now.armature, keys), now.depsgraph.mode
         state: tuple = found.basis.tobytes(), *found[1:]
-        if self._finish is not None:
-            state += (self._finish.version(now), now.frame)
+        if self._post_process is not None:
+            state += (self._post_process.version(now), now.frame)
         last = self._last.get(mode)
         if last is None or last[0] != state:
             posed = self.posed(self._local(found), now.frame, now)
@@ -225,7 +225,11 @@ class Solver:
 
     def posed(self, local: Local, frame: float = 0.0, now: Evaluation | None = None) -> np.ndarray:
         """(B, 4, 4) float32 from rest to pose of all bones, in the file's space."""
-        return self._finish(local, frame, now) if self._finish is not None else self.solved(local)
+        return (
+            self._post_process(local, frame, now)
+            if self._post_process is not None
+            else self.solved(local)
+        )
 
     def solved(self, local: Local) -> np.ndarray:
         """As `posed`, without physics."""
@@ -236,7 +240,7 @@ class Solver:
         return self._local(self._input(armature, keys, self._morphs))
 
     def _shown_input(self, armature: Object, keys: Mapping[str, float]) -> _Input:
-        return self._input(armature, keys, self._acting_morphs, self._finish is not None)
+        return self._input(armature, keys, self._acting_morphs, self._post_process is not None)
 
     def _input(
         self,
@@ -272,7 +276,7 @@ class Solver:
         if found.physics:
             physics[[self.rig.bones[name] for name in self._moved]] = found.physics
         gravity = np.array(found.gravity)[[0, 2, 1]] if found.gravity else None
-        columns = found.basis[self._places]
+        columns = found.basis[self._bone_indices]
         channels = (self._by_blender if self.settings.evaluated else self._channels)(columns)
         if self._driving is not None:
             self._driving.apply(found.rig, *channels)
@@ -292,10 +296,10 @@ class Solver:
         count = len(self.rig.pmx.bones)
         translations, rotations = np.zeros((count, 3)), np.tile((0.0, 0.0, 0.0, 1.0), (count, 1))
         moves = self._moves @ columns[:, 3, :3, None]
-        translations[self._numbers] = moves[..., 0]
+        translations[self._bones_in_file] = moves[..., 0]
         turns = quaternions.unit_rows(np.ascontiguousarray(columns[:, :3, :3].transpose(2, 1, 0)))
-        rotations[self._numbers, :3] = (self._turns @ turns[1:].T[..., None])[..., 0]
-        rotations[self._numbers, 3] = turns[0]
+        rotations[self._bones_in_file, :3] = (self._turns @ turns[1:].T[..., None])[..., 0]
+        rotations[self._bones_in_file, 3] = turns[0]
         # As MMD registers keys: docs/mmd-behavior.md#fixed-axis.
         turned = rotations[self._fixed, :3]
         signs = np.where((turned * self._axes).sum(axis=1, keepdims=True) < 0, -1, 1)
@@ -317,8 +321,10 @@ class Solver:
     def _switched(self, pose_bones: Any) -> list[bool]:
         """Whether the IK of each bone with a switch is on."""
         on = []
-        for name, places in self._switches.items():
-            found = [pose_bones[bone].constraints.get(constraint) for bone, constraint in places]
+        for name, constraints in self._switches.items():
+            found = [
+                pose_bones[bone].constraints.get(constraint) for bone, constraint in constraints
+            ]
             toggle = mmd_tools.ik_toggle(pose_bones[name])
             is_on = toggle is not False and all(
                 not constraint.mute and (toggle or constraint.influence > 0)
@@ -347,12 +353,12 @@ def _acting(pmx: "mmdskin.Model") -> np.ndarray:
         acting |= more
 
 
-def _nearest(pmx: "mmdskin.Model", numbers: np.ndarray) -> np.ndarray:
-    """(B,) for each bone its place, or that of the nearest bone above it, among these; else -1."""
-    places = {int(number): place for place, number in enumerate(numbers)}
+def _nearest(pmx: "mmdskin.Model", bones: np.ndarray) -> np.ndarray:
+    """(B,) for each bone its index, or that of the nearest bone above it, among these; else -1."""
+    indices = {int(bone): index for index, bone in enumerate(bones)}
     found = []
-    for number in range(len(pmx.bones)):
-        while number >= 0 and number not in places:
-            number = pmx.bones[number].parent
-        found.append(places.get(number, -1))
+    for bone in range(len(pmx.bones)):
+        while bone >= 0 and bone not in indices:
+            bone = pmx.bones[bone].parent
+        found.append(indices.get(bone, -1))
     return np.array(found, np.intp)

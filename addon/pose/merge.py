@@ -31,11 +31,11 @@ def merged(motions: Sequence[Motion]) -> Motion:
     if len(motions) == 1:
         return motions[0]
     start = min(math.floor(motion.start) for motion in motions)
-    places, speed = _places(motions, start)
+    time_maps, speed = _time_maps(motions, start)
     bones: _Tracks = {}
     morphs: _Tracks = {}
     switches: _Tracks = {}
-    for motion, (offset, factor) in zip(motions, places, strict=True):
+    for motion, (offset, factor) in zip(motions, time_maps, strict=True):
 
         def times(frames: np.ndarray, offset: int = offset, factor: int = factor) -> np.ndarray:
             return np.minimum(frames.astype(np.int64) * factor + offset, _LAST)
@@ -76,7 +76,7 @@ def check_rate(whole: Motion, newest: Motion) -> None:
         )
 
 
-def _places(motions: Sequence[Motion], start: int) -> tuple[list[tuple[int, int]], float]:
+def _time_maps(motions: Sequence[Motion], start: int) -> tuple[list[tuple[int, int]], float]:
     """The first frame of each motion in the merged one, and how many frames one of its frames is
     there; and how many frames of the merged one a frame of the scene is."""
     speed = motions[-1].speed

@@ -152,13 +152,15 @@ def is_at_rest(armature: Object) -> bool:
     return armature.data.pose_position == "REST" or armature.data.is_editmode
 
 
-def matrices(armature: Object, obj: Object, numbers: np.ndarray) -> np.ndarray:
+def matrices(armature: Object, obj: Object, bone_indices: np.ndarray) -> np.ndarray:
     """(B, 4, 4) float32 from rest to pose of pose bones, in the space of the mesh object.
 
     Both objects are evaluated (`evaluated_get`); bones are given by index.
     """
     # matrix_channel is pose_bone.matrix @ bone.matrix_local.inverted().
-    columns = evaluated_bones.columns(armature.pose.bones, "matrix_channel").take(numbers, axis=0)
+    columns = evaluated_bones.columns(armature.pose.bones, "matrix_channel").take(
+        bone_indices, axis=0
+    )
     return in_mesh_space(columns.transpose(0, 2, 1), armature, obj)
 
 

@@ -203,9 +203,9 @@ def key_values(
     if not names:
         return np.zeros(0, np.float32)
     blocks = evaluated_keys.key_blocks
-    order = key_indices(tuple(names), tuple(blocks.keys()))
-    values = arrays.read(blocks, "value")[order]
-    mute = arrays.read((muted_in or evaluated_keys).key_blocks, "mute", dtype=bool)[order]
+    indices = key_indices(tuple(names), tuple(blocks.keys()))
+    values = arrays.read(blocks, "value")[indices]
+    mute = arrays.read((muted_in or evaluated_keys).key_blocks, "mute", dtype=bool)[indices]
     if unmuted:
         mute &= ~np.isin(names, tuple(unmuted))
     if pinned is not None:
@@ -213,11 +213,11 @@ def key_values(
     return np.where(mute, np.float32(0), values)
 
 
-def mixed_values(blocks: Any, order: np.ndarray) -> np.ndarray:
+def mixed_values(blocks: Any, indices: np.ndarray) -> np.ndarray:
     """(K,) float32 by which Blender mixes some of the evaluated key blocks now, by index."""
     values = arrays.read(blocks, "value")
     values[arrays.read(blocks, "mute", dtype=bool)] = 0
-    return values[order]
+    return values[indices]
 
 
 def awaited_values(
@@ -252,10 +252,7 @@ def check_writable(obj: Object) -> None:
     """UserError if the object or its mesh cannot be written now."""
     mesh = obj.data
     if obj.library or mesh.library or obj.override_library or mesh.override_library:
-        raise UserError(
-            "'{name}' is linked from another file: append it or make it local first",
-            name=obj.name,
-        )
+        raise scene_model.needs_local(obj.name)
     check_mode(obj)
 
 

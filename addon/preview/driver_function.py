@@ -44,8 +44,8 @@ class _Ready(NamedTuple):
     skinner: skinner.Skinner
     bones: evaluated_bones.Bones
     key_names: tuple[str, ...]  # of all shape keys
-    numbers: np.ndarray  # indices of the skinner's bones
-    order: np.ndarray  # indices of its keys
+    bone_indices: np.ndarray  # of the skinner's bones
+    key_indices: np.ndarray  # of its keys
     buffers: list[np.ndarray]  # Blender evaluates a copy of a mesh on one thread at a time
     memory: arrays.VectorMemory  # of the attribute
     rest: np.ndarray  # of rest_bones.signature
@@ -303,13 +303,13 @@ def _input(now: Evaluation, ready: _Ready, pinned: str | None) -> tuple[np.ndarr
     if pinned is not None:
         values = skinner.key_values(keys, mesh_keys, pinned=pinned)
     elif keys:
-        values = skinner.mixed_values(mesh_keys.key_blocks, ready.order)
+        values = skinner.mixed_values(mesh_keys.key_blocks, ready.key_indices)
     else:
         values = np.zeros(0, np.float32)
     if pose_source.is_at_rest(now.armature):  # drivers of motion files do not wait for its bones
-        return np.tile(np.eye(4, dtype=np.float32), (len(ready.numbers), 1, 1)), values
+        return np.tile(np.eye(4, dtype=np.float32), (len(ready.bone_indices), 1, 1)), values
     if opened is None:
-        return pose_source.matrices(now.armature, now.obj, ready.numbers), values
+        return pose_source.matrices(now.armature, now.obj, ready.bone_indices), values
     sliders = dict(zip(keys, values, strict=True))
     if ready.acting:
         others = skinner.awaited_values(_variables(now.mesh), OTHERS, ready.acting)
@@ -321,7 +321,7 @@ def _input(now: Evaluation, ready: _Ready, pinned: str | None) -> tuple[np.ndarr
         values = np.where(known, opened.key_values(keys, [now.frame])[0], values)
     matrices = pose_source.in_mesh_space(in_armature, now.armature, now.obj)
     if len(ready.by_blender):  # physics moves the others
-        own = pose_source.matrices(now.armature, now.obj, ready.numbers[ready.by_blender])
+        own = pose_source.matrices(now.armature, now.obj, ready.bone_indices[ready.by_blender])
         matrices[ready.by_blender] = own
     return matrices, values
 
@@ -388,8 +388,8 @@ def _read(
         skinner=reader,
         bones=now.bones,
         key_names=key_names,
-        numbers=now.bones.indices(reader.bones),
-        order=skinner.key_indices(reader.keys, key_names),
+        bone_indices=now.bones.indices(reader.bones),
+        key_indices=skinner.key_indices(reader.keys, key_names),
         buffers=reader.buffers(),
         memory=arrays.VectorMemory(),
         rest=rest_bones.signature(now.armature, now.obj),

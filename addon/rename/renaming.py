@@ -40,10 +40,7 @@ def check(model: scene_model.SceneModel) -> None:
     blocks = _blocks(model)
     for thing in (root, armature, armature.data, *model.meshes, *blocks):
         if thing.library or thing.override_library:
-            raise UserError(
-                "'{name}' is linked from another file: append it or make it local first",
-                name=thing.name,
-            )
+            raise scene_model.needs_local(thing.name)
     for thing in (armature, *model.meshes, *blocks):
         for state in (saved_state.MOTION, saved_state.BAKE):
             saved_state.load(thing, state)  # raises an error if it cannot read it

@@ -40,7 +40,7 @@ class MMDSKIN_OT_restore_deform_data(PosingOperator, ImportHelper, Operator):
         input_files.choose(self.filepath)
         rig = model_file.rig(model.armature, self.filepath)
         restored, missing = deform.prepare(model, rig)
-        trouble = deform.write(model, rig, restored)
+        problem = deform.write(model, rig, restored)
         name = os.path.basename(rig.path)
         if missing:
             text = tr_count(
@@ -50,8 +50,8 @@ class MMDSKIN_OT_restore_deform_data(PosingOperator, ImportHelper, Operator):
                 file=name,
             )
             self.report({"WARNING"}, text)
-        if trouble:
-            self.report({"WARNING"}, trouble)
+        if problem:
+            self.report({"WARNING"}, problem)
         matched = sum(int(item.matched.sum()) for item in restored)
         text = tr_count(
             "Restored 1 vertex from '{file}'",

@@ -214,7 +214,7 @@ def match_bones(armature: Object, pmx: "mmdskin.Model") -> dict[str, int]:
     taken, unknown = set[int](), []
     for pose_bone in pose_bones:
         name = pose_bone.name
-        for number in _numbers(pose_bone, name, pmx.bones, by_name):
+        for number in _candidate_bones(pose_bone, name, pmx.bones, by_name):
             if number is not None and number not in taken:
                 taken.add(number)
                 found[name] = number
@@ -229,7 +229,7 @@ def match_bones(armature: Object, pmx: "mmdskin.Model") -> dict[str, int]:
     return found
 
 
-def _numbers(
+def _candidate_bones(
     pose_bone: PoseBone, name: str, bones: "tuple[mmdskin.Bone, ...]", by_name: dict[str, int]
 ) -> Iterator[int]:
     """Candidate file bones for a scene bone, the most reliable first; may include None."""
@@ -337,12 +337,12 @@ class Placement:
         `of_file` are all skinning matrices of the file's model, (F, …, 4, 4). A bone that the file
         lacks moves with its parent.
         """
-        names, numbers = self._last
+        names, indices = self._last
         if names != tuple(bones):  # a live mesh asks for the same bones in each frame
-            numbers = self.bone_indices(bones)
-            self._last = tuple(bones), numbers
-        chosen = of_file[:, numbers]
-        chosen[:, numbers < 0] = np.eye(4)
+            indices = self.bone_indices(bones)
+            self._last = tuple(bones), indices
+        chosen = of_file[:, indices]
+        chosen[:, indices < 0] = np.eye(4)
         # NumPy multiplies matrices of one type an order of magnitude faster. A product per frame is
         # too small for OpenBLAS's threads, which would spin for a while after each of them.
         moved = chosen.reshape(*chosen.shape[:2], 16).astype(np.float64) @ self._conjugate

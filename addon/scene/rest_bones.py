@@ -16,9 +16,9 @@ _SHORTEST = 1e-4 * mmd_tools.USUAL_SCALE
 def signature(armature: Object, obj: Object) -> np.ndarray:
     """Numbers that change with the rest pose or the objects' relative transform."""
     bones = armature.data.bones
-    places = [arrays.read(bones, name, 3) for name in ("head_local", "tail_local")]
+    ends = [arrays.read(bones, name, 3) for name in ("head_local", "tail_local")]
     worlds = [np.array(one.matrix_world, np.float32) for one in (armature, obj)]
-    return np.concatenate([numbers.ravel() for numbers in (*places, *worlds)])
+    return np.concatenate([numbers.ravel() for numbers in (*ends, *worlds)])
 
 
 def matrices(armature: Object) -> np.ndarray:

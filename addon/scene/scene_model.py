@@ -134,6 +134,13 @@ def needs_override(name: str) -> UserError:
     )
 
 
+def needs_local(name: str) -> UserError:
+    """The error where something linked would be changed that an override cannot have."""
+    return UserError(
+        "'{name}' is linked from another file: append it or make it local first", name=name
+    )
+
+
 def instanced(obj: Object | None) -> list[SceneModel]:
     """The models that an object shows as an instance of a collection."""
     collection = obj.instance_collection if obj is not None else None

@@ -55,9 +55,9 @@ class MMDSKIN_PT_physics(drawing.Below, Panel):
             if any(moving.played for moving in live.of_armature(armature)):
                 layout.operator(MMDSKIN_OT_keep_physics.bl_idname, icon="FILE_TICK")
         mixed = any(obj.mmdskin.source == "MOTION" for obj in others)
-        trouble = _physics_trouble(model, mixed) if settings.physics else ""
-        if trouble:
-            drawing.wrapped(layout, trouble, width)
+        problem = _physics_problem(model, mixed) if settings.physics else ""
+        if problem:
+            drawing.wrapped(layout, problem, width)
 
 
 class MMDSKIN_PT_more_physics(drawing.Below, Panel):
@@ -92,7 +92,7 @@ def _live_physics(layout: UILayout, model: scene_model.SceneModel) -> None:
         row.operator(MMDSKIN_OT_settle.bl_idname, text="", icon="FILE_REFRESH")
 
 
-def _physics_trouble(model: scene_model.SceneModel, mixed: bool) -> str:
+def _physics_problem(model: scene_model.SceneModel, mixed: bool) -> str:
     """What is worth telling about a model's physics, "" for nothing.
 
     `mixed`: whether it is simulated together with models that motion files move.

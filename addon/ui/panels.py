@@ -56,9 +56,9 @@ class MMDSKIN_PT_skin(drawing.Tab, Panel):
         row.scale_y = 1.3
         live = any(switch.is_live(obj) for obj in model.meshes)
         drawing.button(row, MMDSKIN_OT_preview, model, "HIDE_OFF", depress=live)
-        trouble = switch.problem_of(model)
-        if trouble:
-            drawing.wrapped(layout, trouble, context.region.width, alert=True)
+        problem = switch.problem_of(model)
+        if problem:
+            drawing.wrapped(layout, problem, context.region.width, alert=True)
             if shared_meshes(model):
                 layout.operator(MMDSKIN_OT_own_meshes.bl_idname, icon="DUPLICATE")
 
@@ -71,9 +71,9 @@ def _without_model(layout: UILayout, context: Context, error: UserError) -> None
     instanced = scene_model.instanced(context.active_object)
     for model in instanced:
         drawing.wrapped(layout, f"{model.name}: {_status(model)}", context.region.width)
-        trouble = switch.problem_of(model)
-        if trouble:
-            drawing.wrapped(layout, trouble, context.region.width, alert=True)
+        problem = switch.problem_of(model)
+        if problem:
+            drawing.wrapped(layout, problem, context.region.width, alert=True)
     if any(is_linked(model) for model in instanced):
         layout.operator(MMDSKIN_OT_make_override.bl_idname, icon="LIBRARY_DATA_OVERRIDE")
     if instanced:
@@ -272,9 +272,9 @@ def _warn_of_size(layout: UILayout, model: scene_model.SceneModel, context: Cont
     """Before shape keys need more memory than there is, or much time, offer a mesh cache; also for an
     override."""
     settings = model.armature.mmdskin
-    trouble = bake_state.needs_mesh_cache(model.meshes, settings.target)
-    if trouble and not is_linked(model):  # whose settings cannot be changed here
-        _offer_mesh_cache(layout, str(trouble), context)
+    problem = bake_state.needs_mesh_cache(model.meshes, settings.target)
+    if problem and not is_linked(model):  # whose settings cannot be changed here
+        _offer_mesh_cache(layout, str(problem), context)
         return
     if settings.target != "SHAPE_KEYS" or settings.range == "CURRENT":
         return

@@ -234,7 +234,7 @@ class Stiff(Live):
             self.assertFalse(addon().physics.cache.state_of(self.armature).moves)
             model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
             text = "This model has no rigid bodies that move bones"
-            self.assertEqual(panel._physics_trouble(model, False), text)
+            self.assertEqual(panel._physics_problem(model, False), text)
             self.settings.physics = False
             self.points()
             self.assertEqual(case.physics_troubles(), [])

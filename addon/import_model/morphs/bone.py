@@ -97,11 +97,11 @@ def _constrain(
     constraint.frame_start, constraint.frame_end = start, start + _STEPS
     constraint.use_eval_time, constraint.show_expanded = True, False
     # After the previous morphs and before all other constraints, which then use the moved bone.
-    places = [
-        place
-        for place, other in enumerate(bone.constraints)
+    others = [
+        index
+        for index, other in enumerate(bone.constraints)
         if not other.name.startswith(BONE_MORPH)
     ]
-    if places:
-        bone.constraints.move(len(bone.constraints) - 1, places[0])
+    if others:
+        bone.constraints.move(len(bone.constraints) - 1, others[0])
     weights.drive(constraint, "eval_time", [number], lambda expressions: expressions[0])

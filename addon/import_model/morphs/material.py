@@ -103,23 +103,21 @@ def _show(material: Material, driven: set[tuple[str, int]]) -> None:
     if colors:
         socket, shown = materials.color_of(material)
         for c in colors:
-            places = {
-                "a": _place(material, "mmd_ambient", c),
-                "d": _place(material, "mmd_diffuse", c),
+            read = {
+                "a": _property(material, "mmd_ambient", c),
+                "d": _property(material, "mmd_diffuse", c),
             }
             light = f"min(max(a+d*{materials.DEFAULT_LIGHT:.6g},0),1)"
-            drivers.drive(material, "diffuse_color", _linear(light), c, **places)
+            drivers.drive(material, "diffuse_color", _linear(light), c, **read)
             part = f"{light}/{shown[c]:.6g}" if shown[c] else light
-            drivers.drive(socket, "default_value", _linear(part), c, **places)
+            drivers.drive(socket, "default_value", _linear(part), c, **read)
     if ("mmd_diffuse", 3) in driven:
-        places = {"d": _place(material, "mmd_diffuse", 3)}
-        drivers.drive(material, "diffuse_color", "min(max(d,0),1)", 3, **places)
-        drivers.drive(
-            materials.alpha_of(material), "default_value", "min(max(d,0),1)", -1, **places
-        )
+        read = {"d": _property(material, "mmd_diffuse", 3)}
+        drivers.drive(material, "diffuse_color", "min(max(d,0),1)", 3, **read)
+        drivers.drive(materials.alpha_of(material), "default_value", "min(max(d,0),1)", -1, **read)
 
 
-def _place(material: Material, name: str, index: int) -> tuple[ID, str]:
+def _property(material: Material, name: str, index: int) -> tuple[ID, str]:
     return material, f'["{name}"][{index}]'
 
 

@@ -29,15 +29,15 @@ class Weights:
         """`properties` and `key_names` are names of sliders by morph index. Drivers have the shape keys
         of the mesh by the mesh, see `drivers.add_keys`."""
         self._warnings, self._morphs = warnings, morphs
-        self._places = {
+        self._sliders = {
             number: (rig, sliders.path(name)) for number, name in properties.items()
         } | {
             number: (mesh, f"shape_keys.{actions.value_path(name)}")
             for number, name in key_names.items()
         }
-        self._movers = {number: [(number, 1.0)] for number in self._places}
+        self._movers = {number: [(number, 1.0)] for number in self._sliders}
         for number, morph in enumerate(morphs):
-            if morph.kind == "group" and number in self._places:
+            if morph.kind == "group" and number in self._sliders:
                 for child, ratio in zip(morph.indices, morph.values[:, 0], strict=True):
                     self._movers.setdefault(int(child), []).append((number, float(ratio)))
 
@@ -50,10 +50,10 @@ class Weights:
         """
         variables: dict[int, str] = {}
         weights = [self._weight(number, variables) for number in morphs]
-        places = {name: self._places[slider] for slider, name in variables.items()}
+        read = {name: self._sliders[slider] for slider, name in variables.items()}
         expression = formula(weights)
         if len(expression) <= _LONGEST:
-            drivers.drive(owner, path, expression, index, **places)
+            drivers.drive(owner, path, expression, index, **read)
         else:
             text = tr(
                 "{count} morphs affect one value, more than a driver can handle: {names}",
