@@ -122,8 +122,8 @@ class Corrective(Target):
         if gathered:
             joints.remember(state, self._rest)
         tolerance = max(options.tolerance, self._least)
-        for count in joints.plan(options.most, tolerance):
-            yield count / options.most
+        for count in joints.plan(options.max_keys, tolerance):
+            yield count / options.max_keys
         before, after = self._before, 0.0
         for error in joints.errors(len(self._found)):
             after = max(error, self._lost)

@@ -20,7 +20,7 @@ class Options(NamedTuple):
     folder: str = ""  # of mesh caches; empty means next to the .blend
     normals: bool | None = None  # MMD's normals in mesh caches; None means each model's own setting
     driven: bool = True  # corrective keys are driven by joints, not keyframed
-    most: int = 40  # driven keys of a mesh
+    max_keys: int = 40  # driven, of a mesh
     tolerance: float = 0.0  # error in Blender units below which no keys are added
     between: tuple = ()  # further frames at which driven keys are fitted
 

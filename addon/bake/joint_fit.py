@@ -113,9 +113,9 @@ class Joint:
 
 
 def choose(
-    joints: list[Joint], left: np.ndarray, maps: np.ndarray, most: int, tolerance: float
+    joints: list[Joint], left: np.ndarray, maps: np.ndarray, max_keys: int, tolerance: float
 ) -> Iterator[None]:
-    """Choose functions of the joints for at most `most` keys in total; yields often.
+    """Choose functions of the joints for at most `max_keys` in total; yields often.
 
     `left` (F, V, 3) needed offsets before the blend's maps (F, V, 3, 3); what keys add is
     subtracted from it. Stops when no error exceeds `tolerance`.
@@ -124,12 +124,12 @@ def choose(
         joint.error = _errors(maps, left, joint.vertices).max(initial=0)
         yield
     waiting, used = list(joints), 0
-    while waiting and used < most:
+    while waiting and used < max_keys:
         joint = max(waiting, key=lambda one: one.error)
         if joint.error <= tolerance:
             return
         before = left[:, joint.vertices] + joint.added
-        for more in range(1, min(_AHEAD, most - used, joint.room - joint.count) + 1):
+        for more in range(1, min(_AHEAD, max_keys - used, joint.room - joint.count) + 1):
             fit = yield from _fit(joint, before, maps[:, joint.vertices], joint.count + more)
             if fit[-1] <= _WORTH * joint.error:
                 break

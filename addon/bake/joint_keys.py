@@ -81,7 +81,7 @@ class Joints:
                 self._note_farthest(found[-1])
         self._found, self._rotations = found + self._found, rotations + self._rotations
 
-    def plan(self, most: int, tolerance: float) -> Iterator[int]:
+    def plan(self, max_keys: int, tolerance: float) -> Iterator[int]:
         """Choose the keys; yields how many there are so far."""
         farthest = self._farthest
         needed = self._needed = np.flatnonzero(farthest)
@@ -103,7 +103,7 @@ class Joints:
             joints[pair] = joint_fit.Joint(turns, np.searchsorted(looked_at, held))
             yield 0
         left = offsets[:, np.searchsorted(needed, looked_at)]
-        driven = max(1, most - 1)  # `_shown_at_rest` may need one more
+        driven = max(1, max_keys - 1)  # `_shown_at_rest` may need one more
         for _ in joint_fit.choose(list(joints.values()), left, maps, driven, tolerance):
             yield sum(joint.count for joint in joints.values())
         joints = {pair: joint for pair, joint in joints.items() if joint.count}

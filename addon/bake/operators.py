@@ -43,6 +43,7 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, Operator):
     bl_label = "Bake MMD Skin"
 
     filled: properties.filled_property()
+    most: properties.former_name("max_keys")  # until 0.4
 
     def draw(self, context: Context) -> None:
         """The redo panel (F9); an option that is not set comes from each model."""
@@ -128,7 +129,7 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, Operator):
             folder=self.folder,
             normals=normals,
             driven=driven,
-            most=self.most,
+            max_keys=self.max_keys,
             tolerance=self.tolerance,
             between=middles,
         )

@@ -56,8 +56,8 @@ class ShapeKeys(Target):
 
     def _positions(self) -> Iterator[tuple[float, np.ndarray]]:
         """Each frame and its positions (V, 3), which are valid until the next."""
-        most = max(len(frames) for frames, *_ in self._poses)
-        room = self.part.skinner.buffers(most)
+        longest = max(len(frames) for frames, *_ in self._poses)
+        room = self.part.skinner.buffers(longest)
         for frames, matrices, values in self._poses:
             buffers = [array[: len(frames)] for array in room]
             positions, _ = self.part.skinned(frames, matrices, values, buffers)

@@ -128,9 +128,9 @@ def temporarily_restored(sliders: Iterable[tuple[Object, MutedSliders]]) -> Iter
                 _set_sliders(obj, *saved)
 
 
-def _set_range(key: ShapeKey, least: float, most: float) -> None:
+def _set_range(key: ShapeKey, lowest: float, highest: float) -> None:
     # Blender clamps each to the other, in whichever order they are set.
-    key.slider_min, key.slider_max, key.slider_min = least, most, least
+    key.slider_min, key.slider_max, key.slider_min = lowest, highest, lowest
 
 
 def _saved_sliders(obj: Object) -> tuple[dict[str, tuple[float, float, float]], list[bool]]:

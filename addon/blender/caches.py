@@ -19,15 +19,15 @@ _Value = TypeVar("_Value")
 
 
 class Cache(dict[Any, _Value]):
-    def __init__(self, most: int = 256) -> None:
+    def __init__(self, size: int = 256) -> None:
         super().__init__()
-        self._most = most
+        self._size = size
 
     def put(self, key: Hashable, value: _Value) -> _Value:
-        """Add an entry as the newest one; at most `most` are left."""
+        """Add an entry as the newest one; at most `size` are left."""
         self.pop(key, None)
         # Blender evaluates copies on several threads, so another one may remove it first.
-        for old in list(self)[: max(0, len(self) + 1 - self._most)]:
+        for old in list(self)[: max(0, len(self) + 1 - self._size)]:
             self.pop(old, None)
         self[key] = value
         return value
@@ -36,9 +36,9 @@ class Cache(dict[Any, _Value]):
 _of_file: list[Cache] = []
 
 
-def of_file(most: int = 256) -> Cache:
+def of_file(size: int = 256) -> Cache:
     """A new Cache that forgets all when a file is opened or a step is undone."""
-    _of_file.append(Cache(most))
+    _of_file.append(Cache(size))
     return _of_file[-1]
 
 

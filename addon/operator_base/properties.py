@@ -281,7 +281,7 @@ class BakeProperties:
         ],
         default="DRIVEN",
     )
-    most: IntProperty(
+    max_keys: IntProperty(
         name="Max Keys",
         description="Maximum driven keys per mesh, most effective first",
         default=40,
@@ -319,6 +319,15 @@ def declared(
         own = {"update": updates[name]} if updates and name in updates else {}
         found[name] = one.function(**{**one.keywords, **more, **own, "options": options})
     return found
+
+
+def former_name(name: str) -> Any:
+    """The annotation of the name that a property had before, which is deprecated."""
+    return IntProperty(
+        options={"HIDDEN", "SKIP_SAVE"},
+        get=lambda owner: getattr(owner, name),
+        set=lambda owner, value: setattr(owner, name, value),
+    )
 
 
 def names(group: type) -> list[str]:
@@ -368,7 +377,7 @@ def shown_of_target(owner: Any) -> list[str]:
     corrective = owner.target == "CORRECTIVE"
     shown = ["target", *["corrective"] * corrective]
     if corrective and owner.corrective == "DRIVEN":
-        shown += ["most", "tolerance"]
+        shown += ["max_keys", "tolerance"]
     return shown + ["folder"] * (owner.target == "MESH_CACHE")
 
 

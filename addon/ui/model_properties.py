@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import bpy
+from bpy.app.handlers import persistent
 from bpy.props import (
     BoolProperty,
     CollectionProperty,
@@ -15,7 +16,7 @@ from bpy.props import (
 )
 from bpy.types import Context, Mesh, Object, PropertyGroup
 
-from ..blender import input_files, registration
+from ..blender import blender_versions, input_files, registration
 from ..mmd_look import switch as look
 from ..operator_base import properties
 from ..preview import driver_function, motion_sliders, switch
@@ -117,6 +118,7 @@ class MMDSKIN_PG_slot(PropertyGroup):
 
 
 class MMDSKIN_PG_model(_Settings, PropertyGroup):
+    most: properties.former_name("max_keys")  # until 0.4
     motion_earlier: StringProperty(
         name="Earlier Motions",
         description="Motion files that the motion file was merged into by imports",
@@ -181,7 +183,18 @@ class MMDSKIN_PG_model(_Settings, PropertyGroup):
     )
 
 
+@persistent
+def _take_former_values(*_: object) -> None:
+    """Files of 0.2 store `max_keys` under its former name."""
+    for obj in bpy.data.objects:
+        if obj.type == "ARMATURE" and not obj.mmdskin.is_property_set("max_keys"):
+            former = blender_versions.stored(obj.mmdskin, "most")
+            if isinstance(former, int) and not obj.library:
+                obj.mmdskin.max_keys = former
+
+
 _register, _unregister = registration.functions(MMDSKIN_PG_slot, MMDSKIN_PG_model)
+_add_handlers, _remove_handlers = registration.handlers([("load_post", _take_former_values)])
 
 
 def register() -> None:
@@ -191,9 +204,11 @@ def register() -> None:
     # The driver of the preview must be on a property of Mesh itself: only there Blender runs it
     # before the geometry in every version.
     setattr(Mesh, driver_function.PROPERTY, FloatProperty(options={"HIDDEN", "ANIMATABLE"}))
+    _add_handlers()
 
 
 def unregister() -> None:
+    _remove_handlers()
     for owner, name in ((Mesh, driver_function.PROPERTY), (Object, "mmdskin")):
         if hasattr(owner, name):
             delattr(owner, name)

@@ -327,13 +327,17 @@ class Chosen(Corrective):
         return {tuple(key.name.split()[1:]) for key in self.baked_keys()}, "".join(said)
 
     def test_the_most_effective_one_comes_first(self):
+        keys, _ = self.chosen(max_keys=1)
+        self.assertEqual(keys - {("Rest",)}, {("ひじ.L", "1")})
+
+    def test_scripts_choose_their_number_by_its_former_name(self):
         keys, _ = self.chosen(most=1)
         self.assertEqual(keys - {("Rest",)}, {("ひじ.L", "1")})
 
     def test_each_further_one_takes_more(self):
         left = [self.before]
         for most in (2, 3, 4):
-            keys, _ = self.chosen(most=most)
+            keys, _ = self.chosen(max_keys=most)
             self.assertLessEqual(len(keys), most)
             left.append(self.farthest_off(range(1, 32, 5)))
             bpy.ops.mmdskin.clear_bake()
@@ -355,7 +359,7 @@ class Chosen(Corrective):
 
     def test_their_effect_is_reported(self):
         for most in (1, 40):
-            keys, said = self.chosen(most=most)
+            keys, said = self.chosen(max_keys=most)
             report = re.search(r"'model_mesh' reduced from (\S+) to (\S+) with (\d+) keys?", said)
             before, after, count = map(float, report.groups())
             self.assertEqual(count, len(keys))

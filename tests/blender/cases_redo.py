@@ -65,7 +65,7 @@ class Redo(MotionCase):
             ({}, ["target", "range", "deformation", "source"]),
             (
                 {"target": "CORRECTIVE", "deformation": "BULGE_FREE"},
-                ["target", "corrective", "most", "tolerance", "range"]
+                ["target", "corrective", "max_keys", "tolerance", "range"]
                 + ["deformation", "correction", "source"],
             ),
             (

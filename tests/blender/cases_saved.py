@@ -6,6 +6,7 @@ files/saved_by_0.1.blend was written by version 0.1 in Blender 3.4: the small mo
 """
 
 import json
+import os
 import pathlib
 import sys
 import unittest
@@ -99,6 +100,28 @@ class Defaults(case.Case):
         with self.assertRaisesRegex(RuntimeError, "saved by a newer version of MMD Skin: update"):
             bpy.ops.mmdskin.clear_bake()
         self.assertEqual(case.state(self.mesh), before)
+
+
+class FormerNames(case.Case):
+    def test_max_keys_has_the_value_that_files_store_as_most(self):
+        armature = self.scene.armature
+        settings = armature.mmdskin
+        old = (
+            settings.bl_system_properties_get(do_create=True)
+            if bpy.app.version >= (5, 0)
+            else settings
+        )
+        old["most"] = 7
+        path = os.path.join(case.folder(self), "old.blend")
+        bpy.ops.wm.save_as_mainfile(filepath=path)
+        name = armature.name
+        bpy.ops.wm.open_mainfile(filepath=path)
+        self.assertEqual(bpy.data.objects[name].mmdskin.max_keys, 7)
+
+    def test_scripts_set_max_keys_by_its_former_name(self):
+        settings = self.scene.armature.mmdskin
+        settings.most = 3
+        self.assertEqual((settings.max_keys, settings.most), (3, 3))
 
 
 class FormsOf01(unittest.TestCase):
