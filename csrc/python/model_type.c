@@ -409,7 +409,7 @@ static PyObject *get_version(PyObject *self, void *unused)
     {#name, offsetof(mmd_model, name), .dtype = MMD_PY_##number, .rank = axes, .columns = {__VA_ARGS__}},
 #define RECORDS(name, number, of) \
     {#name, offsetof(mmd_model, name), offsetof(mmd_model, number), .kind = MMD_PY_RECORD_##of},
-#define TEXT(name) {#name, offsetof(mmd_model, name)},
+#define TEXT(name) {#name, .offset = offsetof(mmd_model, name)},
 /* clang-format on */
 
 const mmd_py_model_member mmd_py_model_members[MMD_PY_MODEL_MEMBER_COUNT] = {
