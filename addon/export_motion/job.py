@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import bpy
 
-from ..blender.pose_evaluation import PoseFrames
 from ..blender.translations import Sentence, tr, tr_count
 from ..operator_base import modal_job
 from ..physics import baked
@@ -106,15 +105,14 @@ class Job(modal_job.Job):
         ]
         files.write(contents)
 
-    def _read(self, exports: Sequence[Export]) -> Generator[modal_job.Progress, None, None]:
-        read = [obj for export in exports for obj in export.objects]
-        with PoseFrames(self._context, read) as frames:
-            for done, frame in enumerate(self._timing.scene_frames.tolist(), 1):
-                frames.go_to(frame)
-                depsgraph = self._context.evaluated_depsgraph_get()
-                for export in exports:
-                    export.read(depsgraph)
-                yield modal_job.frames_done(done, self.frames, frames)
+    def _read(self, exports: Sequence[Export]) -> modal_job.Steps[Any]:
+        def read(depsgraph: bpy.types.Depsgraph) -> None:
+            for export in exports:
+                export.read(depsgraph)
+
+        objects = [obj for export in exports for obj in export.objects]
+        frames = self._timing.scene_frames.tolist()
+        return modal_job.read_frames(self._context, objects, frames, read)
 
 
 def sentence(results: Sequence[Result]) -> str:

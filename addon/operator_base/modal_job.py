@@ -2,7 +2,7 @@
 """A long job of an operator, with progress in the window; Esc cancels it."""
 
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import bpy
@@ -34,6 +34,22 @@ def frames_done(done: int, total: int, read: PoseFrames | None = None) -> Progre
 
 
 Steps = Generator[Progress, None, _Result]  # of work that returns a result
+
+
+def read_frames(
+    context: bpy.types.Context,
+    objects: list[bpy.types.Object],
+    frames: Sequence[float],
+    read: Callable[[bpy.types.Depsgraph], _Result],
+) -> Steps[list[_Result]]:
+    """What `read` returns at each frame of the scene; it reads the poses of the objects."""
+    found = []
+    with PoseFrames(context, objects) as visited:
+        for done, frame in enumerate(frames, 1):
+            visited.go_to(frame)
+            found.append(read(context.evaluated_depsgraph_get()))
+            yield frames_done(done, len(frames), visited)
+    return found
 
 
 class Job:

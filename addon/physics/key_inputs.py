@@ -26,8 +26,8 @@ class Inputs:
         self.moved = moved_bones(pmx)
         self._bones = _depended_on(pmx, self.moved)
         self._morphs = solver.acting
-        let_go = physics_settings.moved_bones(pmx)
-        self._switched = np.array([i for i in self._bones if i in let_go], np.intp)
+        by_bodies = physics_settings.moved_bones(pmx)
+        self._switched = np.array([i for i in self._bones if i in by_bodies], np.intp)
         self._goals = np.array([i for i in self._bones if pmx.bones[i].ik], np.intp)
         self._names = {name for name, i in solver.rig.bones.items() if i in set(self._bones)}
         self._keys = solver.acting_of(solver.keys)

@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 import numpy as np
-from bpy.types import Context, Depsgraph, Object, Scene
+from bpy.types import Context, Object, Scene
 
 from ..blender import actions, native, output_files, playhead
-from ..blender.pose_evaluation import PoseFrames
 from ..blender.translations import tr, tr_count
 from ..export_motion import samples
 from ..import_motion import import_state, original_keys, solved_keys
 from ..import_motion.motion_import import PHYSICS, MotionImport
 from ..operator_base.editing import editing
-from ..operator_base.modal_job import Steps, fitted, frames_done
+from ..operator_base.modal_job import Steps, fitted, frames_done, read_frames
 from ..pose import motion_source
 from ..scene import model_file, scene_model, skeletons
 from . import keys, rigify
@@ -59,19 +58,19 @@ def to_armature(
         kept = action.assign(options.as_strip)
     scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
 
-    told = [({"INFO"}, native.translated(note)) for note in found.notes]
+    messages = [({"INFO"}, native.translated(note)) for note in found.notes]
     if kept:
-        told.append(({"INFO"}, tr("The action '{name}' is kept", name=kept)))
+        messages.append(({"INFO"}, tr("The action '{name}' is kept", name=kept)))
     constrained = _constrained(armature)
     if constrained:
         text = tr(
             "Constraints of these bones change the retargeted pose: mute them: {names}",
             names=", ".join(constrained),
         )
-        told.append(({"WARNING"}, text))
+        messages.append(({"WARNING"}, text))
     keyed = tr_count("1 bone", "{count} bones", count)
     text = tr("Keyed {bones} in the action '{name}'", bones=keyed, name=action.name)
-    return [*told, ({"INFO"}, text)]
+    return [*messages, ({"INFO"}, text)]
 
 
 def from_armature(
@@ -88,7 +87,7 @@ def from_armature(
         source = source.replace(reference=source.rest)
     elif options.rest == "CURRENT":
         source = source.replace(reference=skeletons.poses(evaluated, names))
-    poses = yield from _read(
+    poses = yield from read_frames(
         context, [armature], frames, lambda at: skeletons.poses(armature.evaluated_get(at), names)
     )
     with skeletons.explained(armature.name):
@@ -96,10 +95,10 @@ def from_armature(
         arguments |= _arguments(options, scene)
         fit = module.Fit(module.Motion.from_skeleton, pmx, source, np.array(poses), **arguments)
         motion, report = yield from fitted(fit)
-    told = notes_of(report)
+    messages = notes_of(report)
     start = frames[0] * playhead.stretch(scene)
-    import_motion(context, model, motion, name, start, lambda *said: told.append(said))
-    return told
+    import_motion(context, model, motion, name, start, lambda *message: messages.append(message))
+    return messages
 
 
 def notes_of(report: "mmdskin.FitReport") -> Reports:
@@ -173,22 +172,9 @@ def _model_poses(
     else:
         options = SimpleNamespace(model_path="", physics="")
         sampler = samples.Sampler(model, scene, True, options)
-        yield from _read(context, [model.armature, *model.meshes], frames, sampler.read)
+        yield from read_frames(context, [model.armature, *model.meshes], frames, sampler.read)
         pmx, matrices = sampler.rig.pmx, sampler.result().pose[0]
     return pmx.skeleton, native.load().Pose(matrices, None)
-
-
-def _read(
-    context: Context, objects: list[Object], frames: range, read: Callable[[Depsgraph], Any]
-) -> Steps[list]:
-    """What `read` returns in each frame; it reads the poses of the objects."""
-    found = []
-    with PoseFrames(context, objects) as visited:
-        for done, frame in enumerate(frames, 1):
-            visited.go_to(frame)
-            found.append(read(context.evaluated_depsgraph_get()))
-            yield frames_done(done, len(frames), visited)
-    return found
 
 
 def _channels(

@@ -67,8 +67,8 @@ class _Retargeting(_Proportions, PosingOperator, OptionsDialog, modal_job.AskedJ
         self.report({"WARNING"}, tr("Retargeting cancelled: nothing was changed"))
 
     def _report(self, job: modal_job.Job) -> set[Any]:
-        for said in job.result:
-            self.report(*said)
+        for message in job.result:
+            self.report(*message)
         return {"FINISHED"}
 
 
@@ -190,8 +190,8 @@ class MMDSKIN_OT_fit_motion(_Proportions, PosingOperator, Importer, bpy.types.Op
             fitted, report = motion.for_model(
                 target, made_for=made_for, hands=self.hands, scale=self.scale or None
             )
-        for said in jobs.notes_of(report):
-            self.report(*said)
+        for message in jobs.notes_of(report):
+            self.report(*message)
         jobs.import_motion(context, model, fitted, name, self.frame_start, self.report, self.mode)
         return {"FINISHED"}
 
