@@ -217,6 +217,14 @@ def set_modifier_input(modifier: Any, name: str, value: Any) -> None:
         modifier[key] = value
 
 
+def property_of_input(modifier: Any, name: str) -> tuple[Any, str]:
+    """The owner and the data path of an input's value, for drivers."""
+    key = _input_key(modifier, name)
+    if bpy.app.version >= (5, 2):
+        return getattr(modifier.properties.inputs, key), "value"
+    return modifier, f'["{key}"]'
+
+
 def _input_key(modifier: Any, name: str) -> str:
     group = modifier.node_group
     sockets = group.interface.items_tree if hasattr(group, "interface") else group.inputs  # 4.0

@@ -3,17 +3,18 @@
 
 The hull's vertices are moved along their normals by the edge size and a share of the depth in the
 active camera, so that an edge is as wide in the picture everywhere. Where drivers move edge sizes, as
-those of morphs do, or edges have materials of their own, the object has nodes of its own.
+those of morphs do, they drive inputs: nodes with drivers of their own would be built again whenever a
+bone moves, for sliders belong to the armature object.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import bpy
-from bpy.types import Camera, FCurve, Material, NodeSocket, Scene
+from bpy.types import Camera, FCurve, NodeSocket, Scene
 
 from ..blender import blender_versions, drivers, node_builder
-from ..blender.node_builder import GEOMETRY, INTEGER, OBJECT, NodeBuilder, Value, enabled
+from ..blender.node_builder import FLOAT, GEOMETRY, INTEGER, OBJECT, NodeBuilder, Value, enabled
 from ..scene import mmd_tools, names
 from . import edge_materials, followers
 from .shading import HULL
@@ -32,17 +33,16 @@ _USUAL_WIDTH = 45 * 0.08 * 2 * 0.2679 / _HEIGHT
 _INSIDE = 5e-5  # how far a hull without width is inside the surface
 _CAMERA = "mmd_camera_"  # names of the nodes with the camera's values
 _FORWARD, _POSITION, _SLOPE, _WIDTH = "forward", "position", "slope", "width"
-_DRIVEN = "mmd_size_"  # names of the nodes with driven sizes: before the slot's number
-
-# By material slot: the material and the data path of its edge size.
-Driven = Mapping[int, tuple[Material, str]]
+# Names of the inputs for driven sizes, before the slot's number; in files of 0.2, of nodes with drivers.
+_DRIVEN = "mmd_size_"
 
 
 class Variant(NamedTuple):
-    """What nodes are made for: which sizes are driven, which materials the hull has instead of others,
-    whether faces with and without an edge share points, and whether live meshes give normals."""
+    """What nodes are made for: the material slots whose sizes are driven, which materials the hull has
+    instead of others, whether faces with and without an edge share points, and whether live meshes give
+    normals."""
 
-    driven: Driven
+    driven: frozenset[int]
     replaced: edge_materials.Replaced
     shares_points: bool
     takes_normals: bool
@@ -61,18 +61,26 @@ def group(scene: Scene, variant: Variant) -> Any:
     return found
 
 
-def variant_of(group: Any) -> Variant:
-    driven, replaced = {}, {}
+def size_input(slot: int) -> str:
+    """The name of the input for the driven size of a material slot: what to add to 1."""
+    return f"{_DRIVEN}{slot}"
+
+
+def variant_of(group: Any) -> Variant | None:
+    """None for nodes of 0.2 that have drivers of sizes."""
+    replaced: edge_materials.Replaced = {}
+    slots, kinds = set[int](), set[str]()
     for node in group.nodes:
+        kinds.add(node.type)
         if node.name.startswith(_DRIVEN):
-            curve = next(_curves(group, node.name + '"]'))
-            target = curve.driver.variables[0].targets[0]
-            driven[int(node.name.removeprefix(_DRIVEN))] = (target.id, target.data_path)
+            return None
+        if node.type == "GROUP_INPUT":
+            found = [one.name for one in node.outputs if one.name.startswith(_DRIVEN)]
+            slots.update(int(name.removeprefix(_DRIVEN)) for name in found)
         elif node.type == "REPLACE_MATERIAL":
             old, new = (node.inputs[name].default_value for name in ("Old", "New"))
             replaced[old] = new
-    kinds = {node.type for node in group.nodes}
-    return Variant(driven, replaced, "SET_MATERIAL" in kinds, "SWITCH" in kinds)
+    return Variant(frozenset(slots), replaced, "SET_MATERIAL" in kinds, "SWITCH" in kinds)
 
 
 def drop_unused() -> None:
@@ -201,17 +209,15 @@ def _without_edge(builder: NodeBuilder) -> NodeSocket:
     return builder.number("LESS_THAN", builder.attribute(EDGED), 0.5)
 
 
-def _size(builder: NodeBuilder, driven: Driven) -> Value:
+def _size(builder: NodeBuilder, driven: frozenset[int]) -> Value:
     """Of the edge, at each point: SIZE times what its slot's driver gives, if it has one."""
     size = builder.attribute(SIZE)
     if not driven:
         return size
     factor: Value = 1.0
     slot = builder.attribute(SLOT, "INT")
-    for number, (material, path) in driven.items():
-        name = f"{_DRIVEN}{number}"
-        driven_size = builder.result("ShaderNodeValue", name=name, label=name)
-        drivers.drive(driven_size, "default_value", "max(x,0)-1", x=(material, path))
+    for number in sorted(driven):
+        driven_size = builder.input(size_input(number), FLOAT)
         here = builder.number("COMPARE", slot, float(number), 0.5)
         factor = builder.number("MULTIPLY_ADD", here, driven_size, factor)
     return builder.number("MULTIPLY", size, factor)

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The edges of a mesh object: a follower with an inverted hull, and the attributes that it reads."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import bpy
 import numpy as np
 
-from ..blender import arrays, blender_versions
+from ..blender import arrays, blender_versions, drivers
 from ..scene import material_values, mmd_tools, names
 from . import edge_materials, edge_nodes, followers
 
 Edged = tuple[int, Any, material_values.MaterialValues]  # slot, material and its values
+Driven = Mapping[
+    int, tuple[bpy.types.Material, str]
+]  # by slot: the material and the path of its size
 
 _WELD = 1e-5  # points that are closer count as one, if their normals are similar:
 _SIMILAR = 0.7  # the least cosine of the angle between them
@@ -19,7 +23,7 @@ _SIMILAR = 0.7  # the least cosine of the angle between them
 def add(scene: bpy.types.Scene, obj: bpy.types.Object) -> None:
     """Add the edges of a mesh object, or update their sizes; none if no material has an edge."""
     edged = _edged(obj.data)
-    driven = {  # by drivers, as those of morphs
+    driven: Driven = {  # by drivers, as those of morphs
         slot: (material, values.edge_size.path)
         for slot, material, values in edged
         if values.edge_size.is_driven(material)
@@ -33,17 +37,31 @@ def add(scene: bpy.types.Scene, obj: bpy.types.Object) -> None:
     materials = [material for _, material, _ in edged]
     replaced = edge_materials.replaced(materials, known.replaced if known else {})
     variant = edge_nodes.Variant(
-        driven, replaced, _shares_points(obj.data), blender_versions.HAS_FREE_NORMALS
+        frozenset(driven),
+        replaced,
+        _shares_points(obj.data),
+        blender_versions.HAS_FREE_NORMALS,
     )
     if hull is None:
         hull = followers.new(scene, obj, followers.EDGES, edge_nodes.group(scene, variant))
     elif known != variant:
         followers.give_nodes(hull, edge_nodes.group(scene, variant))
         edge_nodes.drop_unused()
+    _drive_sizes(hull, driven)
     if not blender_versions.HAS_FREE_NORMALS:
         modifier, count = followers.modifier_of(hull), len(obj.data.vertices)
         blender_versions.set_modifier_input(modifier, edge_nodes.POINTS, count)
         hull.update_tag()
+
+
+def _drive_sizes(hull: bpy.types.Object, driven: Driven) -> None:
+    for curve in list(drivers.of(hull)):
+        if curve.data_path.startswith("modifiers"):
+            hull.animation_data.drivers.remove(curve)
+    modifier = followers.modifier_of(hull)
+    for slot, source in driven.items():
+        owner, path = blender_versions.property_of_input(modifier, edge_nodes.size_input(slot))
+        drivers.drive(owner, path, "max(x,0)-1", x=source)
 
 
 def remove(obj: bpy.types.Object) -> None:
@@ -73,7 +91,7 @@ def _edged(mesh: Any) -> list[Edged]:
     return [found for found in read if found[2] and found[2].can_have_edge(found[1])]
 
 
-def _store_sizes(obj: bpy.types.Object, edged: list[Edged], driven: edge_nodes.Driven) -> None:
+def _store_sizes(obj: bpy.types.Object, edged: list[Edged], driven: Driven) -> None:
     """Store each point's edge size and each face's having one; nothing if none has.
 
     Where drivers move the size, 1 is stored instead, and the slot: of several materials at a point,

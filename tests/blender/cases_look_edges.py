@@ -179,6 +179,21 @@ class Sizes(cases_look.Case):
                     else:
                         self.assertLess(np.abs(away).max(initial=0), 1e-4)
 
+    def test_a_moved_bone_does_not_build_the_nodes_again(self):
+        """They would be with drivers of their own: sliders belong to the armature object."""
+        updated = []
+
+        def note(_scene, depsgraph):
+            updated.extend(type(one.id.original).__name__ for one in depsgraph.updates)
+
+        bpy.context.view_layer.update()
+        bpy.app.handlers.depsgraph_update_post.append(note)
+        self.addCleanup(bpy.app.handlers.depsgraph_update_post.remove, note)
+        self.model.armature.pose.bones[0].location.x = 0.1
+        bpy.context.view_layer.update()
+        self.assertIn("Object", updated)
+        self.assertNotIn("GeometryNodeTree", updated)
+
     def test_the_width_grows_with_the_depth(self):
         data = bpy.data.cameras.new("camera")
         camera = bpy.data.objects.new("camera", data)
