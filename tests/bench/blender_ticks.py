@@ -47,6 +47,12 @@ def imported(model, look):
     return next(obj for obj in new if obj.type == "ARMATURE")
 
 
+def head_of(armature):
+    head = next(bone for bone in armature.pose.bones if bone.get("mmd_name_j") == "頭")
+    head.rotation_mode = "XYZ"
+    return head
+
+
 def ticks(armatures, physics):
     """Milliseconds of a tick: a tenth of them are faster; other programs slow the others."""
     import bpy
@@ -57,6 +63,7 @@ def ticks(armatures, physics):
         armature.mmdskin.physics = armature.mmdskin.physics_live = physics
     bpy.context.view_layer.update()
     live = addon.physics.live
+    heads = [head_of(armature) for armature in armatures]
     seen, now = live.clock, live.clock()
     live.clock = lambda: now
     times = []
@@ -64,11 +71,8 @@ def ticks(armatures, physics):
         for number in range(TICKS):
             now += 1 / RATE
             start = time.perf_counter()
-            for armature in armatures:
-                head = next(b for b in armature.pose.bones if b.get("mmd_name_j") == "頭")
-                head.rotation_mode = "XYZ"
-                head.rotation_euler.y = 0.01 * number
-                armature.update_tag()
+            for head in heads:
+                head.rotation_euler.y = 0.01 * number  # tags what turning it by hand does
             addon.preview.live_timer._advance()
             bpy.context.view_layer.update()
             times.append(time.perf_counter() - start)
