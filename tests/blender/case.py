@@ -181,14 +181,17 @@ def _bytes(collection):
     return flat.tobytes()
 
 
-def add_others(test, count=10_000):
-    """Other objects of a large scene, until the end of a test."""
-    for number in range(count):
+def times_in_large_scene(test, *works):
+    """How many times as long each takes where there are 10,000 other objects, until the test ends."""
+    alone = [_least_time(work) for work in works]
+    for number in range(10_000):
         bpy.data.objects.new(f"other {number}", bpy.data.meshes.new(f"other {number}"))
     others = [one for one in bpy.data.meshes if one.name.startswith("other ")]
     test.addCleanup(bpy.data.batch_remove, others)
+    return np.divide([_least_time(work) for work in works], alone)
 
 
-def least_time(work, number=5):
-    """Seconds of one call, on a quiet machine."""
-    return min(timeit.repeat(work, number=number, repeat=20)) / number
+def _least_time(work):
+    """Of one call, on a quiet machine; the first call may prepare what later ones use."""
+    work()
+    return min(timeit.repeat(work, number=5, repeat=20))

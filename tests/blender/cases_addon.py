@@ -87,8 +87,7 @@ class Updates(case.Case):
                 handler(bpy.context.scene, Depsgraph())
 
     def test_an_update_costs_nothing_in_a_large_scene(self):
-        """0.1 ms, also while live hair moves; looking at each mesh would take 5 ms."""
-        case.add_others(self)
+        """0.01 ms, also while live hair moves; looking at each mesh would take 5 ms."""
         case.write_model(self, self.scene.pmx)
         self.scene.armature.mmdskin.preview = True
         bpy.context.view_layer.update()
@@ -100,11 +99,12 @@ class Updates(case.Case):
         ]
         depsgraph = bpy.context.evaluated_depsgraph_get()
         tagged = {self.scene.armature.name_full}
-        for work in (
+        times = case.times_in_large_scene(
+            self,
             lambda: [handler(bpy.context.scene, depsgraph) for handler in own],
             lambda: package.preview.live_timer._tag(tagged),
-        ):
-            self.assertLess(case.least_time(work), 1e-4)
+        )
+        self.assertLess(max(times), 10)
 
 
 class Names(case.Case):

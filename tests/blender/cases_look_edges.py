@@ -46,12 +46,11 @@ class Balls(cases_look.Case):
         return followed.shown(self.model.mesh)[1]["edges"]
 
     def test_objects_in_other_collections_cost_nothing_in_a_large_scene(self):
-        """0.1 ms where none of 10,000 objects is ours but the edges."""
-        case.add_others(self)
+        """0.02 ms where none of 10,000 objects is ours but the edges."""
         follow = sys.modules["addon_package"].mmd_look.switch._follow
         depsgraph = mock.Mock(id_type_updated=lambda kind: True)
-        time = case.least_time(lambda: follow(bpy.context.scene, depsgraph))
-        self.assertLess(time, 1e-4)
+        (times,) = case.times_in_large_scene(self, lambda: follow(bpy.context.scene, depsgraph))
+        self.assertLess(times, 10)
 
     def test_only_faces_with_an_edge_have_one(self):
         points, faces = self.hull()

@@ -55,14 +55,12 @@ class ShowPose(Attached):
         self.assert_shown(display)
 
     def test_an_update_costs_nothing_in_a_large_scene(self):
-        """0.1 ms; a look at each of 10,000 objects would take 1 ms."""
+        """0.03 ms; a look at each of 10,000 objects would take 1 ms."""
         self.show()
-        case.add_others(self)
         update = addon().attach.driver._update_drivers
         depsgraph = bpy.context.evaluated_depsgraph_get()
-        update(bpy.context.scene, depsgraph)
-        time = case.least_time(lambda: update(bpy.context.scene, depsgraph))
-        self.assertLess(time, 1e-4)
+        (times,) = case.times_in_large_scene(self, lambda: update(bpy.context.scene, depsgraph))
+        self.assertLess(times, 10)
 
     def test_it_follows_where_objects_and_data_have_other_names(self):
         display = self.show()
