@@ -38,9 +38,7 @@ def run(arguments, measured):
     os.environ.update(addon_profile.environment(profile.name))  # before bpy is imported as a module
     import bpy
 
-    package = addon_profile.install(options.zip)
-    sys.modules["addon_package"] = sys.modules[package]
-    result = {"blender": bpy.app.version_string, **measured(options)}
-    print(json.dumps(result, ensure_ascii=False))
-    profile.cleanup()
-    addon_profile.uninstall_and_exit(package, 0)
+    with addon_profile.installed(options.zip) as package, profile:
+        sys.modules["addon_package"] = sys.modules[package]
+        result = {"blender": bpy.app.version_string, **measured(options)}
+        print(json.dumps(result, ensure_ascii=False))

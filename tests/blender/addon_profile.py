@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Install the add-on's zip as a user does, in a temporary profile."""
 
+import contextlib
 import os
 import pathlib
 import shutil
 import sys
+import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Where setup.sh installs bpy.
@@ -51,8 +53,23 @@ def install(path):
     return "mmdskin_addon"
 
 
+@contextlib.contextmanager
+def installed(path):
+    """Install as `install` does for a block, with which the process ends, also where it raises an error."""
+    package, status = install(path), 1
+    try:
+        yield package
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    uninstall_and_exit(package, status)
+
+
 def uninstall_and_exit(package, status):
-    """bpy 4.5 hangs at exit while anything of an add-on is registered, and sometimes even then."""
+    """bpy's own end may wait forever: it destroys a condition that a thread of its own still waits for.
+
+    bpy 4.5 does so where Python has not freed it, as after Rigify or this add-on was enabled.
+    """
     import bpy
 
     bpy.ops.preferences.addon_disable(module=package)

@@ -25,23 +25,22 @@ THICK = {"spine": 0.11, "hips": 0.11, "head": 0.1, "leg": 0.06, "thigh": 0.07, "
 
 
 def main(archive, output):
-    package = addon_profile.install(archive)
-    scene.clear()
-    with tempfile.TemporaryDirectory() as folder:
-        she = imported(folder)
-        for number, make in enumerate((humanoids.fk_rig, humanoids.rigify_rig), 1):
-            rig = make()
-            rig.location.x = APART * number
-            rig.scale = (1, 1, 1) if number == 1 else (0.92, 0.92, 0.92)
-            rig.hide_render = True
-            clothe(rig, (0.55, 0.62, 0.72, 1) if number == 1 else (0.78, 0.6, 0.45, 1))
-            bpy.context.view_layer.update()
-            scene.select(rig)
-            she.select_set(True)
-            assert bpy.ops.mmdskin.retarget_to_armature() == {"FINISHED"}
-        bpy.context.scene.frame_set(FRAME)
-        render(output)
-    addon_profile.uninstall_and_exit(package, 0)
+    with addon_profile.installed(archive):
+        scene.clear()
+        with tempfile.TemporaryDirectory() as folder:
+            she = imported(folder)
+            for number, make in enumerate((humanoids.fk_rig, humanoids.rigify_rig), 1):
+                rig = make()
+                rig.location.x = APART * number
+                rig.scale = (1, 1, 1) if number == 1 else (0.92, 0.92, 0.92)
+                rig.hide_render = True
+                clothe(rig, (0.55, 0.62, 0.72, 1) if number == 1 else (0.78, 0.6, 0.45, 1))
+                bpy.context.view_layer.update()
+                scene.select(rig)
+                she.select_set(True)
+                assert bpy.ops.mmdskin.retarget_to_armature() == {"FINISHED"}
+            bpy.context.scene.frame_set(FRAME)
+            render(output)
 
 
 def imported(folder):

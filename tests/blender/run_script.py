@@ -13,7 +13,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import addon_profile  # noqa: E402
 
 addon_zip, script = sys.argv[sys.argv.index("--") + 1 :]
-package = addon_profile.install(addon_zip)
-runpy.run_path(script, run_name="__main__")
-print("the script has ended")
-addon_profile.uninstall_and_exit(package, 0)
+with addon_profile.installed(addon_zip):
+    runpy.run_path(script, run_name="__main__")
+    print("the script has ended")

@@ -208,6 +208,13 @@ def test_script_of_the_docs(addon_zip, version, tmp_path):
     assert list(tmp_path.glob("*.pc2"))
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_script_that_fails_ends_its_blender(addon_zip, version, tmp_path):
+    done = run_script("raise ValueError('on purpose')", addon_zip, version, tmp_path)
+    assert done.returncode == 1
+    assert "ValueError: on purpose" in done.stderr
+
+
 FULL_DISK = """
 import resource
 import bpy
