@@ -18,51 +18,42 @@ static const char *const kind_words[] = {
     [MMD_PY_BONE_NAMES] = "bone", [MMD_PY_MORPH_NAMES] = "morph"};
 
 /* Adds the last item first, so that the first of equal names remains. */
-static bool add_names(mmd_arena *arena, mmd_py_model_name_index *index, const mmd_text *names,
-                      size_t stride, size_t count)
+static bool add_names(PyObject *index, const mmd_text *names, size_t stride, size_t count)
 {
     for (size_t i = count; i-- > 0;) {
         const mmd_text *name = (const mmd_text *)(const void *)((const char *)names + i * stride);
-        uint32_t at;
-        if (name->size == 0)
-            continue;
-        if (!mmd_string_table_add(arena, &index->names, (const uint8_t *)name->data, name->size,
-                                  &at))
+        MMD_PY_OWNED PyObject *text = mmd_py_record_str(*name);
+        MMD_PY_OWNED PyObject *item = text ? PyLong_FromSize_t(i) : NULL;
+        if (!item || (name->size && PyDict_SetItem(index, text, item) < 0))
             return false;
-        index->items[at] = i;
     }
     return true;
 }
 
 /* Japanese names take precedence over English ones, so they are added last. */
-static bool build_index(const mmd_model *model, mmd_py_model_name_kind kind, mmd_arena *arena,
-                        mmd_py_model_name_index *index)
+static bool fill_index(const mmd_model *model, mmd_py_model_name_kind kind, PyObject *index)
 {
     const mmd_bone *bones = model->bones;
     const mmd_morph *morphs = model->morphs;
-    size_t count = kind == MMD_PY_BONE_NAMES ? model->bone_count : model->morph_count;
-    *index =
-        (mmd_py_model_name_index){.items = mmd_arena_alloc(arena, 2 * count, sizeof *index->items)};
-    if (!index->items)
-        return false;
     if (kind == MMD_PY_BONE_NAMES)
-        return add_names(arena, index, &bones->name_english, sizeof *bones, count) &&
-               add_names(arena, index, &bones->name, sizeof *bones, count);
-    return add_names(arena, index, &morphs->name_english, sizeof *morphs, count) &&
-           add_names(arena, index, &morphs->name, sizeof *morphs, count);
+        return add_names(index, &bones->name_english, sizeof *bones, model->bone_count) &&
+               add_names(index, &bones->name, sizeof *bones, model->bone_count);
+    return add_names(index, &morphs->name_english, sizeof *morphs, model->morph_count) &&
+           add_names(index, &morphs->name, sizeof *morphs, model->morph_count);
 }
 
-/* Built at first use. NULL with MemoryError. */
-static const mmd_py_model_name_index *get_index(PyObject *self, mmd_py_model_name_kind kind)
+/* Built at first use; borrowed. NULL with an exception. */
+static PyObject *get_index(PyObject *self, mmd_py_model_name_kind kind)
 {
-    mmd_arena *arena;
-    mmd_py_model_name_index *index = mmd_py_model_get_name_index(self, kind, &arena);
-    if (!index->items && !build_index(mmd_py_model_data(self), kind, arena, index)) {
-        index->items = NULL;
-        PyErr_NoMemory();
+    PyObject **slot = mmd_py_model_name_index(self, kind);
+    if (*slot)
+        return *slot;
+    MMD_PY_OWNED PyObject *index = PyDict_New();
+    if (!index || !fill_index(mmd_py_model_data(self), kind, index))
         return NULL;
-    }
-    return index;
+    if (!*slot) /* no other thread was faster */
+        *slot = Py_NewRef(index);
+    return *slot;
 }
 
 /* With UnknownNameError, which reads the names only if its text is. */
@@ -80,19 +71,13 @@ static bool find_item(PyObject *self, mmd_py_model_name_kind kind, PyObject *nam
     if (!PyUnicode_Check(name))
         return PyErr_Format(PyExc_TypeError, "%s: expected a name (str), not %R", kind_words[kind],
                             (PyObject *)Py_TYPE(name));
-    const mmd_py_model_name_index *index = get_index(self, kind);
-    Py_ssize_t size;
-    const char *bytes = index ? PyUnicode_AsUTF8AndSize(name, &size) : NULL;
-    uint32_t at;
-    if (bytes && mmd_string_table_find(&index->names, (const uint8_t *)bytes, (size_t)size, &at)) {
-        *item = index->items[at];
-        return true;
-    }
-    if (index && !bytes && PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
-        PyErr_Clear(); /* a lone surrogate, which no name contains */
-    if (index && !PyErr_Occurred())
+    PyObject *index = get_index(self, kind);
+    PyObject *found = index ? PyDict_GetItemWithError(index, name) : NULL;
+    if (found)
+        *item = PyLong_AsSize_t(found);
+    else if (index && !PyErr_Occurred())
         raise_unknown(self, kind, name);
-    return false;
+    return found != NULL;
 }
 
 static PyObject *find(PyObject *self, mmd_py_model_name_kind kind, PyObject *name)

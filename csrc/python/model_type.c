@@ -29,8 +29,7 @@ typedef struct model_object {
     PyObject *path;           /* of the file, str or None; NULL: None */
     bool saved_as_read;       /* save() is known to write these bytes */
     PyObject *tuples[TUPLES]; /* cached tuples of records */
-    mmd_arena names_arena;    /* of name_indices */
-    mmd_py_model_name_index name_indices[MMD_PY_MODEL_NAME_KIND_COUNT];
+    PyObject *name_indices[MMD_PY_MODEL_NAME_KIND_COUNT];
     const mmd_model *model;
     mmd_rig *rig;
     mmd_py_poser_list posers;
@@ -56,10 +55,8 @@ const mmd_rig *mmd_py_model_rig(PyObject *model)
     return ((model_object *)model)->rig;
 }
 
-mmd_py_model_name_index *mmd_py_model_get_name_index(PyObject *model, mmd_py_model_name_kind kind,
-                                                     mmd_arena **arena)
+PyObject **mmd_py_model_name_index(PyObject *model, mmd_py_model_name_kind kind)
 {
-    *arena = &((model_object *)model)->names_arena;
     return &((model_object *)model)->name_indices[kind];
 }
 
@@ -206,10 +203,11 @@ static void model_dealloc(PyObject *self)
     PyObject_GC_UnTrack(self);
     for (int i = 0; i < TUPLES; i++)
         Py_CLEAR(model->tuples[i]);
+    for (int i = 0; i < MMD_PY_MODEL_NAME_KIND_COUNT; i++)
+        Py_CLEAR(model->name_indices[i]);
     mmd_py_poser_cache_clear_model(&model->posers);
     mmd_rig_free(model->rig);
     mmd_py_mesh_cache_free(&model->mesh_cache);
-    mmd_arena_free(&model->names_arena);
     mmd_arena_free(&model->extras_arena);
     Py_CLEAR(model->bytes);
     Py_CLEAR(model->path);

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { BONES, MORPHS, TUPLES };
+enum { TUPLES = MMD_MOTION_CAMERA }; /* the kinds before it */
 
 /* `owner` is a capsule that frees the C motion, the base of every view; see model_type.c. */
 typedef struct motion_object {
@@ -289,34 +289,18 @@ static PyObject *get_frame_range(PyObject *self, void *unused)
     return Py_BuildValue("(II)", (unsigned)motion->first_frame, (unsigned)motion->last_frame);
 }
 
-static const mmd_py_record_cached_tuple tuples[TUPLES] = {
-    [BONES] = {.kind = MMD_PY_RECORD_BONE_TRACK,
-               .data_offset = offsetof(mmd_motion, bone_tracks),
-               .count_offset = offsetof(mmd_motion, bone_track_count)},
-    [MORPHS] = {.kind = MMD_PY_RECORD_MORPH_TRACK,
-                .data_offset = offsetof(mmd_motion, morph_tracks),
-                .count_offset = offsetof(mmd_motion, morph_track_count)}};
-
-static PyObject *get_tuple(PyObject *self, void *index)
+/* The tracks of a kind. */
+static PyObject *get_tracks(PyObject *self, void *kind)
 {
     motion_object *motion = (motion_object *)self;
+    const mmd_motion_layout *layout = &mmd_motion_layouts[(size_t)kind];
+    mmd_py_record_kind record = (mmd_py_record_kind)(MMD_PY_RECORD_BONE_TRACK + (size_t)kind);
     mmd_py_record_source source = {mmd_py_state_of(self), motion->motion, motion->owner};
-    return mmd_py_record_cached_tuple_get(&tuples[(size_t)index], &source,
-                                          &motion->tuples[(size_t)index]);
-}
-
-/* A property for a track that a motion has once. */
-typedef struct single_track {
-    mmd_py_record_kind kind;
-    size_t offset;
-} single_track;
-
-static PyObject *get_track(PyObject *self, void *closure)
-{
-    const single_track *track = closure;
-    const motion_object *motion = (const motion_object *)self;
-    return mmd_py_record_new(mmd_py_state_of(self), track->kind,
-                             (const char *)motion->motion + track->offset, motion->owner);
+    mmd_py_record_cached_tuple tuple = {false, record, layout->tracks, layout->count};
+    return layout->count
+               ? mmd_py_record_cached_tuple_get(&tuple, &source, &motion->tuples[(size_t)kind])
+               : mmd_py_record_new(source.state, record,
+                                   mmd_motion_track(layout, motion->motion, 0), motion->owner);
 }
 
 /* The names that are not bound, as a tuple. */
@@ -383,22 +367,18 @@ static PyMethodDef motion_methods[] = {
     MMD_PY_METHOD(Motion, __reduce__, motion_reduce, METH_NOARGS),
     {0}};
 
-/* clang-format off */
-#define TRACK(name, kind) \
-    MMD_PY_PROPERTY(Motion, name, get_track, (&(const single_track){kind, offsetof(mmd_motion, name)}))
-/* clang-format on */
-
-static PyGetSetDef motion_members[] = {MMD_PY_PROPERTY(Motion, name, get_name, NULL),
-                                       MMD_PY_PROPERTY(Motion, frame_range, get_frame_range, NULL),
-                                       MMD_PY_PROPERTY(Motion, encoding, get_encoding, NULL),
-                                       MMD_PY_PROPERTY(Motion, duration, get_duration, NULL),
-                                       MMD_PY_PROPERTY(Motion, bones, get_tuple, BONES),
-                                       MMD_PY_PROPERTY(Motion, morphs, get_tuple, MORPHS),
-                                       TRACK(camera, MMD_PY_RECORD_CAMERA_TRACK),
-                                       TRACK(light, MMD_PY_RECORD_LIGHT_TRACK),
-                                       TRACK(shadow, MMD_PY_RECORD_SHADOW_TRACK),
-                                       TRACK(properties, MMD_PY_RECORD_PROPERTY_TRACK),
-                                       {0}};
+static PyGetSetDef motion_members[] = {
+    MMD_PY_PROPERTY(Motion, name, get_name, NULL),
+    MMD_PY_PROPERTY(Motion, frame_range, get_frame_range, NULL),
+    MMD_PY_PROPERTY(Motion, encoding, get_encoding, NULL),
+    MMD_PY_PROPERTY(Motion, duration, get_duration, NULL),
+    MMD_PY_PROPERTY(Motion, bones, get_tracks, MMD_MOTION_BONES),
+    MMD_PY_PROPERTY(Motion, morphs, get_tracks, MMD_MOTION_MORPHS),
+    MMD_PY_PROPERTY(Motion, camera, get_tracks, MMD_MOTION_CAMERA),
+    MMD_PY_PROPERTY(Motion, light, get_tracks, MMD_MOTION_LIGHT),
+    MMD_PY_PROPERTY(Motion, shadow, get_tracks, MMD_MOTION_SHADOW),
+    MMD_PY_PROPERTY(Motion, properties, get_tracks, MMD_MOTION_PROPERTIES),
+    {0}};
 
 static PyObject *refuse_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {

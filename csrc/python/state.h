@@ -29,7 +29,7 @@ typedef enum mmd_py_record_kind {
     MMD_PY_RECORD_DISPLAY_FRAME,
     MMD_PY_RECORD_RIGID_BODY,
     MMD_PY_RECORD_JOINT,
-    MMD_PY_RECORD_BONE_TRACK,
+    MMD_PY_RECORD_BONE_TRACK, /* and the other tracks in the order of mmd_motion_kind */
     MMD_PY_RECORD_MORPH_TRACK,
     MMD_PY_RECORD_CAMERA_TRACK,
     MMD_PY_RECORD_LIGHT_TRACK,

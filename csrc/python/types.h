@@ -2,7 +2,6 @@
 #ifndef MMD_PY_TYPES_H
 #define MMD_PY_TYPES_H
 
-#include "core/base/string_table.h"
 #include "mmdskin.h"
 #include "python/array.h"
 #include "python/state.h"
@@ -93,18 +92,12 @@ void mmd_py_poser_cache_release(const mmd_py_poser_key *key, mmd_py_poser_cached
 void mmd_py_poser_cache_clear_model(mmd_py_poser_list *list);
 void mmd_py_poser_cache_clear_motion(mmd_py_poser_list *list);
 
-/* The tables of a model that are looked up by name. */
+/* What of a model is looked up by name. */
 typedef enum mmd_py_model_name_kind {
     MMD_PY_BONE_NAMES,
     MMD_PY_MORPH_NAMES,
     MMD_PY_MODEL_NAME_KIND_COUNT
 } mmd_py_model_name_kind;
-
-/* The bones or morphs of a model by their names, Japanese and English. */
-typedef struct mmd_py_model_name_index {
-    mmd_string_table names;
-    size_t *items; /* the item of each name */
-} mmd_py_model_name_index;
 
 /* Parses a dict {name: (translation, rotation)} to local values (F,B,3) and (F,B,4). Bones that it
    does not name are at rest. Sets `batched` if any value has a frame axis. */
@@ -192,9 +185,8 @@ mmd_py_mesh_cache *mmd_py_model_mesh_cache(PyObject *model);
 mmd_py_poser_list *mmd_py_model_poser_list(PyObject *model);
 /* Gives a new Model the path of another one. */
 void mmd_py_model_copy_path(PyObject *model, PyObject *to);
-/* The name index, whose items are NULL until first use, and the arena that it is in. */
-mmd_py_model_name_index *mmd_py_model_get_name_index(PyObject *model, mmd_py_model_name_kind kind,
-                                                     mmd_arena **arena);
+/* Where a Model keeps a dict of the indices of bones or morphs by name; NULL until first use. */
+PyObject **mmd_py_model_name_index(PyObject *model, mmd_py_model_name_kind kind);
 
 PyObject *mmd_py_model_bone(PyObject *model, PyObject *name);
 PyObject *mmd_py_model_morph(PyObject *model, PyObject *name);
