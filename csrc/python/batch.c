@@ -147,7 +147,7 @@ bool mmd_py_batch_run(const mmd_py_batch *batch, mmd_thread_pool_task *run, void
     return true;
 }
 
-static bool is_interrupted(void *thread)
+bool mmd_py_batch_is_interrupted(void *thread)
 {
     PyEval_RestoreThread(thread);
     bool interrupted = mmd_py_exceptions_interrupted();
@@ -157,7 +157,8 @@ static bool is_interrupted(void *thread)
 
 bool mmd_py_batch_gl_caller(size_t threads, mmd_gl_caller *out)
 {
-    *out = (mmd_gl_caller){mmd_py_batch_pool(), threads, is_interrupted, PyThreadState_Get()};
+    *out = (mmd_gl_caller){mmd_py_batch_pool(), threads, mmd_py_batch_is_interrupted,
+                           PyThreadState_Get()};
     return out->pool;
 }
 

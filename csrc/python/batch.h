@@ -26,6 +26,9 @@ size_t mmd_py_batch_count_cores(void);
    exception. */
 mmd_thread_pool *mmd_py_batch_pool(void);
 
+/* mmd_py_exceptions_interrupted() of a thread (PyThreadState *) that has released the GIL. */
+bool mmd_py_batch_is_interrupted(void *thread);
+
 /* This thread as one that waits for OpenGL and handles signals meanwhile, with `threads` of the
    pool. False with an exception. */
 bool mmd_py_batch_gl_caller(size_t threads, mmd_gl_caller *out);

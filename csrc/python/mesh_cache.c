@@ -4,6 +4,7 @@
 
 #include "core/skin/mesh.h"
 #include "python/array.h"
+#include "python/batch.h"
 #include "python/exceptions.h"
 
 /* Stores a new mesh unless another thread was faster; returns the stored one. NULL stays NULL. */
@@ -41,23 +42,13 @@ static const mmd_mesh *get(mmd_py_mesh_cache *cache, const mmd_mesh_extras *extr
     return mesh;
 }
 
-/* Whether a signal handler has raised an exception. `arg` is the thread without the GIL. */
-static bool check_signals(void *arg)
-{
-    PyThreadState **thread = arg;
-    PyEval_RestoreThread(*thread);
-    bool raised = PyErr_CheckSignals() != 0;
-    *thread = PyEval_SaveThread();
-    return raised;
-}
-
 const mmd_mesh *mmd_py_mesh_cache_get(mmd_py_mesh_cache *cache, mmd_method method, bool tangents,
                                       mmd_error *err)
 {
     mmd_mesh_extras extras = cache->extras;
     PyThreadState *thread = PyEval_SaveThread();
-    extras.interrupted = check_signals;
-    extras.interrupted_arg = &thread;
+    extras.interrupted = mmd_py_batch_is_interrupted;
+    extras.interrupted_arg = thread;
     const mmd_mesh *mesh = get(cache, &extras, method, tangents, err);
     PyEval_RestoreThread(thread);
     return mesh;

@@ -68,7 +68,7 @@ static bool run(mmd_simulation *simulation, simulation_call *call)
         Py_BEGIN_ALLOW_THREADS
         done = run_chunk(simulation, call);
         Py_END_ALLOW_THREADS
-        if (PyErr_CheckSignals() < 0)
+        if (done ? PyErr_CheckSignals() < 0 : mmd_py_exceptions_interrupted())
             return false;
     }
     return true;

@@ -36,7 +36,7 @@ static bool advance(mmd_py_simulation *self, const step_call *call)
         Py_BEGIN_ALLOW_THREADS
         arrived = mmd_simulation_advance(self->simulation, &steps, NULL);
         Py_END_ALLOW_THREADS
-        if (PyErr_CheckSignals() < 0)
+        if (arrived ? PyErr_CheckSignals() < 0 : mmd_py_exceptions_interrupted())
             return false;
     }
     return true;

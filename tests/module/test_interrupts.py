@@ -2,6 +2,7 @@
 """Long calls handle signals between frames: Ctrl-C stops them, other handlers run."""
 
 import _thread
+import ctypes
 import os
 import signal
 import threading
@@ -241,6 +242,26 @@ def test_ctrl_c_stops_the_computation_of_centers(on_ctrl_c):
         triangles=r.integers(0, count, (2 * count, 3)),
     )
     assert is_stopped(lambda: mesh.centers_of_rotation)
+
+
+def test_an_exception_for_another_thread_stops_its_simulation(chain):
+    """As programs with a window cancel it."""
+    simulation, found = mmdskin.Simulation(chain), []
+
+    def run():
+        try:
+            simulation.pose(np.arange(5 * SIMULATED))
+        except KeyboardInterrupt:
+            found.append("stopped")
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    time.sleep(0.1)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+        ctypes.c_ulong(thread.ident), ctypes.py_object(KeyboardInterrupt)
+    )
+    thread.join()
+    assert found == ["stopped"] and simulation.frame < 5 * SIMULATED - 1
 
 
 def test_a_handler_cannot_use_the_simulation_that_is_running(chain, on_ctrl_c):
