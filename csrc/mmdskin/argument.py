@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import operator
 import os
+import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,14 +39,32 @@ def wrong_type(value: object, expected: str, loader: str) -> TypeError:
     return TypeError(f"{expected}, not {type(value)!r}{hint}")
 
 
-def check_size(size: object) -> None:
+def parse_size(size: object) -> tuple[int, int]:
     """Of a picture."""
+    text = "size: expected (width, height), two integers"
     try:
-        width, height = map(operator.index, size)  # type: ignore[call-overload]
-    except (TypeError, ValueError):
-        raise TypeError("size: expected (width, height), two integers") from None
+        numbers = tuple(map(operator.index, size))  # type: ignore[call-overload]
+    except TypeError:
+        raise TypeError(text) from None
+    if len(numbers) != 2:
+        raise ValueError(text)
+    width, height = (min(number, sys.maxsize) for number in numbers)
     if min(width, height) < 1:
         raise ValueError(f"size: {width} x {height}, expected at least 1 x 1")
+    return width, height
+
+
+def parse_want(want: object) -> tuple[bool, ...]:
+    """Which members of a Rendered are requested."""
+    known = mmdskin.Rendered._fields
+    if isinstance(want, str) or not isinstance(want, Iterable):
+        raise TypeError("want: expected a sequence of names")
+    names = tuple(want)
+    for name in names:
+        if not isinstance(name, str) or name not in known:
+            expected = '", "'.join(known[:-1]) + f'" or "{known[-1]}'
+            raise ValueError(f'want: {name!r} is unknown, expected "{expected}"')
+    return tuple(map(names.__contains__, known))
 
 
 def frame_numbers(frames: ArrayLike) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import mmdskin
-from mmdskin.argument import check_mesh, check_size, frame_numbers, wrong_type
+from mmdskin.argument import check_mesh, frame_numbers, parse_size, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,7 +40,7 @@ def framing(
     Raises TypeError and ValueError.
     """
     check_mesh(mesh)
-    check_size(size)
+    parse_size(size)
     found: Iterable[mmdskin.Skinned[Any, Any]]
     model = mesh if isinstance(mesh, mmdskin.Model) else None
     if model is not None and (shown is None or isinstance(shown, mmdskin.Motion)):

@@ -403,11 +403,13 @@ static PyObject *get_version(PyObject *self, void *unused)
 }
 
 /* clang-format off */
-#define ARRAY(name, number, axes, ...) \
-    {#name, offsetof(mmd_model, name), .dtype = MMD_PY_##number, .rank = axes, .columns = {__VA_ARGS__}},
-#define RECORDS(name, number, of) \
-    {#name, offsetof(mmd_model, name), offsetof(mmd_model, number), .kind = MMD_PY_RECORD_##of},
-#define TEXT(name) {#name, .offset = offsetof(mmd_model, name)},
+#define ARRAY(member, number, axes, ...) \
+    {.name = #member, .offset = offsetof(mmd_model, member), .dtype = MMD_PY_##number, .rank = axes, \
+     .columns = {__VA_ARGS__}},
+#define RECORDS(member, number, of) \
+    {.name = #member, .offset = offsetof(mmd_model, member), \
+     .count_offset = offsetof(mmd_model, number), .kind = MMD_PY_RECORD_##of},
+#define TEXT(member) {.name = #member, .offset = offsetof(mmd_model, member)},
 /* clang-format on */
 
 const mmd_py_model_member mmd_py_model_members[MMD_PY_MODEL_MEMBER_COUNT] = {

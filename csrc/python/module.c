@@ -94,10 +94,8 @@ static bool hook_exit(void)
     static PyMethodDef method = {"stop_opengl", at_exit, METH_NOARGS, NULL};
     if (is_main_interpreter())
         mmd_gl_thread_resume();
-    MMD_PY_OWNED PyObject *atexit = PyImport_ImportModule("atexit");
-    MMD_PY_OWNED PyObject *function = PyCFunction_New(&method, NULL);
     MMD_PY_OWNED PyObject *done =
-        atexit && function ? PyObject_CallMethod(atexit, "register", "O", function) : NULL;
+        mmd_py_object_call("atexit", "register", "(N)", PyCFunction_New(&method, NULL));
     return done != NULL;
 }
 

@@ -15,13 +15,12 @@
 enum { IMAGE, DEPTH, NORMALS, TRIANGLES, OUTPUTS };
 
 static const struct {
-    const char *name;
     mmd_py_array_dtype dtype;
     size_t width; /* 0: no third axis */
-} outputs[OUTPUTS] = {[IMAGE] = {"image", MMD_PY_UINT8, 4},
-                      [DEPTH] = {"depth", MMD_PY_FLOAT32, 0},
-                      [NORMALS] = {"normals", MMD_PY_FLOAT32, 3},
-                      [TRIANGLES] = {"triangles", MMD_PY_INT32, 0}};
+} outputs[OUTPUTS] = {[IMAGE] = {MMD_PY_UINT8, 4},
+                      [DEPTH] = {MMD_PY_FLOAT32, 0},
+                      [NORMALS] = {MMD_PY_FLOAT32, 3},
+                      [TRIANGLES] = {MMD_PY_INT32, 0}};
 
 /* Samples of a chunk, between which Ctrl-C takes effect: less than a tenth of a second. */
 enum { CARD_CHUNK_SAMPLES = 1 << 24, CPU_CHUNK_SAMPLES = 1 << 19 };
@@ -119,57 +118,23 @@ static bool parse_shape(render_call *call, PyObject *mesh, PyObject *skinned)
     return true;
 }
 
-/* Raises a TypeError, unless an exception of another type is set. Returns false. */
-static bool refuse_type(const char *text)
-{
-    if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_TypeError))
-        PyErr_SetString(PyExc_TypeError, text);
-    return false;
-}
-
 static bool parse_size(render_call *call, PyObject *size)
 {
-    static const char text[] = "size: expected (width, height), two integers";
-    MMD_PY_OWNED PyObject *two = PySequence_Tuple(size);
-    if (!two)
-        return refuse_type(text);
-    Py_ssize_t pixels[2] = {0, 0};
-    bool pair = PyTuple_Size(two) == 2;
-    for (int i = 0; pair && !PyErr_Occurred() && i < 2; i++)
-        pixels[i] = PyNumber_AsSsize_t(PyTuple_GetItem(two, i), NULL);
-    if (PyErr_Occurred())
-        return refuse_type(text);
-    if (!pair) {
-        PyErr_SetString(PyExc_ValueError, text);
+    Py_ssize_t width, height;
+    MMD_PY_OWNED PyObject *two = mmd_py_object_call("mmdskin.argument", "parse_size", "(O)", size);
+    if (!two || !PyArg_ParseTuple(two, "nn", &width, &height))
         return false;
-    }
-    if (pixels[0] < 1 || pixels[1] < 1)
-        return PyErr_Format(PyExc_ValueError, "size: %zd x %zd, expected at least 1 x 1", pixels[0],
-                            pixels[1]);
-    call->job.width = (size_t)pixels[0];
-    call->job.height = (size_t)pixels[1];
+    call->job.width = (size_t)width;
+    call->job.height = (size_t)height;
     return true;
 }
 
-static bool parse_requested(render_call *call, PyObject *want)
+static bool parse_want(render_call *call, PyObject *want)
 {
-    MMD_PY_OWNED PyObject *names = PyUnicode_Check(want) ? NULL : PySequence_Tuple(want);
-    if (!names)
-        return refuse_type("want: expected a sequence of names");
-    bool known = true;
-    for (Py_ssize_t i = 0; known && i < PyTuple_Size(names); i++) {
-        PyObject *name = PyTuple_GetItem(names, i);
-        known = false;
-        for (int k = 0; PyUnicode_Check(name) && k < OUTPUTS; k++)
-            if (PyUnicode_CompareWithASCIIString(name, outputs[k].name) == 0)
-                known = call->requested[k] = true;
-        if (!known)
-            PyErr_Format(PyExc_ValueError,
-                         "want: %R is unknown, expected \"image\", \"depth\", \"normals\" or "
-                         "\"triangles\"",
-                         name);
-    }
-    return known;
+    MMD_PY_OWNED PyObject *all = mmd_py_object_call("mmdskin.argument", "parse_want", "(O)", want);
+    for (int i = 0; all && i < OUTPUTS; i++)
+        call->requested[i] = PyTuple_GetItem(all, i) == Py_True;
+    return all != NULL;
 }
 
 static bool parse_backend(render_call *call, PyObject *value)
@@ -313,7 +278,7 @@ static bool parse_options(render_call *call, const render_options *options)
            (!options->size || parse_size(call, options->size)) &&
            (!options->background || mmd_py_argument_numbers(options->background, "background",
                                                             MMD_PY_FLOAT32, 4, job->background)) &&
-           (!options->want || parse_requested(call, options->want)) &&
+           (!options->want || parse_want(call, options->want)) &&
            mmd_py_render_scene_set_camera(&call->scene, call->state, options->camera);
 }
 
@@ -332,14 +297,10 @@ static bool warn_of_textures(const render_call *call, PyObject *mesh, PyObject *
 /* One camera that sees all frames of a batch. */
 static bool frame_batch(render_call *call, PyObject *mesh, PyObject *skinned)
 {
-    MMD_PY_OWNED PyObject *module = PyImport_ImportModule("mmdskin.camera_framing");
-    PyObject *camera =
-        module ? PyObject_CallMethod(module, "batch_camera", "OO(nn)", mesh, skinned,
-                                     (Py_ssize_t)call->job.width, (Py_ssize_t)call->job.height)
-               : NULL;
-    bool ok = camera && mmd_py_render_scene_set_camera(&call->scene, call->state, camera);
-    Py_XDECREF(camera);
-    return ok;
+    MMD_PY_OWNED PyObject *camera =
+        mmd_py_object_call("mmdskin.camera_framing", "batch_camera", "(OO(nn))", mesh, skinned,
+                           (Py_ssize_t)call->job.width, (Py_ssize_t)call->job.height);
+    return camera && mmd_py_render_scene_set_camera(&call->scene, call->state, camera);
 }
 
 PyObject *mmd_py_module_render(PyObject *module, PyObject *args, PyObject *kwargs)

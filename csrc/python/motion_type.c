@@ -243,9 +243,7 @@ static PyObject *motion_html(PyObject *self, PyObject *unused)
 
 static PyObject *motion_reduce(PyObject *self, PyObject *unused)
 {
-    enum { MEMBERS = 7 };
-    static const char *const members[MEMBERS] = {"bones",  "morphs",     "camera", "light",
-                                                 "shadow", "properties", "name"};
+    enum { NAME = MMD_MOTION_KINDS, MEMBERS };
     PyObject *bytes = ((motion_object *)self)->bytes;
     PyObject *module = PyType_GetModule(Py_TYPE(self));
     if (bytes) {
@@ -257,7 +255,9 @@ static PyObject *motion_reduce(PyObject *self, PyObject *unused)
     }
     MMD_PY_OWNED PyObject *arguments = PyTuple_New(MEMBERS);
     for (size_t i = 0; arguments && i < MEMBERS; i++)
-        mmd_py_record_tuple_set(&arguments, i, PyObject_GetAttrString(self, members[i]));
+        mmd_py_record_tuple_set(
+            &arguments, i,
+            PyObject_GetAttrString(self, i == NAME ? "name" : mmd_motion_layouts[i].name));
     PyObject *type = (PyObject *)Py_TYPE(self);
     PyObject *function = arguments ? PyObject_GetAttrString(type, "from_tracks") : NULL;
     return function ? Py_BuildValue("NO", function, arguments) : NULL;

@@ -238,7 +238,7 @@ def test_functions_of_models_and_motions(preloaded, testcapi):
             (lambda: model.materials_at(morphs), 10),
             (lambda: (model.__reduce__(), motion.__reduce__(), own.__reduce__()), 10),
             (lambda: mmdskin.Motion.from_poses(model, pose), 10),
-            (lambda: chain.replace(name="new"), 40),
+            (lambda: chain.replace(name="new"), 20),
             (lambda: mmdskin.Model.from_arrays(positions, bones=dicts).__reduce__(), 20),
             (lambda: mmdskin.Motion.from_camera(camera), 5),
             (lambda: motion.camera_at([0, 1]), 3),

@@ -573,17 +573,15 @@ static bool prepare_comparison(const mmd_motion_fit *fit, mmd_motion_fit_worker 
     return worker->poser != NULL;
 }
 
-/* How far a vertex may be off: more where a rigid body moves one of its bones. */
-static double allowed_distance(const mmd_motion_fit *fit, size_t vertex)
+/* Whether a rigid body moves one of a vertex's bones. */
+static bool is_simulated(const mmd_motion_fit *fit, size_t vertex)
 {
-    const mmd_motion_fit_job *job = &fit->job;
-    const int32_t *bones = job->rig->model->bone_indices + 4 * vertex;
-    const float *weights = job->rig->model->bone_weights + 4 * vertex;
+    const mmd_model *model = fit->job.rig->model;
     bool simulated = false;
-    for (size_t k = 0; k < 4; k++)
-        simulated =
-            simulated || (bones[k] >= 0 && weights[k] != 0 && fit->follows_simulated[bones[k]]);
-    return simulated ? fmax(job->physics_tolerance, job->tolerance) : job->tolerance;
+    for (size_t k = 4 * vertex; k < 4 * vertex + 4; k++)
+        simulated = simulated || (model->bone_indices[k] >= 0 && model->bone_weights[k] != 0 &&
+                                  fit->follows_simulated[model->bone_indices[k]]);
+    return simulated;
 }
 
 static bool skin(const mmd_motion_fit *fit, mmd_motion_fit_worker *worker, const float *matrices,
@@ -645,20 +643,11 @@ enum { OFF = 1, FAR_OFF = 2 };
 /* By what part of the tolerance vertices are far off. Less is rounding, or nearly right. */
 static const double FAR = 0.01;
 
-/* Marks the bones of a vertex; false where it is left to MMD's own simulation. */
-static bool mark_bones(const mmd_motion_fit *fit, size_t vertex, uint8_t mark, uint8_t *marked)
+static void mark_bones(const mmd_model *model, size_t vertex, uint8_t mark, uint8_t *marked)
 {
-    const mmd_model *model = fit->job.rig->model;
-    const int32_t *bones = model->bone_indices + 4 * vertex;
-    const float *weights = model->bone_weights + 4 * vertex;
-    for (size_t k = 0; k < 4; k++)
-        if (!fit->job.key_physics && bones[k] >= 0 && weights[k] != 0 &&
-            fit->follows_simulated[bones[k]])
-            return false;
-    for (size_t k = 0; k < 4; k++)
-        if (bones[k] >= 0 && weights[k] != 0)
-            marked[bones[k]] |= mark;
-    return true;
+    for (size_t k = 4 * vertex; k < 4 * vertex + 4; k++)
+        if (model->bone_indices[k] >= 0 && model->bone_weights[k] != 0)
+            marked[model->bone_indices[k]] |= mark;
 }
 
 static void mark_sources(const mmd_rig *rig, const int32_t *order, uint8_t *marked)
@@ -721,12 +710,17 @@ static bool refine(void *arg, size_t worker, size_t first, size_t count, mmd_err
     if (!marked || !order)
         return mmd_fail_memory(err);
     for (size_t v = 0; squares && v < fit->job.mesh->vertex_count; v++) {
-        double allowed = allowed_distance(fit, v), distance = sqrt((double)squares[v]);
+        bool simulated = is_simulated(fit, v);
+        if (simulated && !fit->job.key_physics) /* left to MMD's own simulation */
+            continue;
+        double distance = sqrt((double)squares[v]), allowed = fit->job.tolerance;
+        if (simulated)
+            allowed = fmax(allowed, fit->job.physics_tolerance);
         uint8_t mark = distance > (1 + FAR) * allowed ? OFF | FAR_OFF
                        : distance > allowed           ? OFF
                                                       : 0;
-        if (mark_bones(fit, v, mark, marked))
-            fit->max_distance = fmax(fit->max_distance, distance);
+        mark_bones(rig->model, v, mark, marked);
+        fit->max_distance = fmax(fit->max_distance, distance);
     }
     mark_chains(rig, order, marked);
     for (size_t i = 0; i < fit->track_count; i++) {
