@@ -16,7 +16,7 @@ from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
 from ..operator_base import modal_job
 from ..operator_base.editing import editing
-from ..physics import baked
+from ..physics import playback
 from ..pose import pose_source, skinner
 from ..pose.deformation import Deformation, gives_normals
 from ..preview import switch
@@ -97,7 +97,7 @@ class Job(modal_job.Job):
         """The physics that no file has."""
         sources = [group.poses.source for group in groups if group.poses.source is not None]
         if self.options.moves:
-            yield from baked.simulate(self._context, sources)
+            yield from playback.simulate(self._context, sources)
             return
         for source in sources:
             source.show(self._context.scene)

@@ -12,8 +12,8 @@ from bpy.types import Depsgraph, Object
 
 from ..blender import actions, evaluated_bones, playhead
 from ..blender.user_error import UserError
-from ..physics.baked import Baked
 from ..physics.group import Member
+from ..physics.playback import Baked
 from ..pose import ik_source, pose_source, skinner
 from ..pose.deformation import Deformation
 from ..pose.motion_source import Motion

@@ -11,7 +11,7 @@ import bpy
 
 from ..blender.translations import Sentence, tr, tr_count
 from ..operator_base import modal_job
-from ..physics import baked
+from ..physics import playback
 from . import files
 from .files import listed
 from .timing import Timing
@@ -67,7 +67,7 @@ class Export(Protocol):
         """Whether the scene has to be read frame by frame."""
 
     @property
-    def simulated(self) -> Sequence[baked.Baked]:
+    def simulated(self) -> Sequence[playback.Baked]:
         """What is posed with hair that physics moves."""
 
     @property
@@ -94,7 +94,7 @@ class Job(modal_job.Job):
 
     def _run(self) -> Generator[modal_job.Progress, None, None]:
         sources = [source for export in self._exports for source in export.simulated]
-        yield from baked.simulate(self._context, sources)
+        yield from playback.simulate(self._context, sources)
         reading = [export for export in self._exports if export.needs_frames]
         if reading:
             yield from self._read(reading)

@@ -9,7 +9,7 @@ from ..blender import actions
 from ..blender.translations import tr, tr_count
 from ..import_motion import import_state
 from ..operator_base.modal_job import Steps
-from ..physics.baked import Baked
+from ..physics.playback import Baked
 from ..pose import pose_source
 from ..scene import mmd_tools, scene_model
 from . import files, fit

@@ -8,8 +8,8 @@ from bpy.types import Depsgraph, Object, Scene
 
 from ..blender import actions, evaluated_bones, playhead
 from ..blender.user_error import UserError
-from ..physics.baked import Baked
 from ..physics.group import Member
+from ..physics.playback import Baked
 from ..pose import ik_source, motion_source, pose_source, scene_motion
 from ..scene import mmd_tools, model_file, scene_model
 

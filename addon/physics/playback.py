@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The pose sources that models show, with the physics that MMD Skinning plays.
+"""Pose sources with their physics: as MMD Skinning plays it, and as bakes and exports need it.
 
-A mesh and the objects on its bones share one, so that each pose is solved once per frame.
+A mesh and the objects on its bones share what is played, so that each pose is solved once per frame.
+For bakes and exports, what no file has is simulated.
 """
 
-from typing import NamedTuple
+from collections.abc import Generator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
-from bpy.types import Object
+from bpy.types import Context, Object, Scene
 
 from ..blender import blender_versions, caches, evaluated_bones
 from ..blender.evaluated_bones import Evaluation
+from ..operator_base import modal_job
 from ..pose import motion_source, pose_source
-from . import cache, keyed, simulation
+from ..pose.ik_source import Solver
+from . import cache, group, keyed, runs, simulation
 
 
 class _Newest(NamedTuple):
@@ -65,3 +69,55 @@ def _kept(
 
 def _simulation(armature: Object, settings: pose_source.Settings) -> tuple | None:
     return cache.version_of(armature) if settings.physics else None
+
+
+class Baked:
+    """For bakes and exports. `opened` is the pose source with its physics, without which posing raises a UserError."""
+
+    def __init__(self, member: group.Member) -> None:
+        self.member = member
+        self._checked: cache.Checked | None = None  # if a file has the simulation
+        self.opened = self._with_physics()
+
+    def lacks_simulation(self) -> bool:
+        """Whether its file has no simulation of these keys and settings."""
+        return self._checked is not None and bool(self._checked.changed())
+
+    def play(self, simulated: cache.Cache) -> None:
+        """A simulation that is in no file."""
+        self.opened = self._with_physics(simulated)
+
+    def show(self, scene: Scene) -> None:
+        """The current frame as the viewport shows it: where no simulation matches, hair moves live."""
+        self.opened = self._with_physics(scene=scene)
+
+    def _with_physics(
+        self, simulated: cache.Cache | None = None, scene: Scene | None = None
+    ) -> pose_source.Opened:
+        model, settings, opened = self.member
+        armature: Any = model.armature
+        if not cache.has_physics(armature, settings, opened.rig.pmx):
+            return opened
+        if isinstance(opened, Solver):
+            self._checked = playing = keyed.Playing(opened, armature, True, simulated, scene)
+            return opened.with_post_process(playing)
+        assert isinstance(settings, motion_source.Settings)
+        if not group.needs_file(settings):
+            return simulation.baked(opened, armature, settings)
+        self._checked = grouped = cache.Grouped(opened, armature, settings, True, simulated)
+        return grouped.motion()
+
+
+def simulate(
+    context: Context, sources: Sequence[Baked]
+) -> Generator[modal_job.Progress, None, None]:
+    """Simulate those that lack it, with their groups."""
+    lacking = [source.member for source in sources if source.lacks_simulation()]
+    if not lacking:
+        return
+    run = runs.Runs(context, group.batches(lacking, context.view_layer))
+    yield from run
+    found = dict(run.results())
+    for source in sources:
+        if source.member.model.armature in found:
+            source.play(found[source.member.model.armature])

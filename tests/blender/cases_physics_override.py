@@ -125,7 +125,7 @@ class Overridden(Elsewhere):
         )
         model = addon().scene.scene_model.model_of(self.armature, bpy.context.view_layer)
         member = addon().physics.group.Member(model, opened.settings, opened)
-        played = addon().physics.baked.Baked(member).opened
+        played = addon().physics.playback.Baked(member).opened
         names = [bone.name for bone in self.armature.pose.bones]
         depsgraph = bpy.context.evaluated_depsgraph_get()
         armature = self.armature.evaluated_get(depsgraph)
