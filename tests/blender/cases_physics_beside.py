@@ -44,8 +44,8 @@ class ByBlender(Live):
             self.points()
             hair = self.bones()[self.hair[0]]
             seen.append((hair @ (*self.pmx.bones[self.hair[0]].position, 1), hair[:, 1]))
-        self.assert_close(seen[0][0], seen[1][0], 0.1)  # joints are soft
-        self.assert_close(seen[0][1], seen[1][1], 0.06)
+        self.assert_close(seen[0][0], seen[1][0], 1e-4)
+        self.assert_close(seen[0][1], seen[1][1], 0.01)
 
     def test_a_bake_is_without_it(self):
         scene.select(self.mesh)
@@ -98,7 +98,7 @@ class Beside(Live):
                 mmdskin = addon().blender.native.load()
                 skinned = mmdskin.skin(mmdskin.load_model(self.path), self.bones())
                 expected = scene.in_blender(skinned.normals) / scene.SCALE
-                self.assert_close(normals.reshape(-1, 3), expected[vertices], 1e-3)
+                self.assert_close(normals.reshape(-1, 3), expected[vertices], 1e-4)
                 seen.append(normals)
         self.assertGreater(np.abs(seen[0] - seen[1]).max(), 1e-3)
 
@@ -107,7 +107,7 @@ class Beside(Live):
         self.points()
         bpy.context.scene.frame_set(5)
         first = self.points()
-        self.assertGreater(np.abs(self.wait(0.1) - first).max(), 1e-5)
+        self.assertGreater(np.abs(self.wait(0.1) - first).max(), 1e-2)
 
     def test_overridden(self):
         """In a shot, where the override is posed."""
@@ -179,7 +179,7 @@ class Beside(Live):
             self.wait(0.1)
             bpy.ops.object.mode_set(mode="OBJECT")
         before = self.pose(0.6)
-        self.assertGreater(np.abs(self.wait(0.1) - before).max(), 1e-4)
+        self.assertGreater(np.abs(self.wait(0.1) - before).max(), 1e-2)
 
 
 class Anything(Live):

@@ -25,7 +25,7 @@ class Poses(Live):
         self.assert_close(self.bones()[still], solver.solved(local)[still], 1e-6)
         seen = [posed, *(self.wait(1 / 30) for _ in range(5))]
         for one, other in itertools.pairwise(seen):
-            self.assertGreater(np.abs(one - other).max(), 1e-6)
+            self.assertGreater(np.abs(one - other).max(), 1e-2)
 
     def test_hair_stays_on_a_head_that_nods(self):
         """By 0.6 units at 1.5 Hz, however many evaluations there are a second."""
@@ -130,7 +130,7 @@ class Rests(Live):
         self.assertTrue(self.settings.physics_live)
         settled = self.points()
         posed = self.pose(0.6)
-        self.assertGreater(np.abs(self.wait(0.1) - posed).max(), 1e-4)
+        self.assertGreater(np.abs(self.wait(0.1) - posed).max(), 1e-2)
         self.assertGreater(np.abs(posed - settled).max(), 1e-2)
 
     def test_in_a_file_that_was_reverted_and_not_in_a_new_one(self):

@@ -41,7 +41,7 @@ class Plays(InOrder):
         self.settings.physics_live = False
         expected = self.stepped(range(16))
         for frame in range(1, 16):
-            self.assert_close(shown[frame], expected[frame], 1e-3)
+            self.assert_close(shown[frame], expected[frame], 1e-5)
 
     def test_what_was_played_is_kept_as_simulate_writes_it(self):
         self.assertRaisesRegex(RuntimeError, "Play all frames", bpy.ops.mmdskin.keep_physics)
@@ -89,7 +89,7 @@ class Plays(InOrder):
         posed = self.pose(0.01)
         self.assertNotEqual(case.physics_troubles(), [])
         self.assert_close(posed, kept, 0.3 * scene.SCALE)
-        self.assertGreater(np.abs(self.wait(0.2) - posed).max(), 1e-4)
+        self.assertGreater(np.abs(self.wait(0.2) - posed).max(), 1e-2)
 
     def test_jumps_settle_and_short_ways_back_do_not(self):
         (live,) = addon().physics.live.of_armature(self.armature)
@@ -155,7 +155,7 @@ class Rendered(Live):
             swinging = self.wait(0.1)
             live = self.rendered()
             self.assertGreater(np.abs(live - swinging).max(), 1e-2)
-            self.assertGreater(np.abs(self.wait(0.1) - swinging).max(), 1e-4)  # it goes on
+            self.assertGreater(np.abs(self.wait(0.1) - swinging).max(), 1e-2)  # it goes on
             self.settings.physics_live = False
             np.testing.assert_array_equal(live, self.rendered())
             self.settings.physics_live = True
