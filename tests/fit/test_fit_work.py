@@ -56,8 +56,8 @@ def model():
 
 
 def check_work(fit, values, noise):
-    """Eight times the frames take eight times as long, not 64 times, and values that are hard to fit
-    take about as long as noise, which needs a key at nearly every frame."""
+    """Eight times the frames take about eight times as long, not 64 times, and values that are hard to
+    fit up to eight times as long as noise with a key at nearly every frame, not thousands of times."""
     assert ratio(fit(values(8000)), fit(values(1000)), 16) < 16
     assert ratio(fit(values(2000)), fit(noise(2000)), 100) < 100
 
