@@ -20,8 +20,7 @@ PyObject *mmd_py_fit_new(mmd_py_state *state, const mmd_py_fit_kind *kind, void 
                          PyObject *threads);
 
 /* The FitReport of a fit whose motion has been built and compared; losses: (B,). */
-PyObject *mmd_py_fit_report(mmd_py_state *state, const mmd_motion_fit *fit,
-                            const mmd_inverse_pose_loss *losses);
+PyObject *mmd_py_fit_report(const mmd_motion_fit *fit, const mmd_inverse_pose_loss *losses);
 
 /* The result of a fit, all at once; takes over the reference, which may be NULL with an exception.
  */

@@ -195,7 +195,7 @@ static double share_done(const void *call, double of_part)
 static PyObject *make_result(mmd_py_state *state, void *arg)
 {
     fit_call *call = arg;
-    MMD_PY_OWNED PyObject *report = mmd_py_fit_report(state, call->fit, call->losses);
+    MMD_PY_OWNED PyObject *report = mmd_py_fit_report(call->fit, call->losses);
     MMD_PY_OWNED PyObject *motion =
         report ? mmd_py_motion_new(state, mmd_motion_fit_release_motion(call->fit), NULL) : NULL;
     return motion ? PyTuple_Pack(2, motion, report) : NULL;
