@@ -165,7 +165,7 @@ def test_ctrl_c_stops_the_sampling_of_tracks(motion, on_ctrl_c, track):
 def test_long_calls_handle_signals_all_the_time(model, motion, longest_wait):
     """But not while ten million frames are checked, which is a quarter of the call for shadows."""
     frames = np.linspace(0, 100, 10_000_000)
-    poses = model.pose(motion, np.linspace(0, 100, 100_000))
+    poses = model.pose(motion, np.linspace(0, 100, 200_000))
     weights = np.zeros((3000, len(model.morphs)))
     vertices = np.zeros((20_000, 1000, 3), "f4")
     slow = {
