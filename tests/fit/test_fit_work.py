@@ -151,11 +151,16 @@ def test_an_exception_for_another_thread_ends_its_fit(work):
         except BaseException as error:
             found.append(type(error))
 
+    began = time.process_time()
+    work()
+    whole = time.process_time() - began
     thread = threading.Thread(target=run)
+    began = time.process_time()
     thread.start()
-    time.sleep(0.2)
+    time.sleep(0.1)
     raised = ctypes.pythonapi.PyThreadState_SetAsyncExc(
         ctypes.c_ulong(thread.ident), ctypes.py_object(KeyboardInterrupt)
     )
     thread.join()
     assert (raised, found) == (1, [KeyboardInterrupt])
+    assert time.process_time() - began < 0.7 * whole  # Python raises it by itself after the call
