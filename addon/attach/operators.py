@@ -69,13 +69,12 @@ class MMDSKIN_OT_attach(PosingOperator, bpy.types.Operator):
                 edit.on_failure(obj.constraints.remove, constraint)
             if not objects:
                 _attach_empty(context, display, bone)
-        text = tr_count(
+        self.inform(
             "Attached 1 object to '{bone}'",
             "Attached {count} objects to '{bone}'",
-            max(len(objects), 1),
+            count=max(len(objects), 1),
             bone=bone,
         )
-        self.report({"INFO"}, text)
         return {"FINISHED"}
 
     def _bone(self, armature: bpy.types.Object) -> str:
@@ -136,10 +135,7 @@ class MMDSKIN_OT_detach(PosingOperator, bpy.types.Operator):
                     display_armature.drop_unused(context, display)
         if not edit.checked:
             return cancelled(self, UserError("No selected object is attached to a bone"))
-        self.report(
-            {"INFO"},
-            tr_count("Detached 1 object", "Detached {count} objects", len(edit.checked)),
-        )
+        self.inform("Detached 1 object", "Detached {count} objects", count=len(edit.checked))
         return {"FINISHED"}
 
 

@@ -135,7 +135,7 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, Operator):
         )
 
     def _stopped(self) -> None:
-        self.report({"WARNING"}, tr("Bake cancelled: nothing was changed"))
+        self.caution("Bake cancelled: nothing was changed")
 
     def _report(self, baking: job.Job) -> set[Any]:
         native.remember_backends()
@@ -148,14 +148,12 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, Operator):
             what = tr("frame {frame}", frame=f"{frames[0]:.7g}")
         else:
             what = tr_count("1 frame", "{count} frames", (len(frames) - 1) // samples + 1)
-        meshes, vertices = _meshes(baking.result.meshes), baking.result.vertices
-        text = tr(
+        self.inform(
             "Baked {frames}: {meshes}, {vertices} vertices",
             frames=what,
-            meshes=meshes,
-            vertices=vertices,
+            meshes=_meshes(baking.result.meshes),
+            vertices=baking.result.vertices,
         )
-        self.report({"INFO"}, text)
         return {"FINISHED"}
 
 
@@ -187,9 +185,9 @@ class MMDSKIN_OT_clear_bake(ModelOperator, Operator):
     def execute(self, context: Context) -> set[Any]:
         count = job.clear(self.models_to_clean(context))
         if not count:
-            self.report({"WARNING"}, tr("This model has no bake to clear"))
+            self.caution("This model has no bake to clear")
             return {"CANCELLED"}
-        self.report({"INFO"}, tr("Cleared the bake of {meshes}", meshes=_meshes(count)))
+        self.inform("Cleared the bake of {meshes}", meshes=_meshes(count))
         return {"FINISHED"}
 
 

@@ -49,15 +49,22 @@ class Sentence:
 
 
 class Reports:
-    """Base class of operators, and of what reports for them: as Blender's `report`, but translated."""
+    """Base class of operators, and of what reports for them: as Blender's `report`, but translated.
+
+    `many` is the plural of a sentence with a {count}.
+    """
 
     report: Callable[[set[Any], str], None]
 
-    def inform(self, sentence: str, /, **values: object) -> None:
-        self.report({"INFO"}, tr(sentence, **values))
+    def inform(self, sentence: str, many: str = "", /, **values: object) -> None:
+        self.report({"INFO"}, _counted(sentence, many, values))
 
-    def caution(self, sentence: str, /, **values: object) -> None:
-        self.report({"WARNING"}, tr(sentence, **values))
+    def caution(self, sentence: str, many: str = "", /, **values: object) -> None:
+        self.report({"WARNING"}, _counted(sentence, many, values))
+
+
+def _counted(one: str, many: str, values: dict[str, Any]) -> str:
+    return tr(many if many and values["count"] != 1 else one, **values)
 
 
 def tr_count(one: str, many: str, /, count: int, **values: object) -> str:

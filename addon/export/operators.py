@@ -8,14 +8,13 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ..blender import output_files, registration
-from ..blender.translations import Reports
 from ..blender.user_error import UserError, cancelled, cancels
 from ..operator_base.model_operator import ModelOperator
 from ..scene import scene_model
 from . import content, formats, safe_write
 
 
-class MMDSKIN_OT_export(ModelOperator, Reports, bpy.types.Operator):
+class MMDSKIN_OT_export(ModelOperator, bpy.types.Operator):
     """Export baked or live models with Blender's exporters, with options that match the bake"""
 
     bl_idname = "mmdskin.export"

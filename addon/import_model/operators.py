@@ -9,7 +9,7 @@ from bpy.props import BoolProperty, EnumProperty, StringProperty
 from bpy.types import Context, Operator
 
 from ..blender import registration
-from ..blender.translations import tr, tr_count
+from ..blender.translations import Reports, tr
 from ..blender.user_error import UserError
 from ..mmd_look import switch as look
 from ..operator_base.importing import Importer, scale_property
@@ -21,7 +21,7 @@ from .build import Options, import_file
 _NEEDS = {"PHYSICS": {"ARMATURE"}, "DISPLAY": {"ARMATURE"}, "MORPHS": {"MESH", "ARMATURE"}}
 
 
-class MMDSKIN_OT_import_model(Importer, Operator):
+class MMDSKIN_OT_import_model(Importer, Reports, Operator):
     """Import MikuMikuDance models with their exact deform data"""
 
     bl_idname = "mmdskin.import_model"
@@ -143,7 +143,7 @@ class MMDSKIN_OT_import_model(Importer, Operator):
             return {"CANCELLED"}
         if self.look and self.standard_colors:
             look.use_standard_colors(context.scene)
-        self.report({"INFO"}, tr_count("Imported 1 model", "Imported {count} models", imported))
+        self.inform("Imported 1 model", "Imported {count} models", count=imported)
         return {"FINISHED"}
 
     def _turn_on(self, model: scene_model.SceneModel, warnings: list[str]) -> None:

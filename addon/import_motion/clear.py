@@ -7,7 +7,7 @@ import bpy
 from bpy.types import Context, Object, Operator
 
 from ..blender import registration
-from ..blender.translations import Reports, tr, tr_count
+from ..blender.translations import tr
 from ..blender.user_error import cancels
 from ..operator_base.editing import editing
 from ..operator_base.model_operator import ModelOperator
@@ -15,7 +15,7 @@ from ..scene import saved_state, scene_model
 from . import camera, import_state, light
 
 
-class MMDSKIN_OT_clear_motion(ModelOperator, Reports, Operator):
+class MMDSKIN_OT_clear_motion(ModelOperator, Operator):
     """Remove the keyframes and settings of imported motions and restore what they replaced"""
 
     bl_idname = "mmdskin.clear_motion"
@@ -54,10 +54,9 @@ class MMDSKIN_OT_clear_motion(ModelOperator, Reports, Operator):
         for name in kept:
             self.caution("Edited keyframes were kept in action '{name}'", name=name)
         if count:
-            text = tr_count(
-                "Cleared the motion of 1 model", "Cleared the motion of {count} models", count
+            self.inform(
+                "Cleared the motion of 1 model", "Cleared the motion of {count} models", count=count
             )
-            self.report({"INFO"}, text)
         elif cameras:
             self.inform("Cleared the imported camera")
         elif lights:

@@ -9,7 +9,7 @@ from typing import Any
 from bpy.types import Scene
 
 from ..blender import actions, playhead
-from ..blender.translations import Reports, tr_count
+from ..blender.translations import Reports
 from ..blender.user_error import UserError
 from ..operator_base import properties
 from ..operator_base.editing import Edit
@@ -159,14 +159,13 @@ class MotionImport(Reports):
 
     def tell_muted(self) -> None:
         if self._muted:
-            text = tr_count(
+            self.caution(
                 "Muted 1 constraint or driver that would interfere with the motion:"
                 " Clear Motion restores it",
                 "Muted {count} constraints and drivers that would interfere with the motion:"
                 " Clear Motion restores them",
                 count=self._muted,
             )
-            self.report({"WARNING"}, text)
 
     def extend(self, noted: import_state.Record, source: motion_source.Motion) -> None:
         if self.model.armature.mmdskin.range == "CURRENT":

@@ -10,7 +10,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
 from ..blender import actions, input_files, playhead, registration
-from ..blender.translations import Reports, tr_count
+from ..blender.translations import tr_count
 from ..blender.user_error import UserError, cancels
 from ..operator_base import properties
 from ..operator_base.editing import Edit, editing
@@ -50,7 +50,7 @@ _Motion = properties.declaring(
 )
 
 
-class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, Reports, bpy.types.Operator):
+class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Operator):
     """Animate the selected MMD models with a motion or pose file as in MMD, or import a camera motion"""
 
     bl_idname = "mmdskin.import_motion"
@@ -187,16 +187,15 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, Reports, bpy.t
         least, most = camera.ANGLES
         beyond = int(((track.view_angles < least) | (track.view_angles > most)).sum())
         if beyond:
-            text = tr_count(
+            self.caution(
                 "1 camera keyframe has an angle of view that Blender cannot show: it shows"
                 " {least} to {most} degrees",
                 "{count} camera keyframes have an angle of view that Blender cannot show: it"
                 " shows {least} to {most} degrees",
-                beyond,
+                count=beyond,
                 least=least,
                 most=most,
             )
-            self.report({"WARNING"}, text)
         action, _ = actions.assigned(added.parent)
         original_keys.keep(action, [(file.path, self.frame_start, speed)])
         if self.extend_range:
@@ -281,7 +280,7 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, Reports, bpy.t
         named = {track.name for source in found for track in source.motion.bones}
         missing = {name for source in found for name in source.unmatched.bones}
         if missing:
-            text = tr_count(
+            self.inform(
                 "The model lacks 1 bone of the motion, which is ignored as in MMD; it has the other"
                 " {found}",
                 "The model lacks {count} bones of the motion, which are ignored as in MMD; it has"
@@ -289,7 +288,6 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, Reports, bpy.t
                 count=len(missing),
                 found=len(named) - len(missing),
             )
-            self.report({"INFO"}, text)
         return found
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from mathutils import Matrix
 
 from ..blender import registration
-from ..blender.translations import tr
 from ..blender.user_error import cancels
 from ..operator_base.model_operator import ModelOperator
 from ..scene import names, scene_model, sliders
@@ -31,7 +30,7 @@ class MMDSKIN_OT_flip_sliders(ModelOperator, bpy.types.Operator):
         for one in changes:
             _set_sliders(context, one)
         if not any(changes):
-            self.report({"INFO"}, tr("Both sides have the same values"))
+            self.inform("Both sides have the same values")
         return {"FINISHED"}
 
 
@@ -55,7 +54,7 @@ class MMDSKIN_OT_mirror_pose(ModelOperator, bpy.types.Operator):
             _set_bones(context, bones)
             _set_sliders(context, values)
         if not any(bones or values for bones, values in changes):
-            self.report({"INFO"}, tr("Both sides have the same values"))
+            self.inform("Both sides have the same values")
         return {"FINISHED"}
 
 

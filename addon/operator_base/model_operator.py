@@ -9,7 +9,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty
 from bpy.types import Context, OperatorProperties
 
-from ..blender.translations import name_of, tr
+from ..blender.translations import Reports, name_of, tr
 from ..blender.user_error import UserError
 from ..scene import scene_model
 
@@ -39,7 +39,7 @@ class OptionsDialog:
             layout.column().prop(self, option, text=name, translate=False)
 
 
-class PosingOperator:
+class PosingOperator(Reports):
     """Base class of operators that need Object or Pose Mode."""
 
     @classmethod
@@ -50,7 +50,7 @@ class PosingOperator:
         return True
 
 
-class ObjectOperator:
+class ObjectOperator(Reports):
     """Base class of operators that act neither in Edit nor in Sculpt Mode."""
 
     bl_options = {"REGISTER", "UNDO"}

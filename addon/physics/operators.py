@@ -45,13 +45,11 @@ class MMDSKIN_OT_simulate(modal_job.ModalJob, ModelOperator, Operator):
         return Job(list(filter(needs_file, models)) or models, context)
 
     def _stopped(self) -> None:
-        self.report({"WARNING"}, tr("Simulation cancelled: nothing was changed"))
+        self.caution("Simulation cancelled: nothing was changed")
 
     def _report(self, job: "Job") -> set[Any]:
-        self.report(
-            {"INFO"},
-            tr("Simulated {frames}", frames=tr_count("1 frame", "{count} frames", job.frames)),
-        )
+        frames = tr_count("1 frame", "{count} frames", job.frames)
+        self.inform("Simulated {frames}", frames=frames)
         return {"FINISHED"}
 
 
@@ -118,12 +116,11 @@ class MMDSKIN_OT_simulate_together(ObjectOperator, Operator):
             name = _group_of(models)
             for model in models:
                 _set_group(edit, model.armature, name)
-        text = tr_count(
+        self.inform(
             "1 model is simulated together",
             "{count} models are simulated together",
-            len(models),
+            count=len(models),
         )
-        self.report({"INFO"}, text)
         return {"FINISHED"}
 
 

@@ -7,7 +7,6 @@ from bpy.props import EnumProperty
 from bpy.types import Context, Operator
 
 from ..blender import registration
-from ..blender.translations import tr_count
 from ..blender.user_error import UserError, cancels
 from ..operator_base.editing import editing
 from ..operator_base.model_operator import ModelOperator
@@ -47,19 +46,17 @@ class MMDSKIN_OT_switch_names(ModelOperator, Operator):
                 count += renamed.total
                 if names.language_of(model.armature) == "ENGLISH":
                     unknown += renaming.without_english(model)
-        text = tr_count(
+        self.inform(
             "Renamed 1 bone, shape key or material",
             "Renamed {count} bones, shape keys and materials",
-            count,
+            count=count,
         )
-        self.report({"INFO"}, text)
         if unknown:
-            text = tr_count(
+            self.inform(
                 "1 keeps its Japanese name, because its English name is unknown",
                 "{count} keep their Japanese names, because their English names are unknown",
-                unknown,
+                count=unknown,
             )
-            self.report({"INFO"}, text)
         return {"FINISHED"}
 
     def _english(self, model: scene_model.SceneModel) -> bool:

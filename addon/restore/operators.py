@@ -9,7 +9,6 @@ from bpy.types import Context, Event, Operator
 from bpy_extras.io_utils import ImportHelper
 
 from ..blender import input_files, registration
-from ..blender.translations import tr_count
 from ..blender.user_error import UserError, cancels
 from ..operator_base.model_operator import PosingOperator
 from ..scene import model_file, scene_model
@@ -43,23 +42,21 @@ class MMDSKIN_OT_restore_deform_data(PosingOperator, ImportHelper, Operator):
         problem = deform.write(model, rig, restored)
         name = os.path.basename(rig.path)
         if missing:
-            text = tr_count(
+            self.caution(
                 "1 vertex has no match in '{file}' and was left unchanged",
                 "{count} vertices have no match in '{file}' and were left unchanged",
                 count=missing,
                 file=name,
             )
-            self.report({"WARNING"}, text)
         if problem:
             self.report({"WARNING"}, problem)
         matched = sum(int(item.matched.sum()) for item in restored)
-        text = tr_count(
+        self.inform(
             "Restored 1 vertex from '{file}'",
             "Restored {count} vertices from '{file}'",
-            matched,
+            count=matched,
             file=name,
         )
-        self.report({"INFO"}, text)
         return {"FINISHED"}
 
 

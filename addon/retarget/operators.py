@@ -11,7 +11,6 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 
 from ..blender import input_files, playhead, registration
-from ..blender.translations import tr
 from ..blender.user_error import UserError, cancels
 from ..import_motion.import_state import ORIGINAL, SOLVED
 from ..operator_base import modal_job, properties
@@ -64,7 +63,7 @@ class _Retargeting(_Proportions, PosingOperator, OptionsDialog, modal_job.AskedJ
         return modal_job.Job(steps, len(frames))
 
     def _stopped(self) -> None:
-        self.report({"WARNING"}, tr("Retargeting cancelled: nothing was changed"))
+        self.caution("Retargeting cancelled: nothing was changed")
 
     def _report(self, job: modal_job.Job) -> set[Any]:
         for message in job.result:

@@ -8,13 +8,13 @@ from typing import Any
 import bpy
 
 from ..blender import native, registration
-from ..blender.translations import tr
+from ..blender.translations import Reports
 from ..blender.user_error import UserError
 from ..preview import driver_function, switch
 from ..scene import mesh_source, scene_model
 
 
-class MMDSKIN_OT_report(bpy.types.Operator):
+class MMDSKIN_OT_report(Reports, bpy.types.Operator):
     """Copy versions, system, backends and statistics of the models to the clipboard, for a bug report"""
 
     bl_idname = "mmdskin.report"
@@ -23,7 +23,7 @@ class MMDSKIN_OT_report(bpy.types.Operator):
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         context.window_manager.clipboard = text(context)
-        self.report({"INFO"}, tr("Copied the report to the clipboard"))
+        self.inform("Copied the report to the clipboard")
         return {"FINISHED"}
 
 

@@ -155,6 +155,7 @@ class Operator(Stopped):
         kind = operators.MMDSKIN_OT_bake
         names = ("invoke", "execute", "modal", "cancel", "models")
         names += ("_resolve_options", "_start", "_options", "_report", "_begin", "_stopped")
+        names += ("inform", "caution")
         members = {name: getattr(kind, name) for name in names}
         given = {"target": "MESH_CACHE", "range": "CUSTOM", "folder": self.folder}
         given |= {"frame_start": 1, "frame_end": 21, "step": 1}

@@ -327,9 +327,8 @@ class Written(Keyed):
             evaluated_depsgraph_get=bpy.context.evaluated_depsgraph_get,
         )
         kind = addon().physics.operators.MMDSKIN_OT_simulate
-        names = (
-            "invoke execute modal cancel models _start _finish _begin _report _stopped _job".split()
-        )
+        names = "invoke execute modal cancel models _start _finish _begin _report _stopped _job"
+        names = f"{names} inform caution".split()
         members = {name: getattr(kind, name) for name in names} | {"all_models": False}
         members["report"] = lambda _, level, text: reports.append((min(level), text))
         operator = type("Fake", (), members)()
