@@ -14,6 +14,7 @@ from mmdskin.command_console import CommandError, Progress, warn
 from mmdskin.errors import printable
 
 FRAMES_AT_ONCE = 64
+_SHOWN = {"body": "MODEL", "settings": "--set"}  # arguments that are not called as they are stored
 
 
 def simulate(options: Any) -> int:
@@ -83,30 +84,18 @@ def convert(options: Any) -> int:
     command_input.check_output(options.output, options.input, options.body, options.motion)
     if command_input.is_capture(options.input):
         return _convert_capture(options)
-    if options.body or options.legs or options.tolerance is not None or options.up:
-        raise CommandError(
-            "MODEL, --legs, --tolerance and --up are for a .bvh, .gltf, .glb, .vrm or .vrma",
-            status=2,
-        )
+    captures = "are for a .bvh, .gltf, .glb, .vrm or .vrma"
+    _refuse(options, captures, "body", "legs", "tolerance", "up")
     if options.output.lower().endswith(".glb"):
         return _convert_to_glb(options)
-    if options.motion or options.frames or options.physics or options.settings:
-        raise CommandError("--motion, --frames, --physics and --set are for a .glb", status=2)
+    _refuse(options, "are for a .glb", "motion", "frames", "physics", "settings")
     if options.output.lower().endswith(".pmx"):
-        chosen = [options.model, options.part, options.names, options.encoding]
-        if options.frame is not None or any(chosen):
-            raise CommandError(
-                "--frame, --model, --part, --names and --encoding are for motions", status=2
-            )
-        model = command_input.load_model(options.input)
-        try:
-            model.save(options.output)
-        except ValueError as error:
-            raise CommandError(f"{options.output}: {error}") from error
+        _refuse(options, "are for motions", "frame", "model", "part", "names", "encoding")
+        _save(command_input.load_model(options.input), options.output)
         return 0
     is_pose = options.output.lower().endswith(".vpd")
-    if not is_pose and (options.frame is not None or options.model):
-        raise CommandError("--frame and --model are for a .vpd", status=2)
+    if not is_pose:
+        _refuse(options, "are for a .vpd", "frame", "model")
     of = command_input.load_model(options.model) if options.model else None
     motion = command_input.load_motion(options.input, options.encoding, of)
     arguments = {"part": options.part, "names": options.names or "error"}
@@ -123,12 +112,9 @@ def _convert_capture(options: Any) -> int:
         raise CommandError(
             f"a {ending} needs a model and a .vmd: IN{ending} MODEL OUT.vmd", status=2
         )
-    if options.frame is not None or any([options.model, options.part, options.encoding]):
-        raise CommandError(
-            f"--frame, --model, --part and --encoding are not for a {ending}", status=2
-        )
-    if options.up and ending != ".bvh":
-        raise CommandError("--up is for a .bvh", status=2)
+    _refuse(options, f"are not for a {ending}", "frame", "model", "part", "encoding")
+    if ending != ".bvh":
+        _refuse(options, "is for a .bvh", "up")
     model = command_input.load_model(options.body)
     skeleton, poses, fps = command_input.load_capture(options.input, options.up)
     arguments: dict[str, Any] = {"legs": options.legs, "tolerance": options.tolerance}
@@ -169,10 +155,9 @@ def _show(report: mmdskin.FitReport) -> None:
 
 
 def _convert_to_glb(options: Any) -> int:
-    if options.frame is not None or options.model or options.part or options.names:
-        raise CommandError("--frame, --model, --part and --names are for motions", status=2)
-    if not options.motion and (options.frames or options.physics or options.encoding):
-        raise CommandError("--frames, --physics and --encoding need --motion", status=2)
+    _refuse(options, "are for motions", "frame", "model", "part", "names")
+    if not options.motion:
+        _refuse(options, "need --motion", "frames", "physics", "encoding")
     model = command_input.load_model(options.input)
     motion = numbers = None
     if options.motion:
@@ -189,8 +174,18 @@ def _convert_to_glb(options: Any) -> int:
     return 0
 
 
-def _save(motion: mmdskin.Motion, path: str, **arguments: Any) -> None:
+def _refuse(options: Any, why: str, *names: str) -> None:
+    """Raises CommandError if one of these options is given."""
+    values = [getattr(options, name) for name in names]
+    if all(value is None or value is False or value in ("", []) for value in values):
+        return
+    *others, last = [_SHOWN.get(name, f"--{name}") for name in names]
+    listed = f"{', '.join(others)} and {last}" if others else last
+    raise CommandError(f"{listed} {why}", status=2)
+
+
+def _save(thing: mmdskin.Model | mmdskin.Motion, path: str, **arguments: Any) -> None:
     try:
-        motion.save(path, **arguments)
+        thing.save(path, **arguments)
     except ValueError as error:
         raise CommandError(f"{path}: {error}") from error
