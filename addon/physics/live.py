@@ -302,11 +302,9 @@ class Live:
         """Whether the whole model is elsewhere than in the last pose: an applied pose, undo."""
         if not len(self._kinematic):
             return False
-        now, before = (
-            np.einsum("kij,kj->ki", rows[:, :3, :3], self._heads) + rows[:, :3, 3]
-            for rows in (one[self._kinematic] for one in (pose.bone_matrices, self._shown))
-        )
-        return bool(np.abs(now - before).max(axis=1).min() > _JUMP)
+        moved = (pose.bone_matrices - self._shown)[self._kinematic]
+        away = np.einsum("kij,kj->ki", moved[:, :3, :3], self._heads) + moved[:, :3, 3]
+        return bool(np.abs(away).max(axis=1).min() > _JUMP)
 
     def _is_stretched(self, seconds: float) -> bool:
         """Whether a joint has been stretched for a second."""
