@@ -89,7 +89,8 @@ class MMDSKIN_OT_export_pose(Exporter, bpy.types.Operator):
         sampler.read(context.evaluated_depsgraph_get())
         found, pmx = sampler.result(), sampler.rig.pmx
         if form != samples.AS_KEYED:
-            timing = Timing(playhead.frame(scene), 0, 1, 1.0, playhead.stretch(scene))
+            frame = playhead.frame(scene)
+            timing = Timing(frame, frame, 0, 1, 1.0, playhead.stretch(scene))
             motion = modal_job.finished(
                 fit.ModelFit(pmx, timing, options).solved(found, form)
             ).motion

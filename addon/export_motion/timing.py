@@ -25,6 +25,7 @@ class Timing(NamedTuple):
     remaps time."""
 
     first: float  # frame of the scene that is `file_first` in the file
+    last: float  # of the scene; the file may end up to a frame later
     file_first: int
     length: int  # frames of the file
     rate: float  # frames of the file per frame of the scene
@@ -37,8 +38,8 @@ class Timing(NamedTuple):
 
     @property
     def scene_frames(self) -> np.ndarray:
-        """(F,) float64."""
-        return self.first + np.arange(self.length) / self.rate
+        """(F,) float64, none after the last, where nothing may be simulated."""
+        return np.minimum(self.first + np.arange(self.length) / self.rate, self.last)
 
     @property
     def times(self) -> np.ndarray:
@@ -95,7 +96,7 @@ def timing_of(scene: bpy.types.Scene, options: Any, blocks: Iterable[Any]) -> Ti
             count=count,
             most=_MOST,
         )
-    return Timing(first, options.first_frame, count, rate, playhead.stretch(scene))
+    return Timing(first, last, options.first_frame, count, rate, playhead.stretch(scene))
 
 
 def _range(scene: bpy.types.Scene, options: Any, blocks: Iterable[Any]) -> tuple[float, float]:

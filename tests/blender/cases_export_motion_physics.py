@@ -54,6 +54,12 @@ class Simulated(Keyed):
                 self.assertFalse(tracks[name].physics.any())
             self.assert_plays_with_and_without_physics()
 
+    def test_a_scene_that_ends_between_two_frames_of_the_file(self):
+        """Nothing is simulated after the scene's last frame."""
+        bpy.context.scene.render.fps = 24
+        bpy.context.scene.frame_end = 14  # 17.5 of the file
+        self.assertEqual(self.exported(physics="KEYS")[HAIR[0]].frames.max(), 18)
+
     def test_escape_leaves_all_as_it_was(self):
         """Amid the simulation, and amid the export after it."""
         start, jobs = addon().operator_base.modal_job.ModalJob, addon().export_motion.job

@@ -36,7 +36,7 @@ class Stopped(MotionCase):
         self.out = os.path.join(self.folder.name, "out.vmd")
         jobs = addon().export_motion
         self.export = LongExport(self.out, self.loaded()[0])
-        timing = jobs.timing.Timing(1, 0, FRAMES, 1, 1)
+        timing = jobs.timing.Timing(1, FRAMES, 0, FRAMES, 1, 1)
         self.job = jobs.job.Job(bpy.context, [self.export], timing, "stop")
 
     def test_escape_ends_the_search_for_keys_at_once(self):
