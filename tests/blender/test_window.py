@@ -204,10 +204,10 @@ def move_sliders(blender):
         if colors[0] != colors[1]
     ]
     assert changed == [SKIRT]
-    blender.scroll(-40)
 
 
 def bake(blender):
+    """The panel is scrolled down: it is taller than the window while physics has a sentence to say."""
     keys, frame = blender.state()["keys"], blender.state()["frame"]
     foot = blender.state()["foot"]
     blender.choose(".mmdskin.range", "c")  # the motion has made it the scene's
@@ -259,6 +259,7 @@ def find_by_search(blender):
     blender.search("MMD Skinning")
     blender.wait_state(preview=False)
     blender.picture("searched")
+    blender.scroll(-40)
     blender.click(".mmdskin.preview")
     blender.wait_state(preview=True)
     assert np.allclose(blender.fresh(10)["foot"], foot, atol=1e-4)
