@@ -82,7 +82,7 @@ static bool find_item(PyObject *self, mmd_py_model_name_kind kind, PyObject *nam
 
 static PyObject *find(PyObject *self, mmd_py_model_name_kind kind, PyObject *name)
 {
-    size_t item;
+    size_t item = 0;
     return find_item(self, kind, name, &item) ? PyLong_FromSize_t(item) : NULL;
 }
 
