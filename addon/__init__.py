@@ -82,7 +82,7 @@ _parts = (
 def register() -> None:
     for part in _parts:
         part.register()
-    # bpy 4.2 crashes and 4.5 hangs at exit while classes and handlers are still registered.
+    # bpy 4.5 hangs at exit while classes and handlers are still registered.
     atexit.register(unregister)
 
 

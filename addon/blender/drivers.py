@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Drivers: what an expression reads, on which its driver therefore depends, and functions that it calls."""
 
+import atexit
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,8 +11,9 @@ from bpy.types import ID, Driver, DriverVariable, FCurve, Mesh, Object
 
 from . import registration
 
-# As a module (bpy), Blender 4.2 crashes and 4.5 hangs at exit if drivers ever had a function.
-_ONLY_WHERE_CALLED = getattr(bpy.app, "module", False) and bpy.app.version < (5, 0)
+if getattr(bpy.app, "module", False):
+    # bpy 4.5 hangs at exit while anything refers to it, as this does from its first use on.
+    atexit.register(lambda: bpy.app.driver_namespace.pop("bpy", None))
 
 
 class Functions:
@@ -26,52 +28,33 @@ class Functions:
         functions: Mapping[str, Callable[..., float]],
         driven: Callable[[], Sequence[tuple[ID, FCurve]]],
     ) -> None:
-        self._functions, self._driven, self._installed = functions, driven, False
+        self._functions, self._driven = functions, driven
 
         @persistent
         def recompile(*_: object) -> None:
-            found = driven()
-            if found or not _ONLY_WHERE_CALLED:
-                self.install()
-            else:
-                self._uninstall()
-            for block, curve in found:
+            self.install()
+            for block, curve in driven():
                 curve.driver.expression = curve.driver.expression
                 block.update_tag()
 
-        @persistent
-        def install_if_needed(*_: object) -> None:
-            """Before an evaluation: what is driven may come from another file."""
-            if not self._installed and driven():
-                self.install()
-
-        named = [("load_post", recompile)]
-        if _ONLY_WHERE_CALLED:
-            events = "depsgraph_update_pre", "frame_change_pre"
-            named += [(event, install_if_needed) for event in events]
         self.recompile = recompile
-        self._register, self._unregister = registration.handlers(named, once_enabled=recompile)
+        self._register, self._unregister = registration.handlers(
+            [("load_post", recompile)], once_enabled=recompile
+        )
 
     def install(self) -> None:
         bpy.app.driver_namespace.update(self._functions)
-        self._installed = True
 
     def register(self) -> None:
         self._register()
-        if not _ONLY_WHERE_CALLED:
-            self.install()  # any file may contain such drivers
+        self.install()  # any file may contain such drivers
 
     def unregister(self) -> None:
         self._unregister()
-        if self._installed:
-            self._uninstall()
-            for block, _ in self._driven():  # otherwise the last frame would stay on screen
-                block.update_tag()
-
-    def _uninstall(self) -> None:
         for name in self._functions:
             bpy.app.driver_namespace.pop(name, None)
-        self._installed = False
+        for block, _ in self._driven():  # otherwise the last frame would stay on screen
+            block.update_tag()
 
 
 def of(block: Any) -> Any:

@@ -70,10 +70,12 @@ class Edit(Generic[_Thing, _Checked]):
                 snapshot.discard()
 
 
+# "Edit[...]" is quoted: else `typing` keeps the class and all that this module refers to, and bpy 4.5
+# hangs at exit while anything refers to it.
 @contextlib.contextmanager
 def editing(
     things: Iterable[_Thing], check: Callable[[_Thing], _Checked]
-) -> Iterator[Edit[_Thing, _Checked]]:
+) -> Iterator["Edit[_Thing, _Checked]"]:
     """Check all things (models, meshes), then let the block write.
 
     `check` raises a UserError if a thing cannot be changed, and changes nothing.

@@ -68,7 +68,7 @@ def installed(path):
 def uninstall_and_exit(package, status):
     """bpy's own end may wait forever: it destroys a condition that a thread of its own still waits for.
 
-    bpy 4.5 does so where Python has not freed it, as after Rigify or this add-on was enabled.
+    bpy 4.5 does so where Python has not freed it, as after Rigify was enabled; 4.2 crashes then.
     """
     import bpy
 

@@ -215,6 +215,37 @@ def test_a_script_that_fails_ends_its_blender(addon_zip, version, tmp_path):
     assert "ValueError: on purpose" in done.stderr
 
 
+ENDS = f"""
+import sys
+sys.path.insert(0, {str(HERE)!r})
+import addon_profile
+import bpy
+addon_profile.install(sys.argv[-1])
+bpy.ops.mmdskin.import_model(filepath="dancer.pmx", live=True)
+bpy.context.view_layer.update()
+print("the last line", flush=True)
+"""
+
+
+# bpy 4.2 crashes after any property with an update function.
+@pytest.mark.parametrize("version", [version for version in VERSIONS if version != "4.2"])
+def test_a_script_with_a_live_model_ends_by_itself(addon_zip, version, tmp_path):
+    model.write_character(tmp_path)
+    script = tmp_path / "script.py"
+    script.write_text(ENDS, "utf-8")
+    done = subprocess.run(
+        [*need(version), script, "--", addon_zip],
+        cwd=tmp_path,
+        env=addon_profile.environment(tmp_path / "profile"),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=600,
+    )
+    assert "the last line" in done.stdout, done.stdout[-2000:] + done.stderr[-2000:]
+    assert done.returncode == 0
+
+
 FULL_DISK = """
 import resource
 import bpy
