@@ -21,8 +21,11 @@ REQUIRED = "0.0.0"  # package.py puts the version of the wheel here
 
 # What the module imports when it is used: at once, as an update of the add-on may remove the files.
 _LATER = (
+    "argument",
+    "array_arguments",
     "new_file",
     "file_io",
+    "fit_report",
     "fit_steps",
     "motion_encoding",
     "retargeting.fit",
