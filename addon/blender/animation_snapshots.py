@@ -100,7 +100,8 @@ class AnimationSnapshot:
         self._restore_drivers(data)
         for added in [track for track in data.nla_tracks if track.name not in self._tracks]:
             data.nla_tracks.remove(added)
-        data.use_nla = self._uses_nla
+        if data.use_nla != self._uses_nla:  # setting it evaluates, which discards unkeyed values
+            data.use_nla = self._uses_nla
         for track, name, snapshot, slot in self._strips:
             strip = data.nla_tracks[track].strips[name]
             if snapshot and (strip.action, actions.slot_of(strip)) != (snapshot.action, slot):
