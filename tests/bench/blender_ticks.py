@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ticks in Blender: a head is turned and the scene evaluated, with live physics, and with the look's edges.
+"""Ticks in Blender: live meshes are evaluated again, with live physics, and with the look's edges; and frames
+in which heads are turned, too.
 
 python-with-bpy tests/bench/blender_ticks.py --zip dist/mmdskin-….zip MODEL
 
@@ -24,17 +25,21 @@ def measured(options):
     scene.clear()
     alone = [imported(options.model, look=False)]
     # Alternating, so that a busy machine slows both.
-    over = [-ticks(alone, False) + ticks(alone, True) for _ in range(ROUNDS)]
-    scene.clear()
-    looking = [imported(options.model, look=True)]
-    one = min(ticks(looking, False) for _ in range(ROUNDS))
-    looking += [imported(options.model, look=True) for _ in range(2)]
-    three = min(ticks(looking, False) for _ in range(ROUNDS))
-    return {
-        "live physics over plain": statistics.median(over),
-        "with look and edges": one,
-        "three with look and edges": three,
+    over = {
+        turning: statistics.median(
+            -ticks(alone, turning, False) + ticks(alone, turning, True) for _ in range(ROUNDS)
+        )
+        for turning in (False, True)
     }
+    scene.clear()
+    found = {"live physics": over[False], "live physics, head turned": over[True]}
+    looking = []
+    for count, name in ((1, "one"), (3, "three")):
+        looking += [imported(options.model, look=True) for _ in range(count - len(looking))]
+        for turning, turned in ((False, ""), (True, ", head turned")):
+            best = min(ticks(looking, turning, False) for _ in range(ROUNDS))
+            found[f"{name} with edges{turned}"] = best
+    return found
 
 
 def imported(model, look):
@@ -52,8 +57,11 @@ def head_of(armature):
     return head
 
 
-def ticks(armatures, physics):
-    """Milliseconds of a tick: a tenth of them are faster; other programs slow the others."""
+def ticks(armatures, turning, physics):
+    """Milliseconds of a tick of the timer of live physics, or of a frame in which heads are turned.
+
+    A tenth of them are faster; other programs slow the others.
+    """
     import bpy
 
     addon = sys.modules["addon_package"]
@@ -61,23 +69,31 @@ def ticks(armatures, physics):
         armature.mmdskin.preview = True
         armature.mmdskin.physics = armature.mmdskin.physics_live = physics
     bpy.context.view_layer.update()
-    live = addon.physics.live
+    live, timer = addon.physics.live, addon.preview.live_timer
+    names = {armature.name_full for armature in armatures}
     heads = [head_of(armature) for armature in armatures]
     seen, now = live.clock, live.clock()
     live.clock = lambda: now
     times = []
     try:
+        for _, one in live.all_of():
+            one.settle()
         for number in range(TICKS):
             now += 1 / RATE
             start = time.perf_counter()
-            for head in heads:
-                head.rotation_euler.y = 0.01 * (number % 30)  # tags what turning it by hand does
-            addon.preview.live_timer._advance()
+            if turning:
+                for head in heads:
+                    head.rotation_euler.y = 0.01 * (number % 30)  # tags what a user's turn does
+            if physics:
+                timer._advance()
+            elif not turning:
+                timer._tag(names)
             bpy.context.view_layer.update()
             times.append(time.perf_counter() - start)
+        moving = [one for _, one in live.all_of() if one.ticks >= TICKS]
     finally:
         live.clock = seen
-    assert not physics or len(live.all_of()) == len(armatures)
+    assert not physics or len(moving) == len(armatures)
     return 1000 * statistics.quantiles(times, n=10)[0]
 
 
