@@ -184,8 +184,13 @@ def run_cases(version, selected, addon_zip, folder, display=None):
 def run_script(script, addon_zip, version, folder):
     """Run a user's script in a folder, in a Blender with the add-on."""
     (folder / "example.py").write_text(script, "utf-8")
+    return run_in_folder(version, folder, HERE / "run_script.py", "--", addon_zip, "example.py")
+
+
+def run_in_folder(version, folder, *arguments):
+    """Run Blender in a folder, with a profile of its own there."""
     return subprocess.run(
-        [*need(version), HERE / "run_script.py", "--", addon_zip, "example.py"],
+        [*need(version), *arguments],
         cwd=folder,
         env=addon_profile.environment(folder / "profile"),
         capture_output=True,
@@ -233,15 +238,7 @@ def test_a_script_with_a_live_model_ends_by_itself(addon_zip, version, tmp_path)
     model.write_character(tmp_path)
     script = tmp_path / "script.py"
     script.write_text(ENDS, "utf-8")
-    done = subprocess.run(
-        [*need(version), script, "--", addon_zip],
-        cwd=tmp_path,
-        env=addon_profile.environment(tmp_path / "profile"),
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=600,
-    )
+    done = run_in_folder(version, tmp_path, script, "--", addon_zip)
     assert "the last line" in done.stdout, done.stdout[-2000:] + done.stderr[-2000:]
     assert done.returncode == 0
 
