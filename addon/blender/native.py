@@ -7,7 +7,7 @@ extension, Blender installs the wheel; otherwise `classic` unpacks it.
 
 import importlib
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .translations import READER, texts
 from .user_error import UserError
@@ -34,6 +34,18 @@ _LATER = (
 
 _module = None
 _backends = ()
+
+if TYPE_CHECKING:
+    import mmdskin as mmdskin
+else:
+
+    class _Module:
+        """The module, loaded where it is first used: annotations that name it must be strings."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(load(), name)
+
+    mmdskin = _Module()
 
 
 def load() -> Any:

@@ -6,11 +6,11 @@ Or of a motion file that animates the model: the file's own keys, and fitted one
 cuts them or its frames are not the file's.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..blender import native
+from ..blender.native import mmdskin
 from ..import_motion.bezier import STRAIGHT
 from ..operator_base.modal_job import Steps
 from ..pose import merge, motion_source
@@ -20,9 +20,6 @@ from .fit import Fitted, ModelFit
 from .original_tracks import OriginalKeys
 from .samples import Samples, local_values
 from .timing import Timing
-
-if TYPE_CHECKING:
-    import mmdskin
 
 
 class AsKeyed(ModelFit):
@@ -57,7 +54,7 @@ class AsKeyed(ModelFit):
                 track = file_tracks.switches(
                     self._pmx, self._timing.file_frames, samples.visible, samples.ik
                 )
-            like = native.load().Motion.from_tracks(bones=bones.values(), properties=track)
+            like = mmdskin.Motion.from_tracks(bones=bones.values(), properties=track)
             fitted, report = yield from self.of_locals(self._values(like, samples), like)
             worst, notes = report.worst, report.notes
             if self._morphs.sampled:
@@ -68,7 +65,7 @@ class AsKeyed(ModelFit):
                 if name in found:
                     bones[name] = _merged(bones[name], bone.keys, found[name])
             bones = found | bones
-        motion = native.load().Motion.from_tracks(
+        motion = mmdskin.Motion.from_tracks(
             bones=[*bones.values(), *self._other_tracks()],
             morphs=morphs.values() if self._options.morphs else (),
             properties=self._chosen(track) if self._has_properties else None,
@@ -85,13 +82,12 @@ class AsKeyed(ModelFit):
         found = {}
         for number, bone in self._found.bones.items():
             keys, count = bone.keys, len(bone.keys.frames)
-            translations, rotations = np.zeros((count, 3)), np.tile((0.0, 0, 0, 1), (count, 1))
+            translations = np.zeros((count, 3), np.float32)
+            rotations = np.tile(np.array([0, 0, 0, 1], np.float32), (count, 1))
             curves = np.tile(np.array(STRAIGHT, np.uint8), (count, 4, 1))
             if samples is not None:
                 rows = keys.frames - self._timing.file_first
-                translations, rotations = (
-                    values[rows, number].astype(np.float64) for values in samples.pose
-                )
+                translations, rotations = (values[rows, number] for values in samples.pose)
             if bone.track is not None:
                 known, kept = keys.known, keys.kept
                 translations[known] = bone.track.translations[keys.of_file[known]]
@@ -101,9 +97,7 @@ class AsKeyed(ModelFit):
             if self._options.physics == "KEYS" and file_tracks.is_simulated(self._pmx, number):
                 physics = np.zeros(count, bool)
             name = self._pmx.bones[number].name
-            track = native.load().BoneTrack(
-                name, keys.frames, translations, rotations, curves, physics
-            )
+            track = mmdskin.BoneTrack(name, keys.frames, translations, rotations, curves, physics)
             if bone.track is not None and bone.track.stored is not None:
                 # The bytes of the file stay in the keys that still say the same.
                 *_, stored = merge.bone_columns(track)
@@ -118,7 +112,7 @@ class AsKeyed(ModelFit):
         """The samples; in segments of the file, MMD's values, which differ a little from Blender's."""
         values, own = [column.copy() for column in samples.pose], self._found.bones
         if any(bone.keys.kept.any() for bone in own.values()):
-            bare = native.load().Motion.from_tracks(bones=like.bones)
+            bare = mmdskin.Motion.from_tracks(bones=like.bones)
             pose = self._pmx.pose(bare, self._timing.file_frames, ik=False)
             for column, of_mmd in zip(values, self._pmx.locals_of(pose), strict=True):
                 for number, bone in own.items():

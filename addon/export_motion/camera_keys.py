@@ -2,12 +2,13 @@
 """A camera set up as imports of our own and of mmd_tools do, with its own keys as MMD's keys."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
 
-from ..blender import actions, fcurves, native
+from ..blender import actions, fcurves
+from ..blender.native import mmdskin
 from ..import_motion import camera as import_camera
 from ..import_motion import original_keys
 from ..import_motion.bezier import STRAIGHT
@@ -16,9 +17,6 @@ from ..scene import mmd_tools
 from . import linear_keys, original_tracks
 from .original_tracks import OwnKeyframes
 from .timing import Timing
-
-if TYPE_CHECKING:
-    import mmdskin
 
 _END = 127  # of both axes of a curve in the file
 _NEAR = 0.05  # how far a handle may be from the whole numbers of a file
@@ -166,7 +164,7 @@ def _track(
         for name, of_key in found.items():
             chosen = keys.kept if name == "interpolation" else keys.known
             of_key[chosen] = getattr(known, name)[keys.of_file[chosen]]
-    return Keyed(native.load().CameraTrack(frames=keys.frames, **found), gaps)
+    return Keyed(mmdskin.CameraTrack(frames=keys.frames, **found), gaps)
 
 
 def _curves(

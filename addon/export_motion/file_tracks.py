@@ -2,15 +2,12 @@
 """Tracks of a motion file with the frames of an export, and keys of visibility and IK switches."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..blender import native
+from ..blender.native import mmdskin
 from .timing import Timing
-
-if TYPE_CHECKING:
-    import mmdskin
 
 
 def in_range(whole: Any, tracks: Any, timing: Timing) -> list[Any]:
@@ -41,7 +38,7 @@ def joined(parts: Sequence[Sequence[np.ndarray]]) -> list[np.ndarray]:
 
 
 def morph_track(name: str, frames: np.ndarray, weights: np.ndarray) -> "mmdskin.MorphTrack":
-    return native.load().MorphTrack(name, frames, weights.astype(np.float32))
+    return mmdskin.MorphTrack(name, frames, weights.astype(np.float32))
 
 
 def property_keys(whole: Any, timing: Timing) -> Any:
@@ -82,4 +79,4 @@ def switches(
     states = ik[:, [goals[name] for name in names]]
     values = np.column_stack([visible, states])
     changes = np.flatnonzero(np.append(True, (values[1:] != values[:-1]).any(axis=1)))
-    return native.load().PropertyTrack(frames[changes], visible[changes], names, states[changes])
+    return mmdskin.PropertyTrack(frames[changes], visible[changes], names, states[changes])

@@ -6,16 +6,14 @@ import errno
 import io
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bpy
 import numpy as np
 
 from ..blender import output_files
+from ..blender.native import mmdskin
 from ..blender.user_error import UserError
-
-if TYPE_CHECKING:
-    import mmdskin
 
 _MOST = 15  # bytes of a name
 LONG_NAMES = {"STOP": "error", "OMIT": "omit", "CUT": "cut"}  # as `names` of `Motion.save`

@@ -2,20 +2,17 @@
 """From the samples of a model to a motion with few keys."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..blender import native
+from ..blender.native import mmdskin
 from ..blender.user_error import UserError
 from ..operator_base import modal_job
 from ..operator_base.modal_job import Steps
 from . import file_tracks
 from .samples import SOLVED_FK, Samples
 from .timing import Timing
-
-if TYPE_CHECKING:
-    import mmdskin
 
 _Result = TypeVar("_Result")
 
@@ -36,7 +33,7 @@ class ModelFit:
     def solved(self, samples: Samples, form: str) -> Steps[Fitted]:
         pmx, options, with_ik = self._pmx, self._options, form != SOLVED_FK
         poses = (*samples.pose, self._weights(samples.weights))
-        make, ik = native.load().Motion.from_poses, "both" if with_ik else "off"
+        make, ik = mmdskin.Motion.from_poses, "both" if with_ik else "off"
         motion, report = yield from made(make, pmx, poses, ik=ik, **self._common())
         on = np.full(samples.ik.shape, with_ik)
         offs: tuple[str, ...] = ()
@@ -52,7 +49,7 @@ class ModelFit:
     ) -> Steps[tuple]:
         """The motion of local values of bones and weights of morphs, keyed like another, and a report."""
         *bones, weights = values
-        columns, make = (*bones, self._weights(weights)), native.load().Motion.from_locals
+        columns, make = (*bones, self._weights(weights)), mmdskin.Motion.from_locals
         return made(make, self._pmx, *columns, like=like, **self._common())
 
     def _weights(self, weights: np.ndarray) -> np.ndarray:
@@ -84,7 +81,7 @@ class ModelFit:
 def made(function: Callable[..., _Result], /, *args: Any, **kwargs: Any) -> Steps[_Result]:
     """The result of a fit; UserError if the native module refuses its arguments."""
     try:
-        return (yield from modal_job.fitted(native.load().Fit(function, *args, **kwargs)))
+        return (yield from modal_job.fitted(mmdskin.Fit(function, *args, **kwargs)))
     except (ValueError, MemoryError) as error:
         raise UserError("The motion cannot be made: {reason}", reason=error) from error
 

@@ -5,20 +5,17 @@ what was written: one sentence, and all of it in a text of the file.
 
 import os
 from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import bpy
 
+from ..blender.native import mmdskin
 from ..blender.translations import Sentence, tr, tr_count
 from ..operator_base import modal_job
 from ..physics import playback
 from . import files
 from .files import listed
 from .timing import Timing
-
-if TYPE_CHECKING:
-    import mmdskin
-
 
 _TEXT = "MMD Motion Export"  # the name of the text
 _NAMED = "its name "  # of tracks that the export lists itself

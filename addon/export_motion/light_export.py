@@ -9,7 +9,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ..blender import native
+from ..blender.native import mmdskin
 from ..blender.user_error import UserError
 from ..scene import light
 from . import linear_keys
@@ -68,13 +68,13 @@ class LightExport:
             directions = places
             if self._is_mmd:
                 directions = np.array([light.direction(place) for place in places.tolist()])
-            found["light"] = native.load().LightTrack(keys.frames, colors, directions)
+            found["light"] = mmdskin.LightTrack(keys.frames, colors, directions)
         if self._is_mmd:
             keys = self._shadow if self._shadow is not None else self._fitted_shadow()
             if keys.is_animated or tuple(keys.values[0]) != light.DEFAULT_SHADOW:
                 modes = np.clip(np.rint(keys.values[:, 0]), 0, 2).astype(np.uint8)
                 distances = light.stored_shadow_distance(keys.values[:, 1])
-                found["shadow"] = native.load().ShadowTrack(keys.frames, modes, distances)
+                found["shadow"] = mmdskin.ShadowTrack(keys.frames, modes, distances)
         return found
 
     def _fitted_light(self) -> Keys:

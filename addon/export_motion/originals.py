@@ -6,12 +6,13 @@ What has not changed since the import is written from the file, key for key.
 
 import types
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
 
-from ..blender import actions, native
+from ..blender import actions
+from ..blender.native import mmdskin
 from ..import_motion import import_state, original_keys
 from ..pose import merge, motion_source, scene_motion
 from ..scene import mmd_tools, model_file, scene_model, sliders
@@ -19,9 +20,6 @@ from ..scene.names import PHYSICS
 from . import file_tracks, linear_keys, original_tracks
 from .original_tracks import Channel, OriginalKeys, OwnKeyframes
 from .timing import Timing
-
-if TYPE_CHECKING:
-    import mmdskin
 
 _ROTATIONS = {"QUATERNION": ("rotation_quaternion", 4), "AXIS_ANGLE": ("rotation_axis_angle", 4)}
 
@@ -159,7 +157,7 @@ def switches_kept(originals: Originals, armature: bpy.types.Object) -> bool:
 
 def opened(solver: Any, armature: bpy.types.Object) -> motion_source.Motion:
     """A motion without tracks for the model of a Solver."""
-    empty = native.load().Motion.from_tracks()
+    empty = mmdskin.Motion.from_tracks()
     return motion_source.Motion(solver.rig, empty, "", armature, 0, 1)
 
 

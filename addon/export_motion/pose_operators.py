@@ -4,13 +4,14 @@
 import os
 from collections.abc import Iterable
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bpy
 import numpy as np
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
-from ..blender import native, playhead, registration
+from ..blender import playhead, registration
+from ..blender.native import mmdskin
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import cancels
 from ..import_motion.bezier import STRAIGHT
@@ -21,9 +22,6 @@ from . import files, fit, samples
 from .model_export import form_of
 from .operators import FORMS, Exporter
 from .timing import Timing
-
-if TYPE_CHECKING:
-    import mmdskin
 
 _TOLERANCE = 1e-4  # units: the IK of a pose has to reach it
 _LINES = np.full((1, 4, 4), STRAIGHT, np.uint8)
@@ -126,7 +124,7 @@ def _tracks(
         for morph, weight in zip(pmx.morphs, weights, strict=False)
         if weight
     }
-    return native.load().Motion.from_tracks(
+    return mmdskin.Motion.from_tracks(
         bones=reversed(bones.values()), morphs=morphs.values(), name=pmx.name
     )
 

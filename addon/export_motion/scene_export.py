@@ -10,7 +10,8 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ..blender import fcurves, native, playhead
+from ..blender import fcurves, playhead
+from ..blender.native import mmdskin
 from ..blender.user_error import UserError
 from ..operator_base.modal_job import Steps
 from . import camera_keys, file_tracks, light_export
@@ -57,7 +58,7 @@ class SceneExport:
             tracks["camera"] = yield from self._camera.track()
         if not tracks:
             raise UserError("The scene has no camera")
-        return Result(self.path, native.load().Motion.from_tracks(**tracks))
+        return Result(self.path, mmdskin.Motion.from_tracks(**tracks))
 
 
 def blocks(scene: bpy.types.Scene, options: Any) -> list[Any]:
@@ -132,12 +133,12 @@ class CameraExport:
         position, target, up, angles, depth = (
             np.array(column) for column in zip(*rows, strict=True)
         )
-        module, frames = native.load(), self._timing.file_frames[first : last + 1]
+        frames = self._timing.file_frames[first : last + 1]
         switches = frames[np.flatnonzero(np.diff(depth.astype(int))) + 1]
         cuts = {*self._cuts, *switches.tolist()}
         motion = yield from made(
-            module.Motion.from_camera,
-            module.Camera(position, target, up, angles),
+            mmdskin.Motion.from_camera,
+            mmdskin.Camera(position, target, up, angles),
             frames,
             tolerance=self._options.tolerance,
             degrees=self._options.degrees,

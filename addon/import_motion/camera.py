@@ -9,21 +9,19 @@ import functools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import bpy
 import numpy as np
 from bpy.types import Camera, Context, Object, Scene
 
 from ..blender import actions, drivers, fcurves
+from ..blender.native import mmdskin
 from ..operator_base import importing
 from ..operator_base.editing import Edit
 from ..scene import saved_state
 from ..scene.saved_state import MOTION
 from . import bezier
-
-if TYPE_CHECKING:
-    import mmdskin
 
 ANGLE = "mmd_angle"  # custom property of the camera in radians: Blender can only key the lens
 ANGLE_PATH = f'["{ANGLE}"]'

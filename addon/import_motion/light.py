@@ -6,18 +6,16 @@ for a later export. As for a model, keyframes are written into copies of the lig
 """
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bpy
 import numpy as np
 
 from ..blender import actions, fcurves
+from ..blender.native import mmdskin
 from ..operator_base.editing import Edit
 from ..scene import light, saved_state, sliders
 from . import bezier, import_state
-
-if TYPE_CHECKING:
-    import mmdskin
 
 
 def add(

@@ -4,12 +4,13 @@ file as pose source. Also imports the camera and the light of a file.
 """
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
 from ..blender import actions, input_files, playhead, registration
+from ..blender.native import mmdskin
 from ..blender.translations import tr_count
 from ..blender.user_error import UserError, cancels
 from ..operator_base import properties
@@ -22,9 +23,6 @@ from ..scene import light as scene_light
 from ..scene import model_file, scene_model
 from . import camera, import_state, light, original_keys, poses, solved_keys
 from .motion_import import PHYSICS, MotionImport, last_frame
-
-if TYPE_CHECKING:
-    import mmdskin
 
 
 class _File(NamedTuple):

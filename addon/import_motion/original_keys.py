@@ -8,19 +8,17 @@ may move or change, and the action may be used in another .blend.
 import os
 import zlib
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import bpy
 
-from ..blender import actions, details, fcurves, native
+from ..blender import actions, details, fcurves
+from ..blender.native import mmdskin
 from ..blender.translations import tr_count
 from ..pose import merge, motion_source
 from ..scene import scene_model
 from . import import_state, keyframes, tracks
 from .motion_import import MotionImport
-
-if TYPE_CHECKING:
-    import mmdskin
 
 Curves = dict[tuple[str, int], fcurves.Points]  # by path and index
 
@@ -132,7 +130,7 @@ def kept(action: bpy.types.Action, pmx: "mmdskin.Model | None" = None) -> list[K
     try:
         for entry in action.get(_PROPERTY, ()):
             data = zlib.decompressobj().decompress(bytes(entry["data"]), _MOST)
-            motion = native.load().load_motion(data, model=pmx)
+            motion = mmdskin.load_motion(data, model=pmx)
             found.append(Kept(motion, float(entry["start"]), float(entry["speed"])))
     except (KeyError, TypeError, ValueError, MemoryError, zlib.error) as error:
         _logger.debug("skipped the damaged files of '%s': %r", action.name, error)  # edited by hand

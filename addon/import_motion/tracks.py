@@ -5,18 +5,16 @@ Nothing is solved: IK and append act on the keyed bones afterwards.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import bpy
 import numpy as np
 
+from ..blender.native import mmdskin
 from ..pose import physics_settings
 from ..pose.motion_source import Motion
 from ..scene import model_file, rest_bones, scene_model, sliders
 from . import import_state
-
-if TYPE_CHECKING:
-    import mmdskin
 
 Values = dict[str, tuple[np.ndarray, np.ndarray]]  # name: ((K,) frames of the scene, (K,) values)
 

@@ -6,16 +6,12 @@ for meshes that were split, merged or created by other importers; else by the in
 other indices are valid: then the vertex was moved.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from bpy.types import ID, Object, VertexGroup
 
 from ..blender import arrays, blender_versions
+from ..blender.native import mmdskin
 from ..scene import mesh_source, mmd_tools
-
-if TYPE_CHECKING:
-    import mmdskin
 
 _SAME = 1e-5  # relative to the model's size: vertices this close are the same
 _MOVED = 0.05  # relative to the model's size: search radius for an edited vertex

@@ -9,13 +9,14 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bpy
 import numpy as np
 from bpy.types import Context, Object, Scene
 
 from ..blender import actions, native, output_files, playhead
+from ..blender.native import mmdskin
 from ..blender.translations import tr, tr_count
 from ..export_motion import samples
 from ..import_motion import import_state, original_keys, solved_keys
@@ -25,9 +26,6 @@ from ..operator_base.modal_job import Steps, fitted, frames_done, read_frames
 from ..pose import motion_source
 from ..scene import model_file, scene_model, skeletons
 from . import keys, rigify
-
-if TYPE_CHECKING:
-    import mmdskin
 
 Reports = list[tuple[Any, str]]  # arguments of `report`
 
@@ -42,9 +40,9 @@ def to_armature(
     target = skeletons.complete(armature, world)
     source, poses = yield from _model_poses(context, model, frames)
     with skeletons.explained(armature.name):
-        root = "in_place" if options.in_place else "scaled"
+        root: Any = "in_place" if options.in_place else "scaled"
         arguments = _arguments(options, scene)
-        found = native.load().retarget(source, poses, target, root=root, **arguments)
+        found = mmdskin.retarget(source, poses, target, root=root, **arguments)
     with editing([armature], _check) as edit:
         edit.save([armature])
         name = _name_of(model.armature, scene)
@@ -77,7 +75,7 @@ def from_armature(
     context: Context, model: scene_model.SceneModel, armature: Object, frames: range, options: Any
 ) -> Steps[Reports]:
     """Key a model. Closing it early leaves everything unchanged."""
-    scene, module = context.scene, native.load()
+    scene = context.scene
     scene_model.check_editable(model.armature)
     pmx = model_file.rig(model.armature).pmx
     evaluated = armature.evaluated_get(context.evaluated_depsgraph_get())
@@ -93,7 +91,7 @@ def from_armature(
     with skeletons.explained(armature.name):
         arguments = {"legs": options.legs.lower(), "tolerance": options.tolerance}
         arguments |= _arguments(options, scene)
-        fit = module.Fit(module.Motion.from_skeleton, pmx, source, np.array(poses), **arguments)
+        fit = mmdskin.Fit(mmdskin.Motion.from_skeleton, pmx, source, np.array(poses), **arguments)
         motion, report = yield from fitted(fit)
     messages = notes_of(report)
     start = frames[0] * playhead.stretch(scene)
@@ -174,7 +172,7 @@ def _model_poses(
         sampler = samples.Sampler(model, scene, True, options)
         yield from read_frames(context, [model.armature, *model.meshes], frames, sampler.read)
         pmx, matrices = sampler.rig.pmx, sampler.result().pose[0]
-    return pmx.skeleton, native.load().Pose(matrices, None)
+    return pmx.skeleton, mmdskin.Pose(matrices, None)
 
 
 def _channels(
