@@ -97,7 +97,8 @@ class Job(modal_job.Job):
         """The physics that no file has."""
         sources = [group.poses.source for group in groups if group.poses.source is not None]
         if self.options.moves:
-            yield from playback.simulate(self._context, sources)
+            frames = self.options.visited
+            yield from playback.simulate(self._context, sources, min(frames), max(frames))
             return
         for source in sources:
             source.show(self._context.scene)

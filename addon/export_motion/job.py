@@ -91,7 +91,8 @@ class Job(modal_job.Job):
 
     def _run(self) -> Generator[modal_job.Progress, None, None]:
         sources = [source for export in self._exports for source in export.simulated]
-        yield from playback.simulate(self._context, sources)
+        timing = self._timing
+        yield from playback.simulate(self._context, sources, timing.first, timing.last)
         reading = [export for export in self._exports if export.needs_frames]
         if reading:
             yield from self._read(reading)

@@ -103,13 +103,17 @@ class Checked(abc.ABC):
         return self._known[2]
 
     @abc.abstractmethod
+    def covers(self, first: float, last: float) -> bool:
+        """Whether all poses from an animation time to another are known, if nothing has changed."""
+
+    @abc.abstractmethod
     def _outdated(self) -> object:
         """The problem if the simulation has other inputs, else ""."""
 
     def _tell(self, problem: object) -> None:
         if problem and self._strict:
             raise UserError(
-                "The physics of '{name}' cannot be baked: {reason}",
+                "The physics of '{name}' is missing: {reason}",
                 name=self._armature.name,
                 reason=problem,
             )
@@ -147,6 +151,10 @@ class Grouped(Checked):
                 simulated = matrices_at(found, frames[chosen])
                 matrices[np.ix_(chosen, found.bones)] = simulated
         return matrices
+
+    def covers(self, first: float, last: float) -> bool:
+        frames = self._motion.motion_frames([first, last])
+        return not _ends_before(self._motion, self._cache, frames)
 
     def _outdated(self) -> object:
         same = self._cache.fingerprint == fingerprint.of_motion(self._motion, self._settings)

@@ -87,6 +87,11 @@ class Playing(cache.Checked):
             return None
         return live.of(self._full_name, now.scene.name_full)
 
+    def covers(self, first: float, last: float) -> bool:
+        found = self._cache
+        room = _ON_PLACE / found.rate
+        return found.first - room <= first and last <= found.last + room
+
     def _outdated(self) -> object:
         found = self._cache
         wanted = fingerprint.of_keys(self._solver, self._armature, self._inputs)

@@ -45,7 +45,7 @@ class MMDSKIN_OT_simulate(modal_job.ModalJob, ModelOperator, Operator):
         return Job(list(filter(needs_file, models)) or models, context)
 
     def _stopped(self) -> None:
-        self.caution("Simulation cancelled: nothing was changed")
+        self.inform("Simulation cancelled: nothing was changed")
 
     def _report(self, job: "Job") -> set[Any]:
         frames = tr_count("1 frame", "{count} frames", job.frames)

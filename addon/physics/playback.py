@@ -5,13 +5,14 @@ A mesh and the objects on its bones share what is played, so that each pose is s
 For bakes and exports, what no file has is simulated.
 """
 
+import math
 from collections.abc import Generator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from bpy.types import Context, Object, Scene
 
-from ..blender import blender_versions, caches, evaluated_bones
+from ..blender import blender_versions, caches, evaluated_bones, playhead
 from ..blender.evaluated_bones import Evaluation
 from ..operator_base import modal_job
 from ..pose import motion_source, pose_source
@@ -79,9 +80,11 @@ class Baked:
         self._checked: cache.Checked | None = None  # if a file has the simulation
         self.opened = self._with_physics()
 
-    def lacks_simulation(self) -> bool:
-        """Whether its file has no simulation of these keys and settings."""
-        return self._checked is not None and bool(self._checked.changed())
+    def lacks_simulation(self, first: float, last: float) -> bool:
+        """Whether its file has no simulation of these keys and settings, or not from an animation
+        time to another."""
+        found = self._checked
+        return found is not None and (bool(found.changed()) or not found.covers(first, last))
 
     def play(self, simulated: cache.Cache) -> None:
         """A simulation that is in no file."""
@@ -109,13 +112,17 @@ class Baked:
 
 
 def simulate(
-    context: Context, sources: Sequence[Baked]
+    context: Context, sources: Sequence[Baked], first: float, last: float
 ) -> Generator[modal_job.Progress, None, None]:
-    """Simulate those that lack it, with their groups."""
-    lacking = [source.member for source in sources if source.lacks_simulation()]
+    """Simulate those that lack it, with their groups, and so that two frames of the scene and all
+    between them are covered."""
+    stretch = playhead.stretch(context.scene)
+    times = first * stretch, last * stretch
+    lacking = [source.member for source in sources if source.lacks_simulation(*times)]
     if not lacking:
         return
-    run = runs.Runs(context, group.batches(lacking, context.view_layer))
+    batches = group.batches(lacking, context.view_layer)
+    run = runs.Runs(context, batches, (math.floor(first), math.ceil(last)))
     yield from run
     found = dict(run.results())
     for source in sources:

@@ -30,10 +30,15 @@ _SAMPLES = 24  # minimum rate per second at which the scene is sampled, else onc
 class Runs:
     """Simulations of several models, one after the other. Iterating yields the Progress."""
 
-    def __init__(self, context: Context, batches: Sequence[Sequence[Member]]) -> None:
-        """`batches`: models that touch each other."""
+    def __init__(
+        self,
+        context: Context,
+        batches: Sequence[Sequence[Member]],
+        covered: tuple[int, int] | None = None,
+    ) -> None:
+        """`batches`: models that touch each other; `covered`: see `SceneRun`."""
         self._batches = batches
-        self._runs = [SceneRun(context, batch) for batch in batches]
+        self._runs = [SceneRun(context, batch, covered) for batch in batches]
         self.frames = sum(run.frames for run in self._runs)
 
     def __iter__(self) -> Generator[modal_job.Progress, None, None]:
@@ -56,7 +61,10 @@ class Runs:
 class SceneRun:
     """Over the range that the scene plays, sample by sample."""
 
-    def __init__(self, context: Context, members: Sequence[Member]) -> None:
+    def __init__(
+        self, context: Context, members: Sequence[Member], covered: tuple[int, int] | None = None
+    ) -> None:
+        """`covered`: frames of the scene that the range is extended to."""
         self._context, self._members = context, members
         self._parts = [_Part(member) for member in members]
         scene = context.scene
@@ -66,6 +74,8 @@ class SceneRun:
         self._rate = samples / self._stretch
         self._seconds = 1 / self._rate / fps
         first, last = playhead.frame_range(scene)
+        if covered is not None:
+            first, last = min(first, covered[0]), max(last, covered[1])
         self._first = first * self._stretch
         self.frames = last - first + 1
         self._count = (last - first) * samples + 1

@@ -60,6 +60,15 @@ class Simulated(Keyed):
         bpy.context.scene.frame_end = 14  # 17.5 of the file
         self.assertEqual(self.exported(physics="KEYS")[HAIR[0]].frames.max(), 18)
 
+    def test_frames_beyond_the_simulation_are_simulated_for_the_export(self):
+        for has_file in (False, True):
+            bpy.context.scene.frame_end = 8
+            if has_file:
+                self.simulate()
+            self.exported(physics="KEYS", range="CUSTOM", frame_start=0, frame_end=15)
+            bpy.context.scene.frame_end = 15
+            self.assert_plays_with_and_without_physics()
+
     def test_escape_leaves_all_as_it_was(self):
         """Amid the simulation, and amid the export after it."""
         start, jobs = addon().operator_base.modal_job.ModalJob, addon().export_motion.job

@@ -274,9 +274,20 @@ class Baked(Keyed):
                 self.assert_close(self.shown(frame), self.expected(frame, settle=steps), BAR)
             bpy.ops.mmdskin.clear_bake()
 
+    def test_frames_beyond_the_simulation_are_simulated_by_the_bake(self):
+        """Those of a file, and those that the scene plays."""
+        bpy.context.scene.frame_end = 8
+        for has_file in (False, True):
+            if has_file:
+                self.simulate()
+            self.bake()
+            for frame in FRAMES:
+                self.assert_close(self.shown(frame), self.expected(frame), BAR, frame)
+            bpy.ops.mmdskin.clear_bake()
+
     def test_a_frame_alone_is_baked_from_a_file_only(self):
         before = fingerprint.of_file()
-        with self.assertRaisesRegex(RuntimeError, "cannot be baked: Not simulated yet"):
+        with self.assertRaisesRegex(RuntimeError, "is missing: Not simulated yet"):
             bpy.ops.mmdskin.bake(range="CURRENT")
         self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
 
