@@ -135,7 +135,7 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, Operator):
         )
 
     def _stopped(self) -> None:
-        self.caution("Bake cancelled: nothing was changed")
+        self.inform("Bake cancelled: nothing was changed")
 
     def _report(self, baking: job.Job) -> set[Any]:
         native.remember_backends()

@@ -227,7 +227,7 @@ class MMDSKIN_OT_export_motion(_Range, modal_job.AskedJob, Exporter, Reports, bp
         return list(found.values())
 
     def _stopped(self) -> None:
-        self.caution("Export cancelled: nothing was written")
+        self.inform("Export cancelled: nothing was written")
 
     def _report(self, job: Job) -> set[Any]:
         write_text(job.results)

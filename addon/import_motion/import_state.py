@@ -19,7 +19,7 @@ from ..blender import actions, fcurves
 from ..blender.actions import Block
 from ..operator_base.editing import Edit
 from ..pose import motion_source
-from ..scene import saved_state, scene_model, setting_paths, sliders
+from ..scene import mmd_tools, saved_state, scene_model, setting_paths, sliders
 from ..scene.names import PHYSICS
 from ..scene.saved_state import MOTION, MOTION_BEFORE, MOTION_WRITTEN
 
@@ -87,7 +87,8 @@ class Record:
             self.state = MotionState(files=self.state.files, form=self.state.form)
             self._before = self._written = None
         self._curves: actions.Curves | None = None  # that were written
-        self.muted = 0  # constraints and drivers, by this Record
+        # Constraints and drivers that this Record has muted, and how many are not of a model.
+        self.muted = self.muted_of_user = 0
 
     @property
     def armature(self) -> bpy.types.Object:
@@ -138,6 +139,7 @@ class Record:
             constraint.mute = True
             self.state.constraints.append([bone.name, constraint.name])
             self.muted += 1
+            self.muted_of_user += not mmd_tools.is_of_model(constraint, self.armature)
 
     def unmute_constraints(self) -> None:
         """Unmute the muted constraints."""
@@ -160,6 +162,7 @@ class Record:
                 curve.mute = True
                 self.state.drivers.append([curve.data_path, curve.array_index])
                 self.muted += 1
+                self.muted_of_user += 1
 
     def set_settings(self, **values: object) -> None:
         """Set settings of the model; paths have to be absolute."""

@@ -37,7 +37,7 @@ class MotionImport(Reports):
         self.replace, self.report = replace, options.report
         self._source = model.armature.mmdskin.source  # before the import
         self._lacks_files = False  # of earlier imports
-        self._muted = 0  # constraints and drivers
+        self._muted = self._muted_of_user = 0  # see `import_state.Record`
 
     def simulated(
         self, source: motion_source.Motion, newest: motion_source.Motion, start: int = 0
@@ -156,10 +156,13 @@ class MotionImport(Reports):
         with import_state.recording(block) as noted:
             yield noted
             self._muted += noted.muted
+            self._muted_of_user += noted.muted_of_user
 
     def tell_muted(self) -> None:
+        """A warning if users may miss something: constraints of the model belong to what was solved."""
         if self._muted:
-            self.caution(
+            tell = self.caution if self._muted_of_user else self.inform
+            tell(
                 "Muted 1 constraint or driver that would interfere with the motion:"
                 " Clear Motion restores it",
                 "Muted {count} constraints and drivers that would interfere with the motion:"

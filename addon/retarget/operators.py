@@ -63,7 +63,7 @@ class _Retargeting(_Proportions, PosingOperator, OptionsDialog, modal_job.AskedJ
         return modal_job.Job(steps, len(frames))
 
     def _stopped(self) -> None:
-        self.caution("Retargeting cancelled: nothing was changed")
+        self.inform("Retargeting cancelled: nothing was changed")
 
     def _report(self, job: modal_job.Job) -> set[Any]:
         for message in job.result:

@@ -143,10 +143,17 @@ def solving(armature: Object) -> Iterator[tuple[PoseBone, Constraint]]:
     """Each constraint for the model's IK, append and limits, with its bone."""
     for bone in armature.pose.bones:
         for constraint in bone.constraints:
-            if is_ik(constraint, armature) or constraint.name.startswith(
-                (ROTATION, LOCATION, IK_LIMIT)
-            ):
+            if _solves(constraint, armature):
                 yield bone, constraint
+
+
+def is_of_model(constraint: Constraint, armature: Object) -> bool:
+    """Whether a constraint is for the model's IK, append, limits or physics."""
+    return _solves(constraint, armature) or constraint.name == PHYSICS_CONSTRAINT
+
+
+def _solves(constraint: Constraint, armature: Object) -> bool:
+    return is_ik(constraint, armature) or constraint.name.startswith((ROTATION, LOCATION, IK_LIMIT))
 
 
 def is_ik(constraint: Constraint, armature: Object) -> bool:

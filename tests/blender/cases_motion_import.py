@@ -200,7 +200,10 @@ class Keyframes(ImportCase):
         bpy.ops.mmdskin.import_model(filepath=self.model_path)
         self.armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
         self.mesh = next(obj for obj in bpy.data.objects if obj.type == "MESH")
-        self.imported(model_path="")
+        with case.reports() as said:
+            self.imported(model_path="")
+        self.assertTrue(any(text.startswith("Info: Muted ") for text in said), said)
+        self.assertFalse(any(text.startswith("Warning") for text in said), said)
         self.assert_plays((1, 4, 9, 16))
         bpy.context.scene.frame_set(8)
         bpy.ops.mmdskin.bake()
