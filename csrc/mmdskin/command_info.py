@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 _DEFORM = ("BDEF1", "BDEF2", "BDEF4", "SDEF", "QDEF")
 _NAMES_SHOWN = 10
-_MOTIONS = (b"Vocaloid Motion Data", b"Vocaloid Pose Data")
+_MOTIONS = (b"Vocaloid Motion Data", b"Vocaloid Pose Data", b"\xef\xbb\xbfVocaloid Pose Data")
 
 
 def run(options: Any) -> int:
     status, model = 0, None
     for path in options.files:
         try:
-            with open(path, "rb") as file:
-                is_motion = file.read(20).startswith(_MOTIONS)
-            if is_motion:
-                found = of_motion(command_input.load_motion(path, options.encoding, model), model)
-            else:
-                model = command_input.load_model(path)
-                found = of_model(model, path)
+            with open(path, "rb") as file:  # once, as it may be a pipe
+                if file.peek().startswith(_MOTIONS):
+                    motion = command_input.load_motion(path, options.encoding, model, file)
+                    found = of_motion(motion, model)
+                else:
+                    model = command_input.load_model(path, file)
+                    found = of_model(model, path)
         except OSError as error:
             warn(f"{path}: {error.strerror or error}")
             status = 1

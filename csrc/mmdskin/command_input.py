@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import os
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import numpy as np
 
@@ -24,14 +24,18 @@ if TYPE_CHECKING:
 MOST_FRAMES = 10_000_000  # 93 hours: more is the key of a damaged file
 
 
-def load_model(path: str) -> mmdskin.Model:
-    return _load(path, mmdskin.load_model)
+def load_model(path: str, file: BinaryIO | None = None) -> mmdskin.Model:
+    return _load(path, mmdskin.load_model, file)
 
 
 def load_motion(
-    path: str, encoding: str | None = None, model: mmdskin.Model | None = None
+    path: str,
+    encoding: str | None = None,
+    model: mmdskin.Model | None = None,
+    file: BinaryIO | None = None,
 ) -> mmdskin.Motion:
-    motion = _load(path, functools.partial(mmdskin.load_motion, encoding=encoding, model=model))
+    loader = functools.partial(mmdskin.load_motion, encoding=encoding, model=model)
+    motion = _load(path, loader, file)
     if encoding is None and motion.encoding != "cp932":
         warn(f"{path}: names are read as {motion.encoding}")
     return motion
@@ -50,9 +54,10 @@ def load_capture(
     return _load(path, mmdskin.load_gltf)
 
 
-def _load(path: str, loader: Callable[[str], _Loaded]) -> _Loaded:
+def _load(path: str, loader: Callable[[Any], _Loaded], file: BinaryIO | None = None) -> _Loaded:
+    """What the loader reads from a path, or from the file that is open there."""
     try:
-        return loader(path)
+        return loader(file or path)
     except ValueError as error:
         raise CommandError(f"{path}: {error}") from error
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import codecs
 import contextlib
+import math
 import os
 import re
 import sys
@@ -114,7 +115,7 @@ def _render(command: argparse.ArgumentParser) -> None:
     add("motion", metavar="MOTION", nargs="?", help="default: the rest pose")
     _add_output(command, "picture", ".png", ".mp4")
     which = command.add_mutually_exclusive_group().add_argument
-    which("--frame", type=float, default=0.0, help="default: 0")
+    which("--frame", type=_FINITE, default=0.0, help="default: 0")
     which(
         "--frames",
         type=_frames,
@@ -126,7 +127,13 @@ def _render(command: argparse.ArgumentParser) -> None:
     add("--look", choices=("mmd", "lambert"), default="mmd", help="default: mmd")
     add("--camera", metavar="VMD", help="default: a camera in front that sees the whole model")
     add("--background", type=_color, default=(1, 1, 1, 0), metavar="RRGGBB", help="or RRGGBBAA")
-    add("--samples", type=int, default=2, metavar="N", help="N x N per pixel, 1 to 8; default: 2")
+    add(
+        "--samples",
+        type=_number(int, "1 to 8", 1, 8),
+        default=2,
+        metavar="N",
+        help="N x N per pixel, 1 to 8; default: 2",
+    )
     add("--ground-shadow", action="store_true", help="a shadow on the floor (look mmd)")
     add("--self-shadow", action="store_true", help="shadows on the model (look mmd)")
     _add_encoding(command)
@@ -156,7 +163,7 @@ def _skin(command: argparse.ArgumentParser) -> None:
         help=f"{', '.join(_METHODS)}; default: mmd, each vertex by its own type",
     )
     add("--backend", default="auto", help="auto, cpu or gl; default: auto")
-    add("--threads", type=int, metavar="N", help="default: all cores")
+    add("--threads", type=_number(int, "1 or more", 1), metavar="N", help="default: all cores")
     _add_encoding(command)
     _add_physics(command)
     _add_progress(command)
@@ -169,7 +176,7 @@ def _simulate(command: argparse.ArgumentParser) -> None:
     _add_output(command, "motion", ".vmd")
     add(
         "--tolerance",
-        type=float,
+        type=_POSITIVE,
         default=0.1,
         metavar="UNITS",
         help="how far the keys may move a vertex from where physics puts it; default: 0.1",
@@ -197,7 +204,7 @@ def _convert(command: argparse.ArgumentParser) -> None:
     )
     add("--motion", help="the dance of a .glb; default: none")
     add("--frames", type=_frames, metavar="A:B", help="of a .glb, a Python slice; default: all")
-    add("--frame", type=float, help="whose pose a .vpd gets; default: the first")
+    add("--frame", type=_FINITE, help="whose pose a .vpd gets; default: the first")
     add("--model", help="whose bones and morphs a .vpd gets; default: all of the motion")
     add(
         "--part", choices=("model", "camera", "all"), help="of a motion that has bones and a camera"
@@ -209,7 +216,7 @@ def _convert(command: argparse.ArgumentParser) -> None:
     )
     add(
         "--tolerance",
-        type=float,
+        type=_POSITIVE,
         help="of these keys, in units of 8 cm; default: 0.1",
     )
     add(
@@ -234,7 +241,11 @@ def _fit(command: argparse.ArgumentParser) -> None:
     add("model", metavar="TARGET", help="the model that shall dance")
     add("output", metavar="OUT", type=_ending(".vmd"), help="a .vmd")
     add("--no-hands", action="store_true", help="keep all keys of the arms, where hands meet, too")
-    add("--scale", type=float, help="of places; default: the ratio of the legs' lengths")
+    add(
+        "--scale",
+        type=_number(float, "0.001 to 1000", 0.001, 1000),
+        help="of places; default: the ratio of the legs' lengths",
+    )
     _add_encoding(command)
     _add_names(command)
 
@@ -296,6 +307,30 @@ def _add_progress(command: argparse.ArgumentParser) -> None:
 
 
 # Types of arguments
+
+
+_LARGEST = sys.float_info.max
+
+
+def _number(
+    kind: type[int | float], expected: str, low: float = -_LARGEST, high: float = _LARGEST
+) -> Callable[[str], int | float]:
+    """The type of an option that is a number."""
+
+    def check(text: str) -> int | float:
+        try:
+            number = kind(text)
+        except ValueError:
+            number = math.nan
+        if not low <= number <= high:
+            raise argparse.ArgumentTypeError(f"{text}: expected {expected}")
+        return number
+
+    return check
+
+
+_FINITE = _number(float, "a finite number")
+_POSITIVE = _number(float, "a positive number", sys.float_info.min)
 
 
 def _ending(*endings: str) -> Callable[[str], str]:

@@ -435,7 +435,18 @@ def test_without_pillow_the_picture_has_no_textures(dancer, tmp_path, gl):
         ("fit swing.vmd chain.pmx a.pmx", 2, "a.pmx: expected a name in .vmd"),
         ("fit swing.vmd chain.pmx swing.vmd", 2, "swing.vmd: this is the input"),
         ("fit swing.vmd chain.pmx a.vmd", 1, "swing.vmd: target: no bone is hips"),
-        ("fit swing.vmd chain.pmx a.vmd --scale 0", 1, "swing.vmd: scale: 0.0, expected"),
+        *(
+            (f"{words} {given}", 2, f"argument {given.replace(' ', ': ')}: expected {expected}")
+            for words, given, expected in (
+                ("fit swing.vmd chain.pmx a.vmd", "--scale 0", "0.001 to 1000"),
+                ("render chain.pmx -o a.png", "--frame nan", "a finite number"),
+                ("render chain.pmx -o a.png", "--samples 9", "1 to 8"),
+                ("skin chain.pmx swing.vmd -o a.npy", "--threads 0", "1 or more"),
+                ("simulate chain.pmx swing.vmd -o a.vmd", "--tolerance 0", "a positive number"),
+                ("convert walk.bvh chain.pmx a.vmd", "--tolerance inf", "a positive number"),
+                ("convert swing.vmd a.vpd", "--frame first", "a finite number"),
+            )
+        ),
         ("", 2, "required: COMMAND"),
     ],
 )
@@ -480,6 +491,23 @@ def test_motion_capture_becomes_keys_as_asked(capsys, dancer, monkeypatch):
 def test_info_goes_on_after_a_file_that_it_cannot_read(capsys, chain):
     status, text, lines = said(capsys, "info", "none.vmd", "chain.pmx")
     assert status == 1 and text.startswith("chain.pmx: model") and len(lines) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="/dev/stdin")
+def test_info_reads_a_pipe(chain):
+    contents = (chain / "chain.pmx").read_bytes()
+    command = [sys.executable, "-m", "mmdskin", "info", "/dev/stdin"]
+    result = subprocess.run(command, input=contents, capture_output=True)
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert result.stdout.startswith(b"/dev/stdin: model")
+
+
+def test_info_knows_a_pose_with_the_mark_of_utf_8(capsys, chain):
+    chains.swing().save("pose.vpd")
+    text = (chain / "pose.vpd").read_bytes().decode("cp932")
+    (chain / "pose.vpd").write_text(text, "utf-8-sig", newline="")
+    status, text, _ = said(capsys, "info", "pose.vpd")
+    assert status == 0 and "encoding              utf-8\n" in text
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
