@@ -180,6 +180,6 @@ def test_make_targets_in_the_readme_exist():
 def test_pictures_exist_and_are_small(page):
     folder = ROOT / "docs" if page in LANGUAGES else ROOT
     names = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", PAGES[page])
-    assert len(names) >= 7
+    assert len(names) >= 7 if page in LANGUAGES else len(names) == 3  # the tutorial has the steps
     for name in names:
         assert (folder / name).stat().st_size < (1_500_000 if name.endswith(".gif") else 150_000)
