@@ -55,24 +55,31 @@ def install(path):
 
 @contextlib.contextmanager
 def installed(path):
-    """Install as `install` does for a block, with which the process ends, also where it raises an error."""
-    package, status = install(path), 1
+    """Install as `install` does for a block, with which the process ends, whatever ends the block."""
+    package, status = None, 1
     try:
+        package = install(path)
         yield package
         status = 0
+    except SystemExit as stopped:
+        status = stopped.code or 0
+        if not isinstance(status, int):  # the text of an error
+            print(status, file=sys.stderr)
+            status = 1
     except BaseException:
         traceback.print_exc()
-    uninstall_and_exit(package, status)
+    _uninstall_and_exit(package, status)
 
 
-def uninstall_and_exit(package, status):
+def _uninstall_and_exit(package, status):
     """bpy's own end may wait forever: it destroys a condition that a thread of its own still waits for.
 
     bpy 4.5 does so where Python has not freed it, as after Rigify was enabled; 4.2 crashes then.
     """
     import bpy
 
-    bpy.ops.preferences.addon_disable(module=package)
+    if package:
+        bpy.ops.preferences.addon_disable(module=package)
     shutil.rmtree(bpy.app.tempdir, ignore_errors=True)  # which it does not come to
     sys.stdout.flush()
     sys.stderr.flush()

@@ -9,12 +9,10 @@ Started by a plain Python it runs itself in a Blender with the add-on in a throw
 import argparse
 import json
 import math
-import os
 import pathlib
 import subprocess
 import sys
 import tempfile
-import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
@@ -46,12 +44,9 @@ def main(arguments):
     parser.add_argument("--job", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.job:
-        try:
-            shoot(json.loads(options.job))
-        except Exception:
-            traceback.print_exc()
-        sys.stdout.flush()
-        os._exit(1)  # bpy hangs at exit after an exception
+        job = json.loads(options.job)
+        with addon_profile.installed(job["zip"]) as package_name:
+            shoot(job, sys.modules[package_name])
     else:
         draw(options)
 
@@ -149,12 +144,11 @@ def in_blender(options, camera, folder):
     return found
 
 
-def shoot(job):
+def shoot(job, addon):
     """Inside Blender."""
     import bpy
     from mathutils import Matrix, Vector
 
-    package_name = addon_profile.install(job["zip"])
     scene = bpy.context.scene
     for obj in list(bpy.data.objects):
         bpy.data.objects.remove(obj)
@@ -166,7 +160,7 @@ def shoot(job):
     if job["self_shadow"]:
         armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
         armature.mmdskin.self_shadow = True
-    sun = sys.modules[package_name].scene.light.of_scene(scene)
+    sun = addon.scene.light.of_scene(scene)
     sun.data.color = job["light"]
     position, target, up = (Vector(job[name]).xzy for name in ("position", "target", "up"))
     back = (position - target).normalized()
@@ -190,7 +184,6 @@ def shoot(job):
         scene.cycles.pixel_filter_type, scene.cycles.filter_width = "BOX", 1.0
         render.filepath = f"{job['folder']}/{engine}.png"
         bpy.ops.render.render(write_still=True)
-    addon_profile.uninstall_and_exit(package_name, 0)
 
 
 if __name__ == "__main__":

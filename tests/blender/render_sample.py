@@ -32,7 +32,8 @@ def main(arguments):
     parser.add_argument("--blender", default="blender")
     options = parser.parse_args(arguments)
     if "bpy" in sys.modules:
-        render(options)
+        with addon_profile.installed(options.zip):
+            render(options)
     else:
         launch(options)
 
@@ -67,10 +68,8 @@ def package(folder):
 
 def render(options):
     """Inside Blender."""
-    import bpy
     import scene
 
-    package_name = addon_profile.install(options.zip)
     options.output.mkdir(parents=True, exist_ok=True)
     poses = [("pose", lambda model: scene.pose(model, degrees=35))]
     if Imported(options.model).elbows:
@@ -83,8 +82,6 @@ def render(options):
         path = options.output.resolve() / f"blender-{name}.png"
         picture(options.model, pose, path)
         print(f"picture: {path}", flush=True)
-    status = 0 if bpy.context.scene.objects else 1
-    addon_profile.uninstall_and_exit(package_name, status)
 
 
 class Imported:

@@ -97,9 +97,14 @@ def main(arguments):
     parser.add_argument("--report", required=True)
     parser.add_argument("--only", nargs="+", help="patterns of names: *module.Class.test*")
     options = parser.parse_args(arguments)
-    package = addon_profile.install(options.zip)
-    # Cases reach the installed add-on by this name, whatever Blender calls it.
-    sys.modules["addon_package"] = sys.modules[package]
+    with addon_profile.installed(options.zip) as package:
+        # Cases reach the installed add-on by this name, whatever Blender calls it.
+        sys.modules["addon_package"] = sys.modules[package]
+        sys.exit(not run_cases(options))
+
+
+def run_cases(options):
+    """Whether all cases have passed."""
     loader = unittest.TestLoader()
     loader.testNamePatterns = options.only
     suite = loader.discover(str(HERE), pattern="cases_*.py", top_level_dir=str(HERE))
@@ -108,7 +113,7 @@ def main(arguments):
     for name, seconds in sorted(result.seconds.items(), key=lambda item: -item[1])[:10]:
         print(f"{seconds:8.2f} s {name}")
     pathlib.Path(options.report).write_text(json.dumps(result.outcomes), "utf-8")
-    addon_profile.uninstall_and_exit(package, 0 if result.wasSuccessful() else 1)
+    return result.wasSuccessful()
 
 
 if __name__ == "__main__":

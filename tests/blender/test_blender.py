@@ -220,6 +220,18 @@ def test_a_script_that_fails_ends_its_blender(addon_zip, version, tmp_path):
     assert "ValueError: on purpose" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("code", "status"), [(None, 0), (0, 0), (3, 3), (True, 1), ("on purpose", 1)]
+)
+def test_a_script_that_exits_ends_its_blender_with_that_status(monkeypatch, code, status):
+    ended = []
+    monkeypatch.setattr(addon_profile, "install", lambda path: path)
+    monkeypatch.setattr(addon_profile, "_uninstall_and_exit", lambda *end: ended.append(end))
+    with addon_profile.installed("mmdskin.zip"):
+        sys.exit(code)
+    assert ended == [("mmdskin.zip", status)]
+
+
 ENDS = f"""
 import sys
 sys.path.insert(0, {str(HERE)!r})
