@@ -34,7 +34,7 @@ def header() -> str:
     lines = [f"static const uint_least16_t mmd_cp932[{len(LEADS)}][{len(TRAILS) + 1}] = {{"]
     for lead in LEADS:
         row = "".join(character(lead, trail) for trail in TRAILS)
-        lines += [f"/* {lead:02X} */", f'u"{row[:94]}"', f'u"{row[94:]}",']
+        lines += [f'/* {lead:02X} */ u"{row[:94]}"', f'         u"{row[94:]}",']
     return HEAD + "\n".join(lines) + "\n" + TAIL
 
 

@@ -11,29 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static void set(mmd_error *err, mmd_error_code code, const char *format, va_list args)
-{
-    if (!err)
-        return;
-    memset(err, 0, sizeof *err);
-    err->code = code;
-    vsnprintf(err->text, sizeof err->text, format, args);
-}
-
 bool mmd_fail(mmd_error *err, mmd_error_code code, const char *format, ...)
 {
+    if (!err)
+        return false;
+    *err = (mmd_error){.code = code};
     va_list args;
     va_start(args, format);
-    set(err, code, format, args);
-    va_end(args);
-    return false;
-}
-
-bool mmd_refuse(mmd_error *err, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    set(err, MMD_E_ARGUMENT, format, args);
+    vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
     return false;
 }

@@ -13,9 +13,9 @@
 #endif
 
 /* Failures: fill an mmd_error. All return false, so that a failure reads `return mmd_fail(err,
-   ...)`. `err` may be NULL. mmd_refuse(): MMD_E_ARGUMENT. */
+   ...)`. `err` may be NULL. */
 bool mmd_fail(mmd_error *err, mmd_error_code code, const char *format, ...) MMD_PRINTF(3, 4);
-bool mmd_refuse(mmd_error *err, const char *format, ...) MMD_PRINTF(2, 3);
+#define mmd_refuse(err, ...) mmd_fail(err, MMD_E_ARGUMENT, __VA_ARGS__)
 bool mmd_fail_memory(mmd_error *err);
 
 /* Whether an argument that must not be NULL is there. */

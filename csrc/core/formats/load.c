@@ -9,25 +9,36 @@
 
 #include <string.h>
 
-typedef enum file_format { PMX, PMD, VMD, VPD, VPD_UTF8, UNKNOWN } file_format;
+typedef struct file_format {
+    const char *signature; /* the first bytes */
+    bool (*read_model)(mmd_model *, const uint8_t *, size_t, mmd_error *);
+    bool (*read_motion)(mmd_motion *, const uint8_t *, size_t, const mmd_text_decoder *,
+                        mmd_error *);
+} file_format;
 
-static file_format format_of(const uint8_t *bytes, size_t size)
+/* The last one is any other file. */
+static const file_format formats[] = {{"PMX ", mmd_pmx_read, NULL},
+                                      {"Pmd", mmd_pmd_read, NULL},
+                                      {"Vocaloid Motion Data", NULL, mmd_vmd_read},
+                                      {"Vocaloid Pose Data file", NULL, mmd_vpd_read},
+                                      {"\xEF\xBB\xBFVocaloid Pose Data file", NULL, mmd_vpd_read},
+                                      {"", NULL, NULL}};
+
+/* NULL without bytes. */
+static const file_format *format_of(const uint8_t *bytes, size_t size, mmd_error *err)
 {
-    static const char *const signatures[UNKNOWN] = {"PMX ", "Pmd", "Vocaloid Motion Data",
-                                                    "Vocaloid Pose Data file",
-                                                    "\xEF\xBB\xBFVocaloid Pose Data file"};
-    file_format format = PMX;
-    for (; format < UNKNOWN; format++) {
-        size_t length = strlen(signatures[format]);
-        if (size >= length && memcmp(bytes, signatures[format], length) == 0)
-            break;
+    if (size && !mmd_error_require(bytes, "bytes", err))
+        return NULL;
+    for (const file_format *format = formats;; format++) {
+        size_t length = strlen(format->signature);
+        if (size >= length && (!length || memcmp(bytes, format->signature, length) == 0))
+            return format;
     }
-    return format;
 }
 
-static bool refuse_format(const char *text, mmd_error *err)
+static bool refuse_format(const char *expected, const char *found, mmd_error *err)
 {
-    mmd_fail(err, MMD_E_FORMAT, "%s", text);
+    mmd_fail(err, MMD_E_FORMAT, "not a %s file%s", expected, found);
     if (err)
         memcpy(err->section, "header", sizeof "header");
     return false;
@@ -35,36 +46,19 @@ static bool refuse_format(const char *text, mmd_error *err)
 
 static bool read_model(mmd_model *model, const uint8_t *bytes, size_t size, mmd_error *err)
 {
-    if (size && !mmd_error_require(bytes, "bytes", err))
-        return false;
-    switch (format_of(bytes, size)) {
-    case PMX:
-        return mmd_pmx_read(model, bytes, size, err);
-    case PMD:
-        return mmd_pmd_read(model, bytes, size, err);
-    case UNKNOWN:
-        return refuse_format("not a PMX or PMD file", err);
-    default:
-        return refuse_format("not a PMX or PMD file but a motion", err);
-    }
+    const file_format *format = format_of(bytes, size, err);
+    if (!format || format->read_model)
+        return format && format->read_model(model, bytes, size, err);
+    return refuse_format("PMX or PMD", format->read_motion ? " but a motion" : "", err);
 }
 
 static bool read_motion(mmd_motion *motion, const uint8_t *bytes, size_t size,
                         const mmd_text_decoder *names, mmd_error *err)
 {
-    if (size && !mmd_error_require(bytes, "bytes", err))
-        return false;
-    switch (format_of(bytes, size)) {
-    case VMD:
-        return mmd_vmd_read(motion, bytes, size, names, err);
-    case VPD:
-    case VPD_UTF8:
-        return mmd_vpd_read(motion, bytes, size, names, err);
-    case UNKNOWN:
-        return refuse_format("not a VMD or VPD file", err);
-    default:
-        return refuse_format("not a VMD or VPD file but a model", err);
-    }
+    const file_format *format = format_of(bytes, size, err);
+    if (!format || format->read_motion)
+        return format && format->read_motion(motion, bytes, size, names, err);
+    return refuse_format("VMD or VPD", format->read_model ? " but a model" : "", err);
 }
 
 mmd_model *mmd_model_load(const uint8_t *bytes, size_t size, mmd_error *err)

@@ -356,27 +356,25 @@ static bool check_display_frame(const checker *c, void *record)
     return true;
 }
 
-/* Follows each bone to its root, or to a bone from which that has been done. One bone of every
-   cycle is detached. */
+/* One bone of every cycle is detached. */
 static bool check_parents(const checker *c)
 {
     mmd_model *model = c->model;
     MMD_ARENA_LOCAL mmd_arena arena = {0};
-    size_t *visited = mmd_arena_alloc(&arena, model->bone_count, sizeof *visited), cycle = SIZE_MAX;
-    for (size_t i = 0; visited && i < model->bone_count; i++) {
-        int32_t bone = (int32_t)i;
-        while (bone >= 0 && visited[bone] == 0) {
-            visited[bone] = i + 1;
-            int32_t *parent = &model->bones[bone].parent;
-            if (*parent >= 0 && visited[*parent] == i + 1) {
-                cycle = (size_t)*parent;
-                *parent = -1;
-            }
-            bone = *parent;
-        }
-    }
-    if (!visited)
+    size_t n = model->bone_count, *order = mmd_arena_alloc(&arena, n, sizeof *order);
+    bool *seen = mmd_arena_alloc(&arena, n, sizeof *seen);
+    size_t cycle = SIZE_MAX;
+    if (!order || !seen ||
+        !mmd_model_order(model->bones, offsetof(mmd_bone, parent), sizeof(mmd_bone), n, order))
         return mmd_fail_memory(c->err);
+    for (size_t i = 0; i < n; i++) {
+        int32_t *parent = &model->bones[order[i]].parent;
+        if (*parent >= 0 && !seen[*parent]) {
+            cycle = (size_t)*parent;
+            *parent = -1;
+        }
+        seen[order[i]] = true;
+    }
     return c->clean || cycle == SIZE_MAX ||
            mmd_refuse(c->err, "bone %zu: it is among its own ancestors", cycle);
 }

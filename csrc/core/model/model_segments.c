@@ -4,16 +4,15 @@
    of zero length. */
 #include "core/base/arena.h"
 #include "core/base/error.h"
-#include "mmdskin.h"
+#include "core/model/model.h"
 
 #include <math.h>
-#include <string.h>
 
 static const double MIN_BONE_LENGTH = 1e-4; /* units */
 
-static bool tail_segment(const mmd_model *model, size_t b, float segment[6])
+/* The segment of a bone by its own tail; of zero length, and false, if it has none. */
+static bool tail_segment(const mmd_model *model, const mmd_bone *bone, float segment[6])
 {
-    const mmd_bone *bone = &model->bones[b];
     double square = 0;
     for (int i = 0; i < 3; i++) {
         float head = bone->position[i], tail = head;
@@ -25,7 +24,10 @@ static bool tail_segment(const mmd_model *model, size_t b, float segment[6])
         segment[3 + i] = tail;
         square += pow((double)tail - head, 2);
     }
-    return sqrt(square) > MIN_BONE_LENGTH && isfinite(square);
+    bool found = sqrt(square) > MIN_BONE_LENGTH && isfinite(square);
+    if (!found)
+        memcpy(segment + 3, segment, 3 * sizeof *segment);
+    return found;
 }
 
 /* The bone whose segment a bone without a tail inherits, or -1. */
@@ -37,36 +39,23 @@ static int32_t segment_source(const mmd_bone *bone)
 
 bool mmd_model_segments(const mmd_model *model, float *segments, mmd_error *err)
 {
-    enum { UNVISITED, ON_PATH, DONE };
     if (!mmd_error_require(model, "model", err) ||
         (model->bone_count && !mmd_error_require(segments, "segments", err)))
         return false;
     MMD_ARENA_LOCAL mmd_arena arena = {0};
-    uint8_t *state = mmd_arena_alloc(&arena, model->bone_count, sizeof *state);
-    int32_t *path = mmd_arena_alloc(&arena, model->bone_count, sizeof *path);
-    for (size_t b = 0; state && path && b < model->bone_count; b++) {
-        size_t length = 0;
-        int32_t at = (int32_t)b;
-        float none[6];
-        while (at >= 0 && state[at] == UNVISITED) {
-            if (tail_segment(model, (size_t)at, segments + 6 * at)) {
-                state[at] = DONE;
-                break;
-            }
-            state[at] = ON_PATH;
-            path[length++] = at;
-            at = segment_source(&model->bones[at]);
-        }
-        const float *found = at >= 0 && state[at] == DONE ? segments + 6 * at : NULL;
-        if (found && memcmp(found, found + 3, sizeof *found * 3) == 0)
-            found = NULL;
-        while (length) {
-            int32_t bone = path[--length];
-            state[bone] = DONE;
-            memcpy(none, model->bones[bone].position, sizeof *none * 3);
-            memcpy(none + 3, model->bones[bone].position, sizeof *none * 3);
-            memcpy(segments + 6 * bone, found ? found : none, sizeof none);
-        }
+    size_t n = model->bone_count, *order = mmd_arena_alloc(&arena, n, sizeof *order);
+    int32_t *sources = mmd_arena_alloc(&arena, n, sizeof *sources);
+    for (size_t b = 0; sources && b < n; b++) {
+        const mmd_bone *bone = &model->bones[b];
+        sources[b] = tail_segment(model, bone, segments + 6 * b) ? -1 : segment_source(bone);
     }
-    return (state && path) || mmd_fail_memory(err);
+    if (!order || !sources || !mmd_model_order(sources, 0, sizeof *sources, n, order))
+        return mmd_fail_memory(err);
+    for (size_t i = 0; i < n; i++) {
+        int32_t source = sources[order[i]];
+        const float *found = source < 0 ? NULL : segments + 6 * source;
+        if (found && memcmp(found, found + 3, 3 * sizeof *found) != 0)
+            memcpy(segments + 6 * order[i], found, 6 * sizeof *found);
+    }
+    return true;
 }

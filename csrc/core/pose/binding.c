@@ -6,53 +6,50 @@
 #include "core/base/string_table.h"
 #include "core/math/vec3.h"
 
-/* The bones or the morphs of a model by name. */
-typedef struct name_map {
-    mmd_string_table names;
-    int32_t *first; /* of each name: its first item */
-    int32_t *next;  /* of each item: the next one of the same name, or -1 */
-} name_map;
+/* Records of `stride` bytes that begin with their names. */
+typedef struct name_list {
+    const void *records;
+    size_t stride, count;
+} name_list;
 
-static int32_t *alloc_unbound(mmd_arena *arena, size_t count)
+static mmd_string name_at(const name_list *list, size_t index)
 {
-    int32_t *list = mmd_arena_alloc(arena, count, sizeof *list);
-    for (size_t i = 0; list && i < count; i++)
-        list[i] = -1;
-    return list;
+    const char *record = (const char *)list->records + index * list->stride;
+    const mmd_text *name = (const mmd_text *)(const void *)record;
+    return (mmd_string){(const uint8_t *)name->data, name->size};
 }
 
-/* The map of records of `stride` bytes that begin with their name. */
-static bool map_names(const void *records, size_t stride, size_t count, name_map *map,
-                      mmd_arena *temporary)
+/* For each item of a model, or only for the first ones of their names, the last track of its name,
+   or -1. `bound`: which of the tracks have the name of an item. NULL when memory is short. */
+static int32_t *bind_names(mmd_arena *arena, mmd_arena *temporary, const name_list *items,
+                           bool first_only, const name_list *tracks, bool **bound)
 {
-    int32_t *last = mmd_arena_alloc(temporary, count, sizeof *last);
-    *map = (name_map){.first = mmd_arena_alloc(temporary, count, sizeof *map->first),
-                      .next = alloc_unbound(temporary, count)};
-    if (!last || !map->first || !map->next)
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        const mmd_text *name = (const mmd_text *)(const void *)((const char *)records + i * stride);
-        size_t known = map->names.count;
-        uint32_t index;
-        if (!mmd_string_table_add(temporary, &map->names, (const uint8_t *)name->data, name->size,
-                                  &index))
-            return false;
-        if (index == known)
-            map->first[index] = (int32_t)i;
-        else
-            map->next[last[index]] = (int32_t)i;
-        last[index] = (int32_t)i;
+    mmd_string_table names = {0};
+    uint32_t *name_of_track = mmd_arena_alloc(temporary, tracks->count, sizeof *name_of_track);
+    int32_t *last_track = mmd_arena_alloc(temporary, tracks->count, sizeof *last_track);
+    bool *found = mmd_arena_alloc(temporary, tracks->count, sizeof *found); /* of each name */
+    int32_t *track_of_item = mmd_arena_alloc(arena, items->count, sizeof *track_of_item);
+    if (!name_of_track || !last_track || !found || !track_of_item ||
+        !MMD_ARENA_ARRAY(arena, *bound, tracks->count))
+        return NULL;
+    for (size_t t = 0; t < tracks->count; t++) {
+        mmd_string name = name_at(tracks, t);
+        if (!mmd_string_table_add(temporary, &names, name.bytes, name.size, &name_of_track[t]))
+            return NULL;
+        last_track[name_of_track[t]] = (int32_t)t;
     }
-    return true;
-}
-
-/* The index of a name in the map, or -1. */
-static int32_t find_name(const name_map *map, const mmd_text *name)
-{
-    uint32_t index;
-    return mmd_string_table_find(&map->names, (const uint8_t *)name->data, name->size, &index)
-               ? (int32_t)index
-               : -1;
+    for (size_t i = 0; i < items->count; i++) {
+        mmd_string item = name_at(items, i);
+        uint32_t name;
+        bool binds = mmd_string_table_find(&names, item.bytes, item.size, &name) &&
+                     !(first_only && found[name]);
+        track_of_item[i] = binds ? last_track[name] : -1;
+        if (binds)
+            found[name] = true;
+    }
+    for (size_t t = 0; t < tracks->count; t++)
+        (*bound)[t] = found[name_of_track[t]];
+    return track_of_item;
 }
 
 /* Rotates by the same angle about the fixed axis: docs/mmd-behavior.md#fixed-axis. */
@@ -65,109 +62,60 @@ static void project_rotation(const float in[4], const double axis[3], float out[
     out[3] = in[3];
 }
 
-static bool bind_bone(mmd_binding *binding, int32_t bone, int32_t index)
+/* The rotations of each bone's track, about its fixed axis if it has one. */
+static bool bind_rotations(mmd_binding *binding)
 {
-    const mmd_bone_track *track = &binding->motion->bone_tracks[index];
-    const mmd_rig_bone *rig_bone = &binding->rig->bones[bone];
-    binding->bone_track[bone] = index;
-    binding->bone_track_bound[index] = true;
-    binding->bone_rotations[bone] = track->rotations;
-    if (!rig_bone->has_fixed_axis)
-        return true;
-    float *rotations = mmd_arena_alloc(&binding->arena, track->key_count, 4 * sizeof *rotations);
-    if (!rotations)
+    size_t n = binding->rig->bone_count;
+    if (!MMD_ARENA_ARRAY(&binding->arena, binding->bone_rotations, n))
         return false;
-    for (size_t k = 0; k < track->key_count; k++)
-        project_rotation(track->rotations + 4 * k, rig_bone->axis, rotations + 4 * k);
-    binding->bone_rotations[bone] = rotations;
-    return true;
-}
-
-static bool bind_bones(mmd_binding *binding, const name_map *bones)
-{
-    const mmd_motion *motion = binding->motion;
-    for (size_t i = 0; i < motion->bone_track_count; i++) {
-        int32_t name = find_name(bones, &motion->bone_tracks[i].name);
-        if (name >= 0 && !bind_bone(binding, bones->first[name], (int32_t)i))
+    for (size_t b = 0; b < n; b++) {
+        const mmd_rig_bone *bone = &binding->rig->bones[b];
+        if (binding->bone_track[b] < 0)
+            continue;
+        const mmd_bone_track *track = &binding->motion->bone_tracks[binding->bone_track[b]];
+        binding->bone_rotations[b] = track->rotations;
+        if (!bone->has_fixed_axis)
+            continue;
+        float *rotations =
+            mmd_arena_alloc(&binding->arena, track->key_count, 4 * sizeof *rotations);
+        if (!rotations)
             return false;
+        for (size_t k = 0; k < track->key_count; k++)
+            project_rotation(track->rotations + 4 * k, bone->axis, rotations + 4 * k);
+        binding->bone_rotations[b] = rotations;
     }
     return true;
-}
-
-/* Of tracks of one name the last one drives its morphs. */
-static bool bind_morphs(mmd_binding *binding, const name_map *morphs, mmd_arena *temporary)
-{
-    const mmd_motion *motion = binding->motion;
-    int32_t *track_of_name = alloc_unbound(temporary, morphs->names.count);
-    if (!track_of_name)
-        return false;
-    for (size_t i = 0; i < motion->morph_track_count; i++) {
-        int32_t name = find_name(morphs, &motion->morph_tracks[i].name);
-        binding->morph_track_bound[i] = name >= 0;
-        if (name >= 0)
-            track_of_name[name] = (int32_t)i;
-    }
-    for (size_t n = 0; n < morphs->names.count; n++)
-        for (int32_t morph = morphs->first[n]; morph >= 0; morph = morphs->next[morph])
-            binding->morph_track[morph] = track_of_name[n];
-    return true;
-}
-
-/* A name switches the solvers of all bones of that name. */
-static bool bind_solvers(mmd_binding *binding, const name_map *bones, mmd_arena *temporary)
-{
-    const mmd_rig *rig = binding->rig;
-    const mmd_property_track *properties = &binding->motion->properties;
-    size_t names = bones->names.count;
-    int32_t *solver_of_bone = mmd_arena_alloc(temporary, rig->bone_count, sizeof *solver_of_bone);
-    int32_t *property_of_name = alloc_unbound(temporary, names);
-    bool *has_solver = mmd_arena_alloc(temporary, names, sizeof *has_solver);
-    if (!solver_of_bone || !property_of_name || !has_solver)
-        return false;
-    for (size_t s = 0; s < rig->solver_count; s++)
-        solver_of_bone[rig->solvers[s].goal] = (int32_t)s + 1;
-    for (size_t k = 0; k < properties->ik_count; k++) {
-        int32_t name = find_name(bones, &properties->ik_names[k]);
-        if (name >= 0)
-            property_of_name[name] = (int32_t)k;
-    }
-    for (size_t n = 0; n < names; n++)
-        for (int32_t bone = bones->first[n]; bone >= 0; bone = bones->next[bone])
-            if (solver_of_bone[bone] > 0) {
-                binding->solver_property[solver_of_bone[bone] - 1] = property_of_name[n];
-                has_solver[n] = true;
-            }
-    for (size_t k = 0; k < properties->ik_count; k++) {
-        int32_t name = find_name(bones, &properties->ik_names[k]);
-        binding->property_bound[k] = name >= 0 && has_solver[name];
-    }
-    return true;
-}
-
-static bool allocate(mmd_binding *binding)
-{
-    const mmd_motion *motion = binding->motion;
-    const mmd_rig *rig = binding->rig;
-    mmd_arena *arena = &binding->arena;
-    binding->bone_track = alloc_unbound(arena, rig->bone_count);
-    binding->morph_track = alloc_unbound(arena, rig->morph_count);
-    binding->solver_property = alloc_unbound(arena, rig->solver_count);
-    return binding->bone_track && binding->morph_track && binding->solver_property &&
-           MMD_ARENA_ARRAY(arena, binding->bone_rotations, rig->bone_count) &&
-           MMD_ARENA_ARRAY(arena, binding->bone_track_bound, motion->bone_track_count) &&
-           MMD_ARENA_ARRAY(arena, binding->morph_track_bound, motion->morph_track_count) &&
-           MMD_ARENA_ARRAY(arena, binding->property_bound, motion->properties.ik_count);
 }
 
 static bool bind(mmd_binding *binding, mmd_arena *temporary)
 {
-    const mmd_model *model = binding->rig->model;
-    name_map bones, morphs;
-    if (!map_names(model->bones, sizeof *model->bones, model->bone_count, &bones, temporary) ||
-        !map_names(model->morphs, sizeof *model->morphs, model->morph_count, &morphs, temporary) ||
-        !bind_bones(binding, &bones))
+    const mmd_rig *rig = binding->rig;
+    const mmd_model *model = rig->model;
+    const mmd_motion *motion = binding->motion;
+    const mmd_property_track *properties = &motion->properties;
+    mmd_arena *arena = &binding->arena;
+    mmd_text *goals = mmd_arena_alloc(temporary, rig->solver_count, sizeof *goals);
+    if (!goals)
         return false;
-    return bind_solvers(binding, &bones, temporary) && bind_morphs(binding, &morphs, temporary);
+    for (size_t s = 0; s < rig->solver_count; s++)
+        goals[s] = model->bones[rig->solvers[s].goal].name;
+    const name_list bones = {model->bones, sizeof *model->bones, model->bone_count};
+    const name_list morphs = {model->morphs, sizeof *model->morphs, model->morph_count};
+    const name_list solvers = {goals, sizeof *goals, rig->solver_count};
+    const name_list bone_tracks = {motion->bone_tracks, sizeof *motion->bone_tracks,
+                                   motion->bone_track_count};
+    const name_list morph_tracks = {motion->morph_tracks, sizeof *motion->morph_tracks,
+                                    motion->morph_track_count};
+    const name_list switches = {properties->ik_names, sizeof *properties->ik_names,
+                                properties->ik_count};
+    binding->bone_track =
+        bind_names(arena, temporary, &bones, true, &bone_tracks, &binding->bone_track_bound);
+    binding->morph_track =
+        bind_names(arena, temporary, &morphs, false, &morph_tracks, &binding->morph_track_bound);
+    binding->solver_property =
+        bind_names(arena, temporary, &solvers, false, &switches, &binding->property_bound);
+    return binding->bone_track && binding->morph_track && binding->solver_property &&
+           bind_rotations(binding);
 }
 
 mmd_binding *mmd_binding_new(const mmd_rig *rig, const mmd_motion *motion, mmd_error *err)
@@ -178,8 +126,7 @@ mmd_binding *mmd_binding_new(const mmd_rig *rig, const mmd_motion *motion, mmd_e
     MMD_ARENA_LOCAL mmd_arena temporary = {0};
     binding->rig = rig;
     binding->motion = motion;
-    return mmd_arena_keep_owner(binding, (allocate(binding) && bind(binding, &temporary)) ||
-                                             mmd_fail_memory(err));
+    return mmd_arena_keep_owner(binding, bind(binding, &temporary) || mmd_fail_memory(err));
 }
 
 void mmd_binding_free(mmd_binding *binding)

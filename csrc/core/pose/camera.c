@@ -30,14 +30,23 @@ static void interpolate(double *from, double to, const uint8_t row[4], double x)
         *from += (to - *from) * mmd_sampling_bezier(row, x);
 }
 
+/* The key at or before a frame, and how far the frame is to the next one: keys on neighboring
+   frames are a cut (docs/mmd-behavior.md#camera-light-shadow). */
+static size_t find_key(const uint32_t *frames, size_t count, double frame, double *fraction)
+{
+    size_t cursor = 0, at = mmd_sampling_key_before(frames, count, frame, &cursor);
+    *fraction = mmd_sampling_key_fraction(frames, count, at, frame);
+    if (*fraction > 0 && frames[at + 1] - frames[at] <= 1)
+        *fraction = 0;
+    return at;
+}
+
 static camera_key sample(const mmd_camera_track *track, double frame)
 {
-    size_t cursor = 0,
-           at = mmd_sampling_key_before(track->frames, track->key_count, frame, &cursor);
+    double x;
+    size_t at = find_key(track->frames, track->key_count, frame, &x);
     camera_key key = key_at(track, at);
-    double x = mmd_sampling_key_fraction(track->frames, track->key_count, at, frame);
-    /* Keys on neighboring frames are a cut: docs/mmd-behavior.md#camera-light-shadow */
-    if (x == 0 || track->frames[at + 1] - track->frames[at] <= 1)
+    if (x == 0)
         return key;
     camera_key next = key_at(track, at + 1);
     /* Rows: x, y, z, rotation, distance, view angle. */
@@ -92,17 +101,6 @@ void mmd_camera_at(const mmd_camera_track *track, double frame, mmd_camera *out)
 
 /* What MMD's panel of the self-shadow shows as 8875 (docs/mmd-behavior.md#vmd). */
 static const double DEFAULT_SHADOW_DISTANCE = 0.1 - 8875 * 0.00001;
-
-/* The key at or before a frame, and how far the frame is to the next one: keys on neighboring
-   frames are a cut. */
-static size_t find_key(const uint32_t *frames, size_t count, double frame, double *fraction)
-{
-    size_t cursor = 0, at = mmd_sampling_key_before(frames, count, frame, &cursor);
-    *fraction = mmd_sampling_key_fraction(frames, count, at, frame);
-    if (*fraction > 0 && frames[at + 1] - frames[at] <= 1)
-        *fraction = 0;
-    return at;
-}
 
 static double mix(double from, double to, double x)
 {
