@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Broad phase by sweep and prune on one axis (Baraff 1992; Bullet's btAxisSweep3 sorts all three):
-   the bodies are sorted by the minimum of their AABBs on y, and each is tested against those that
+   the bodies are sorted by the minimum of their AABBs on y, along which models
+   have most bodies side by side, and each is tested against those that
    follow until their minimum lies beyond its maximum. Collision groups and masks filter the pairs,
    as btBroadphaseProxy's m_collisionFilterGroup and m_collisionFilterMask do. Two bodies that
    follow bones are a pair, too, but never touch: they take part in the order.
@@ -12,9 +13,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* y: models have most bodies side by side along it. */
-enum { SWEEP_AXIS = 1 };
 
 /* Bullet's gContactBreakingThreshold, by which btCollisionWorld::updateAabbs enlarges AABBs. */
 #define CONTACT_BREAKING_THRESHOLD 0.02
@@ -61,29 +59,6 @@ static bool exclude_joined(mmd_arena *arena, const mmd_joint *joints, size_t joi
     return true;
 }
 
-/* The union of the masks of all bodies of each group. */
-static void unite_masks(const mmd_broad_phase *broad_phase, uint16_t masks[MMD_BODY_GROUPS])
-{
-    memset(masks, 0, MMD_BODY_GROUPS * sizeof *masks);
-    for (size_t i = 0; i < broad_phase->body_count; i++) {
-        const mmd_broad_phase_filter *filter = &broad_phase->filters[i];
-        for (int group = 0; group < MMD_BODY_GROUPS; group++)
-            if (filter->group >> group & 1)
-                masks[group] |= filter->mask;
-    }
-}
-
-static void find_colliding(mmd_broad_phase *broad_phase)
-{
-    uint16_t masks[MMD_BODY_GROUPS];
-    unite_masks(broad_phase, masks);
-    for (size_t i = 0; i < broad_phase->body_count; i++) {
-        mmd_broad_phase_filter *filter = &broad_phase->filters[i];
-        for (int group = 0; group < MMD_BODY_GROUPS; group++)
-            filter->collides |= filter->mask >> group & 1 && masks[group] & filter->group;
-    }
-}
-
 static bool init_order(mmd_arena *arena, size_t capacity, mmd_broad_phase_order *order)
 {
     return MMD_ARENA_ARRAY(arena, order->pairs, 2 * capacity) &&
@@ -95,8 +70,7 @@ bool mmd_broad_phase_init(mmd_arena *arena, const mmd_rigid_body *sources, const
                           size_t capacity, mmd_broad_phase *broad_phase)
 {
     *broad_phase = (mmd_broad_phase){.body_count = body_count, .capacity = capacity};
-    if (!MMD_ARENA_ARRAY(arena, broad_phase->filters, body_count) ||
-        !MMD_ARENA_ARRAY(arena, broad_phase->aabbs, body_count) ||
+    if (!MMD_ARENA_ARRAY(arena, broad_phase->dynamic, body_count) ||
         !MMD_ARENA_ARRAY(arena, broad_phase->entries, body_count) ||
         !MMD_ARENA_ARRAY(arena, broad_phase->starts, body_count + 1) ||
         !MMD_ARENA_ARRAY(arena, broad_phase->pairs, capacity + body_count) ||
@@ -107,17 +81,10 @@ bool mmd_broad_phase_init(mmd_arena *arena, const mmd_rigid_body *sources, const
         !init_order(arena, capacity, &broad_phase->manifolds))
         return false;
     for (size_t i = 0; i < body_count; i++) {
-        broad_phase->filters[i] =
-            (mmd_broad_phase_filter){.group = (uint16_t)(1u << sources[i].group),
-                                     .mask = sources[i].mask,
-                                     .dynamic = bodies[i].inverse_mass > 0};
-    }
-    find_colliding(broad_phase);
-    for (size_t i = 0; i < body_count; i++) {
-        uint32_t group = broad_phase->filters[i].group, mask = broad_phase->filters[i].mask;
-        if (broad_phase->filters[i].collides)
-            broad_phase->entries[broad_phase->entry_count++] = (mmd_broad_phase_entry){
-                .body = (uint32_t)i, .filter = mask << 16 | group, .wanted = group << 16 | mask};
+        uint32_t group = 1u << sources[i].group, mask = sources[i].mask;
+        broad_phase->entries[i] = (mmd_broad_phase_entry){
+            .body = (uint32_t)i, .filter = mask << 16 | group, .wanted = group << 16 | mask};
+        broad_phase->dynamic[i] = bodies[i].inverse_mass > 0;
     }
     return exclude_joined(arena, joints, joint_count, broad_phase);
 }
@@ -165,41 +132,33 @@ static size_t remove_excluded(const mmd_broad_phase *broad_phase, mmd_broad_phas
     return kept;
 }
 
-static void update_aabbs(mmd_broad_phase *broad_phase, const mmd_body *bodies,
-                         const mmd_shape *shapes)
+static void update_entry(const mmd_body *body, const mmd_shape *shape, mmd_broad_phase_entry *entry)
 {
-    for (size_t i = 0; i < broad_phase->body_count; i++) {
-        double half_extents[3];
-        mmd_shape_aabb(&shapes[i], bodies[i].basis, half_extents);
-        for (int k = 0; k < 3; k++) {
-            double extent = half_extents[k] + CONTACT_BREAKING_THRESHOLD;
-            broad_phase->aabbs[i].min[k] = bodies[i].state.position[k] - extent;
-            broad_phase->aabbs[i].max[k] = bodies[i].state.position[k] + extent;
-        }
-    }
-}
-
-static void update_entry(const mmd_broad_phase_aabb *aabb, mmd_broad_phase_entry *entry)
-{
-    entry->lower = (mmd_double2){aabb->min[0], aabb->min[2]};
-    entry->upper = (mmd_double2){aabb->max[0], aabb->max[2]};
-    entry->min = aabb->min[SWEEP_AXIS];
+    double extents[3];
+    const double *center = body->state.position;
+    mmd_shape_aabb(shape, body->basis, extents);
+    for (int k = 0; k < 3; k++)
+        extents[k] += CONTACT_BREAKING_THRESHOLD;
+    entry->lower = (mmd_double2){center[0] - extents[0], center[2] - extents[2]};
+    entry->upper = (mmd_double2){center[0] + extents[0], center[2] + extents[2]};
+    entry->min = center[1] - extents[1];
+    entry->max = center[1] + extents[1];
 }
 
 /* Fills `found` with the pairs of this step, sorted; returns their number. */
-static size_t find_pairs(mmd_broad_phase *broad_phase)
+static size_t find_pairs(mmd_broad_phase *broad_phase, const mmd_body *bodies,
+                         const mmd_shape *shapes)
 {
     mmd_broad_phase_entry *entries = broad_phase->entries;
     mmd_broad_phase_pair *found = broad_phase->found, *scratch = broad_phase->scratch;
-    size_t entry_count = broad_phase->entry_count, body_count = broad_phase->body_count, count = 0;
-    for (size_t i = 0; i < entry_count; i++)
-        update_entry(&broad_phase->aabbs[entries[i].body], &entries[i]);
-    sort_entries(entries, entry_count);
+    size_t body_count = broad_phase->body_count, count = 0;
+    for (size_t i = 0; i < body_count; i++)
+        update_entry(&bodies[entries[i].body], &shapes[entries[i].body], &entries[i]);
+    sort_entries(entries, body_count);
     broad_phase->dropped_count = 0;
-    for (size_t i = 0; i < entry_count; i++) {
+    for (size_t i = 0; i < body_count; i++) {
         mmd_broad_phase_entry entry = entries[i];
-        double max = broad_phase->aabbs[entry.body].max[SWEEP_AXIS];
-        for (size_t k = i + 1; k < entry_count && entries[k].min <= max; k++) {
+        for (size_t k = i + 1; k < body_count && entries[k].min <= entry.max; k++) {
             found[count] = (mmd_broad_phase_pair){entry.body, entries[k].body};
             count += may_collide(&entry, &entries[k]);
         }
@@ -285,8 +244,7 @@ void mmd_broad_phase_clear(mmd_broad_phase *broad_phase)
 void mmd_broad_phase_update(mmd_broad_phase *broad_phase, const mmd_body *bodies,
                             const mmd_shape *shapes)
 {
-    update_aabbs(broad_phase, bodies, shapes);
-    replace_pairs(broad_phase, find_pairs(broad_phase));
+    replace_pairs(broad_phase, find_pairs(broad_phase, bodies, shapes));
 }
 
 /* Saved states */

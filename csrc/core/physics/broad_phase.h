@@ -11,21 +11,10 @@ typedef struct mmd_broad_phase_pair {
     uint32_t a, b; /* a < b */
 } mmd_broad_phase_pair;
 
-/* Decides whether two bodies may collide. */
-typedef struct mmd_broad_phase_filter {
-    uint16_t group, mask; /* bits of groups */
-    bool dynamic;
-    bool collides; /* with at least one group of bodies */
-} mmd_broad_phase_filter;
-
-typedef struct mmd_broad_phase_aabb {
-    double min[3], max[3];
-} mmd_broad_phase_aabb;
-
 /* What the sweep needs of a body. */
 typedef struct mmd_broad_phase_entry {
     mmd_double2 lower, upper; /* its AABB across the sweep axis: x and z */
-    double min;               /* and along it */
+    double min, max;          /* and along it */
     uint32_t body;
     uint32_t filter, wanted; /* group and mask in the low and the high half, and exchanged */
 } mmd_broad_phase_entry;
@@ -40,10 +29,9 @@ typedef struct mmd_broad_phase_order {
 
 /* Finds the pairs of bodies that may collide and whose AABBs overlap. */
 typedef struct mmd_broad_phase {
-    size_t body_count, capacity, excluded_count, entry_count, pair_count;
-    mmd_broad_phase_filter *filters;
-    mmd_broad_phase_aabb *aabbs;
-    mmd_broad_phase_entry *entries; /* of the bodies that collide with any, sorted by min */
+    size_t body_count, capacity, excluded_count, pair_count;
+    bool *dynamic;                  /* whether each body was at first */
+    mmd_broad_phase_entry *entries; /* of the bodies, sorted by min */
     size_t *starts;                 /* scratch memory of the sort */
     mmd_broad_phase_pair *excluded; /* pairs that never collide, sorted */
     mmd_broad_phase_pair *pairs;    /* `pair_count`, sorted by a, then b */
@@ -64,7 +52,7 @@ bool mmd_broad_phase_init(mmd_arena *arena, const mmd_rigid_body *sources, const
 /* Forgets all pairs, and with them their order. */
 void mmd_broad_phase_clear(mmd_broad_phase *broad_phase);
 
-/* Sets aabbs, pairs and their orders for the current poses. */
+/* Sets entries, pairs and their orders for the current poses. */
 void mmd_broad_phase_update(mmd_broad_phase *broad_phase, const mmd_body *bodies,
                             const mmd_shape *shapes);
 

@@ -51,12 +51,6 @@ typedef struct mmd_convex_simplex {
     double closest[3], squared_distance;  /* its point that is closest to the origin */
 } mmd_convex_simplex;
 
-/* Whether shapes are shrunk by their collision margins. */
-typedef enum mmd_convex_margin {
-    MMD_CONVEX_WITHOUT_MARGIN,
-    MMD_CONVEX_WITH_MARGIN
-} mmd_convex_margin;
-
 /* Two shapes, prepared for many directions: A in lane 0, B in lane 1. */
 typedef struct mmd_convex_pair {
     size_t axis_count;      /* along which a core extends: a sphere's is a point */
@@ -66,8 +60,8 @@ typedef struct mmd_convex_pair {
     double offset[3]; /* from B to A */
 } mmd_convex_pair;
 
-void mmd_convex_pair_init(mmd_collider a, mmd_collider b, mmd_convex_margin margin,
-                          mmd_convex_pair *pair);
+/* Without margins, the shapes are shrunk by their collision margins. */
+void mmd_convex_pair_init(mmd_collider a, mmd_collider b, bool with_margins, mmd_convex_pair *pair);
 
 /* `direction` need not have unit length, but must not be zero. */
 void mmd_convex_find_support_point(const mmd_convex_pair *pair, const double direction[3],

@@ -153,12 +153,11 @@ void mmd_contact_set_detect(mmd_contact_set *set, const mmd_body *bodies)
     mmd_broad_phase_update(&set->broad_phase, bodies, set->shapes);
     size_t next = 0;
     for (size_t i = 0; set->ground && i < set->body_count; i++)
-        set->ground_manifolds[i] = broad_phase->filters[i].dynamic
-                                       ? detect_pair(set, bodies, i, set->body_count, &next)
-                                       : NONE;
+        set->ground_manifolds[i] =
+            broad_phase->dynamic[i] ? detect_pair(set, bodies, i, set->body_count, &next) : NONE;
     for (size_t i = 0; i < broad_phase->pair_count; i++) {
         mmd_broad_phase_pair pair = broad_phase->pairs[i];
-        bool dynamic = broad_phase->filters[pair.a].dynamic || broad_phase->filters[pair.b].dynamic;
+        bool dynamic = broad_phase->dynamic[pair.a] || broad_phase->dynamic[pair.b];
         set->pair_manifolds[i] = dynamic ? detect_pair(set, bodies, pair.a, pair.b, &next) : NONE;
     }
 }

@@ -270,7 +270,7 @@ size_t mmd_convex_epa(mmd_collider a, mmd_collider b, mmd_collide_contact *conta
     mmd_convex_simplex simplex;
     mmd_convex_pair pair;
     polytope hull;
-    mmd_convex_pair_init(a, b, MMD_CONVEX_WITH_MARGIN, &pair);
+    mmd_convex_pair_init(a, b, true, &pair);
     if (!enclose_origin(a, &pair, &simplex) || !complete_tetrahedron(a, &pair, &simplex) ||
         !polytope_init(&simplex, &hull))
         return 0;

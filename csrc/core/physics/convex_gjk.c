@@ -170,16 +170,10 @@ bool mmd_convex_simplex_add(mmd_convex_simplex *simplex, double squared_distance
 /* Distances shorter than this do not define a reliable direction. */
 #define MIN_DISTANCE 0.01
 
-/* By how much a squared distance has to exceed what is in reach: more than rounding can make of it.
- */
-#define REACH_MARGIN 1e-9
-
 enum { MAX_ITERATIONS = 1000 };
 
-void mmd_convex_pair_init(mmd_collider a, mmd_collider b, mmd_convex_margin margin,
-                          mmd_convex_pair *pair)
+void mmd_convex_pair_init(mmd_collider a, mmd_collider b, bool with_margins, mmd_convex_pair *pair)
 {
-    bool with_margin = margin == MMD_CONVEX_WITH_MARGIN;
     pair->axis_count = 0;
     for (int i = 0; i < 3; i++) {
         mmd_double2 core = {a.shape->core[i], b.shape->core[i]};
@@ -192,8 +186,9 @@ void mmd_convex_pair_init(mmd_collider a, mmd_collider b, mmd_convex_margin marg
             half[k] = axis[k] * core;
         }
     }
-    pair->radius = (mmd_double2){a.shape->radius - (with_margin ? 0 : a.shape->margin),
-                                 b.shape->radius - (with_margin ? 0 : b.shape->margin)};
+    pair->radius = (mmd_double2){a.shape->radius, b.shape->radius};
+    if (!with_margins)
+        pair->radius -= (mmd_double2){a.shape->margin, b.shape->margin};
     mmd_vec3_subtract(a.body->state.position, b.body->state.position, pair->offset);
 }
 
@@ -225,22 +220,6 @@ void mmd_convex_find_support_point(const mmd_convex_pair *pair, const double dir
 }
 
 /* GJK */
-
-/* Whether the distance of a sphere's center from the core of the other shape, which is a box, is
-   out of reach. */
-static bool is_sphere_out_of_reach(mmd_collider sphere, mmd_collider other,
-                                   double breaking_threshold)
-{
-    double offset[3], local[3], squared = 0;
-    double reach = sphere.shape->radius + other.shape->radius + breaking_threshold;
-    mmd_vec3_subtract(sphere.body->state.position, other.body->state.position, offset);
-    mmd_mat3_transform_transposed(other.body->basis, offset, local);
-    for (int i = 0; i < 3; i++) {
-        double beyond = fabs(local[i]) - other.shape->core[i];
-        squared += beyond > 0 ? beyond * beyond : 0;
-    }
-    return squared > reach * reach * (1 + REACH_MARGIN);
-}
 
 /* Whether a face normal of one of the cores' boxes is a separating axis. It is for most pairs that
    the broad phase finds, and GJK would find no contact either. */
@@ -316,15 +295,13 @@ mmd_convex_gjk_result mmd_convex_gjk(mmd_collider a, mmd_collider b, double brea
                                      mmd_collide_contact *contact)
 {
     static const double down[3] = {0, -1, 0};
-    if (a.shape->kind == MMD_SHAPE_SPHERE   ? is_sphere_out_of_reach(a, b, breaking_threshold)
-        : b.shape->kind == MMD_SHAPE_SPHERE ? is_sphere_out_of_reach(b, a, breaking_threshold)
-                                            : has_separating_axis(a, b, breaking_threshold))
+    if (has_separating_axis(a, b, breaking_threshold))
         return MMD_CONVEX_SEPARATED;
     double max_distance = a.shape->margin + b.shape->margin + breaking_threshold;
     mmd_convex_pair pair;
     mmd_convex_support_point first;
     mmd_convex_simplex simplex;
-    mmd_convex_pair_init(a, b, MMD_CONVEX_WITHOUT_MARGIN, &pair);
+    mmd_convex_pair_init(a, b, false, &pair);
     mmd_convex_find_support_point(&pair, down, &first);
     mmd_convex_simplex_init(&first, &simplex);
     for (int i = 0; !contains_origin(&simplex) && i < MAX_ITERATIONS; i++)

@@ -84,13 +84,6 @@ static void quicksort(mmd_islands_slot *slots, ptrdiff_t count, int depth)
 {
     if (count < 2 || depth == 0)
         return;
-    if (count == 2) { /* the most frequent case: a branch would be mispredicted */
-        mmd_islands_slot first = slots[0], second = slots[1];
-        bool swap = first.island >= second.island;
-        slots[0] = swap ? second : first;
-        slots[1] = swap ? first : second;
-        return;
-    }
     uint32_t pivot = slots[(count - 1) / 2].island;
     ptrdiff_t low = 0, high = count - 1;
     while (low <= high) {
