@@ -16,9 +16,8 @@ from ..operator_base.modal_job import Steps
 from ..pose import merge, motion_source
 from ..scene import scene_model
 from . import file_tracks, originals
-from .fit import Fitted, ModelFit
 from .original_tracks import OriginalKeys
-from .samples import Samples, local_values
+from .samples import Fitted, ModelFit, Samples, local_values
 from .timing import Timing
 
 

@@ -1,22 +1,28 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An export as a job: read the scene frame by frame, find keys, write files only at the end, and tell
-what was written: one sentence, and all of it in a text of the file.
+"""An export as a job: read the scene frame by frame, find keys, write files only at the end, all or
+none of them, and tell what was written: one sentence, and all of it in a text of the .blend.
 """
 
+import contextlib
+import errno
+import io
 import os
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import bpy
+import numpy as np
 
+from ..blender import output_files
 from ..blender.native import mmdskin
 from ..blender.translations import Sentence, tr, tr_count
+from ..blender.user_error import UserError
 from ..operator_base import modal_job
 from ..physics import playback
-from . import files
-from .files import listed
 from .timing import Timing
 
+_MOST = 15  # bytes of a name in a file
+LONG_NAMES = {"STOP": "error", "OMIT": "omit", "CUT": "cut"}  # as `names` of `Motion.save`
 _TEXT = "MMD Motion Export"  # the name of the text
 _NAMED = "its name "  # of tracks that the export lists itself
 # How the native module begins a note; what is lost comes first, what is as usual last.
@@ -99,9 +105,9 @@ class Job(modal_job.Job):
         for export in self._exports:
             self.results.append((yield from export.fit()))
         contents = [
-            (one.path, files.saved(one.path, one.motion, names=self._names)) for one in self.results
+            (one.path, saved(one.path, one.motion, names=self._names)) for one in self.results
         ]
-        files.write(contents)
+        write(contents)
 
     def _read(self, exports: Sequence[Export]) -> modal_job.Steps[Any]:
         def read(depsgraph: bpy.types.Depsgraph) -> None:
@@ -157,3 +163,82 @@ def _lines(result: Result) -> list[str]:
         if start in groups
     ]
     return [*result.lines, *others, *known]
+
+
+def checked(path: str, ending: str) -> str:
+    """The absolute path with the ending; UserError if nothing can be written there."""
+    path = bpy.path.ensure_ext(output_files.absolute(path), ending)
+    output_files.check_folder(path)
+    if os.path.isdir(path):
+        raise output_files.unwritable(path, os.strerror(errno.EISDIR))
+    return path
+
+
+def saved(path: str, motion: "mmdskin.Motion", **options: Any) -> bytes:
+    """The bytes of a motion's file; UserError if it cannot be one."""
+    data = io.BytesIO()
+    try:
+        motion.save(data, **options)
+    except (ValueError, MemoryError) as error:
+        raise output_files.unwritable(path, error) from error
+    return data.getvalue()
+
+
+def write(contents: Iterable[tuple[str, bytes]]) -> None:
+    """Write files: first beside their paths, so that a failure leaves earlier files as they are."""
+    with contextlib.ExitStack() as undo:
+        written = []
+        for path, data in contents:
+            try:
+                new = output_files.create(path)
+                undo.callback(new.close)
+                new.file.write(data)
+                new.finish()
+            except OSError as error:
+                raise output_files.unwritable(path, error) from error
+            written.append(new)
+        for new in written:
+            try:
+                new.replace()
+            except OSError as error:
+                raise output_files.unwritable(new.path, error) from error
+
+
+def check_names(motion: "mmdskin.Motion", long_names: str) -> list[str]:
+    """The names of keys that MMD will not find; UserError with all of them if it is to stop there.
+
+    `Motion.save` leaves out keys without an effect: of bones and morphs at rest and IK that stays on.
+    """
+    switches = motion.properties
+    acting = [
+        *(track.name for track in motion.bones if _acts(track)),
+        *(track.name for track in motion.morphs if np.any(track.weights)),
+        *(switches.ik_names[number] for number in np.flatnonzero(~switches.ik_enabled.all(axis=0))),
+    ]
+    found = [name for name in dict.fromkeys(acting) if not _fits(name)]
+    if found and long_names == "STOP":
+        raise UserError(
+            "MMD cannot find bones and morphs whose names are longer than 15 bytes or not in"
+            " cp932: {names}. Rename them in PMX Editor, or set Long Names to Leave Out",
+            names=", ".join(f"'{name}'" for name in found),
+        )
+    return found
+
+
+def _acts(track: "mmdskin.BoneTrack") -> bool:
+    """Whether a bone moves, or its physics is switched off."""
+    moves = np.any(track.translations) or np.any(track.rotations[:, :3])
+    return bool(moves or not np.all(track.physics))
+
+
+def _fits(name: str) -> bool:
+    try:
+        return len(name.encode("cp932", "surrogateescape")) <= _MOST
+    except UnicodeEncodeError:
+        return False
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names for people; bytes that are not text are shown as such."""
+    shown = (name.encode("utf-8", "replace").decode("utf-8") for name in names)
+    return ", ".join(shown)

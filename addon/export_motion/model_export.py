@@ -12,10 +12,10 @@ from ..operator_base.modal_job import Steps
 from ..physics.playback import Baked
 from ..pose import pose_source
 from ..scene import mmd_tools, scene_model
-from . import files, fit
+from . import job
 from .as_keyed import AsKeyed, MotionFileKeys, of_scene
 from .job import Result
-from .samples import AS_KEYED, AUTO, SOLVED_BOTH, Sampler
+from .samples import AS_KEYED, AUTO, SOLVED_BOTH, ModelFit, Sampler
 from .timing import Timing
 
 
@@ -58,12 +58,12 @@ class ModelExport:
             fitted = yield from self._as_keyed.fit(samples)
         else:
             assert samples is not None
-            run = fit.ModelFit(self._sampler.rig.pmx, self._timing, self._options)
+            run = ModelFit(self._sampler.rig.pmx, self._timing, self._options)
             fitted = yield from run.solved(samples, self._form)
-        unknown = files.listed(files.check_names(fitted.motion, self._options.names))
+        unknown = job.listed(job.check_names(fitted.motion, self._options.names))
         lines = []
         if fitted.offs:
-            names = files.listed(fitted.offs)
+            names = job.listed(fitted.offs)
             lines.append(
                 tr("IK is off for chains that MMD would bend differently: {names}", names=names)
             )

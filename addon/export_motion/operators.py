@@ -17,8 +17,8 @@ from ..operator_base import modal_job, properties
 from ..operator_base.importing import scale_property
 from ..operator_base.model_operator import OptionsDialog, PosingOperator
 from ..scene import scene_model
-from . import files, samples, scene_export
-from .job import Export, Job, sentence, write_text
+from . import samples, scene_export
+from .job import LONG_NAMES, Export, Job, checked, sentence, write_text
 from .model_export import ModelExport
 from .timing import Timing, timing_of
 
@@ -193,10 +193,10 @@ class MMDSKIN_OT_export_motion(_Range, modal_job.AskedJob, Exporter, Reports, bp
         }.get(option, True)
 
     def _start(self, context: bpy.types.Context) -> Job:
-        path = files.checked(self.filepath, self.filename_ext)
+        path = checked(self.filepath, self.filename_ext)
         native.load()
         exports, timing = self._exports(context, path)
-        return Job(context, exports, timing, files.LONG_NAMES[self.names])
+        return Job(context, exports, timing, LONG_NAMES[self.names])
 
     def _exports(self, context: bpy.types.Context, path: str) -> tuple[list[Export], Timing]:
         if self.content == "CAMERA":

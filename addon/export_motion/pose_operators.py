@@ -18,7 +18,7 @@ from ..import_motion.bezier import STRAIGHT
 from ..operator_base import modal_job
 from ..pose import motion_source, pose_source
 from ..scene import scene_model
-from . import files, fit, samples
+from . import job, samples
 from .model_export import form_of
 from .operators import FORMS, Exporter
 from .timing import Timing
@@ -52,10 +52,10 @@ class MMDSKIN_OT_export_pose(Exporter, bpy.types.Operator):
 
     @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        path = files.checked(self.filepath, self.filename_ext)
+        path = job.checked(self.filepath, self.filename_ext)
         motion, pmx = self._pose(context)
-        data = files.saved(path, motion, frame=0, model=pmx)
-        files.write([(path, data)])
+        data = job.saved(path, motion, frame=0, model=pmx)
+        job.write([(path, data)])
         bones = tr_count("1 bone", "{count} bones", len(motion.bones))
         file = os.path.basename(path)
         self.report(
@@ -90,7 +90,7 @@ class MMDSKIN_OT_export_pose(Exporter, bpy.types.Operator):
             frame = playhead.frame(scene)
             timing = Timing(frame, frame, 0, 1, 1.0, playhead.stretch(scene))
             motion = modal_job.finished(
-                fit.ModelFit(pmx, timing, options).solved(found, form)
+                samples.ModelFit(pmx, timing, options).solved(found, form)
             ).motion
             return _with_resting(motion, pmx, sampler.rig.bones.values()), pmx
         return _tracks(pmx, found, sorted(sampler.rig.bones.values()), self.morphs), pmx
@@ -104,7 +104,7 @@ def _with_resting(
     names = (pmx.bones[i].name for i in bone_indices)
     bones: dict[str, Any] = {name: (name, [0], *rest) for name in names}
     bones.update((track.name, track) for track in motion.bones)
-    return fit.with_tracks(motion, bones=bones.values())
+    return samples.with_tracks(motion, bones=bones.values())
 
 
 def _tracks(

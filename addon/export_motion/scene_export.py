@@ -15,9 +15,9 @@ from ..blender.native import mmdskin
 from ..blender.user_error import UserError
 from ..operator_base.modal_job import Steps
 from . import camera_keys, file_tracks, light_export
-from .fit import made
 from .job import Result
 from .original_tracks import OwnKeyframes
+from .samples import made
 from .timing import Timing
 
 _TO_FILE = np.eye(3)[[0, 2, 1]]  # the file's y is Blender's z

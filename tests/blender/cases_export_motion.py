@@ -226,7 +226,7 @@ class Refused(ExportCase):
 
     def test_each_key_with_an_effect_and_a_name_that_is_too_long_is_listed(self):
         """Where `Motion.save` refuses the name: also if it is of IK or physics that is off."""
-        mmdskin, check = addon().blender.native.load(), addon().export_motion.files.check_names
+        mmdskin, check = addon().blender.native.load(), addon().export_motion.job.check_names
         still, short = ([0], [[0, 0, 0]], [[0, 0, 0, 1]], None), "とても長い名前"  # 14 bytes
         for name in (short, short + "先"):
             for effect, tracks in (

@@ -27,7 +27,7 @@ class LongExport:
         moves = np.random.default_rng(1).standard_normal(shape, np.float32)
         turns = np.tile(np.float32([0, 0, 0, 1]), (*moves.shape[:2], 1))
         make = addon().blender.native.load().Motion.from_locals
-        return addon().export_motion.fit.made(make, self._model, moves, turns)
+        return addon().export_motion.samples.made(make, self._model, moves, turns)
 
 
 class Stopped(MotionCase):
