@@ -53,8 +53,11 @@ class Functions:
         self._unregister()
         for name in self._functions:
             bpy.app.driver_namespace.pop(name, None)
-        for block, _ in self._driven():  # otherwise the last frame would stay on screen
-            block.update_tag()
+        for block, curve in self._driven():
+            curve.driver.is_valid = (
+                False  # until `recompile`, or until a file is opened: skip it silently
+            )
+            block.update_tag()  # otherwise the last frame would stay on screen
 
 
 def of(block: Any) -> Any:

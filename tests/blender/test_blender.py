@@ -244,6 +244,25 @@ print("the last line", flush=True)
 """
 
 
+DISABLES = """
+import bpy
+bpy.ops.mmdskin.import_model(filepath="dancer.pmx", live=True)
+bpy.ops.mmdskin.import_motion(filepath="dancer.vmd", mode="FILE")
+bpy.context.view_layer.update()
+"""
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_disabling_the_add_on_beside_a_live_model_says_nothing(addon_zip, version, tmp_path):
+    """Blender evaluates drivers whose property and functions are gone."""
+    model.write_character(tmp_path)
+    dance.write_dance(tmp_path)
+    done = run_script(DISABLES, addon_zip, version, tmp_path)
+    said = done.stdout + done.stderr
+    assert "the script has ended" in said, said[-2000:]
+    assert "driver" not in said.casefold(), said[-2000:]
+
+
 # bpy 4.2 crashes after any property with an update function.
 @pytest.mark.parametrize("version", [version for version in VERSIONS if version != "4.2"])
 def test_a_script_with_a_live_model_ends_by_itself(addon_zip, version, tmp_path):
