@@ -113,6 +113,24 @@ static inline void mmd_bytes_f32s(mmd_bytes *bytes, float *out, size_t count)
         memset(out, 0, count * sizeof *out);
 }
 
+/* Writing. Little-endian; with a constant size, compilers make one store of it. Returns the end. */
+static inline uint8_t *mmd_bytes_put(uint8_t *at, uint32_t value, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        at[i] = (uint8_t)(value >> 8 * i);
+    return at + size;
+}
+
+static inline uint8_t *mmd_bytes_put_f32s(uint8_t *at, const float *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &numbers[i], sizeof bits);
+        mmd_bytes_put(at + 4 * i, bits, 4);
+    }
+    return at + 4 * count;
+}
+
 /* The parts of a state, which one list saves, counts and restores, so that these always agree. */
 typedef struct mmd_bytes_parts {
     mmd_bytes from; /* restores, if it has data; fails where bytes are missing */

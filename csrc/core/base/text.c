@@ -2,9 +2,9 @@
 /* Decodes UTF-16, UTF-8 and cp932 to UTF-8, and encodes cp932. */
 #include "core/base/text.h"
 
+#include "core/base/bytes.h"
 #include "core/base/cp932.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 enum { REPLACEMENT = 0xFFFD, ESCAPED = 0xDC00 /* plus a byte that is no character */ };
@@ -29,28 +29,22 @@ static char *encode_utf8(char *out, uint32_t c)
     return out;
 }
 
-static uint32_t unit_at(const uint8_t *bytes)
-{
-    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8;
-}
-
 static uint32_t next_utf16(const uint8_t *bytes, size_t size, size_t *at)
 {
-    uint32_t c = unit_at(bytes + *at);
+    uint32_t c = mmd_bytes_u16_at(bytes + *at);
     *at += 2;
     if (c < 0xD800 || c > 0xDFFF)
         return c;
     if (c > 0xDBFF || *at + 2 > size)
         return REPLACEMENT;
-    uint32_t low = unit_at(bytes + *at);
+    uint32_t low = mmd_bytes_u16_at(bytes + *at);
     if (low < 0xDC00 || low > 0xDFFF)
         return REPLACEMENT;
     *at += 2;
     return 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
 }
 
-/* One replacement per maximal well-formed prefix, as Unicode recommends and Python does. */
-static uint32_t next_utf8(const uint8_t *bytes, size_t size, size_t *at)
+uint32_t mmd_text_next_utf8(const uint8_t *bytes, size_t size, size_t *at)
 {
     uint8_t first = bytes[(*at)++];
     if (first < 0x80)
@@ -113,7 +107,7 @@ static size_t decode(mmd_text_encoding encoding, const uint8_t *bytes, size_t si
     for (size_t at = 0; at < size;) {
         uint8_t first = bytes[at];
         uint32_t c = encoding == MMD_UTF16LE ? next_utf16(bytes, size, &at)
-                     : encoding == MMD_UTF8  ? next_utf8(bytes, size, &at)
+                     : encoding == MMD_UTF8  ? mmd_text_next_utf8(bytes, size, &at)
                                              : next_cp932(bytes, size, &at);
         if (c == 0)
             break;
@@ -147,7 +141,7 @@ bool mmd_text_is_valid(mmd_text text)
         return false;
     for (size_t at = 0; at < text.size;) {
         size_t from = at;
-        uint32_t c = next_utf8(bytes, text.size, &at);
+        uint32_t c = mmd_text_next_utf8(bytes, text.size, &at);
         bool is_replacement = at - from == 3 && bytes[from] == 0xEF; /* no replaced prefix is */
         if (c == 0 || (c == REPLACEMENT && !is_replacement))
             return false;
@@ -228,7 +222,7 @@ size_t mmd_text_encode_cp932(const uint16_t *table, mmd_text text, uint8_t *out,
         unsigned code = escaped;
         uint32_t c = 0;
         if (!escaped && !at_end) {
-            c = next_utf8(bytes, text.size, &at);
+            c = mmd_text_next_utf8(bytes, text.size, &at);
             code = c < 0x10000 ? table[c] : 0;
         }
         if (last_escaped && forms_character(last_escaped, code)) {

@@ -29,6 +29,10 @@ typedef struct mmd_text_decoder {
     void *arg;
 } mmd_text_decoder;
 
+/* The next character of UTF-8 that has not ended, and moves past it: U+FFFD for each maximal
+   well-formed prefix of what is none, as Unicode recommends and Python does. */
+uint32_t mmd_text_next_utf8(const uint8_t *bytes, size_t size, size_t *at);
+
 /* Whether a text is UTF-8 without NUL, as all texts of models and motions are, apart from the
    surrogates of MMD_CP932_NAMES. */
 bool mmd_text_is_valid(mmd_text text);

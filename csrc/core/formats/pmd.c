@@ -136,19 +136,13 @@ static bool find_textures(mmd_reader *r, pmd_file *pmd, const mmd_text *toons)
 /* The direction from one point to another; false if they coincide. */
 static bool find_direction(const float from[3], const float to[3], float out[3])
 {
-    float difference[3], square = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        float scale = pass ? 0x1p-70f : 1; /* the second pass avoids an overflow */
-        square = 0;
-        for (int i = 0; i < 3; i++) {
-            difference[i] = to[i] * scale - from[i] * scale;
-            square += difference[i] * difference[i];
-        }
-        if (isfinite(square))
-            break;
+    float square = 0;
+    for (int i = 0; i < 3; i++) {
+        out[i] = to[i] - from[i];
+        square += out[i] * out[i];
     }
     for (int i = 0; i < 3 && square > 0; i++)
-        out[i] = difference[i] / sqrtf(square);
+        out[i] /= sqrtf(square);
     return square > 0;
 }
 
@@ -204,7 +198,6 @@ static int32_t ik_bone(mmd_reader *r, pmd_file *pmd, int32_t bone)
     memcpy(name, parent->name.data, parent->name.size);
     name[parent->name.size] = '+';
     child->name = (mmd_text){name, parent->name.size + 1};
-    child->name_english = (mmd_text){"", 0};
     memcpy(child->position, parent->position, sizeof child->position);
     child->parent = bone;
     child->tail_bone = child->append_source = -1;
@@ -304,13 +297,9 @@ static int32_t read_bone_index(mmd_reader *r)
 
 static bool read_vertices(mmd_reader *r, mmd_model *model)
 {
-    size_t n = 0;
-    mmd_reader_begin_section(r, "vertices");
-    uint32_t count = mmd_bytes_u32(&r->in);
-    if (!mmd_reader_check_count(r, "vertices", count, 38, MMD_MAX_VERTICES, &n) ||
-        !mmd_reader_alloc_vertices(r, model, n))
+    if (!mmd_reader_begin_vertices(r, model, mmd_bytes_u32(&r->in), 38))
         return false;
-    for (size_t v = 0; v < n; v++) {
+    for (size_t v = 0; v < model->vertex_count; v++) {
         int32_t *bones = model->bone_indices + 4 * v;
         float *weights = model->bone_weights + 4 * v;
         mmd_bytes_f32s(&r->in, model->positions + 3 * v, 3);
@@ -368,7 +357,6 @@ static bool read_materials(mmd_reader *r, pmd_file *pmd)
         mmd_material *material = &model->materials[i];
         r->record = (long)i;
         material->name = numbered_name(r, "\xE6\x9D\x90\xE8\xB3\xAA", i + 1); /* 材質 */
-        material->name_english = material->memo = (mmd_text){"", 0};
         mmd_bytes_f32s(&r->in, material->diffuse, 4);
         material->specular_power = mmd_bytes_f32(&r->in, 0);
         mmd_bytes_f32s(&r->in, material->specular, 3);
@@ -411,7 +399,6 @@ static bool read_bones(mmd_reader *r, pmd_file *pmd)
     for (size_t i = 0; i < n; i++) {
         mmd_bone *bone = &model->bones[i];
         bone->name = read_text(r, NAME);
-        bone->name_english = (mmd_text){"", 0};
         bone->parent = read_bone_index(r);
         pmd->tails[i] = mmd_bytes_u16(&r->in);
         pmd->types[i] = mmd_bytes_u8(&r->in);
@@ -464,7 +451,6 @@ static bool read_ik(mmd_reader *r, pmd_file *pmd)
 static bool read_morph(mmd_reader *r, mmd_morph *morph)
 {
     morph->name = read_text(r, NAME);
-    morph->name_english = (mmd_text){"", 0};
     uint32_t count = mmd_bytes_u32(&r->in);
     morph->panel = mmd_bytes_u8(&r->in);
     morph->kind = MMD_MORPH_VERTEX;
@@ -598,10 +584,8 @@ static bool read_display_frames(mmd_reader *r, pmd_file *pmd)
     list[0].name = list[0].name_english = (mmd_text){"Root", 4};
     list[0].special = true;
     list[1] = morph_frame;
-    for (size_t i = 2; i < frames; i++) {
+    for (size_t i = 2; i < frames; i++)
         list[i].name = read_frame_name(r);
-        list[i].name_english = (mmd_text){"", 0};
-    }
     if (!read_frame_bones(r, pmd, list))
         return false;
     model->display_frames = list;
@@ -663,7 +647,6 @@ static bool read_rigid_bodies(mmd_reader *r, pmd_file *pmd)
     for (size_t i = 0; i < model->rigid_body_count; i++) {
         mmd_rigid_body *body = &model->rigid_bodies[i];
         body->name = read_text(r, NAME);
-        body->name_english = (mmd_text){"", 0};
         body->bone = read_bone_index(r);
         mmd_pmx_read_fields(r, NULL, MMD_RECORD_RIGID_BODY, offsetof(mmd_rigid_body, group), body);
         /* Positions are relative to the bone, or to the center bone. */
@@ -685,7 +668,6 @@ static bool read_joints(mmd_reader *r, mmd_model *model)
     for (size_t i = 0; i < model->joint_count; i++) {
         mmd_joint *joint = &model->joints[i];
         joint->name = read_text(r, NAME);
-        joint->name_english = (mmd_text){"", 0};
         joint->body_a = mmd_bytes_i32(&r->in);
         joint->body_b = mmd_bytes_i32(&r->in);
         mmd_pmx_read_fields(r, NULL, MMD_RECORD_JOINT, offsetof(mmd_joint, position), joint);

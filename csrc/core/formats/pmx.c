@@ -179,11 +179,11 @@ static bool read_deform(mmd_reader *r, size_t index_size, uint8_t type, mmd_mode
 
 static bool read_vertices(mmd_reader *r, const uint8_t *sizes, mmd_model *model)
 {
-    size_t sets = model->additional_uv_count, size = 32 + 16 * sets + 1, n;
-    mmd_reader_begin_section(r, "vertices");
-    if (!read_count(r, "vertices", size + 4 + sizes[MMD_INDEX_BONE], MMD_MAX_VERTICES, &n) ||
-        !mmd_reader_alloc_vertices(r, model, n))
+    size_t sets = model->additional_uv_count, size = 32 + 16 * sets + 1;
+    if (!mmd_reader_begin_vertices(r, model, mmd_bytes_i32(&r->in),
+                                   size + 4 + sizes[MMD_INDEX_BONE]))
         return false;
+    size_t n = model->vertex_count;
     for (size_t v = 0; v < n; v++) {
         r->record = (long)v;
         const uint8_t *at = mmd_bytes_take(&r->in, size);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes PMX 2.0 and 2.1, in the order of docs/mmd-behavior.md#pmx. The same functions measure the
    file and write it. */
+#include "core/base/bytes.h"
 #include "core/base/error.h"
 #include "core/formats/formats.h"
 #include "core/model/model.h"
@@ -42,35 +43,19 @@ static inline void end_row(writer *w, size_t size)
     w->size += size;
 }
 
-/* Little-endian; with a constant size, compilers make one store of it. Returns the end. */
-static inline uint8_t *put(uint8_t *at, uint32_t value, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        at[i] = (uint8_t)(value >> 8 * i);
-    return at + size;
-}
-
 static inline uint8_t *put_index(uint8_t *at, int32_t index, size_t size)
 {
     uint32_t value = (uint32_t)index;
-    return size == 1 ? put(at, value, 1) : size == 2 ? put(at, value, 2) : put(at, value, 4);
-}
-
-static inline uint8_t *put_f32s(uint8_t *at, const float *numbers, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        uint32_t bits;
-        memcpy(&bits, &numbers[i], sizeof bits);
-        put(at + 4 * i, bits, 4);
-    }
-    return at + 4 * count;
+    return size == 1   ? mmd_bytes_put(at, value, 1)
+           : size == 2 ? mmd_bytes_put(at, value, 2)
+                       : mmd_bytes_put(at, value, 4);
 }
 
 static void write_number(writer *w, uint32_t value, size_t size)
 {
     uint8_t *at = begin_row(w);
     if (at)
-        put(at, value, size);
+        mmd_bytes_put(at, value, size);
     end_row(w, size);
 }
 
@@ -98,7 +83,7 @@ static void write_f32s(writer *w, const float *numbers, size_t count)
 {
     uint8_t *at = begin_row(w);
     if (at)
-        put_f32s(at, numbers, count);
+        mmd_bytes_put_f32s(at, numbers, count);
     end_row(w, 4 * count);
 }
 
@@ -112,21 +97,10 @@ static void write_index(writer *w, mmd_index_kind kind, int32_t index)
     write_number(w, (uint32_t)index, w->index_sizes[kind]);
 }
 
-/* The next character of valid UTF-8. */
-static uint32_t next_character(const uint8_t **at)
+static void write_utf16(writer *w, mmd_text text)
 {
-    uint8_t lead = *(*at)++;
-    int more = lead < 0xC0 ? 0 : lead < 0xE0 ? 1 : lead < 0xF0 ? 2 : 3;
-    uint32_t character = more ? lead & (0x3Fu >> more) : lead;
-    while (more--)
-        character = character << 6 | (*(*at)++ & 0x3Fu);
-    return character;
-}
-
-static void write_utf16(writer *w, const uint8_t *at, const uint8_t *end)
-{
-    while (at < end) {
-        uint32_t character = next_character(&at);
+    for (size_t at = 0; at < text.size;) {
+        uint32_t character = mmd_text_next_utf8((const uint8_t *)text.data, text.size, &at);
         if (character >= 0x10000) {
             write_u16(w, (uint16_t)(0xD7C0 + (character >> 10)));
             character = 0xDC00 | (character & 0x3FF);
@@ -138,16 +112,15 @@ static void write_utf16(writer *w, const uint8_t *at, const uint8_t *end)
 /* The bytes of a text and, before them, their number. */
 static void write_text(writer *w, mmd_text text)
 {
-    const uint8_t *bytes = (const uint8_t *)text.data;
     if (w->utf8) {
         write_count(w, text.size);
-        write_bytes(w, bytes, text.size);
+        write_bytes(w, text.data, text.size);
         return;
     }
     writer measured = {0};
-    write_utf16(&measured, bytes, bytes + text.size);
+    write_utf16(&measured, text);
     write_count(w, measured.size);
-    write_utf16(w, bytes, bytes + text.size);
+    write_utf16(w, text);
 }
 
 /* PMX does not know the version of PMD. */
@@ -184,16 +157,16 @@ static void write_vertices(writer *to, const mmd_model *model)
         size_t bones = layouts[type].bones, weights = layouts[type].weights;
         size_t sdef = 3 * layouts[type].vectors;
         if (at) {
-            at = put_f32s(at, model->positions + 3 * v, 3);
-            at = put_f32s(at, model->normals + 3 * v, 3);
-            at = put_f32s(at, model->uvs + 2 * v, 2);
-            at = put_f32s(at, model->additional_uvs + 4 * sets * v, 4 * sets);
+            at = mmd_bytes_put_f32s(at, model->positions + 3 * v, 3);
+            at = mmd_bytes_put_f32s(at, model->normals + 3 * v, 3);
+            at = mmd_bytes_put_f32s(at, model->uvs + 2 * v, 2);
+            at = mmd_bytes_put_f32s(at, model->additional_uvs + 4 * sets * v, 4 * sets);
             *at++ = type;
             for (size_t i = 0; i < bones; i++)
                 at = put_index(at, model->bone_indices[4 * v + i], index_size);
-            at = put_f32s(at, model->bone_weights + 4 * v, weights);
-            at = put_f32s(at, model->sdef + 9 * v, sdef);
-            put_f32s(at, model->edge_scales + v, 1);
+            at = mmd_bytes_put_f32s(at, model->bone_weights + 4 * v, weights);
+            at = mmd_bytes_put_f32s(at, model->sdef + 9 * v, sdef);
+            mmd_bytes_put_f32s(at, model->edge_scales + v, 1);
         }
         end_row(&w, 37 + 16 * sets + index_size * bones + 4 * (weights + sdef));
     }
@@ -284,7 +257,7 @@ static void write_morph(writer *w, const void *record)
             at = put_index(at, morph->indices[k], index_size);
             if (has_switch)
                 *at++ = values[0] != 0;
-            put_f32s(at, values + has_switch, width - has_switch);
+            mmd_bytes_put_f32s(at, values + has_switch, width - has_switch);
         }
         end_row(w, index_size + 4 * width - (has_switch ? 3 : 0));
     }

@@ -108,8 +108,12 @@ void *mmd_reader_begin_records(mmd_reader *r, const char *section, int64_t value
     return mmd_reader_ok(r) ? records : NULL;
 }
 
-bool mmd_reader_alloc_vertices(mmd_reader *r, mmd_model *model, size_t count)
+bool mmd_reader_begin_vertices(mmd_reader *r, mmd_model *model, int64_t value, size_t min_size)
 {
+    size_t count = 0;
+    mmd_reader_begin_section(r, "vertices");
+    if (!mmd_reader_check_count(r, "vertices", value, min_size, MMD_MAX_VERTICES, &count))
+        return false;
     model->positions = mmd_reader_alloc_uninitialized(r, count, 3 * sizeof *model->positions);
     model->normals = mmd_reader_alloc_uninitialized(r, count, 3 * sizeof *model->normals);
     model->uvs = mmd_reader_alloc_uninitialized(r, count, 2 * sizeof *model->uvs);

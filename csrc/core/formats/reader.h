@@ -54,7 +54,7 @@ bool mmd_reader_check_count(mmd_reader *r, const char *what, int64_t value, size
 void *mmd_reader_begin_records(mmd_reader *r, const char *section, int64_t value, size_t min_size,
                                size_t limit, size_t size, size_t *count);
 
-/* The arrays of the vertices, of which only sdef is zeroed. */
-bool mmd_reader_alloc_vertices(mmd_reader *r, mmd_model *model, size_t count);
+/* Begins the section of the vertices: memory for their arrays, of which only sdef is zeroed. */
+bool mmd_reader_begin_vertices(mmd_reader *r, mmd_model *model, int64_t value, size_t min_size);
 
 #endif

@@ -70,11 +70,11 @@ typedef struct section {
     size_t size, count;
 } section;
 
-/* Records grouped by name: the keys of names.strings[t] are keys[first[t]] to keys[first[t + 1] -
-   1], in file order. */
+/* Records grouped by name, or all in one group: the keys of group t, of the name names.strings[t],
+   are keys[first[t]] to keys[first[t + 1] - 1], in file order. */
 typedef struct grouping {
     mmd_string_table names;
-    size_t *first;
+    size_t count, *first;
     uint64_t *keys, *scratch;
 } grouping;
 
@@ -145,28 +145,30 @@ static bool allocate_keys(vmd *v, size_t count, uint64_t **keys, uint64_t **scra
     return ok(v);
 }
 
-static bool group_by_name(vmd *v, const section *s, grouping *g)
+static bool group_records(vmd *v, const section *s, bool named, grouping *g)
 {
-    uint32_t *tracks = mmd_reader_alloc(&v->scratch, s->count, sizeof *tracks), track = 0;
-    if (!tracks || !allocate_keys(v, s->count, &g->keys, &g->scratch))
+    uint32_t *groups = mmd_reader_alloc(&v->scratch, s->count, sizeof *groups), group = 0;
+    if (!groups || !allocate_keys(v, s->count, &g->keys, &g->scratch))
         return ok(v);
-    for (size_t i = 0; i < s->count && !v->scratch.no_memory; i++) {
+    for (size_t i = 0; named && i < s->count && !v->scratch.no_memory; i++) {
         const uint8_t *record = s->bytes + i * s->size;
         if (i == 0 || memcmp(record, record - s->size, NAME) != 0)
-            track = mmd_reader_intern(&v->scratch, &g->names, record, field_size(record, NAME));
-        tracks[i] = track;
+            group = mmd_reader_intern(&v->scratch, &g->names, record, field_size(record, NAME));
+        groups[i] = group;
     }
-    g->first = mmd_reader_alloc(&v->scratch, g->names.count + 2, sizeof *g->first);
+    g->count = named ? g->names.count : 1;
+    g->first = mmd_reader_alloc(&v->scratch, g->count + 2, sizeof *g->first);
     if (!ok(v))
         return false;
-    size_t *next = g->first + 1; /* of each track: where its next key goes */
+    size_t *next = g->first + 1; /* of each group: where its next key goes */
     for (size_t i = 0; i < s->count; i++)
-        g->first[tracks[i] + 2]++;
-    for (size_t t = 0; t < g->names.count; t++)
+        g->first[groups[i] + 2]++;
+    for (size_t t = 0; t < g->count; t++)
         g->first[t + 2] += g->first[t + 1];
-    for (size_t i = 0; i < s->count; i++)
-        g->keys[next[tracks[i]]++] =
-            (uint64_t)mmd_bytes_u32_at(s->bytes + i * s->size + NAME) << 32 | i;
+    for (size_t i = 0; i < s->count; i++) {
+        const uint8_t *frame = s->bytes + i * s->size + (named ? NAME : 0);
+        g->keys[next[groups[i]]++] = (uint64_t)mmd_bytes_u32_at(frame) << 32 | i;
+    }
     return true;
 }
 
@@ -265,24 +267,25 @@ static void keep_stored(vmd *v, const section *s, const uint64_t *keys, mmd_bone
 }
 
 /* Files may end before the morphs. */
-static bool read_named(vmd *v, mmd_motion_kind kind)
+static bool read_tracks(vmd *v, mmd_motion_kind kind)
 {
     const mmd_motion_layout *layout = &mmd_motion_layouts[kind];
     section s = {.size = record_size(kind)};
     grouping g = {0};
-    bool missing = kind == MMD_MOTION_MORPHS && mmd_bytes_left(&v->r.in) == 0;
-    if (!missing && !read_section(v, layout->name, s.size, false, &s))
+    bool named = layout->count, missing = kind == MMD_MOTION_MORPHS && !mmd_bytes_left(&v->r.in);
+    if ((!missing && !read_section(v, layout->name, s.size, !named, &s)) ||
+        !group_records(v, &s, named, &g))
         return false;
-    if (!group_by_name(v, &s, &g))
-        return false;
-    char *tracks = mmd_reader_alloc(&v->r, g.names.count, layout->size);
-    for (size_t t = 0; tracks && t < g.names.count; t++) {
+    char *tracks = named ? mmd_reader_alloc(&v->r, g.count, layout->size)
+                         : mmd_motion_track(layout, v->motion, 0);
+    for (size_t t = 0; tracks && t < g.count; t++) {
         uint64_t *keys;
         size_t count = sort_track(&g, t, &keys);
         void *track = tracks + t * layout->size;
         mmd_track_alloc(&v->r, layout, track, count);
-        *(mmd_text *)track =
-            mmd_reader_text(&v->r, g.names.strings[t].bytes, g.names.strings[t].size);
+        if (named)
+            *(mmd_text *)track =
+                mmd_reader_text(&v->r, g.names.strings[t].bytes, g.names.strings[t].size);
         if (!ok(v))
             return false;
         for (size_t k = 0; k < count; k++)
@@ -290,26 +293,8 @@ static bool read_named(vmd *v, mmd_motion_kind kind)
         if (kind == MMD_MOTION_BONES)
             keep_stored(v, &s, keys, track);
     }
-    mmd_motion_set_tracks(layout, v->motion, tracks, g.names.count);
-    return ok(v);
-}
-
-/* A section that is one track. Its records begin with their frame. */
-static bool read_single(vmd *v, mmd_motion_kind kind)
-{
-    const mmd_motion_layout *layout = &mmd_motion_layouts[kind];
-    void *track = mmd_motion_track(layout, v->motion, 0);
-    section s;
-    uint64_t *keys, *scratch;
-    if (!read_section(v, layout->name, record_size(kind), true, &s) ||
-        !allocate_keys(v, s.count, &keys, &scratch))
-        return false;
-    for (size_t i = 0; i < s.count; i++)
-        keys[i] = (uint64_t)mmd_bytes_u32_at(s.bytes + i * s.size) << 32 | i;
-    size_t count = mmd_track_sort_keys(keys, scratch, s.count);
-    mmd_track_alloc(&v->r, layout, track, count);
-    for (size_t k = 0; k < count && !v->r.no_memory; k++)
-        read_key(kind, record_at(&s, keys[k]), track, k);
+    if (named)
+        mmd_motion_set_tracks(layout, v->motion, tracks, g.count);
     return ok(v);
 }
 
@@ -423,7 +408,7 @@ bool mmd_vmd_read(mmd_motion *motion, const uint8_t *bytes, size_t size,
                   const mmd_text_decoder *names, mmd_error *err)
 {
     static bool (*const sections[MMD_MOTION_KINDS])(vmd *, mmd_motion_kind) = {
-        read_named, read_named, read_single, read_single, read_single, read_property_section};
+        read_tracks, read_tracks, read_tracks, read_tracks, read_tracks, read_property_section};
     mmd_arena arena = {0};
     vmd v = {.motion = motion, .scratch.arena = &arena};
     v.r = mmd_reader_begin(bytes, size, &motion->arena, err);
@@ -446,28 +431,6 @@ typedef struct writer {
     bool cut_names;
     mmd_error *err;
 } writer;
-
-static void write_u8(writer *w, uint8_t value)
-{
-    *w->at++ = value;
-}
-
-static void write_u32(writer *w, uint32_t value)
-{
-    uint8_t *at = w->at; /* so that compilers make one store of it */
-    for (int i = 0; i < 4; i++)
-        at[i] = (uint8_t)(value >> 8 * i);
-    w->at = at + 4;
-}
-
-static void write_f32s(writer *w, const float *numbers, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        uint32_t bits;
-        memcpy(&bits, &numbers[i], sizeof bits);
-        write_u32(w, bits);
-    }
-}
 
 static void write_bytes(writer *w, const void *bytes, size_t size)
 {
@@ -514,7 +477,7 @@ static bool write_count(writer *w, const char *what, size_t count)
 {
     if (count > MMD_MAX_RECORDS)
         return mmd_refuse(w->err, "%s: %zu keys, limit %d", what, count, MMD_MAX_RECORDS);
-    write_u32(w, (uint32_t)count);
+    w->at = mmd_bytes_put(w->at, (uint32_t)count, 4);
     return true;
 }
 
@@ -528,25 +491,17 @@ static void write_header(writer *w, const mmd_motion *motion)
     w->at += MODEL_NAME;
 }
 
-/* Four rows of the same sixteen numbers, each shifted by one more, padded with zeros: channel c
-   begins row c. Two numbers of row 0 are replaced by the physics flag. */
-static void write_curves(writer *w, const uint8_t curves[16], bool physics)
-{
-    for (int row = 0; row < 4; row++)
-        for (int i = row; i < 16 + row; i++) {
-            if (row == 0 && (i == 2 || i == 3))
-                write_u8(w, physics ? 0 : physics_off[i - 2]);
-            else
-                write_u8(w, i < 16 ? curves[4 * (i % 4) + i / 4] : 0);
-        }
-}
-
+/* The interpolation is four rows of the same sixteen numbers, each shifted by one more, padded with
+   zeros: channel c begins row c. Two numbers of row 0 are replaced by the physics flag. */
 void mmd_vmd_encode(const float rotation[4], const uint8_t curves[16], bool physics,
                     uint8_t stored[MMD_STORED_SIZE])
 {
-    writer w = {.at = stored};
-    write_f32s(&w, rotation, 4);
-    write_curves(&w, curves, physics);
+    uint8_t *block = mmd_bytes_put_f32s(stored, rotation, 4);
+    for (int row = 0; row < 4; row++)
+        for (int i = row; i < 16 + row; i++)
+            block[15 * row + i] = i < 16 ? curves[4 * (i % 4) + i / 4] : 0;
+    for (int i = 0; i < 2; i++)
+        block[2 + i] = physics ? 0 : physics_off[i];
 }
 
 static size_t count_keys(mmd_motion_kind kind, const mmd_motion *motion)
@@ -565,7 +520,7 @@ static bool write_degrees(writer *w, double degrees, size_t key)
     if (!(degrees >= 0 && degrees <= limit && degrees == floor(degrees)))
         return mmd_refuse(w->err, "camera: key %zu: view angle %g, but a VMD stores whole degrees",
                           key, degrees);
-    write_u32(w, degrees == limit ? UINT32_MAX : (uint32_t)degrees);
+    w->at = mmd_bytes_put(w->at, degrees == limit ? UINT32_MAX : (uint32_t)degrees, 4);
     return true;
 }
 
@@ -583,9 +538,9 @@ static bool write_key(writer *w, mmd_motion_kind kind, const void *track, size_t
 {
     const mmd_motion_layout *layout = &mmd_motion_layouts[kind];
     uint8_t *record = w->at;
-    write_u32(w, ((const uint32_t *)mmd_motion_array(track, layout->frames))[k]);
+    w->at = mmd_bytes_put(w->at, ((const uint32_t *)mmd_motion_array(track, layout->frames))[k], 4);
     if (kind == MMD_MOTION_BONES) {
-        write_f32s(w, ((const mmd_bone_track *)track)->translations + 3 * k, 3);
+        w->at = mmd_bytes_put_f32s(w->at, ((const mmd_bone_track *)track)->translations + 3 * k, 3);
         write_stored(w, track, k);
         return true;
     }
@@ -597,7 +552,7 @@ static bool write_key(writer *w, mmd_motion_kind kind, const void *track, size_t
         if (column->content == MMD_MOTION_BYTES)
             write_bytes(w, from, column->width);
         else if (column->content == MMD_MOTION_FLOATS)
-            write_f32s(w, numbers, column->width);
+            w->at = mmd_bytes_put_f32s(w->at, numbers, column->width);
         else if (!write_degrees(w, (double)*numbers, k))
             return false;
     }
@@ -635,14 +590,14 @@ static bool write_properties(writer *w, mmd_motion_kind kind, const mmd_motion *
         return mmd_refuse(w->err, "properties: %zu keys of %zu IK names, limit %d states",
                           track->key_count, track->ik_count, MMD_MAX_RECORDS);
     for (size_t k = 0; k < track->key_count; k++) {
-        write_u32(w, track->frames[k]);
-        write_u8(w, track->visible[k]);
-        write_u32(w, (uint32_t)track->ik_count);
+        w->at = mmd_bytes_put(w->at, track->frames[k], 4);
+        *w->at++ = track->visible[k];
+        w->at = mmd_bytes_put(w->at, (uint32_t)track->ik_count, 4);
         for (size_t i = 0; i < track->ik_count; i++) {
             static const uint8_t unused[IK_NAME - NAME];
             write_bytes(w, names + i * NAME, NAME);
             write_bytes(w, unused, sizeof unused);
-            write_u8(w, track->ik_enabled[k * track->ik_count + i]);
+            *w->at++ = track->ik_enabled[k * track->ik_count + i];
         }
     }
     return true;

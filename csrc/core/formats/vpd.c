@@ -36,11 +36,6 @@ static bool is_digit(uint8_t c)
     return c >= '0' && c <= '9';
 }
 
-static bool is_letter(uint8_t c)
-{
-    return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
-}
-
 static bool is_blank(uint8_t c)
 {
     return c == ' ' || c == '\t';
@@ -86,19 +81,21 @@ static void skip_blanks(mmd_reader *r)
 
 static double scale_by_power_of_10(uint64_t digits, int64_t exponent)
 {
-    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    double value = (double)digits;
+    double value = (double)digits, power = 1;
+    bool negative = exponent < 0;
     if (digits == 0 || exponent < -400)
         return 0;
     if (exponent > 400)
         return HUGE_VAL;
-    for (; exponent > 22; exponent -= 22)
-        value *= 1e22;
-    for (; exponent < -22; exponent += 22)
-        value /= 1e22;
-    return exponent < 0 ? value / powers[-exponent] : value * powers[exponent];
+    /* Powers up to 1e22 are exact. */
+    for (int64_t left = negative ? -exponent : exponent; left > 0; left--) {
+        power *= 10;
+        if (power == 1e22 || left == 1) {
+            value = negative ? value / power : value * power;
+            power = 1;
+        }
+    }
+    return value;
 }
 
 static int64_t read_exponent(mmd_reader *r)
@@ -121,10 +118,9 @@ static bool skip_not_finite(mmd_reader *r)
     uint8_t c = peek(r, 0);
     if (c != '#' && (c | 0x20) != 'n' && (c | 0x20) != 'i')
         return false;
-    while (is_letter(c) || is_digit(c) || c == '#' || c == '(' || c == ')') {
+    for (; is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || (c && strchr("#()", c));
+         c = peek(r, 0))
         r->in.offset++;
-        c = peek(r, 0);
-    }
     return true;
 }
 
@@ -289,30 +285,36 @@ static void skip_other(vpd *v)
     }
 }
 
+/* Tracks of these names with a key at frame 0. */
+static bool alloc_tracks(vpd *v, mmd_motion_kind kind, const mmd_string_table *names)
+{
+    const mmd_motion_layout *layout = &mmd_motion_layouts[kind];
+    char *tracks = mmd_reader_alloc(&v->r, names->count, layout->size), *track = tracks;
+    for (size_t i = 0; i < names->count && !v->r.no_memory; i++, track += layout->size) {
+        mmd_track_alloc(&v->r, layout, track, 1);
+        *(mmd_text *)(void *)track =
+            mmd_reader_text(&v->r, names->strings[i].bytes, names->strings[i].size);
+    }
+    mmd_motion_set_tracks(layout, v->motion, tracks, names->count);
+    return mmd_reader_ok(&v->r);
+}
+
 static bool fill_motion(vpd *v)
 {
     mmd_motion *motion = v->motion;
     mmd_reader *r = &v->r;
-    motion->bone_tracks = mmd_reader_alloc(r, v->bones.count, sizeof *motion->bone_tracks);
-    for (size_t i = 0; i < v->bones.count && !r->no_memory; i++) {
-        mmd_bone_track *track = &motion->bone_tracks[motion->bone_track_count++];
-        mmd_track_alloc(r, &mmd_motion_layouts[MMD_MOTION_BONES], track, 1);
-        track->name = mmd_reader_text(r, v->bones.strings[i].bytes, v->bones.strings[i].size);
-        if (r->no_memory)
-            break;
+    if (!alloc_tracks(v, MMD_MOTION_BONES, &v->bones) ||
+        !alloc_tracks(v, MMD_MOTION_MORPHS, &v->morphs))
+        return false;
+    for (size_t i = 0; i < v->bones.count; i++) {
+        mmd_bone_track *track = &motion->bone_tracks[i];
         memcpy(track->translations, v->poses[i].translation, sizeof v->poses[i].translation);
         memcpy(track->rotations, v->poses[i].rotation, sizeof v->poses[i].rotation);
         memcpy(track->interpolation, mmd_motion_linear_curves, 16);
         track->physics[0] = 1;
     }
-    motion->morph_tracks = mmd_reader_alloc(r, v->morphs.count, sizeof *motion->morph_tracks);
-    for (size_t i = 0; i < v->morphs.count && !r->no_memory; i++) {
-        mmd_morph_track *track = &motion->morph_tracks[motion->morph_track_count++];
-        mmd_track_alloc(r, &mmd_motion_layouts[MMD_MOTION_MORPHS], track, 1);
-        track->name = mmd_reader_text(r, v->morphs.strings[i].bytes, v->morphs.strings[i].size);
-        if (!r->no_memory)
-            track->weights[0] = v->weights[i];
-    }
+    for (size_t i = 0; i < v->morphs.count; i++)
+        motion->morph_tracks[i].weights[0] = v->weights[i];
     for (size_t kind = MMD_MOTION_CAMERA; kind < MMD_MOTION_PROPERTIES; kind++)
         mmd_track_alloc(r, &mmd_motion_layouts[kind],
                         mmd_motion_track(&mmd_motion_layouts[kind], motion, 0), 0);

@@ -239,7 +239,10 @@ static bool check_field(const checker *c, const mmd_model_field *field, void *re
     case MMD_FIELD_INT32:
         *index = used ? *index : 0;
         return true;
-    case MMD_FIELD_TEXT: /* valid: decoded, or checked while it was copied */
+    case MMD_FIELD_TEXT: /* valid: decoded, or checked while it was copied; PMD lacks some */
+        if (!((mmd_text *)at)->data)
+            *(mmd_text *)at = (mmd_text){"", 0};
+        return true;
     case MMD_FIELD_BOOL:
     case MMD_FIELD_UINT16:
         return true;

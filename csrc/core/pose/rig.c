@@ -48,54 +48,59 @@ static bool copy_bones(mmd_rig *rig)
 }
 
 /* What the evaluation order of bones is sorted by: after physics or not, then the layer, both at
-   least those of the parent. */
+   least those of the parent, then the index. */
 typedef struct sort_key {
-    int32_t layer;
-    bool after_physics, emitted;
-} sort_key;
-
-static sort_key own_key(const mmd_model *model, int32_t bone)
-{
-    return (sort_key){.layer = model->bones[bone].layer,
-                      .after_physics = model->bones[bone].flags & MMD_BONE_AFTER_PHYSICS};
-}
-
-typedef struct sorted_bone {
     int32_t bone, layer;
     bool after_physics;
-} sorted_bone;
+} sort_key;
 
-static int compare_bones(const void *a, const void *b)
+static int compare_layers(const sort_key *a, const sort_key *b)
 {
-    const sorted_bone *x = a, *y = b;
-    if (x->after_physics != y->after_physics)
-        return x->after_physics ? 1 : -1;
-    if (x->layer != y->layer)
-        return x->layer < y->layer ? -1 : 1;
-    return x->bone < y->bone ? -1 : x->bone > y->bone;
+    if (a->after_physics != b->after_physics)
+        return a->after_physics - b->after_physics;
+    return (a->layer > b->layer) - (a->layer < b->layer);
 }
 
-static bool same_layer(const sort_key *a, const sort_key *b)
+static int compare_keys(const void *a, const void *b)
 {
-    return a->layer == b->layer && a->after_physics == b->after_physics;
+    const sort_key *x = a, *y = b;
+    int layers = compare_layers(x, y);
+    return layers ? layers : (x->bone > y->bone) - (x->bone < y->bone);
 }
 
-/* A local append reads the world position and rotation of its source. */
-static void find_local_reads(mmd_rig *rig, sort_key *keys)
+/* Nodes of a graph: the k-th of the two that a node depends on; -1: none. */
+typedef int32_t prerequisite(const mmd_rig *rig, int32_t node, int k);
+
+/* Adds what a node depends on, then the node, to a list. False if it depends on itself: the cycle
+   is cut where it closes. States: 0 new; 1 to 3 on the stack, of its two prerequisites one less is
+   visited; 4 added. */
+static bool add_node(const mmd_rig *rig, prerequisite *find, int32_t node, uint8_t *states,
+                     int32_t *stack, int32_t *list, size_t *count)
 {
-    for (size_t i = 0; i < rig->bone_count; i++)
-        keys[i].emitted = false;
-    for (size_t i = 0; i < rig->bone_count; i++) {
-        const mmd_rig_bone *bone = &rig->bones[rig->order[i]];
-        if (bone->append & MMD_APPEND_LOCAL && bone->source >= 0)
-            rig->reads_later_layer |= !keys[bone->source].emitted;
-        keys[rig->order[i]].emitted = true;
+    size_t depth = 0;
+    bool acyclic = true;
+    if (states[node] == 0)
+        states[stack[depth++] = node] = 1;
+    while (depth) {
+        node = stack[depth - 1];
+        if (states[node] == 3) {
+            list[(*count)++] = node;
+            states[node] = 4;
+            depth--;
+            continue;
+        }
+        int32_t next = find(rig, node, states[node]++ - 1);
+        if (next >= 0 && states[next] == 0)
+            states[stack[depth++] = next] = 1;
+        else if (next >= 0 && states[next] != 4)
+            acyclic = false;
     }
+    return acyclic;
 }
 
-/* The values of bones that appends read, as nodes of a graph: 2 bone is the bone's append, 2 bone +
-   1 its world transform. The k-th of the two that a node depends on; -1: none. */
-static int32_t prerequisite(const mmd_rig *rig, int32_t node, int k)
+/* The values of bones that appends read: node 2 bone is the bone's append, 2 bone + 1 its world
+   transform. */
+static int32_t value_prerequisite(const mmd_rig *rig, int32_t node, int k)
 {
     const mmd_rig_bone *bone = &rig->bones[node / 2];
     if (node % 2 && k == 0)
@@ -109,31 +114,8 @@ static int32_t prerequisite(const mmd_rig *rig, int32_t node, int k)
     return rig->bones[bone->source].source < 0 ? -1 : 2 * bone->source;
 }
 
-/* Adds what a node depends on, then the node, to the early values. False if it depends on itself.
-   States: 0 new; 1 to 3 on the stack, of its two prerequisites one less is visited; 4 added. */
-static bool add_early(mmd_rig *rig, int32_t node, uint8_t *states, int32_t *stack)
-{
-    size_t depth = 0;
-    if (states[node] == 0)
-        states[stack[depth++] = node] = 1;
-    while (depth) {
-        node = stack[depth - 1];
-        if (states[node] == 3) {
-            rig->early[rig->early_count++] = node % 2 ? ~(node / 2) : node / 2;
-            states[node] = 4;
-            depth--;
-            continue;
-        }
-        int32_t next = prerequisite(rig, node, states[node]++ - 1);
-        if (next >= 0 && states[next] == 0)
-            states[stack[depth++] = next] = 1;
-        else if (next >= 0 && states[next] != 4)
-            return false;
-    }
-    return true;
-}
-
-/* Appends whose source is evaluated later and appends itself, or is placed by bones that do. */
+/* Appends whose source is evaluated later and appends itself, or is placed by bones that do. A
+   local append reads the world position and rotation of its source. */
 static bool find_early(mmd_rig *rig, mmd_arena *temporary)
 {
     size_t n = rig->bone_count;
@@ -147,20 +129,25 @@ static bool find_early(mmd_rig *rig, mmd_arena *temporary)
         const mmd_rig_bone *bone = &rig->bones[rig->order[i]];
         placed[rig->order[i]] = bone->source >= 0 || (bone->parent >= 0 && placed[bone->parent]);
     }
+    bool acyclic = true;
     for (size_t i = 0; i < n; i++) {
         const mmd_rig_bone *bone = &rig->bones[rig->order[i]];
         bool local = bone->append & MMD_APPEND_LOCAL;
         seen[rig->order[i]] = true;
-        if (bone->source < 0 || seen[bone->source] ||
-            !(local ? placed[bone->source] : rig->bones[bone->source].source >= 0))
+        if (bone->source < 0 || seen[bone->source])
+            continue;
+        rig->reads_later_layer |= local;
+        if (!(local ? placed[bone->source] : rig->bones[bone->source].source >= 0))
             continue;
         if (!rig->early && !MMD_ARENA_ARRAY(&rig->arena, rig->early, 2 * n))
             return false;
-        if (!add_early(rig, 2 * bone->source + local, states, stack)) {
-            rig->early_count = 0;
-            return true;
-        }
+        acyclic &= add_node(rig, value_prerequisite, 2 * bone->source + local, states, stack,
+                            rig->early, &rig->early_count);
     }
+    if (!acyclic)
+        rig->early_count = 0;
+    for (size_t i = 0; i < rig->early_count; i++)
+        rig->early[i] = rig->early[i] % 2 ? ~(rig->early[i] / 2) : rig->early[i] / 2;
     return true;
 }
 
@@ -168,10 +155,11 @@ static bool find_order(mmd_rig *rig, mmd_arena *temporary)
 {
     size_t n = rig->bone_count;
     sort_key *keys = mmd_arena_alloc(temporary, n, sizeof *keys);
+    sort_key *sorted = mmd_arena_alloc(temporary, n, sizeof *sorted);
     size_t *parents_first = mmd_arena_alloc(temporary, n, sizeof *parents_first);
     int32_t *path = mmd_arena_alloc(temporary, n, sizeof *path);
-    sorted_bone *sorted = mmd_arena_alloc(temporary, n, sizeof *sorted);
-    if (!keys || !parents_first || !path || !sorted ||
+    bool *emitted = mmd_arena_alloc(temporary, n, sizeof *emitted);
+    if (!keys || !sorted || !parents_first || !path || !emitted ||
         !MMD_ARENA_ARRAY(&rig->arena, rig->order, n) ||
         !MMD_ARENA_ARRAY(&rig->arena, rig->layers, n) ||
         !mmd_model_order(rig->model->bones, offsetof(mmd_bone, parent), sizeof(mmd_bone), n,
@@ -179,61 +167,39 @@ static bool find_order(mmd_rig *rig, mmd_arena *temporary)
         return false;
     for (size_t i = 0; i < n; i++) {
         int32_t bone = (int32_t)parents_first[i], parent = rig->bones[bone].parent;
-        sort_key *key = &keys[bone];
-        *key = own_key(rig->model, bone);
-        if (parent >= 0 && keys[parent].after_physics && !key->after_physics)
-            *key = keys[parent];
-        else if (parent >= 0 && keys[parent].after_physics == key->after_physics &&
-                 key->layer < keys[parent].layer)
-            key->layer = keys[parent].layer;
-        sorted[i] = (sorted_bone){bone, key->layer, key->after_physics};
+        const mmd_bone *from = &rig->model->bones[bone];
+        sort_key key = {bone, from->layer, from->flags & MMD_BONE_AFTER_PHYSICS};
+        if (parent >= 0 && compare_layers(&keys[parent], &key) > 0)
+            key = (sort_key){bone, keys[parent].layer, keys[parent].after_physics};
+        keys[bone] = sorted[i] = key;
     }
     if (n)
-        qsort(sorted, n, sizeof *sorted, compare_bones);
+        qsort(sorted, n, sizeof *sorted, compare_keys);
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {
         size_t length = 0; /* of the path up to the first bone that is emitted */
-        for (int32_t bone = sorted[i].bone; bone >= 0 && !keys[bone].emitted;
+        for (int32_t bone = sorted[i].bone; bone >= 0 && !emitted[bone];
              bone = rig->bones[bone].parent)
             path[length++] = bone;
         while (length--) {
-            keys[path[length]].emitted = true;
+            emitted[path[length]] = true;
             rig->order[count++] = path[length];
         }
     }
     for (size_t i = 0; i < n; i++) {
-        if (i == 0 || !same_layer(&keys[rig->order[i - 1]], &keys[rig->order[i]]))
+        const sort_key *key = &keys[rig->order[i]];
+        if (i == 0 || compare_layers(&keys[rig->order[i - 1]], key) != 0)
             rig->layers[rig->layer_count++].first_bone = i;
         rig->layers[rig->layer_count - 1].bone_count++;
-        if (!keys[rig->order[i]].after_physics)
+        if (!key->after_physics)
             rig->layers_before_physics = rig->layer_count;
     }
-    find_local_reads(rig, keys);
     return true;
 }
 
-/* Appends to the order what a bone depends on, then the bone. Cycles of append sources are cut
-   where they close. */
-static void visit(const mmd_rig *rig, int32_t bone, bool *visited, int32_t *stack, int32_t *order,
-                  size_t *count)
+static int32_t bone_prerequisite(const mmd_rig *rig, int32_t bone, int k)
 {
-    size_t depth = 0;
-    stack[depth++] = bone;
-    while (depth) {
-        int32_t top = stack[depth - 1], next = -1;
-        const mmd_rig_bone *at = &rig->bones[top];
-        visited[top] = true;
-        if (at->parent >= 0 && !visited[at->parent])
-            next = at->parent;
-        else if (at->source >= 0 && !visited[at->source])
-            next = at->source;
-        if (next >= 0) {
-            stack[depth++] = next;
-            continue;
-        }
-        order[(*count)++] = top;
-        depth--;
-    }
+    return k == 0 ? rig->bones[bone].parent : rig->bones[bone].source;
 }
 
 const int32_t *mmd_rig_dependency_order(mmd_arena *arena, const mmd_rig *rig)
@@ -241,12 +207,11 @@ const int32_t *mmd_rig_dependency_order(mmd_arena *arena, const mmd_rig *rig)
     size_t n = rig->bone_count, count = 0;
     int32_t *order = mmd_arena_alloc(arena, n, sizeof *order);
     int32_t *stack = mmd_arena_alloc(arena, n, sizeof *stack);
-    bool *visited = mmd_arena_alloc(arena, n, sizeof *visited);
-    if (!order || !stack || !visited)
+    uint8_t *states = mmd_arena_alloc(arena, n, sizeof *states);
+    if (!order || !stack || !states)
         return NULL;
     for (size_t i = 0; i < n; i++)
-        if (!visited[i])
-            visit(rig, (int32_t)i, visited, stack, order, &count);
+        add_node(rig, bone_prerequisite, (int32_t)i, states, stack, order, &count);
     return order;
 }
 
