@@ -3,6 +3,7 @@
 
 import math
 import os
+import pathlib
 import sys
 import unittest
 from unittest import mock
@@ -20,6 +21,7 @@ from cases_sliders import change, morph
 from files import pmx_file
 from keyed_physics import Keyed
 
+FILE_OF_0_2 = pathlib.Path(__file__).resolve().parent / "files" / "edges_saved_by_0.2.blend"
 RADIUS = 0.08
 SCALE = 1.5  # of the edges in the file: more than the weight of a vertex group can be
 
@@ -227,6 +229,28 @@ class Sizes(cases_look.Case):
         self.switch("ENABLE")
         self.assert_close(next(self.away()), before, 1e-6)
         self.assertEqual(len(bpy.data.node_groups), groups)
+
+    @unittest.skipIf(bpy.app.version < (4, 5), "Blender 4.5 wrote the file")
+    def test_a_file_of_0_2_gets_nodes_that_a_bone_does_not_build_again(self):
+        """files/edges_saved_by_0.2.blend has the first ball and its morph of factors."""
+        bpy.ops.wm.open_mainfile(filepath=str(FILE_OF_0_2))
+        mesh, armature = (bpy.data.objects[f"balls_{kind}"] for kind in ("mesh", "arm"))
+        armature["倍"] = 0.5
+
+        def away():
+            armature.update_tag()
+            points = followed.shown(mesh)[1]["edges"][0]
+            return np.linalg.norm(points, axis=1) - RADIUS
+
+        expected = 4 * (1 + 2 * 0.5) * SCALE * followed.WIDTH
+        for driven in ("nodes", "inputs"):
+            with self.subTest(driven):
+                self.assert_close(away(), np.full(len(away()), expected), 1e-3 * scene.SCALE)
+                (group,) = (one for one in bpy.data.node_groups if "mmdskin_edge" in one)
+                old = any(node.name.startswith("mmd_size_") for node in group.nodes)
+                self.assertEqual(old, driven == "nodes")
+            scene.select(mesh)
+            bpy.ops.mmdskin.look(action="ENABLE")
 
     def test_two_models_follow_their_own_sliders(self):
         other = self.load(self.write(self.pmx()))
