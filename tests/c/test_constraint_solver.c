@@ -147,8 +147,6 @@ static void check_rows_one_by_one(bool portable)
     if (!CHECK(mmd_constraint_solver_init(&arena, BODIES, ROWS, &solver)))
         return;
     mmd_constraint_solver_begin(&solver, rows, ROWS, bodies);
-    for (int i = 0; i < ROWS; i++)
-        mmd_constraint_solver_warm_start(&solver, &rows[i], bodies);
     for (int iteration = 0; iteration < ITERATIONS; iteration++) {
         if (portable)
             mmd_constraint_iterate(&solver);

@@ -99,21 +99,19 @@ static double clamp_velocity(double velocity)
     return fmax(-MMD_BODY_LIMIT, fmin(velocity, MMD_BODY_LIMIT));
 }
 
-void mmd_body_move_kinematic(mmd_body *body, const double position[3], const double rotation[4],
-                             double time_step)
+void mmd_body_move_kinematic(mmd_body *body, const mmd_body_pose *pose, double time_step)
 {
     mmd_body_state *state = &body->state;
     double inverse[4], delta[4];
     mmd_quat_conjugate(state->rotation, inverse);
-    mmd_quat_multiply(rotation, inverse, delta);
+    mmd_quat_multiply(pose->rotation, inverse, delta);
     double length = mmd_vec3_length(delta), sign = delta[3] < 0 ? -1 : 1;
     double angle = 2 * mmd_portable_atan2(length, sign * delta[3]);
     for (int i = 0; i < 3; i++) {
-        state->velocity[i] = clamp_velocity((position[i] - state->position[i]) / time_step);
+        state->velocity[i] = clamp_velocity((pose->position[i] - state->position[i]) / time_step);
         state->angular_velocity[i] = length > 0 ? sign * delta[i] / length * angle / time_step : 0;
     }
-    mmd_vec3_copy(position, state->position);
-    memcpy(state->rotation, rotation, sizeof state->rotation);
+    state->pose = *pose;
     mmd_body_update_basis(body);
 }
 
@@ -162,10 +160,10 @@ void mmd_body_integrate_velocity(mmd_body *body, const double gravity[3], const 
         mmd_vec3_add_scaled(wind, 1, velocity);
 }
 
-static bool in_range(const double v[3])
+bool mmd_body_is_in_range(const double v[3])
 {
     return fabs(v[0]) <= MMD_BODY_LIMIT && fabs(v[1]) <= MMD_BODY_LIMIT &&
-           fabs(v[2]) <= MMD_BODY_LIMIT; /* and not NaN */
+           fabs(v[2]) <= MMD_BODY_LIMIT;
 }
 
 /* Bullet limits the angle to pi/4 but scales the axis by the unlimited velocity, so that the
@@ -192,8 +190,8 @@ void mmd_body_integrate_pose(mmd_body *body, double time_step)
         return;
     mmd_body_state before = *state;
     mmd_vec3_add_scaled(state->velocity, time_step, state->position);
-    if (!in_range(state->position) || !in_range(state->velocity) ||
-        !in_range(state->angular_velocity)) {
+    if (!mmd_body_is_in_range(state->position) || !mmd_body_is_in_range(state->velocity) ||
+        !mmd_body_is_in_range(state->angular_velocity)) {
         *state = before;
         mmd_body_stop(body);
         body->diverged = true;
@@ -203,18 +201,11 @@ void mmd_body_integrate_pose(mmd_body *body, double time_step)
     mmd_body_update_basis(body);
 }
 
-mmd_body_pose mmd_body_pose_of(const mmd_body *body)
-{
-    mmd_body_pose pose;
-    mmd_vec3_copy(body->state.position, pose.position);
-    memcpy(pose.rotation, body->state.rotation, sizeof pose.rotation);
-    return pose;
-}
-
 bool mmd_body_pose_is_valid(const mmd_body_pose *pose)
 {
     const double *q = pose->rotation;
-    return in_range(pose->position) && fabs(mmd_vec3_dot(q, q) + q[3] * q[3] - 1) < 1e-6;
+    return mmd_body_is_in_range(pose->position) &&
+           fabs(mmd_vec3_dot(q, q) + q[3] * q[3] - 1) < 1e-6;
 }
 
 void mmd_body_pose_interpolate(const mmd_body_pose *current, const mmd_body_pose *previous,

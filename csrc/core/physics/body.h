@@ -17,7 +17,12 @@ typedef struct mmd_body_pose {
 
 /* In world space. The order of the numbers is that of World.state. */
 typedef struct mmd_body_state {
-    double position[3], rotation[4];
+    union {
+        struct {
+            double position[3], rotation[4];
+        };
+        mmd_body_pose pose; /* the same */
+    };
     double velocity[3], angular_velocity[3]; /* units and radians per second */
 } mmd_body_state;
 
@@ -55,8 +60,7 @@ void mmd_body_apply_impulse(mmd_body *body, const double impulse[3], const doubl
 
 /* Moves it to a pose. Its velocities become those that lead there in one step, clamped to
    MMD_BODY_LIMIT, so that contacts and joints feel the motion. */
-void mmd_body_move_kinematic(mmd_body *body, const double position[3], const double rotation[4],
-                             double time_step);
+void mmd_body_move_kinematic(mmd_body *body, const mmd_body_pose *pose, double time_step);
 
 /* Applies gravity and damping to the velocities, in air that moves by `wind` (units/s), NULL: still
    air. `additional_damping` stops bodies that are slow in it. */
@@ -67,7 +71,8 @@ void mmd_body_integrate_velocity(mmd_body *body, const double gravity[3], const 
    pose, stops and is marked as diverged. */
 void mmd_body_integrate_pose(mmd_body *body, double time_step);
 
-mmd_body_pose mmd_body_pose_of(const mmd_body *body);
+/* Whether no component exceeds MMD_BODY_LIMIT, or is NaN. */
+bool mmd_body_is_in_range(const double v[3]);
 
 /* Whether the numbers of a pose from outside are in range. */
 bool mmd_body_pose_is_valid(const mmd_body_pose *pose);

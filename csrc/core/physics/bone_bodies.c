@@ -153,12 +153,8 @@ bool mmd_bone_bodies_follow(const mmd_bone_bodies_binding *binding, const mmd_po
     mmd_quat_rotate(bone->world_rotation, binding->offset, pose->position);
     mmd_quat_multiply(bone->world_rotation, binding->rotation, pose->rotation);
     mmd_quat_normalize(pose->rotation);
-    bool in_range = true;
-    for (int i = 0; i < 3; i++) {
-        pose->position[i] += bone->world_position[i];
-        in_range &= fabs(pose->position[i]) <= MMD_BODY_LIMIT;
-    }
-    return in_range;
+    mmd_vec3_add_scaled(bone->world_position, 1, pose->position);
+    return mmd_body_is_in_range(pose->position);
 }
 
 /* Sets the bone's world transform from its body, then the local values that yield it under the

@@ -87,8 +87,10 @@ bool mmd_constraint_solver_init(mmd_arena *arena, size_t body_count, size_t row_
 
 /* Setup */
 
-enum { LINEAR = MMD_CONSTRAINT_LINEAR, ANGULAR = MMD_CONSTRAINT_ANGULAR };
-enum { ROW = MMD_CONSTRAINT_ROW, BODY = MMD_CONSTRAINT_BODY };
+/* Lanes of a half: of vectors the linear and the angular part; of other numbers that of the row and
+   one of the body, so that a block fills whole cache lines. */
+enum { LINEAR, ANGULAR };
+enum { ROW, BODY };
 
 /* J V */
 static inline double velocity_of(const mmd_constraint_row *row, const mmd_body_state *a,
@@ -119,20 +121,23 @@ static inline double set_side(const mmd_constraint_row *row, const mmd_body *bod
     return mmd_vec3_dot(turn, angular);
 }
 
-/* Sets what depends on both sides; `turning` is what they add to the inverse effective mass. */
+/* Sets what depends on both sides in halves [first, end); `turning` is what they add to the inverse
+   effective mass. */
 static inline void set_row(const mmd_constraint_row *row, const mmd_body *bodies, double turning,
-                           mmd_constraint_block *block, int half)
+                           mmd_constraint_block *block, int first, int end)
 {
     const mmd_body *a = &bodies[row->body_a], *b = &bodies[row->body_b];
     double inverse_effective_mass =
         turning + (a->inverse_mass + b->inverse_mass) * mmd_vec3_dot(row->linear, row->linear);
     double effective_mass = inverse_effective_mass > DBL_MIN ? 1 / inverse_effective_mass : 0;
     double velocity = velocity_of(row, &a->state, &b->state);
-    block->effective_mass_turn_x.of[half][ROW] = effective_mass;
-    block->rhs_turn_y.of[half][ROW] = (row->target_velocity - velocity) * effective_mass;
-    block->lower_turn_z.of[half][ROW] = row->lower_impulse;
-    block->upper_inverse_mass.of[half][ROW] = row->upper_impulse;
-    block->impulse.of[half][ROW] = block->impulse.of[half][BODY] = row->impulse;
+    for (int half = first; half < end; half++) {
+        block->effective_mass_turn_x.of[half][ROW] = effective_mass;
+        block->rhs_turn_y.of[half][ROW] = (row->target_velocity - velocity) * effective_mass;
+        block->lower_turn_z.of[half][ROW] = row->lower_impulse;
+        block->upper_inverse_mass.of[half][ROW] = row->upper_impulse;
+        block->impulse.of[half][ROW] = block->impulse.of[half][BODY] = row->impulse;
+    }
 }
 
 /* Sets a half of a block to the only side of a row. */
@@ -144,7 +149,7 @@ static void set_one_sided(mmd_constraint_solver *solver, const mmd_constraint_ro
     bool side_b = !(bodies[row->body_a].inverse_mass > 0);
     uint32_t body = side_b ? row->body_b : row->body_a;
     double turning = set_side(row, &bodies[body], side_b, &solver->blocks[block], half);
-    set_row(row, bodies, turning, &solver->blocks[block], half);
+    set_row(row, bodies, turning, &solver->blocks[block], half, half + 1);
     links->bodies[half] = body;
     links->contacts[half] = row->friction ? solver->halves[row->contact] : 0;
     solver->halves[index] = (uint32_t)(2 * block) + (uint32_t)half;
@@ -168,12 +173,7 @@ static void set_two_sided(mmd_constraint_solver *solver, const mmd_constraint_ro
     mmd_constraint_block *out = &solver->blocks[block];
     double turning = set_side(row, &bodies[row->body_a], false, out, 0) +
                      set_side(row, &bodies[row->body_b], true, out, 1);
-    set_row(row, bodies, turning, out, 0);
-    out->effective_mass_turn_x.of[1][ROW] = out->effective_mass_turn_x.of[0][ROW];
-    out->rhs_turn_y.of[1][ROW] = out->rhs_turn_y.of[0][ROW];
-    out->lower_turn_z.of[1][ROW] = row->lower_impulse;
-    out->upper_inverse_mass.of[1][ROW] = row->upper_impulse;
-    out->impulse.of[1][ROW] = out->impulse.of[1][BODY] = row->impulse;
+    set_row(row, bodies, turning, out, 0, 2);
     uint32_t contact = row->friction ? solver->halves[row->contact] : 0;
     solver->links[block] = (mmd_constraint_links){{row->body_a, row->body_b}, {contact, contact}};
     solver->halves[index] = (uint32_t)(2 * block);
@@ -202,14 +202,6 @@ static void set_blocks(mmd_constraint_solver *solver, const mmd_constraint_row *
     }
 }
 
-void mmd_constraint_solver_begin(mmd_constraint_solver *solver, const mmd_constraint_row *rows,
-                                 size_t row_count, const mmd_body *bodies)
-{
-    memset(solver->deltas, 0, (solver->body_count + 1) * sizeof *solver->deltas);
-    set_schedule(&solver->schedule, rows, row_count, bodies);
-    set_blocks(solver, rows, bodies);
-}
-
 /* dV += M^-1 J^T lambda of one body */
 static void warm_start(const mmd_body *body, const mmd_constraint_row *row, double sign,
                        const double angular[3], mmd_delta_velocity *delta)
@@ -224,12 +216,18 @@ static void warm_start(const mmd_body *body, const mmd_constraint_row *row, doub
     }
 }
 
-void mmd_constraint_solver_warm_start(mmd_constraint_solver *solver, const mmd_constraint_row *row,
-                                      const mmd_body *bodies)
+void mmd_constraint_solver_begin(mmd_constraint_solver *solver, const mmd_constraint_row *rows,
+                                 size_t row_count, const mmd_body *bodies)
 {
-    uint32_t a = row->body_a, b = row->body_b;
-    warm_start(&bodies[a], row, 1, row->angular_a, &solver->deltas[a]);
-    warm_start(&bodies[b], row, -1, row->angular_b, &solver->deltas[b]);
+    memset(solver->deltas, 0, (solver->body_count + 1) * sizeof *solver->deltas);
+    set_schedule(&solver->schedule, rows, row_count, bodies);
+    set_blocks(solver, rows, bodies);
+    for (const mmd_constraint_row *row = rows; row < rows + row_count; row++) {
+        if (row->impulse == 0)
+            continue;
+        warm_start(&bodies[row->body_a], row, 1, row->angular_a, &solver->deltas[row->body_a]);
+        warm_start(&bodies[row->body_b], row, -1, row->angular_b, &solver->deltas[row->body_b]);
+    }
 }
 
 /* The iteration for every CPU: a half in each register. */

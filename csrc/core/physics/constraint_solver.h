@@ -75,11 +75,6 @@ typedef struct mmd_constraint_schedule {
        dv     += n m^-1 (lambda' - lambda)
        dw     += t (lambda' - lambda)            t = I^-1 r, the turn by an impulse of 1 */
 
-/* Lanes of a half: of vectors the linear and the angular part; of other numbers that of the row and
-   one of the body, so that a block fills whole cache lines. */
-enum { MMD_CONSTRAINT_LINEAR, MMD_CONSTRAINT_ANGULAR };
-enum { MMD_CONSTRAINT_ROW, MMD_CONSTRAINT_BODY };
-
 /* What the solver has added to a body's velocities so far (btSolverBody): the linear and the
    angular one along x, y and z. */
 typedef struct mmd_delta_velocity {
@@ -122,14 +117,10 @@ typedef struct mmd_constraint_solver {
 bool mmd_constraint_solver_init(mmd_arena *arena, size_t body_count, size_t row_count,
                                 mmd_constraint_solver *solver);
 
-/* Sets up the rows, which are in the order in which they are to be solved. A row that cannot move
-   its bodies gets an effective mass of zero. */
+/* Sets up the rows, which are in the order in which they are to be solved, and applies the impulses
+   that they start with. A row that cannot move its bodies gets an effective mass of zero. */
 void mmd_constraint_solver_begin(mmd_constraint_solver *solver, const mmd_constraint_row *rows,
                                  size_t row_count, const mmd_body *bodies);
-
-/* Applies the impulse that a row starts with. */
-void mmd_constraint_solver_warm_start(mmd_constraint_solver *solver, const mmd_constraint_row *row,
-                                      const mmd_body *bodies);
 
 /* One iteration: a visit of all rows. */
 void mmd_constraint_solver_iterate(mmd_constraint_solver *solver);

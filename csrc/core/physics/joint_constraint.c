@@ -141,77 +141,33 @@ static double motor_factor(double value, const mmd_joint_constraint_dof *dof, do
     return fabs(remaining) < fabs(delta) ? remaining / delta : 1;
 }
 
-/* What acts on one degree of freedom in this step: nothing, its violated limit or its spring. */
-typedef struct dof_motor {
-    bool active;
-    double target_velocity;
-    double lower_impulse, upper_impulse;
-} dof_motor;
-
-static dof_motor limit_motor(const mmd_joint_constraint_dof *dof, double value, double time_step)
+/* Sets the part of a row that acts on one degree of freedom in this step: its violated limit, or
+   its spring. False if nothing acts. */
+static bool set_motor(const mmd_joint_constraint_dof *dof, double value, double spring_force,
+                      double time_step, size_t iterations, mmd_constraint_row *row)
 {
-    bool below = value < dof->lower;
-    double error = value - (below ? dof->lower : dof->upper);
-    bool locked = dof->lower == dof->upper;
-    return (dof_motor){.active = true,
-                       .target_velocity = -LIMIT_ERP * error / time_step,
-                       .lower_impulse = below && !locked ? 0 : -DBL_MAX,
-                       .upper_impulse = below || locked ? DBL_MAX : 0};
+    bool locked = dof->lower == dof->upper, below = value < dof->lower;
+    if (dof->lower <= dof->upper && (below || value > dof->upper)) {
+        row->target_velocity = -LIMIT_ERP * (value - (below ? dof->lower : dof->upper)) / time_step;
+        row->lower_impulse = below && !locked ? 0 : -DBL_MAX;
+        row->upper_impulse = below || locked ? DBL_MAX : 0;
+        return true;
+    }
+    if (dof->spring_stiffness == 0)
+        return false;
+    double velocity = spring_force / time_step / (double)iterations;
+    row->target_velocity = velocity * motor_factor(value, dof, velocity * time_step / SPRING_ERP);
+    row->upper_impulse = fabs(spring_force) * time_step;
+    row->lower_impulse = -row->upper_impulse;
+    return true;
 }
 
-static dof_motor spring_motor(const mmd_joint_constraint_dof *dof, double value, double force,
-                              double time_step, size_t iterations)
-{
-    double velocity = force / time_step / (double)iterations;
-    double max_impulse = fabs(force) * time_step;
-    return (dof_motor){.active = true,
-                       .target_velocity =
-                           velocity * motor_factor(value, dof, velocity * time_step / SPRING_ERP),
-                       .lower_impulse = -max_impulse,
-                       .upper_impulse = max_impulse};
-}
-
-static dof_motor motor_of(const mmd_joint_constraint_dof *dof, double value, double spring_force,
-                          double time_step, size_t iterations)
-{
-    if (dof->lower <= dof->upper && (value < dof->lower || value > dof->upper))
-        return limit_motor(dof, value, time_step);
-    if (dof->spring_stiffness != 0)
-        return spring_motor(dof, value, spring_force, time_step, iterations);
-    return (dof_motor){0};
-}
-
-static void init_row(const mmd_joint_constraint *joint, double target_velocity,
-                     double lower_impulse, double upper_impulse, mmd_constraint_row *row)
+static void init_row(const mmd_joint_constraint *joint, mmd_constraint_row *row)
 {
     row->body_a = (uint32_t)joint->body_a;
     row->body_b = (uint32_t)joint->body_b;
     row->friction = false;
-    row->target_velocity = target_velocity;
-    row->lower_impulse = lower_impulse;
-    row->upper_impulse = upper_impulse;
     row->impulse = 0;
-}
-
-/* `offset_a` and `offset_b` lead from the bodies to the joint. Values are those of B relative to A,
-   while a row's velocity is that of A relative to B: the motor's signs are flipped. */
-static void linear_row(const mmd_joint_constraint *joint, const double axis[3],
-                       const double offset_a[3], const double offset_b[3], dof_motor motor,
-                       mmd_constraint_row *row)
-{
-    init_row(joint, -motor.target_velocity, -motor.upper_impulse, -motor.lower_impulse, row);
-    mmd_vec3_copy(axis, row->linear);
-    mmd_vec3_cross(offset_a, axis, row->angular_a);
-    mmd_vec3_cross(axis, offset_b, row->angular_b);
-}
-
-static void angular_row(const mmd_joint_constraint *joint, const double axis[3], dof_motor motor,
-                        mmd_constraint_row *row)
-{
-    init_row(joint, motor.target_velocity, motor.lower_impulse, motor.upper_impulse, row);
-    memset(row->linear, 0, sizeof row->linear);
-    mmd_vec3_copy(axis, row->angular_a);
-    mmd_vec3_scale(axis, -1, row->angular_b);
 }
 
 /* The vector and the length by which values exceed their limits. */
@@ -259,11 +215,9 @@ double mmd_joint_constraint_limit_stretch(const mmd_joint_constraint *joint, dou
     mmd_mat3_transform(basis_a, excess, excess_world);
     mmd_vec3_add_scaled(excess_world, (child_is_b ? -1 : 1) * (stretch - max_stretch) / stretch,
                         position);
-    for (int i = 0; i < 3; i++)
-        if (!(fabs(position[i]) <= MMD_BODY_LIMIT))
-            return stretch;
-    mmd_vec3_copy(position, child->state.position);
-    *limited = true;
+    *limited = mmd_body_is_in_range(position);
+    if (*limited)
+        mmd_vec3_copy(position, child->state.position);
     return stretch;
 }
 
@@ -292,25 +246,32 @@ size_t mmd_joint_constraint_rows(const mmd_joint_constraint *joint, const mmd_bo
     mmd_mat3_transform_transposed(a.basis, offset, translations);
     euler_angles(&a, &b, angles, rotation_axes);
 
-    size_t count = 0;
+    /* The velocity of a row is that of A relative to B. Translations are those of B relative to A,
+       hence their axes are reversed. */
+    mmd_constraint_row *row = rows;
     for (int i = 0; i < 3; i++) {
         const mmd_joint_constraint_dof *dof = &joint->linear[i];
-        double spring_force = -translations[i] * dof->spring_stiffness;
-        dof_motor motor = motor_of(dof, translations[i], spring_force, time_step, iterations);
+        double force = -translations[i] * dof->spring_stiffness;
+        if (!set_motor(dof, translations[i], force, time_step, iterations, row))
+            continue;
         double axis[3];
         mmd_mat3_column(a.basis, i, axis);
-        if (motor.active)
-            linear_row(joint, axis, offset_a, offset_b, motor, &rows[count++]);
+        mmd_vec3_scale(axis, -1, row->linear);
+        mmd_vec3_cross(axis, offset_a, row->angular_a);
+        mmd_vec3_cross(offset_b, axis, row->angular_b);
+        init_row(joint, row++);
     }
     for (int i = 0; i < 3; i++) {
         const mmd_joint_constraint_dof *dof = &joint->angular[i];
-        double spring_torque = -angles[i] * dof->spring_stiffness;
+        double torque = -angles[i] * dof->spring_stiffness;
         double angle = adjust_to_limits(angles[i], dof);
-        dof_motor motor = motor_of(dof, angle, spring_torque, time_step, iterations);
-        if (!motor.active)
+        if (!set_motor(dof, angle, torque, time_step, iterations, row))
             continue;
         mmd_vec3_normalize(rotation_axes[i]);
-        angular_row(joint, rotation_axes[i], motor, &rows[count++]);
+        memset(row->linear, 0, sizeof row->linear);
+        mmd_vec3_copy(rotation_axes[i], row->angular_a);
+        mmd_vec3_scale(rotation_axes[i], -1, row->angular_b);
+        init_row(joint, row++);
     }
-    return count;
+    return (size_t)(row - rows);
 }

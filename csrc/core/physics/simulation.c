@@ -372,7 +372,7 @@ static void show_bodies(mmd_simulation *simulation, const mmd_simulation_member 
     double seconds = state->time_accumulator / simulation->settings.world.hz;
     size_t end = member->first_body + member->body_count;
     for (size_t i = member->first_body; i < end; i++) {
-        mmd_body_pose *pose = &simulation->poses[i], current = mmd_body_pose_of(&bodies[i]);
+        mmd_body_pose *pose = &simulation->poses[i], current = bodies[i].state.pose;
         if (!state->uses_input)
             mmd_body_pose_interpolate(&current, &simulation->previous_poses[i], fraction, pose);
         else

@@ -176,8 +176,7 @@ void mmd_simulation_member_to_world(const mmd_simulation_member *member, mmd_bod
     if (!member->placed)
         return;
     mmd_quat_rotate(placement->rotation, pose->position, pose->position);
-    for (int i = 0; i < 3; i++)
-        pose->position[i] += placement->position[i];
+    mmd_vec3_add_scaled(placement->position, 1, pose->position);
     mmd_quat_multiply(placement->rotation, pose->rotation, pose->rotation);
     mmd_quat_normalize(pose->rotation);
 }

@@ -39,7 +39,7 @@ void mmd_simulation_run_copy_poses(const mmd_simulation *simulation, mmd_body_po
 {
     const mmd_body *bodies = mmd_world_bodies(simulation->world);
     for (size_t i = 0; i < simulation->body_count; i++)
-        poses[i] = mmd_body_pose_of(&bodies[i]);
+        poses[i] = bodies[i].state.pose;
 }
 
 /* Bones */
@@ -111,10 +111,7 @@ static bool follow(const mmd_simulation_member *member, size_t body, mmd_body_po
     if (!mmd_bone_bodies_follow(&member->bone_bodies.bindings[body], &member->poser->pose, pose))
         return false;
     mmd_simulation_member_to_world(member, pose);
-    for (int i = 0; member->placed && i < 3; i++)
-        if (!(fabs(pose->position[i]) <= MMD_BODY_LIMIT))
-            return false;
-    return true;
+    return mmd_body_is_in_range(pose->position);
 }
 
 /* The poses that the bones of a member give to its bodies at a frame. Bodies that follow bones
@@ -152,9 +149,7 @@ static void find_bone_poses(mmd_simulation *simulation, double frame)
 
 static void place_body(mmd_body *body, const mmd_body_pose *pose)
 {
-    mmd_vec3_copy(pose->position, body->state.position);
-    memcpy(body->state.rotation, pose->rotation, sizeof body->state.rotation);
-    mmd_body_stop(body);
+    body->state = (mmd_body_state){.pose = *pose};
     mmd_body_update_basis(body);
 }
 
@@ -250,14 +245,12 @@ static void restart_teleported(mmd_simulation *simulation, double frame)
 
 static void move_kinematic_bodies(mmd_simulation *simulation)
 {
-    const mmd_body_pose *poses = simulation->poses;
     mmd_body *bodies = mmd_world_bodies(simulation->world);
     for (size_t i = 0; i < simulation->body_count; i++) {
         if (!bodies[i].kinematic && !simulation->physics_off_in_world[i])
             continue;
         if (simulation->in_range[i])
-            mmd_body_move_kinematic(&bodies[i], poses[i].position, poses[i].rotation,
-                                    simulation->time_step);
+            mmd_body_move_kinematic(&bodies[i], &simulation->poses[i], simulation->time_step);
         else
             mmd_body_stop(&bodies[i]);
     }
@@ -387,8 +380,7 @@ static bool has_settled(mmd_simulation *simulation)
     mmd_simulation_state *state = simulation->state;
     const mmd_body *bodies = mmd_world_bodies(simulation->world);
     for (size_t i = 0; i < simulation->body_count; i++) {
-        mmd_body_pose pose = mmd_body_pose_of(&bodies[i]);
-        if (!is_near(&pose, &simulation->still_poses[i])) {
+        if (!is_near(&bodies[i].state.pose, &simulation->still_poses[i])) {
             mmd_simulation_run_copy_poses(simulation, simulation->still_poses);
             state->still_step = state->step;
             return false;

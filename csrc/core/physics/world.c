@@ -331,15 +331,10 @@ void mmd_world_clear_contacts(mmd_world *world, size_t first, size_t end)
 /* The bytes begin with this. */
 static const uint64_t saved_layout = 0x100000000u * sizeof(mmd_body_state) + 2;
 
-static bool is_valid_state(const mmd_body *body)
+static bool is_valid_state(const mmd_body_state *state)
 {
-    const mmd_body_state *state = &body->state;
-    const mmd_body_pose pose = mmd_body_pose_of(body);
-    bool valid = mmd_body_pose_is_valid(&pose);
-    for (int i = 0; i < 3; i++)
-        valid = valid && fabs(state->velocity[i]) <= MMD_BODY_LIMIT &&
-                fabs(state->angular_velocity[i]) <= MMD_BODY_LIMIT;
-    return valid;
+    return mmd_body_pose_is_valid(&state->pose) && mmd_body_is_in_range(state->velocity) &&
+           mmd_body_is_in_range(state->angular_velocity);
 }
 
 /* Saves or restores the states of the bodies and the contacts. As mmd_broad_phase_parts(). */
@@ -354,7 +349,7 @@ static bool world_parts(mmd_world *world, mmd_bytes_parts *parts)
         mmd_bytes_part(parts, &body->state, sizeof body->state);
         if (!parts->from.data)
             continue;
-        if (parts->from.failed || !is_valid_state(body))
+        if (parts->from.failed || !is_valid_state(&body->state))
             return false;
         mmd_body_update_basis(body);
     }
@@ -405,10 +400,10 @@ static void move_kinematic_bodies(mmd_world *world, const double *transforms)
             mmd_body_stop(body);
             continue;
         }
-        double rotation[4];
-        memcpy(rotation, transforms + 3, sizeof rotation);
-        mmd_quat_normalize(rotation);
-        mmd_body_move_kinematic(body, transforms, rotation, world->time_step);
+        mmd_body_pose pose;
+        memcpy(&pose, transforms, sizeof pose);
+        mmd_quat_normalize(pose.rotation);
+        mmd_body_move_kinematic(body, &pose, world->time_step);
         transforms += TRANSFORM_SIZE;
     }
 }
@@ -447,8 +442,6 @@ static void solve(mmd_world *world)
     size_t first = setup_joint_rows(world), points = contact_set->point_count;
     mmd_contact_set_rows(contact_set, world->bodies, world->time_step, world->rows, first);
     mmd_constraint_solver_begin(solver, world->rows, first + 2 * points, world->bodies);
-    for (size_t i = 0; i < points; i++)
-        mmd_constraint_solver_warm_start(solver, &world->rows[first + i], world->bodies);
     for (size_t iteration = 0; iteration < world->iterations; iteration++)
         mmd_constraint_solver_iterate(solver);
     mmd_constraint_solver_end(solver, world->bodies);
