@@ -1,17 +1,25 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The operator Switch Names."""
+"""The operator Switch Names: rename bones, shape keys and materials to their Japanese or English names.
 
+Only items with a name from the file are renamed. Blender updates vertex groups, constraints,
+drivers and the curves of playing actions; this module updates names stored by the add-on.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+import bpy
 from bpy.props import EnumProperty
-from bpy.types import Context, Operator
+from bpy.types import ID, Action, Context, FCurve, Key, Material, Object, Operator, PoseBone
 
-from ..blender import registration
+from ..blender import actions, registration
 from ..blender.user_error import UserError, cancels
-from ..operator_base.editing import editing
+from ..operator_base.editing import Edit, editing
 from ..operator_base.model_operator import ModelOperator
-from ..scene import names, scene_model
-from . import renaming
+from ..scene import mmd_tools, names, saved_state, scene_model, stored
+
+_ELEMENT = re.compile(r'[\w.]+\["(?:[^"\\]|\\.)*"\]')  # a data path up to a bone or shape key
 
 
 class MMDSKIN_OT_switch_names(ModelOperator, Operator):
@@ -31,7 +39,7 @@ class MMDSKIN_OT_switch_names(ModelOperator, Operator):
     @classmethod
     def unavailable(cls, model: scene_model.SceneModel) -> str:
         try:
-            renaming.root_with_names(model)
+            _root_with_names(model)
         except UserError as error:
             return str(error)
         return ""
@@ -39,13 +47,11 @@ class MMDSKIN_OT_switch_names(ModelOperator, Operator):
     @cancels
     def execute(self, context: Context) -> set[Any]:
         count = unknown = 0
-        with editing(self.models(context), renaming.check) as edit:
+        with editing(self.models(context), _check) as edit:
             for model, _ in edit.checked:
-                renamed = renaming.rename(model, self._english(model))
-                edit.on_failure(renaming.restore, renamed)
-                count += renamed.total
+                count += _rename(edit, model, self._english(model))
                 if names.language_of(model.armature) == "ENGLISH":
-                    unknown += renaming.without_english(model)
+                    unknown += _without_english(model)
         self.inform(
             "Renamed 1 bone, shape key or material",
             "Renamed {count} bones, shape keys and materials",
@@ -63,6 +69,239 @@ class MMDSKIN_OT_switch_names(ModelOperator, Operator):
         if self.language != "SWITCH":
             return self.language == "ENGLISH"
         return names.language_of(model.armature) == "JAPANESE"
+
+
+def _check(model: scene_model.SceneModel) -> None:
+    """UserError if a model is not from our importer or not editable."""
+    armature, root = model.armature, _root_with_names(model)
+    blocks = _blocks(model)
+    for thing in (root, armature, armature.data, *model.meshes, *blocks):
+        if thing.library or thing.override_library:
+            raise scene_model.needs_local(thing.name)
+    for thing in (armature, *model.meshes, *blocks):
+        for state in (saved_state.MOTION, saved_state.BAKE):
+            saved_state.load(thing, state)  # raises an error if it cannot read it
+
+
+def _root_with_names(model: scene_model.SceneModel) -> Object:
+    """The root of a model from our importer, which stores its names."""
+    root = scene_model.ancestor_with(model.armature, mmd_tools.NAME)
+    if root is not None:
+        return root
+    if any(map(mmd_tools.is_root, scene_model.ancestors(model.armature))):
+        raise UserError(
+            "'{name}' is an mmd_tools model: use Translate in its Model Production"
+            " panel to change names",
+            name=model.name,
+        )
+    raise UserError(
+        "'{name}' was not imported by MMD Skin: the names in its file are unknown", name=model.name
+    )
+
+
+def _rename(edit: Edit, model: scene_model.SceneModel, english: bool) -> int:
+    """Rename a checked model, also back if the edit fails; returns the number of changes."""
+    root = scene_model.ancestor_with(model.armature, mmd_tools.NAME)
+    bones = _rename_bones(model, _changes_of_bones(model.armature, english))
+    edit.on_failure(_rename_bones, model, {new: old for old, new in bones.items()})
+    keys = _rename_keys(model, root, _changes_of_keys(root, english))
+    edit.on_failure(_rename_keys, model, root, {new: old for old, new in keys.items()})
+    materials = _changes_of_materials(model.meshes, english)
+    for material, name in materials:
+        edit.on_failure(setattr, material, "name", material.name)
+        material.name = name
+    if names.LANGUAGE in root:
+        edit.on_failure(root.__setitem__, names.LANGUAGE, root[names.LANGUAGE])
+    else:
+        edit.on_failure(root.pop, names.LANGUAGE, None)
+    root[names.LANGUAGE] = names.language(english)
+    return len(bones) + len(keys) + len(materials)
+
+
+def _without_english(model: scene_model.SceneModel) -> int:
+    """The number of bones, morphs and materials that keep their Japanese name."""
+    root = scene_model.ancestor_with(model.armature, mmd_tools.NAME)
+    slots = (slot.material for obj in model.meshes for slot in obj.material_slots)
+    items: list[tuple[str, names.Named]] = [
+        (names.BONES, _named(bone))
+        for bone in model.armature.pose.bones
+        if mmd_tools.NUMBER in bone
+    ]
+    items += [(names.MORPHS, _of_morph(m)) for m in stored.groups(root, mmd_tools.MORPHS)]
+    items += [
+        (names.MATERIALS, _named(material))
+        for material in dict.fromkeys(slots)
+        if material is not None and mmd_tools.NAME in material
+    ]
+    return sum(
+        not record.name.isascii() and names.chosen(record, True, kind) == record.name
+        for kind, record in items
+    )
+
+
+def _blocks(model: scene_model.SceneModel) -> list[Key]:
+    """The shape keys of a model's meshes."""
+    found = (obj.data.shape_keys for obj in model.meshes)
+    return list(dict.fromkeys(block for block in found if block))
+
+
+def _named(thing: PoseBone | Material) -> names.Named:
+    """What an import has stored."""
+    return names.Named(stored.text(thing, mmd_tools.NAME), stored.text(thing, "mmd_name_e"))
+
+
+def _of_morph(morph: Any) -> names.Named:
+    return names.Named(stored.text(morph, "name"), stored.text(morph, "name_english"))
+
+
+def _changes_of_bones(armature: Object, english: bool) -> dict[str, str]:
+    bones = sorted(
+        (bone for bone in armature.pose.bones if mmd_tools.NUMBER in bone),
+        key=lambda bone: stored.number(bone, mmd_tools.NUMBER),
+    )
+    records = [_named(bone) for bone in bones]
+    return _changes([bone.name for bone in bones], lambda e: names.bones(records, e), english)
+
+
+def _rename_bones(model: scene_model.SceneModel, wanted: dict[str, str]) -> dict[str, str]:
+    """{name: new name} of the items found."""
+    armature = model.armature
+    curves = [(curve, curve.data_path) for curve in _curves_of_morphs(armature)] if wanted else []
+    changed = _rename_all(armature.data.bones, wanted)
+    _follow(armature, saved_state.MOTION, "pose.bones", changed)
+    # Blender does not always update actions of constraints, nor in all versions.
+    paths = _paths("pose.bones", changed)
+    for curve, path in curves:
+        curve.data_path = _renamed(path, {}, paths)
+    for obj in model.meshes:
+        _follow_joints(obj, changed)
+    return changed
+
+
+def _changes_of_keys(root: Object, english: bool) -> dict[str, str]:
+    morphs = list(stored.groups(root, mmd_tools.MORPHS))
+    records = [_of_morph(morph) for morph in morphs]
+    keys = [stored.text(morph, "key") for morph in morphs]
+    return _changes(keys, lambda e: names.morphs(records, mmd_tools.RESERVED_KEYS, e), english)
+
+
+def _rename_keys(
+    model: scene_model.SceneModel, root: Object, wanted: dict[str, str]
+) -> dict[str, str]:
+    """{name: new name} of the items found."""
+    changed: dict[str, str] = {}
+    for block in _blocks(model):
+        of_block = _rename_all(block.key_blocks, wanted)
+        _follow(block, saved_state.MOTION, "key_blocks", of_block)
+        changed |= of_block
+    for obj in model.meshes:
+        _follow(obj, saved_state.BAKE, "key_blocks", changed)
+    for morph in stored.groups(root, mmd_tools.MORPHS):
+        key = stored.text(morph, "key")
+        if key in changed:
+            morph["key"] = changed[key]
+    mmd_tools.rename_morphs(root, changed)
+    return changed
+
+
+def _changes_of_materials(meshes: Iterable[Object], english: bool) -> list[tuple[Material, str]]:
+    """Materials with the name of the other language, and their new names."""
+    found = dict.fromkeys(
+        slot.material for obj in meshes for slot in obj.material_slots if slot.material
+    )
+    changes = []
+    for material in found:
+        if mmd_tools.NAME not in material or material.library:
+            continue
+        record = _named(material)
+        new, old = names.material(record, english), names.material(record, not english)
+        if new != old and names.without_number(material.name) == names.without_number(old):
+            changes.append((material, new))
+    return changes
+
+
+def _changes(
+    current: Sequence[str], table: Callable[[bool], list[str]], english: bool
+) -> dict[str, str]:
+    """{name: new name} of items that have the name of the other language."""
+    pairs = zip(current, table(not english), table(english), strict=True)
+    return {old: new for name, old, new in pairs if name == old != new}
+
+
+def _rename_all(things: Any, wanted: dict[str, str]) -> dict[str, str]:
+    """Rename members of a collection; returns {name: new name} of those found."""
+    found = {old: things[old] for old in wanted if old in things}
+    # Use temporary names: a new name may still be in use by another member.
+    for old, thing in found.items():
+        if wanted[old] in found:
+            thing.name = f"{names.cut(old, names.LIMIT - 8)} mmdskin"
+    for old, thing in found.items():
+        thing.name = wanted[old]
+    return {old: thing.name for old, thing in found.items()}
+
+
+def _follow(owner: ID, state: str, collection: str, changed: dict[str, str]) -> None:
+    """Update these names in a state that is stored on a datablock, and in its actions."""
+    paths = _paths(collection, changed)
+    if changed and saved_state.exists(owner, state):
+        noted = saved_state.load(owner, state)
+        saved_state.store(owner, state, _renamed(noted, changed, paths))
+    before = saved_state.load_action(owner, f"{state}_before")
+    if before is not None and before.users - before.use_fake_user <= 1:
+        for curve in actions.curves_of(before):
+            curve.data_path = _renamed(curve.data_path, {}, paths)
+
+
+def _curves_of_morphs(armature: Object) -> Iterator[FCurve]:
+    """The curves of the action of bone morphs, which becomes a single user of this armature."""
+    found: dict[Action, list] = {}
+    # The bones of objects that share the armature are renamed too.
+    sharing = [obj for obj in bpy.data.objects if obj.data == armature.data]
+    for bone in (bone for obj in sharing for bone in obj.pose.bones):
+        for constraint in bone.constraints:
+            if constraint.name.startswith(names.BONE_MORPH) and constraint.action:
+                found.setdefault(constraint.action, []).append(constraint)
+    for action, constraints in found.items():
+        if action.users - action.use_fake_user > len(constraints):  # a copy of the model uses it
+            action = action.copy()
+            for constraint in constraints:
+                actions.replace_action(constraint, action)
+        yield from actions.curves_of(action)
+
+
+def _follow_joints(obj: Object, changed: dict[str, str]) -> None:
+    """Rename bones in the single poses that a bake stores."""
+    noted = saved_state.load(obj, saved_state.BAKE)
+    if saved_state.POSES in noted:
+        noted[saved_state.POSES] = _renamed(noted[saved_state.POSES], changed, {})
+        saved_state.store(obj, saved_state.BAKE, noted)
+
+
+def _paths(collection: str, changed: dict[str, str]) -> dict[str, str]:
+    """{data path: new data path} of renamed members of a collection."""
+    return {
+        f'{collection}["{bpy.utils.escape_identifier(old)}"]': (
+            f'{collection}["{bpy.utils.escape_identifier(new)}"]'
+        )
+        for old, new in changed.items()
+    }
+
+
+def _renamed(value: Any, changed: dict[str, str], paths: dict[str, str]) -> Any:
+    """A state, or a part of it, with names and data paths replaced."""
+    if isinstance(value, dict):
+        return {
+            _renamed(key, changed, paths): _renamed(item, changed, paths)
+            for key, item in value.items()
+        }
+    if isinstance(value, list):
+        return [_renamed(item, changed, paths) for item in value]
+    if not isinstance(value, str):
+        return value
+    if value in changed:
+        return changed[value]
+    found = _ELEMENT.match(value)
+    return paths.get(found[0], found[0]) + value[found.end() :] if found else value
 
 
 register, unregister = registration.functions(MMDSKIN_OT_switch_names)
