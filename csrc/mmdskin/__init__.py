@@ -30,6 +30,7 @@ from mmdskin._mmdskin import __version__  # noqa: F401
 from mmdskin.conversion import convert  # noqa: F401
 from mmdskin.errors import BackendError, FormatError, UnknownNameError  # noqa: F401
 from mmdskin.frame_loop import frames  # noqa: F401
+from mmdskin.rendering import render  # noqa: F401
 from mmdskin.texture_files import load_textures  # noqa: F401
 
 _LATE = {

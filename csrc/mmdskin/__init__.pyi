@@ -1325,7 +1325,7 @@ def render(
     background: ArrayLike = (1, 1, 1, 0),
     light: ArrayLike = (-0.5, -1, 0.5),
     edges: bool = False,
-    want: Sequence[Literal["image", "depth", "normals", "triangles"]] = ["image"],
+    want: Sequence[Literal["image", "depth", "normals", "triangles"]] = ("image",),
     materials: Sequence[Material] | None = None,
     uvs: ArrayLike | None = None,
     textures: dict[int, NDArray[np.uint8]] | None = None,
@@ -1338,64 +1338,7 @@ def render(
     additional_uvs: ArrayLike | None = None,
     ground_shadow: ArrayLike | bool | None = None,
     self_shadow: bool = False,
-) -> Rendered:
-    """Renders a picture by OpenGL, without a window. Returns a Rendered.
-
-    mesh: a Model, or a Mesh with triangles, which are clockwise seen from outside.
-    skinned: the result of skin() for this mesh, (V,3) or a batch (F,V,3). A batch renders a
-        batch, and so do F cameras, lights or sets of uvs; a single one serves all frames. If
-        normals are None, face normals are used. Or a Pose: the same picture, but vertices are
-        skinned while it is drawn. A GPU skins them, and they are not read back, if a camera is
-        given and self_shadow is off.
-    size: (width, height) in pixels. Pixels are square; row 0 is the top; a pixel shows what
-        the ray through its center hits.
-    camera: a Camera, such as Motion.camera_at() returns. None: in front of the mesh, framing
-        all of it in all frames of a batch; framing() gives the same for several batches.
-        Left-handed: looking along +z with y up, +x is right.
-    background: (4,) sRGB and alpha, 0 to 1.
-    light: (3,) or (F,3) direction in which the light shines; the default is MMD's.
-    edges: whether to draw the edges of materials that have the edge flag, as a hull expanded
-        along the normals. An edge of size and scale 1 is one pixel wide in a picture 512
-        pixels high, and scales with the height.
-    want: names of the members of Rendered to compute; the others are None. Edges appear in
-        the image only.
-    materials: sequence of Material, such as Model.materials_at() returns. None: the Model's
-        own, or a double-sided gray for a Mesh. They are drawn in order and blended over what
-        is behind; fragments of alpha 0 are discarded.
-    uvs: (V,2) or (F,V,2), such as Model.uvs_at() returns. None: the Model's own; a Mesh
-        has none.
-    textures: {index: (h,w,4) uint8 sRGB, straight alpha}, row 0 at v = 0, repeating. Indices
-        are those in materials; for a Mesh without materials, any. Missing textures are
-        white; MMD's look of a model that has some warns of None. Those of the last calls, up to
-        256 MiB with mipmaps, stay on the device and are found there by their pixels, which every
-        call reads: render small pictures as a batch.
-    samples: n by n samples per pixel of the image, 1 to 8, for antialiasing.
-    backend: "auto" or "gl"; llvmpipe is enough without a GPU. With "gl", llvmpipe skins a
-        Pose, too, which takes it longer than the CPU kernels.
-    look: "lambert": the color of a surface is texture * min(1, ambient + diffuse *
-        cos(angle of light and normal)), by its material; colors are converted to linear, lit,
-        blended and averaged, and converted back to sRGB. "mmd": what MMD shows, by the rules
-        of docs/look.md: toons, sphere maps, specular and edges, in sRGB numbers throughout.
-    The other arguments are for look="mmd":
-    light_color: (3,) or (F,3) sRGB. None: MMD's default, (154, 154, 154) / 255.
-    factors: (M,2,3,4) of the M materials, such as Model.texture_factors_at() returns. None:
-        neutral.
-    toons: (10,H,4) uint8, the ramps of materials with a shared toon, lit first. None: those
-        of mmdskin.toons(). Sphere maps and other toons are in `textures`; a material without
-        its file is drawn without it.
-    additional_uvs: (V,4) or (F,V,4), of which u and v place sub-textures, such as
-        Model.uvs_at(weights, 1) returns. None: the Model's own, else zero.
-    ground_shadow: (4,) color and alpha of the shadow on the plane y = 0; True: opaque in the
-        color of the light, as in MMD. None: no shadow.
-    self_shadow: whether materials cast shadows on each other, by a depth map that is twice as
-        fine as the picture, up to 2048 x 2048. Single-sided surfaces cast them where the light
-        sees their front.
-
-    Depth and triangles are exact. What is nearer than 1e-5 of the distance of the farthest vertex is
-    clipped. Raises TypeError and ValueError, also for more pixels than the device supports,
-    and BackendError without OpenGL.
-    """
-
+) -> Rendered: ...
 @overload
 def convert(
     values: Skinned[_Normals, _Tangents],

@@ -7,11 +7,12 @@ import operator
 import os
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import mmdskin
+from mmdskin.array_arguments import converted
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -37,6 +38,15 @@ def wrong_type(value: object, expected: str, loader: str) -> TypeError:
     is_path = isinstance(value, (str, bytes, os.PathLike))
     hint = f"; {loader}() reads a file" if is_path else ""
     return TypeError(f"{expected}, not {type(value)!r}{hint}")
+
+
+def check_word(value: object, name: str, words: tuple[str, ...], fault: str = "is unknown") -> None:
+    """Of a few words, the one that is meant."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name}: expected a str, not {type(value)!r}")
+    if value not in words:
+        expected = '", "'.join(words[:-1]) + f'" or "{words[-1]}'
+        raise ValueError(f'{name}: "{value}" {fault}, expected "{expected}"')
 
 
 def parse_size(size: object) -> tuple[int, int]:
@@ -65,6 +75,29 @@ def parse_want(want: object) -> tuple[bool, ...]:
             expected = '", "'.join(known[:-1]) + f'" or "{known[-1]}'
             raise ValueError(f'want: {name!r} is unknown, expected "{expected}"')
     return tuple(map(names.__contains__, known))
+
+
+def camera_rows(camera: Any) -> NDArray[np.float64]:
+    """(10,) or (F,10): position, target, up and field of view."""
+    if not isinstance(camera, mmdskin.Camera) or len(camera) != 4:
+        raise TypeError(f"camera: expected a Camera, not {type(camera)!r}")
+    rows, frames, batched = [], 1, False
+    for field, member, width in zip(camera._fields, camera, (3, 3, 3, 1), strict=True):
+        name, shape = f"camera.{field}", (3,) if width > 1 else ()
+        array = converted(member, name, "float64", 5)[1]
+        has_frames = array.ndim == len(shape) + 1
+        if array.shape[has_frames:] != shape:
+            expected = str(("F", *shape) if has_frames else shape).replace("'", "")
+            raise ValueError(f"{name}: shape {array.shape}, expected {expected}")
+        row = array.reshape(-1, width)
+        frames = len(row) if frames == 1 else frames
+        if len(row) not in (1, frames):
+            raise ValueError(f"{name}: {len(row)} frames, other members have {frames}")
+        rows.append(row)
+        batched |= has_frames
+    table = np.empty((frames, 10))
+    table[:, :3], table[:, 3:6], table[:, 6:9], table[:, 9:] = rows
+    return table if batched else table[0]
 
 
 def frame_numbers(frames: ArrayLike) -> NDArray[np.float64]:

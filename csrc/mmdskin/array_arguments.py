@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _CPU_DEVICES = {1, 3, 11}  # of DLPack: CPU, host memory of CUDA and of ROCm
 
@@ -104,6 +106,8 @@ def _check_kind(array: NDArray[Any], argument: Any, name: str, wanted: np.dtype[
 
 
 def _checked_floats(array: NDArray[Any], name: str, wanted: np.dtype[Any]) -> NDArray[Any]:
+    if np.can_cast(array.dtype, wanted):
+        return np.require(array, wanted, ["C", "A"])
     with np.errstate(all="ignore"):
         numbers = np.require(array, np.float64, ["C", "A"])
         narrow = numbers.astype(wanted, copy=False)

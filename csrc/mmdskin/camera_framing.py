@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import mmdskin
-from mmdskin.argument import check_mesh, frame_numbers, parse_size, wrong_type
+from mmdskin.argument import camera_rows, check_mesh, frame_numbers, parse_size, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -67,10 +67,11 @@ def framing(
 
 def batch_camera(
     mesh: mmdskin.Model | mmdskin.Mesh, shown: mmdskin.Pose | mmdskin.Skinned, size: tuple[int, int]
-) -> mmdskin.Camera | None:
-    """The camera of render() for a batch without one. None: render() finds out what is wrong."""
+) -> NDArray[np.float64] | None:
+    """The camera of render() for a batch without one, as a row. None: render() finds out what is wrong."""
     found = _skinned(mesh, shown) if isinstance(shown, mmdskin.Pose) else iter([shown])
-    return camera_of(*_box(mesh if isinstance(mesh, mmdskin.Model) else None, found), size)
+    camera = camera_of(*_box(mesh if isinstance(mesh, mmdskin.Model) else None, found), size)
+    return None if camera is None else camera_rows(camera)
 
 
 def _skinned(mesh: mmdskin.Model | mmdskin.Mesh, pose: mmdskin.Pose) -> Iterable[mmdskin.Skinned]:

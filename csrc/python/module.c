@@ -9,7 +9,7 @@
     def load_model(source): ...                       # model_type.c
     def load_motion(source, encoding=None, *, model=None): ... # motion_type.c
     def skin(mesh, bone_matrices, ...): ...           # module_skin.c
-    def render(mesh, skinned, ...): ...               # module_render.c
+    def _render(mesh, skinned, ...): ...              # module_render.c
     def toons(): ...                                  # module_render.c
     def backends(): ...
     def shutdown(): ...
@@ -108,9 +108,9 @@ static PyMethodDef methods[] = {
     FUNCTION(load_model, mmd_py_model_load, METH_O),
     FUNCTION(load_motion, mmd_py_motion_load, MMD_PY_KEYWORDS),
     FUNCTION(skin, mmd_py_module_skin, MMD_PY_KEYWORDS),
-    FUNCTION(render, mmd_py_module_render, MMD_PY_KEYWORDS),
     FUNCTION(toons, mmd_py_module_toons, METH_NOARGS),
     {"_fit", mmd_py_fit_by_name, METH_VARARGS, "For the class Fit of the package."},
+    {"_render", mmd_py_module_render, METH_VARARGS, "For render() of the package."},
     FUNCTION(backends, backends, METH_NOARGS),
     FUNCTION(shutdown, shutdown, METH_NOARGS),
     {0}};

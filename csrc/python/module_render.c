@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The Python functions render(), which parses its arguments and runs the job, and toons(). */
+/* The Python functions _render(), which draws what rendering.py has made of the arguments of
+   render(), and toons(). */
 #include "core/skin/mesh.h"
 #include "gl/gl.h"
 #include "python/argument.h"
@@ -7,178 +8,286 @@
 #include "python/exceptions.h"
 #include "python/owned.h"
 #include "python/pose_io.h"
-#include "python/render_scene.h"
+#include "python/record.h"
 #include "python/types.h"
 
 #include <string.h>
 
-enum { IMAGE, DEPTH, NORMALS, TRIANGLES, OUTPUTS };
+/* Arrays with or without an axis of frames, in the order of rendering.py. */
+enum { POSITIONS, NORMALS, CAMERAS, UVS, LIGHTS, LIGHT_COLORS, ADDITIONAL_UVS, INPUTS };
+
+static const struct {
+    const char *name;
+    mmd_py_array_dtype dtype;
+    bool per_vertex;
+    size_t width;
+} inputs[INPUTS] = {[POSITIONS] = {"skinned.positions", MMD_PY_FLOAT32, true, 3},
+                    [NORMALS] = {"skinned.normals", MMD_PY_FLOAT32, true, 3},
+                    [CAMERAS] = {"camera", MMD_PY_FLOAT64, false, MMD_PY_ARGUMENT_CAMERA_WIDTH},
+                    [UVS] = {"uvs", MMD_PY_FLOAT32, true, 2},
+                    [LIGHTS] = {"light", MMD_PY_FLOAT32, false, 3},
+                    [LIGHT_COLORS] = {"light_color", MMD_PY_FLOAT32, false, 3},
+                    [ADDITIONAL_UVS] = {"additional_uvs", MMD_PY_FLOAT32, true, 4}};
+
+enum { IMAGE, DEPTH, NORMAL, TRIANGLES, OUTPUTS };
 
 static const struct {
     mmd_py_array_dtype dtype;
     size_t width; /* 0: no third axis */
 } outputs[OUTPUTS] = {[IMAGE] = {MMD_PY_UINT8, 4},
                       [DEPTH] = {MMD_PY_FLOAT32, 0},
-                      [NORMALS] = {MMD_PY_FLOAT32, 3},
+                      [NORMAL] = {MMD_PY_FLOAT32, 3},
                       [TRIANGLES] = {MMD_PY_INT32, 0}};
 
 /* Samples of a chunk, between which Ctrl-C takes effect: less than a tenth of a second. */
 enum { CARD_CHUNK_SAMPLES = 1 << 24, CPU_CHUNK_SAMPLES = 1 << 19 };
 
+enum { MAX_TOON_ROWS = 4096 };
+
 typedef struct render_call {
     mmd_py_state *state;
     mmd_render_job job;
-    bool batched; /* results have a frame axis */
-    mmd_py_render_scene scene;
-    mmd_py_render_look look;
-    mmd_skin_job skin; /* instead of positions, if it has a mesh */
-    mmd_py_skin_pose pose;
-    bool on_device; /* skins there */
+    bool batched;             /* results have a frame axis */
+    mmd_skin_job skin;        /* instead of positions, if it has a mesh */
+    bool on_device;           /* skins there */
+    mmd_py_skin_pose pose;    /* that `skin` borrows */
+    mmd_py_record_parser own; /* all else that `job` borrows */
+    const void *inputs[INPUTS];
+    size_t frames[INPUTS];
+    const int32_t *texture_keys; /* by which materials refer to textures */
     mmd_gl_caller caller;
-    mmd_py_array positions, normals, uvs;
-    bool requested[OUTPUTS];
-    mmd_py_array arrays[OUTPUTS];
+    mmd_py_array outputs[OUTPUTS];
 } render_call;
 
-static bool parse_mesh(render_call *call, PyObject *mesh)
+static bool set_mesh(render_call *call, PyObject *mesh)
 {
+    mmd_render_job *job = &call->job;
     const mmd_py_mesh_cache *cache = mmd_py_mesh_cache_from_argument(call->state, mesh);
     if (!cache)
         return false;
-    const mmd_mesh_extras *extras = &cache->extras;
-    if (!extras->triangles)
+    if (!cache->extras.triangles)
         return PyErr_Format(PyExc_ValueError, "mesh: no triangles; pass triangles= to Mesh()");
-    call->job.triangles = extras->triangles;
-    call->job.triangle_count = extras->triangle_count;
-    call->job.uv_frames = call->job.effects.additional_uv_frames = 1;
-    call->job.effects.light_color_frames = 1;
-    if (cache->model) {
-        call->job.vertex_count = cache->model->vertex_count;
-        call->job.uvs = cache->model->uvs;
-        call->job.edge_scales = cache->model->edge_scales;
-        call->job.effects.additional_uv_width = 4 * cache->model->additional_uv_count;
-        if (cache->model->additional_uv_count)
-            call->job.effects.additional_uvs = cache->model->additional_uvs;
-    } else {
-        call->job.vertex_count = atomic_load(&cache->base)->vertex_count;
-    }
+    job->triangles = cache->extras.triangles;
+    job->triangle_count = cache->extras.triangle_count;
+    const mmd_model *model = cache->model;
+    job->vertex_count = model ? model->vertex_count : atomic_load(&cache->base)->vertex_count;
+    if (!model)
+        return true;
+    job->edge_scales = model->edge_scales;
+    call->inputs[UVS] = model->uvs;
+    job->effects.additional_uv_width = 4 * model->additional_uv_count;
+    if (model->additional_uv_count && job->look == MMD_LOOK_MMD)
+        call->inputs[ADDITIONAL_UVS] = model->additional_uvs;
     return true;
 }
 
-/* (V, width) or (F, V, width). */
-static bool parse_vertices(render_call *call, PyObject *argument, const char *name, size_t width,
-                           mmd_py_array *array, size_t *frames)
+/* None leaves what is there. */
+static bool set_input(render_call *call, int i, PyObject *argument)
 {
-    const size_t shape[] = {MMD_PY_ANY, call->job.vertex_count, width};
-    return mmd_py_array_from_frames(argument, name, MMD_PY_FLOAT32, 2, shape, "F", array, frames,
-                                    &call->batched);
-}
-
-static bool parse_skinned(render_call *call, PyObject *skinned)
-{
-    int is_skinned = PyObject_IsInstance(skinned, call->state->records[MMD_PY_RECORD_SKINNED]);
-    if (is_skinned < 0)
-        return false;
-    if (!is_skinned || PyTuple_Size(skinned) != 3) {
-        const char expected[] = "skinned: expected a Skinned or a Pose";
-        if (Py_TYPE(skinned) != call->state->types[MMD_PY_MOTION])
-            return mmd_py_exceptions_raise_wrong_type(skinned, expected, "load_motion");
-        return PyErr_Format(PyExc_TypeError,
-                            "%s, not %R; Model.pose() makes the pose of a frame of a Motion",
-                            expected, (PyObject *)Py_TYPE(skinned));
-    }
-    size_t frames = 0;
-    PyObject *normals = PyTuple_GetItem(skinned, 1);
-    if (!parse_vertices(call, PyTuple_GetItem(skinned, 0), "skinned.positions", 3, &call->positions,
-                        &call->job.position_frames))
-        return false;
-    call->job.positions = call->positions.data;
-    if (normals == Py_None)
+    const size_t width = inputs[i].width, vertices = call->job.vertex_count;
+    const size_t shape[] = {MMD_PY_ANY, inputs[i].per_vertex ? vertices : width, width};
+    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array array = {0};
+    if (argument == Py_None)
         return true;
-    if (!parse_vertices(call, normals, "skinned.normals", 3, &call->normals, &frames))
+    if (!mmd_py_array_from_frames(argument, inputs[i].name, inputs[i].dtype,
+                                  1 + inputs[i].per_vertex, shape, "F", &array, &call->frames[i],
+                                  &call->batched))
         return false;
-    call->job.normals = call->normals.data;
-    call->job.has_normals = true;
-    return frames == call->job.position_frames ||
-           PyErr_Format(PyExc_ValueError, "skinned.normals: %zu frames, positions have %zu", frames,
-                        call->job.position_frames);
+    if (i == ADDITIONAL_UVS)
+        call->job.effects.additional_uv_width = width;
+    call->inputs[i] = array.data;
+    return mmd_py_record_parser_keep(&call->own, array.object);
 }
 
-/* The result of skin(), or a Pose, which is skinned while drawing. */
-static bool parse_shape(render_call *call, PyObject *mesh, PyObject *skinned)
+/* An array without an axis of frames, and how long its axes are. */
+static bool set_array(render_call *call, PyObject *argument, const char *name,
+                      mmd_py_array_dtype dtype, int rank, const size_t *shape, const char *letters,
+                      mmd_py_array *out)
 {
-    int is_pose = PyObject_IsInstance(skinned, call->state->records[MMD_PY_RECORD_POSE]);
-    if (is_pose <= 0)
-        return is_pose == 0 && parse_skinned(call, skinned);
-    if (!mmd_py_skin_pose_parse(&call->pose, call->state, mesh, skinned, Py_None, &call->skin,
+    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array array = {0};
+    bool ok = mmd_py_array_from(argument, name, dtype, false, &array) &&
+              mmd_py_array_check_shape(&array, name, rank, shape, letters) &&
+              mmd_py_record_parser_keep(&call->own, array.object);
+    *out = array;
+    return ok;
+}
+
+/* `shown` is a Skinned, whose arrays are among the inputs, or a Pose. */
+static bool set_shape(render_call *call, PyObject *mesh, PyObject *shown)
+{
+    size_t *frames = call->frames;
+    if (call->inputs[POSITIONS]) {
+        call->job.has_normals = call->inputs[NORMALS];
+        return !call->job.has_normals || frames[NORMALS] == frames[POSITIONS] ||
+               PyErr_Format(PyExc_ValueError, "skinned.normals: %zu frames, positions have %zu",
+                            frames[NORMALS], frames[POSITIONS]);
+    }
+    if (!mmd_py_skin_pose_parse(&call->pose, call->state, mesh, shown, Py_None, &call->skin,
                                 &call->batched))
         return false;
     call->job.has_normals = call->skin.mesh->has_normals;
-    call->job.position_frames = call->skin.frame_count;
+    frames[POSITIONS] = call->skin.frame_count;
     return true;
 }
 
-static bool parse_size(render_call *call, PyObject *size)
+/* A batch without a camera gets one that sees all its frames. */
+static bool frame_batch(render_call *call, PyObject *mesh, PyObject *shown)
 {
-    Py_ssize_t width, height;
-    MMD_PY_OWNED PyObject *two = mmd_py_object_call("mmdskin.argument", "parse_size", "(O)", size);
-    if (!two || !PyArg_ParseTuple(two, "nn", &width, &height))
-        return false;
-    call->job.width = (size_t)width;
-    call->job.height = (size_t)height;
-    return true;
+    if (call->inputs[CAMERAS] || call->frames[POSITIONS] < 2)
+        return true;
+    MMD_PY_OWNED PyObject *row =
+        mmd_py_object_call("mmdskin.camera_framing", "batch_camera", "(OO(nn))", mesh, shown,
+                           (Py_ssize_t)call->job.width, (Py_ssize_t)call->job.height);
+    return row && set_input(call, CAMERAS, row);
 }
 
-static bool parse_want(render_call *call, PyObject *want)
+static bool set_texture(render_call *call, PyObject *item, int32_t *key, mmd_render_texture *out)
 {
-    MMD_PY_OWNED PyObject *all = mmd_py_object_call("mmdskin.argument", "parse_want", "(O)", want);
-    for (int i = 0; all && i < OUTPUTS; i++)
-        call->requested[i] = PyTuple_GetItem(all, i) == Py_True;
-    return all != NULL;
-}
-
-static bool parse_backend(render_call *call, PyObject *value)
-{
+    static const size_t shape[] = {MMD_PY_ANY, MMD_PY_ANY, 4};
     const char *name;
-    if (!mmd_py_argument_str(value, "backend", &name))
+    PyObject *pixels;
+    mmd_py_array array;
+    if (!PyArg_ParseTuple(item, "isO", key, &name, &pixels) ||
+        !set_array(call, pixels, name, MMD_PY_UINT8, 3, shape, "hw", &array))
         return false;
-    call->on_device = strcmp(name, "gl") == 0;
-    return strcmp(name, "auto") == 0 || call->on_device ||
-           PyErr_Format(PyExc_ValueError,
-                        "backend: \"%s\" cannot render, expected \"auto\" or \"gl\"", name);
+    *out = (mmd_render_texture){array.shape[1], array.shape[0], array.data, {0}};
+    return (out->width && out->height) ||
+           PyErr_Format(PyExc_ValueError, "%s: %zu x %zu pixels", name, out->width, out->height);
 }
 
-static void count_frames(render_call *call)
+/* A list of (key, name, pixels). */
+static bool set_textures(render_call *call, PyObject *textures)
+{
+    size_t count = (size_t)PyList_Size(textures);
+    int32_t *keys = mmd_py_record_parser_alloc(&call->own, count, sizeof *keys);
+    mmd_render_texture *all = mmd_py_record_parser_alloc(&call->own, count, sizeof *all);
+    bool ok = keys && all;
+    for (size_t i = 0; ok && i < count; i++)
+        ok = set_texture(call, PyList_GetItem(textures, (Py_ssize_t)i), &keys[i], &all[i]);
+    call->texture_keys = keys;
+    call->job.textures = all;
+    call->job.texture_count = count;
+    return ok && (!count || call->inputs[UVS] ||
+                  PyErr_Format(PyExc_ValueError,
+                               "textures: a Mesh has no texture coordinates; pass uvs="));
+}
+
+/* The position among the textures of one that a material names, -1 if it is not there. */
+static bool find_texture(const render_call *call, size_t material, const char *field, int32_t key,
+                         int32_t *out)
+{
+    *out = -1;
+    for (size_t i = 0; i < call->job.texture_count; i++)
+        if (call->texture_keys[i] == key)
+            *out = (int32_t)i;
+    return key >= -1 ||
+           PyErr_Format(PyExc_ValueError, "materials[%zu].%s: %d, expected an index or -1",
+                        material, field, (int)key);
+}
+
+static bool convert_material(const render_call *call, const mmd_material *from, size_t index,
+                             mmd_render_material *out)
+{
+    if (from->index_count < 0 || from->index_count % 3)
+        return PyErr_Format(PyExc_ValueError,
+                            "materials[%zu].index_count: %d, expected a multiple of 3, at least 0",
+                            index, (int)from->index_count);
+    memcpy(out->diffuse, from->diffuse, sizeof out->diffuse);
+    memcpy(out->specular, from->specular, sizeof out->specular);
+    memcpy(out->ambient, from->ambient, sizeof out->ambient);
+    memcpy(out->edge_color, from->edge_color, sizeof out->edge_color);
+    out->specular_power = from->specular_power;
+    out->edge_size = from->edge_size;
+    out->flags = from->flags;
+    out->sphere_mode = (mmd_sphere_mode)from->sphere_mode;
+    out->triangle_count = (size_t)from->index_count / 3;
+    bool found =
+        find_texture(call, index, "texture", from->texture, &out->texture) &&
+        find_texture(call, index, "sphere_texture", from->sphere_texture, &out->sphere_texture) &&
+        find_texture(call, index, "toon", from->toon, &out->toon_texture);
+    out->shared_toon = from->shared_toon && from->toon < MMD_TOON_COUNT ? from->toon : -1;
+    if (from->shared_toon)
+        out->toon_texture = -1;
+    return found;
+}
+
+static bool set_materials(render_call *call, PyObject *materials, bool for_all_triangles)
 {
     mmd_render_job *job = &call->job;
-    job->cameras = call->scene.cameras;
-    job->camera_frames = call->scene.camera_frames;
-    call->batched |= call->scene.cameras_batched;
-    const size_t counts[] = {job->position_frames,
-                             job->camera_frames,
-                             job->uv_frames,
-                             job->light_frames,
-                             job->effects.light_color_frames,
-                             job->effects.additional_uv_frames};
-    job->frame_count = 1;
-    for (size_t i = 0; job->frame_count == 1 && i < sizeof counts / sizeof *counts; i++)
-        job->frame_count = counts[i];
+    void *records;
+    size_t length = mmd_py_record_parser_enter(&call->own, "materials");
+    bool ok = mmd_py_record_parse_list(&call->own, MMD_PY_RECORD_MATERIAL, materials, &records,
+                                       &job->material_count);
+    mmd_py_record_parser_leave(&call->own, length);
+    mmd_render_material *all =
+        ok ? mmd_py_record_parser_alloc(&call->own, job->material_count, sizeof *all) : NULL;
+    ok = all;
+    for (size_t i = 0; ok && i < job->material_count; i++)
+        ok = convert_material(call, (const mmd_material *)records + i, i, &all[i]);
+    if (ok && for_all_triangles)
+        all->triangle_count = job->triangle_count;
+    job->materials = all;
+    return ok;
 }
 
-static bool make_outputs(render_call *call)
+static bool set_effects(render_call *call, PyObject *factors, PyObject *toons)
+{
+    const size_t factor_shape[] = {call->job.material_count, 2, 3, 4};
+    static const size_t toon_shape[] = {MMD_TOON_COUNT, MMD_PY_ANY, 4};
+    mmd_render_effects *effects = &call->job.effects;
+    mmd_py_array array;
+    if (factors != Py_None) {
+        if (!set_array(call, factors, "factors", MMD_PY_FLOAT32, 4, factor_shape, "", &array))
+            return false;
+        effects->factors = array.data;
+    }
+    if (toons == Py_None)
+        return true;
+    if (!set_array(call, toons, "toons", MMD_PY_UINT8, 3, toon_shape, "H", &array))
+        return false;
+    effects->toons = array.data;
+    effects->toon_rows = array.shape[1];
+    return (effects->toon_rows >= 1 && effects->toon_rows <= MAX_TOON_ROWS) ||
+           PyErr_Format(PyExc_ValueError, "toons: %zu rows, expected 1 to %d", effects->toon_rows,
+                        MAX_TOON_ROWS);
+}
+
+static void take_inputs(render_call *call)
+{
+    mmd_render_job *job = &call->job;
+    const size_t *frames = call->frames;
+    job->positions = call->inputs[POSITIONS];
+    job->normals = call->inputs[NORMALS];
+    job->position_frames = frames[POSITIONS];
+    job->cameras = call->inputs[CAMERAS];
+    job->camera_frames = frames[CAMERAS];
+    job->uvs = call->inputs[UVS];
+    job->uv_frames = frames[UVS];
+    job->lights = call->inputs[LIGHTS];
+    job->light_frames = frames[LIGHTS];
+    job->effects.light_colors = call->inputs[LIGHT_COLORS];
+    job->effects.light_color_frames = frames[LIGHT_COLORS];
+    job->effects.additional_uvs = call->inputs[ADDITIONAL_UVS];
+    job->effects.additional_uv_frames = frames[ADDITIONAL_UVS];
+    job->frame_count = 1;
+    for (int i = 0; job->frame_count == 1 && i < INPUTS; i++)
+        job->frame_count = frames[i];
+}
+
+static bool make_outputs(render_call *call, PyObject *want)
 {
     const mmd_render_job *job = &call->job;
     for (int i = 0; i < OUTPUTS; i++) {
         size_t shape[4] = {job->frame_count, job->height, job->width, outputs[i].width};
         int rank = call->batched + 2 + (outputs[i].width > 0);
-        if (call->requested[i] &&
-            !mmd_py_array_new(outputs[i].dtype, rank, shape + !call->batched, &call->arrays[i]))
+        if (PyTuple_GetItem(want, i) == Py_True &&
+            !mmd_py_array_new(outputs[i].dtype, rank, shape + !call->batched, &call->outputs[i]))
             return false;
     }
-    call->job.image = call->arrays[IMAGE].data;
-    call->job.depth_buffer = call->arrays[DEPTH].data;
-    call->job.normal_buffer = call->arrays[NORMALS].data;
-    call->job.triangle_buffer = call->arrays[TRIANGLES].data;
+    call->job.image = call->outputs[IMAGE].data;
+    call->job.depth_buffer = call->outputs[DEPTH].data;
+    call->job.normal_buffer = call->outputs[NORMAL].data;
+    call->job.triangle_buffer = call->outputs[TRIANGLES].data;
     return true;
 }
 
@@ -194,7 +303,7 @@ static bool run_task(void *arg, size_t worker, size_t first, size_t count, mmd_e
     return mmd_gl_render(&slice, &skin, call->on_device, &call->caller, err);
 }
 
-static PyObject *execute(render_call *call)
+static PyObject *execute(render_call *call, PyObject *want)
 {
     const mmd_render_job *job = &call->job;
     mmd_error err = {0};
@@ -216,132 +325,62 @@ static PyObject *execute(render_call *call)
         (call->on_device || (card && call->skin.mesh)) && job->cameras && !job->effects.self_shadow;
     size_t samples = job->width * job->height * job->samples * job->samples;
     mmd_py_batch batch;
-    if (!make_outputs(call) ||
+    if (!make_outputs(call, want) ||
         !mmd_py_batch_plan(NULL, job->frame_count, samples,
                            card ? CARD_CHUNK_SAMPLES : CPU_CHUNK_SAMPLES, &batch) ||
         !mmd_py_batch_run(&batch, run_task, call))
         return NULL;
     PyObject *members[OUTPUTS];
     for (int i = 0; i < OUTPUTS; i++)
-        members[i] = call->arrays[i].object ? call->arrays[i].object : Py_None;
+        members[i] = call->outputs[i].object ? call->outputs[i].object : Py_None;
     return PyObject_CallFunctionObjArgs(call->state->records[MMD_PY_RECORD_RENDERED], members[0],
                                         members[1], members[2], members[3], NULL);
 }
 
-/* The optional arguments. */
-typedef struct render_options {
-    PyObject *size, *camera, *background, *materials, *uvs, *textures, *want;
-    PyObject *samples, *backend;
-} render_options;
-
-static bool parse_surface(render_call *call, PyObject *mesh, const render_options *options)
+PyObject *mmd_py_module_render(PyObject *module, PyObject *args)
 {
-    bool is_model = Py_TYPE(mesh) == call->state->types[MMD_PY_MODEL];
-    mmd_render_job *job = &call->job;
-    if (options->uvs != Py_None) {
-        if (!parse_vertices(call, options->uvs, "uvs", 2, &call->uvs, &job->uv_frames))
-            return false;
-        job->uvs = call->uvs.data;
-    }
-    size_t limit =
-        is_model ? mmd_py_model_data(mesh)->texture_count : MMD_PY_RENDER_SCENE_ANY_TEXTURE;
-    if (!mmd_py_render_scene_set_textures(&call->scene, options->textures, limit))
-        return false;
-    if (call->scene.texture_count && !job->uvs)
-        return PyErr_Format(PyExc_ValueError,
-                            "textures: a Mesh has no texture coordinates; pass uvs=");
-    MMD_PY_OWNED PyObject *materials = options->materials != Py_None ? Py_NewRef(options->materials)
-                                       : is_model ? PyObject_GetAttrString(mesh, "materials")
-                                                  : Py_NewRef(Py_None);
-    bool ok = materials && mmd_py_render_scene_set_materials(&call->scene, call->state, materials,
-                                                             job->triangle_count);
-    job->materials = call->scene.materials;
-    job->material_count = call->scene.material_count;
-    job->textures = call->scene.textures;
-    job->texture_count = call->scene.texture_count;
-    return ok;
-}
-
-static bool parse_options(render_call *call, const render_options *options)
-{
-    mmd_render_job *job = &call->job;
-    const float background[] = {1, 1, 1, 0};
-    memcpy(job->background, background, sizeof background);
-    job->width = job->height = 512;
-    call->requested[IMAGE] = !options->want;
-    long samples = 1;
-    if (options->samples &&
-        !mmd_py_argument_int(options->samples, "samples", 1, MMD_MAX_SAMPLES, &samples))
-        return false;
-    job->samples = (size_t)samples;
-    return (!options->backend || parse_backend(call, options->backend)) &&
-           (!options->size || parse_size(call, options->size)) &&
-           (!options->background || mmd_py_argument_numbers(options->background, "background",
-                                                            MMD_PY_FLOAT32, 4, job->background)) &&
-           (!options->want || parse_want(call, options->want)) &&
-           mmd_py_render_scene_set_camera(&call->scene, call->state, options->camera);
-}
-
-/* Of MMD's look without the textures that it needs. */
-static bool warn_of_textures(const render_call *call, PyObject *mesh, PyObject *textures)
-{
-    bool is_model = Py_TYPE(mesh) == call->state->types[MMD_PY_MODEL];
-    size_t count = is_model ? mmd_py_model_data(mesh)->texture_count : 0;
-    return textures != Py_None || !count || call->job.look != MMD_LOOK_MMD ||
-           PyErr_WarnFormat(PyExc_UserWarning, 1,
-                            "textures: the model has %zu, but is drawn without them: "
-                            "load_textures(model) reads them; {} if that is intended",
-                            count) == 0;
-}
-
-/* One camera that sees all frames of a batch. */
-static bool frame_batch(render_call *call, PyObject *mesh, PyObject *skinned)
-{
-    MMD_PY_OWNED PyObject *camera =
-        mmd_py_object_call("mmdskin.camera_framing", "batch_camera", "(OO(nn))", mesh, skinned,
-                           (Py_ssize_t)call->job.width, (Py_ssize_t)call->job.height);
-    return camera && mmd_py_render_scene_set_camera(&call->scene, call->state, camera);
-}
-
-PyObject *mmd_py_module_render(PyObject *module, PyObject *args, PyObject *kwargs)
-{
-    static char *names[] = {"mesh",     "skinned", "size",           "camera",        "background",
-                            "light",    "edges",   "want",           "materials",     "uvs",
-                            "textures", "samples", "backend",        "look",          "light_color",
-                            "factors",  "toons",   "additional_uvs", "ground_shadow", "self_shadow",
-                            NULL};
-    PyObject *mesh, *skinned;
-    int edges = 0;
-    render_options options = {
-        .camera = Py_None, .materials = Py_None, .uvs = Py_None, .textures = Py_None};
-    render_call call = {.state = mmd_py_state_of_module(module)};
-    mmd_py_render_look *look = &call.look;
-    if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "OO|$OOOOpOOOOOOOOOOOOp:render", names, &mesh, &skinned, &options.size,
-            &options.camera, &options.background, &look->light, &edges, &options.want,
-            &options.materials, &options.uvs, &options.textures, &options.samples, &options.backend,
-            &look->look, &look->light_color, &look->factors, &look->toons, &look->additional_uvs,
-            &look->ground_shadow, &look->self_shadow))
+    PyObject *mesh, *shown, *in[INPUTS], *textures, *materials, *factors, *toons, *background;
+    PyObject *ground_color, *samples, *want;
+    Py_ssize_t width, height;
+    int gray, edges, is_mmd, ground_shadow, self_shadow, on_device;
+    if (!PyArg_ParseTuple(args, "OO(OOOOOOO)O!OpOOOiO(nn)OO!pppp:_render", &mesh, &shown, &in[0],
+                          &in[1], &in[2], &in[3], &in[4], &in[5], &in[6], &PyList_Type, &textures,
+                          &materials, &gray, &factors, &toons, &background, &ground_shadow,
+                          &ground_color, &width, &height, &samples, &PyTuple_Type, &want, &edges,
+                          &is_mmd, &self_shadow, &on_device))
         return NULL;
-    call.job.edges = edges;
-    PyObject *result = NULL;
-    if (parse_mesh(&call, mesh) && parse_shape(&call, mesh, skinned) &&
-        parse_options(&call, &options) && parse_surface(&call, mesh, &options) &&
-        mmd_py_render_look_parse(look, &call.job, &call.batched) &&
-        warn_of_textures(&call, mesh, options.textures) &&
-        (options.camera != Py_None || call.job.position_frames < 2 ||
-         frame_batch(&call, mesh, skinned))) {
-        count_frames(&call);
-        result = execute(&call);
+    mmd_py_state *state = mmd_py_state_of_module(module);
+    render_call call = {.state = state, .own = {.state = state}, .on_device = on_device};
+    mmd_render_job *job = &call.job;
+    job->width = (size_t)width;
+    job->height = (size_t)height;
+    job->edges = edges;
+    job->look = is_mmd ? MMD_LOOK_MMD : MMD_LOOK_LAMBERT;
+    job->effects.ground_shadow = (mmd_ground_shadow)ground_shadow;
+    job->effects.self_shadow = self_shadow;
+    long sample_count = 1;
+    bool ok =
+        set_mesh(&call, mesh) &&
+        mmd_py_argument_int(samples, "samples", 1, MMD_MAX_SAMPLES, &sample_count) &&
+        mmd_py_argument_numbers(background, "background", MMD_PY_FLOAT32, 4, job->background) &&
+        mmd_py_argument_numbers(ground_color, "ground_shadow", MMD_PY_FLOAT32, 4,
+                                job->effects.ground_color);
+    job->samples = (size_t)sample_count;
+    for (int i = 0; i < INPUTS; i++) {
+        call.frames[i] = 1;
+        ok = ok && set_input(&call, i, in[i]);
     }
-    mmd_py_render_scene_free(&call.scene);
-    mmd_py_render_look_clear(look);
+    PyObject *result = NULL;
+    if (ok && set_shape(&call, mesh, shown) && set_textures(&call, textures) &&
+        set_materials(&call, materials, gray) && set_effects(&call, factors, toons) &&
+        frame_batch(&call, mesh, shown)) {
+        take_inputs(&call);
+        result = execute(&call, want);
+    }
+    mmd_py_record_parser_free(&call.own);
     mmd_py_skin_pose_clear(&call.pose);
-    mmd_py_array_clear(&call.positions);
-    mmd_py_array_clear(&call.normals);
-    mmd_py_array_clear(&call.uvs);
     for (int i = 0; i < OUTPUTS; i++)
-        mmd_py_array_clear(&call.arrays[i]);
+        mmd_py_array_clear(&call.outputs[i]);
     return result;
 }
 

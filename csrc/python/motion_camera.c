@@ -5,7 +5,6 @@
 #include "python/exceptions.h"
 #include "python/fit_type.h"
 #include "python/owned.h"
-#include "python/render_scene.h"
 #include "python/types.h"
 
 /* (F,): true at the frame numbers of a sequence, each of which must be among the frames. */
@@ -32,8 +31,7 @@ static bool *parse_cuts(PyObject *cuts, uint32_t first, size_t frame_count)
 
 /* A fit, with what its job borrows. */
 typedef struct camera_call {
-    mmd_py_render_scene scene;
-    mmd_camera *repeated; /* one camera that is that of all frames */
+    mmd_py_array cameras;
     bool *cuts;
     mmd_camera_fit *fit;
 } camera_call;
@@ -58,8 +56,7 @@ static void free_call(void *arg)
 {
     camera_call *call = arg;
     mmd_camera_fit_free(call->fit);
-    mmd_py_render_scene_free(&call->scene);
-    PyMem_Free(call->repeated);
+    mmd_py_array_clear(&call->cameras);
     PyMem_Free(call->cuts);
     PyMem_Free(call);
 }
@@ -69,31 +66,23 @@ static const mmd_py_fit_kind fit_kind = {next_part, share_done, make_result, fre
 static bool set_up(mmd_py_state *state, camera_call *call, PyObject *camera, PyObject *frames,
                    PyObject *cuts, mmd_camera_fit_job *job)
 {
-    mmd_py_render_scene *scene = &call->scene;
+    static const size_t shape[] = {MMD_PY_ANY, MMD_PY_ARGUMENT_CAMERA_WIDTH};
     mmd_error err = {0};
-    if (camera == Py_None)
-        return PyErr_Format(PyExc_TypeError, "camera: expected a Camera, not None");
-    if (!mmd_py_render_scene_set_camera(scene, state, camera))
+    bool batched;
+    MMD_PY_OWNED PyObject *rows =
+        mmd_py_object_call("mmdskin.argument", "camera_rows", "(O)", camera);
+    if (!rows || !mmd_py_array_from_frames(rows, "camera", MMD_PY_FLOAT64, 1, shape, "F",
+                                           &call->cameras, &job->frame_count, &batched))
         return false;
-    job->frame_count = scene->camera_frames;
     if (!job->frame_count)
         return PyErr_Format(PyExc_ValueError, "camera: no frames");
     if (!mmd_py_argument_frame_range(frames, &job->frame_count, &job->first_frame) ||
         (cuts && !(call->cuts = parse_cuts(cuts, job->first_frame, job->frame_count))))
         return false;
     job->cuts = call->cuts;
-    job->cameras = scene->cameras;
-    if (scene->camera_frames == 1 && job->frame_count > 1) {
-        job->cameras = call->repeated = PyMem_Calloc(job->frame_count, sizeof *call->repeated);
-        for (size_t f = 0; call->repeated && f < job->frame_count; f++)
-            call->repeated[f] = scene->cameras[0];
-    }
-    call->fit = job->cameras ? mmd_camera_fit_new(job, &err) : NULL;
-    if (!job->cameras)
-        PyErr_NoMemory();
-    else if (!call->fit)
-        mmd_py_exceptions_raise(&err);
-    return call->fit != NULL;
+    job->cameras = call->cameras.data;
+    call->fit = mmd_camera_fit_new(job, &err);
+    return call->fit || mmd_py_exceptions_raise(&err);
 }
 
 PyObject *mmd_py_motion_fit_camera(mmd_py_state *state, PyObject *args, PyObject *kwargs)
