@@ -106,10 +106,11 @@ class MotionImport(Reports):
     def show_armature(self, noted: import_state.Record, source: motion_source.Motion) -> None:
         """Set the pose source to one that shows the keyframes: solved ones must not be solved again.
 
-        Physics with original keys needs MMD's IK as pose source.
+        Physics with original keys, also that of a model which has it on, needs MMD's IK as pose source.
         """
-        if self.options.physics and self.options.mode == import_state.ORIGINAL:
-            settings = {name: getattr(self.options, name) for name in PHYSICS}
+        chosen, own = self.options.physics, self.model.armature.mmdskin.physics
+        if self.options.mode == import_state.ORIGINAL and (chosen or (own and not source.is_pose)):
+            settings = {name: getattr(self.options, name) for name in PHYSICS if chosen}
             noted.set_settings(model_path=source.rig.path, **settings, source=ik_source.SOURCE)
             self.inform("The Pose Source is now MMD's IK: use Simulate for its physics")
             return
