@@ -21,18 +21,6 @@ _GIGABYTE = 1e9
 _SLOW = 400
 
 
-class _MemoryStatus(ctypes.Structure):
-    """MEMORYSTATUSEX of Windows."""
-
-    _fields_ = (
-        ("length", ctypes.c_uint32),
-        ("load", ctypes.c_uint32),
-        ("total", ctypes.c_uint64),
-        ("available", ctypes.c_uint64),
-        *((name, ctypes.c_uint64) for name in ("a", "b", "c", "d", "e")),
-    )
-
-
 def warning(meshes: Iterable[Object], count: int) -> str:
     """What to tell before a bake into shape keys, "" if they fit into memory."""
     size = _BYTES * count * sum(len(obj.data.vertices) for obj in meshes)
@@ -73,9 +61,11 @@ def frames_of(settings: PropertyGroup, scene: Scene) -> int:
 def available() -> int | None:
     """Free memory in bytes, None if unknown."""
     if os.name == "nt":
-        status = _MemoryStatus(length=ctypes.sizeof(_MemoryStatus))
-        done = ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status))  # type: ignore[attr-defined]
-        return status.available if done else None
+        status = (ctypes.c_uint64 * 8)(
+            64
+        )  # MEMORYSTATUSEX: its size, total and available memory, …
+        done = ctypes.windll.kernel32.GlobalMemoryStatusEx(status)  # type: ignore[attr-defined]
+        return status[2] if done else None
     try:
         for line in pathlib.Path("/proc/meminfo").read_text("ascii").splitlines():
             if line.startswith("MemAvailable:"):

@@ -21,15 +21,13 @@ from ..pose import pose_source, skinner
 from ..pose.deformation import Deformation, gives_normals
 from ..preview import switch
 from ..scene import scene_model
-from . import bake_state, corrective, mesh_cache, shape_keys, sliders, sources
+from . import bake_state, mesh_cache, shape_keys, sliders, sources
 from .frames import Block, Options, Target
-
-clear = bake_state.clear
 
 _TARGETS: dict[str, Callable[[sources.Part, list[str], Options], Target]] = {
     "SHAPE_KEYS": shape_keys.ShapeKeys,
     "MESH_CACHE": mesh_cache.MeshCache,
-    "CORRECTIVE": corrective.Corrective,
+    "CORRECTIVE": shape_keys.Corrective,
 }
 _BLOCK = 1 << 21  # vertices times frames that are posed together
 _SKINNED = 1 << 17  # that are skinned together: they stay in the processor's cache until written

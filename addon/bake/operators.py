@@ -183,7 +183,7 @@ class MMDSKIN_OT_clear_bake(ModelOperator, Operator):
 
     @cancels
     def execute(self, context: Context) -> set[Any]:
-        count = job.clear(self.models_to_clean(context))
+        count = bake_state.clear(self.models_to_clean(context))
         if not count:
             self.caution("This model has no bake to clear")
             return {"CANCELLED"}

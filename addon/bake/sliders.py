@@ -14,7 +14,7 @@ import bpy
 import numpy as np
 from bpy.types import Action, FCurve, Key, Library, Object, ShapeKey
 
-from ..blender import actions, drivers, fcurves
+from ..blender import actions, drivers
 
 
 @dataclass
@@ -43,13 +43,14 @@ def add_pulses(
     """
     holder, state = actions.channels(keys)
     paths = [actions.value_path(name) for name in names]
-    actions.drop(holder.fcurves, set(paths))
+    curves = actions.Curves(holder)
+    curves.drop(paths)
     times = np.asarray(frames, np.float32)
     for path, index in zip(paths, indices, strict=True):
         first, last = max(index - 1, 0), min(index + 1, len(frames) - 1)
         values = np.zeros(last - first + 1, np.float32)
         values[index - first] = 1
-        fcurves.write(actions.new_curve(holder, path), times[first : last + 1], values)
+        curves.write(path, times[first : last + 1], values)
     return state
 
 

@@ -312,14 +312,6 @@ def _remove_layers(data: Any, made: Any) -> None:
             action.slots.remove(slot)
 
 
-def new_curve(holder: Any, path: str, index: int = 0, group: str = "") -> bpy.types.FCurve:
-    """A new curve in a holder from `channels`; creates the group if missing."""
-    curve = holder.fcurves.new(path, index=index)
-    if group:
-        curve.group = holder.groups.get(group) or holder.groups.new(group)
-    return curve
-
-
 class Curves:
     """The curves of a holder from `channels`, found or created."""
 

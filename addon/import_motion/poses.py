@@ -4,7 +4,6 @@
 The source starts at the scene frame of the pose.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import bpy
@@ -41,7 +40,7 @@ def write(job: MotionImport, source: Motion) -> None:
         posed = _original(model, source)
     else:
         below = job.imported(source) if armature in keyed else []
-        posed = _solved(model, source, below, job.simulated)
+        posed = _solved(job, source, below)
     with job.recording(armature) as noted:
         where = at if armature in keyed else None
         if options.mode == import_state.ORIGINAL:
@@ -84,21 +83,13 @@ def _original(model: scene_model.SceneModel, source: Motion) -> Posed:
     return Posed(bones, tracks.key_values(model, source), values)
 
 
-def _solved(
-    model: scene_model.SceneModel,
-    source: Motion,
-    earlier: list[Motion],
-    simulated: Callable[[Motion, Motion, int], Motion],
-) -> Posed:
-    """The pose solved together with earlier motions: only what it changes.
-
-    `simulated(whole, newest, frame)` returns the whole motion, with physics from a frame on if enabled.
-    """
-    armature = model.armature
+def _solved(job: MotionImport, source: Motion, earlier: list[Motion]) -> Posed:
+    """The pose solved together with earlier motions: only what it changes."""
+    model, armature = job.model, job.model.armature
     whole = merge.merged([*earlier, source])
     frame = round(float(whole.motion_frames(source.start)[0]))
     frames = whole.scene_frames([frame])
-    moving = simulated(whole, source, frame)
+    moving = job.simulated(whole, source, frame)
     bones, moved, keys = channels.changed(model, source, moving, earlier, frames)
     if moving is not whole:
         moved |= simulation.bones(whole)

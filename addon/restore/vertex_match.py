@@ -8,6 +8,7 @@ other indices are valid: then the vertex was moved.
 
 import numpy as np
 from bpy.types import ID, Object, VertexGroup
+from mathutils.kdtree import KDTree
 
 from ..blender import arrays, blender_versions
 from ..blender.native import mmdskin
@@ -73,39 +74,14 @@ def _uvs(mesh: ID) -> np.ndarray:
 def _nearest(
     places: np.ndarray, uvs: np.ndarray, targets: np.ndarray, target_uvs: np.ndarray, reach: float
 ) -> np.ndarray:
-    """(n,) the target within reach with the closest UV, -1 for none.
-
-    Both are sorted into the cells of a grid. A second grid, shifted by half a cell, finds pairs that
-    a cell border of the first separates.
-    """
+    """(n,) the target within reach with the closest UV, -1 for none."""
+    tree = KDTree(len(targets))
+    for number, target in enumerate(targets.tolist()):
+        tree.insert(target, number)
+    tree.balance()
     found = np.full(len(places), -1)
-    cell = 8 * reach
-    for shift in np.ndindex(2, 2, 2):
-        left = np.flatnonzero(found < 0)
-        if not len(left):
-            break
-        offset = np.array(shift) * cell / 2
-        left_cells, target_cells = _cells(places[left] + offset, targets + offset, cell)
-        order = np.argsort(target_cells, kind="stable")
-        first = np.searchsorted(target_cells[order], left_cells, "left")
-        counts = np.searchsorted(target_cells[order], left_cells, "right") - first
-        # All pairs that share a cell.
-        row = np.repeat(np.arange(len(left)), counts)
-        step = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
-        target = order[np.repeat(first, counts) + step]
-        close = np.linalg.norm(places[left[row]] - targets[target], axis=1) <= reach
-        row, target = row[close], target[close]
-        apart = np.abs(uvs[left[row]] - target_uvs[target]).max(axis=1)
-        best = np.lexsort((target, apart, row))
-        row, once = np.unique(row[best], return_index=True)
-        found[left[row]] = target[best][once]
+    for row, place in enumerate(places.tolist()):
+        near = sorted(number for _, number, _ in tree.find_range(place, reach))
+        if near:
+            found[row] = near[np.abs(target_uvs[near] - uvs[row]).max(axis=1).argmin()]
     return found
-
-
-def _cells(points: np.ndarray, others: np.ndarray, cell: float) -> tuple[np.ndarray, np.ndarray]:
-    """The cell of each point as one number, with the same numbering for both."""
-    both = np.floor(np.concatenate([points, others]) / cell).astype(np.int64)
-    both -= both.min(axis=0)
-    height, depth = both.max(axis=0)[1:] + 1
-    numbers = (both[:, 0] * height + both[:, 1]) * depth + both[:, 2]
-    return numbers[: len(points)], numbers[len(points) :]

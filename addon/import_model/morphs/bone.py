@@ -12,7 +12,7 @@ import numpy as np
 from bpy.types import Action, Object, PoseBone
 from mathutils import Matrix, Quaternion, Vector
 
-from ...blender import actions, fcurves
+from ...blender import actions
 from ...scene.names import BONE_MORPH
 from .weights import Weights
 
@@ -44,9 +44,10 @@ def add(
             turn = rest.transposed() @ _SWAP @ rotation.to_matrix() @ _SWAP @ rest
             _key(keys, bone.name, place * _STRIDE, moved, turn.to_quaternion())
             _constrain(bone, action, slot, number, place * _STRIDE, weights)
+    curves = actions.Curves(holder)
     for (path, index, name), points in keys.items():
         frames, values = np.array(points).T
-        fcurves.write(actions.new_curve(holder, path, index, name), frames, values)
+        curves.write(path, frames, values, index=index, group=name)
 
 
 def _moved(
