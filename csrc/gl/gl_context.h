@@ -64,9 +64,9 @@ typedef struct mmd_gl_context {
     struct mmd_gl_render_programs *render_programs; /* gl_render_program.c */
     struct mmd_gl_skin_buffers *skin_buffers;       /* gl_skin_pass.c */
     struct mmd_gl_skin_ring *skin_ring;             /* gl_skin.c */
-    struct mmd_gl_render_targets *render_targets;   /* gl_render_cache.c */
+    struct mmd_gl_render_targets *render_targets;   /* gl_render_targets.c */
     struct mmd_gl_render_ring *render_ring;         /* gl_render_output.c */
-    struct mmd_gl_texture_cache *textures;          /* gl_render_cache.c */
+    struct mmd_gl_texture_cache *textures;          /* gl_render_textures.c */
 } mmd_gl_context;
 
 /* MMD_E_BACKEND with a text after "OpenGL: ". Returns false. */

@@ -64,7 +64,7 @@ static bool may_be_seen(const mmd_gl_renderer *r, const float *const corners[3])
 static void find_bounds(const mmd_gl_renderer *r, double axes[3][3], bounds *casting,
                         bounds *receiving)
 {
-    const mmd_render_job *job = r->resources.job;
+    const mmd_render_job *job = r->job;
     const int32_t *corner = job->triangles;
     mmd_float4 columns[3];
     columns_of(axes, columns);
@@ -113,7 +113,7 @@ bool mmd_gl_look_fit_shadow_map(const mmd_gl_renderer *r, mmd_gl_frame_uniforms 
             return false;
     }
     double size = fmax(max[0] - min[0], max[1] - min[1]);
-    double pixels = (double)r->resources.targets->shadow.width;
+    double pixels = (double)r->targets->shadow.width;
     size = size > 0 ? size : 1;
     double texel = size / (pixels - 2 * BORDER);
     size = texel * pixels;
@@ -131,17 +131,41 @@ bool mmd_gl_look_fit_shadow_map(const mmd_gl_renderer *r, mmd_gl_frame_uniforms 
     return true;
 }
 
+/* Draws the visible materials that have a flag, with or without the back faces of single-sided
+   ones; consecutive ones at once. */
+static void draw_flagged(const mmd_gl_renderer *r, uint8_t flag, bool culled)
+{
+    const mmd_render_job *job = r->job;
+    size_t first = 0, count = 0;
+    bool cull = false;
+    for (size_t i = 0; i <= job->material_count; i++) {
+        const mmd_render_material *material = i < job->material_count ? &job->materials[i] : NULL;
+        bool drawn = material && mmd_gl_renderer_is_visible(material) && (material->flags & flag);
+        bool culls = drawn && culled && !(material->flags & MMD_MATERIAL_DOUBLE_SIDED);
+        if (count && (!drawn || culls != cull)) {
+            cull ? mmd_gl1.Enable(GL_CULL_FACE) : mmd_gl1.Disable(GL_CULL_FACE);
+            mmd_gl_renderer_draw(first, count);
+            first += count;
+            count = 0;
+        }
+        cull = culls;
+        if (drawn)
+            count += material->triangle_count;
+        else if (material)
+            first += material->triangle_count;
+    }
+}
+
 /* Single-sided surfaces cast shadows where the light sees their front: closed ones are the same
    from both sides, and half the triangles are enough. */
 void mmd_gl_look_draw_shadow_map(const mmd_gl_renderer *r)
 {
     static const GLfloat farthest = 1;
-    mmd_gl_renderer_begin(r->programs->passes[MMD_GL_PASS_SHADOW_MAP],
-                          &r->resources.targets->shadow);
+    mmd_gl_renderer_begin(r->programs->passes[MMD_GL_PASS_SHADOW_MAP], &r->targets->shadow);
     mmd_gl1.Enable(GL_DEPTH_TEST);
     glClearBufferfv(GL_DEPTH, 0, &farthest);
     mmd_gl1.CullFace(GL_FRONT); /* as it counts in the map, which is not upside down as the image */
-    mmd_gl_renderer_draw_flagged(r, MMD_MATERIAL_CASTS_SELF_SHADOW, true);
+    draw_flagged(r, MMD_MATERIAL_CASTS_SELF_SHADOW, true);
 }
 
 /* The shadow on the ground in the look of MMD. It comes first and nothing is behind it: each pixel
@@ -152,7 +176,7 @@ static const double MIN_LIGHT_Y = 1e-6;
 
 bool mmd_gl_look_project_ground(const mmd_gl_renderer *r, mmd_gl_frame_uniforms *out)
 {
-    const mmd_render_effects *effects = &r->resources.job->effects;
+    const mmd_render_effects *effects = &r->job->effects;
     double to_light[3], height = r->view.to_light[1];
     if (effects->ground_shadow == MMD_GROUND_SHADOW_OFF || fabs(height) < MIN_LIGHT_Y)
         return false;
@@ -172,10 +196,10 @@ bool mmd_gl_look_project_ground(const mmd_gl_renderer *r, mmd_gl_frame_uniforms 
 static void draw_ground_shadow(const mmd_gl_renderer *r)
 {
     mmd_gl_renderer_begin_rows(r, r->programs->passes[MMD_GL_PASS_GROUND_SHADOW],
-                               &r->resources.targets->samples);
+                               &r->targets->samples);
     mmd_gl1.Disable(GL_DEPTH_TEST);
     mmd_gl1.Disable(GL_BLEND);
-    mmd_gl_renderer_draw_flagged(r, MMD_MATERIAL_GROUND_SHADOW, false);
+    draw_flagged(r, MMD_MATERIAL_GROUND_SHADOW, false);
 }
 
 /* Surfaces */
@@ -189,8 +213,8 @@ static void bind_texture(GLenum unit, GLuint texture)
 static GLuint toon_texture(const mmd_gl_renderer *r, const mmd_render_material *material)
 {
     if (material->shared_toon >= 0)
-        return r->resources.toons[material->shared_toon];
-    return material->toon_texture >= 0 ? r->resources.textures[material->toon_texture] : 0;
+        return r->toons[material->shared_toon];
+    return material->toon_texture >= 0 ? r->textures[material->toon_texture] : 0;
 }
 
 static mmd_gl_look_variant variant_of(const mmd_gl_renderer *r, const mmd_render_material *material)
@@ -199,7 +223,7 @@ static mmd_gl_look_variant variant_of(const mmd_gl_renderer *r, const mmd_render
     return (mmd_gl_look_variant){.textured = material->texture >= 0,
                                  .toon = toon_texture(r, material) != 0,
                                  .specular = material->specular_power > 0,
-                                 .self_shadow = r->resources.job->effects.self_shadow,
+                                 .self_shadow = r->job->effects.self_shadow,
                                  .receives = r->has_shadow_map &&
                                              (material->flags & MMD_MATERIAL_RECEIVES_SELF_SHADOW),
                                  .sphere = mapped ? material->sphere_mode : MMD_SPHERE_NONE};
@@ -207,7 +231,7 @@ static mmd_gl_look_variant variant_of(const mmd_gl_renderer *r, const mmd_render
 
 static bool draw_surfaces(const mmd_gl_renderer *r, mmd_error *err)
 {
-    const mmd_render_job *job = r->resources.job;
+    const mmd_render_job *job = r->job;
     mmd_gl1.CullFace(GL_BACK);
     mmd_gl1.Enable(GL_DEPTH_TEST);
     mmd_gl1.Enable(GL_BLEND);
@@ -222,12 +246,12 @@ static bool draw_surfaces(const mmd_gl_renderer *r, mmd_error *err)
         if (!program)
             return false;
         if (program != used)
-            mmd_gl_renderer_begin_rows(r, program, &r->resources.targets->samples);
+            mmd_gl_renderer_begin_rows(r, program, &r->targets->samples);
         used = program;
         if (variant.textured)
-            bind_texture(MMD_GL_TEXTURE_UNIT, r->resources.textures[material->texture]);
+            bind_texture(MMD_GL_TEXTURE_UNIT, r->textures[material->texture]);
         if (variant.sphere != MMD_SPHERE_NONE)
-            bind_texture(MMD_GL_SPHERE_UNIT, r->resources.textures[material->sphere_texture]);
+            bind_texture(MMD_GL_SPHERE_UNIT, r->textures[material->sphere_texture]);
         if (variant.toon)
             bind_texture(MMD_GL_TOON_UNIT, toon_texture(r, material));
         mmd_gl_renderer_draw_material(r, i, first);
@@ -239,9 +263,9 @@ bool mmd_gl_look_draw(const mmd_gl_renderer *r, mmd_error *err)
 {
     if (r->has_ground_shadow)
         draw_ground_shadow(r);
-    bind_texture(MMD_GL_SHADOW_UNIT, r->resources.targets->shadow.texture);
+    bind_texture(MMD_GL_SHADOW_UNIT, r->targets->shadow.texture);
     bool drawn = draw_surfaces(r, err);
-    if (drawn && r->resources.job->edges)
+    if (drawn && r->job->edges)
         mmd_gl_renderer_draw_edges(r);
     glActiveTexture(GL_TEXTURE0 + MMD_GL_TEXTURE_UNIT);
     return drawn;

@@ -4,6 +4,7 @@
 #include "gl/gl.h"
 
 #include "core/base/error.h"
+#include "core/math/vec3.h"
 #include "gl/gl_renderer.h"
 
 #include <math.h>
@@ -16,7 +17,65 @@ static const double NEAR_PLANE = 1e-5;
 /* An edge of size 1 is one pixel wide in an image of this height. */
 static const double EDGE_IMAGE_HEIGHT = 512;
 
-/* The vertices of a frame, and what all programs read of it. */
+/* What the passes of all looks have in common */
+
+void mmd_gl_renderer_begin(GLuint program, const mmd_gl_framebuffer *to)
+{
+    glUseProgram(program);
+    glBindFramebuffer(GL_FRAMEBUFFER, to->name);
+    mmd_gl1.Viewport(0, 0, to->width, to->height);
+}
+
+void mmd_gl_renderer_begin_rows(const mmd_gl_renderer *r, GLuint program,
+                                const mmd_gl_framebuffer *to)
+{
+    const mmd_render_job *job = r->job;
+    GLsizei scale = to->width / (GLsizei)job->width;
+    mmd_gl_renderer_begin(program, to);
+    mmd_gl1.Viewport(0, -(GLint)r->first_row * scale, to->width, (GLsizei)job->height * scale);
+}
+
+void mmd_gl_renderer_draw(size_t first, size_t count)
+{
+    mmd_gl1.DrawElements(GL_TRIANGLES, (GLsizei)(3 * count), GL_UNSIGNED_INT,
+                         (const void *)(uintptr_t)(3 * first * sizeof(int32_t)));
+}
+
+void mmd_gl_renderer_draw_material(const mmd_gl_renderer *r, size_t index, size_t first)
+{
+    const mmd_render_material *material = &r->job->materials[index];
+    bool both_sides = material->flags & MMD_MATERIAL_DOUBLE_SIDED;
+    both_sides ? mmd_gl1.Disable(GL_CULL_FACE) : mmd_gl1.Enable(GL_CULL_FACE);
+    mmd_gl_render_buffers_set_material(r, index);
+    mmd_gl_renderer_draw(first, material->triangle_count);
+}
+
+/* After all surfaces of the model: which is first needs a capture of MMD, and differs only where
+   surfaces are translucent. */
+void mmd_gl_renderer_draw_edges(const mmd_gl_renderer *r)
+{
+    const mmd_render_job *job = r->job;
+    mmd_gl_renderer_begin_rows(r, r->programs->passes[MMD_GL_PASS_EDGE], &r->targets->samples);
+    mmd_gl1.CullFace(GL_FRONT);
+    mmd_gl1.Enable(GL_CULL_FACE);
+    size_t first = 0;
+    for (size_t i = 0; i < job->material_count; first += job->materials[i++].triangle_count) {
+        const mmd_render_material *material = &job->materials[i];
+        if (!mmd_gl_renderer_is_visible(material) || !(material->flags & MMD_MATERIAL_EDGE) ||
+            material->edge_size <= 0 || material->edge_color[3] <= 0)
+            continue;
+        mmd_gl_render_buffers_set_material(r, i);
+        mmd_gl_renderer_draw(first, material->triangle_count);
+    }
+}
+
+void mmd_gl_renderer_to_view(const mmd_gl_renderer *r, const double v[3], double out[3])
+{
+    for (int i = 0; i < 3; i++)
+        out[i] = mmd_vec3_dot(r->view.rotation[i], v);
+}
+
+/* The vertices of a frame, and what all programs read of it */
 
 static void set_depth_range(mmd_gl_renderer *r, double farthest)
 {
@@ -30,11 +89,11 @@ static void set_depth_range(mmd_gl_renderer *r, double farthest)
 /* What all programs read of this frame. */
 static void set_uniforms(mmd_gl_renderer *r)
 {
-    const mmd_render_job *job = r->resources.job;
+    const mmd_render_job *job = r->job;
     const mmd_render_effects *effects = &job->effects;
     const mmd_render_view *view = &r->view;
     bool mmd = job->look == MMD_LOOK_MMD;
-    mmd_gl_frame_uniforms *frame = &r->frame_uniforms;
+    mmd_gl_frame_uniforms *frame = &r->uniforms;
     *frame = (mmd_gl_frame_uniforms){
         .half_extent = {(float)view->half_extent[0], (float)view->half_extent[1]},
         .pixel_size = {2 / (float)job->width, 2 / (float)job->height},
@@ -71,15 +130,15 @@ static void upload_vertices(mmd_gl_renderer *r, const mmd_render_job *job, bool 
                               depth_range);
     set_depth_range(r, depth_range[1]);
     set_uniforms(r);
-    mmd_gl_render_resources_upload(&r->resources, MMD_GL_RENDER_POSITION, r->view_positions);
+    mmd_gl_render_buffers_upload(r, MMD_GL_RENDER_POSITION, r->view_positions);
     if (job->has_normals && changed)
-        mmd_gl_render_resources_upload(&r->resources, MMD_GL_RENDER_NORMAL, job->normals);
+        mmd_gl_render_buffers_upload(r, MMD_GL_RENDER_NORMAL, job->normals);
 }
 
 /* Vertices that the device skins. */
 static bool draw_vertices(mmd_gl_renderer *r, const mmd_render_job *job, mmd_error *err)
 {
-    const GLuint *buffers = r->resources.buffers;
+    const GLuint *buffers = r->buffers;
     double farthest;
     mmd_render_view_init(job, 0, &r->view);
     for (int i = MMD_GL_RENDER_POSITION; r->frame == 0 && i <= MMD_GL_RENDER_NORMAL; i++) {
@@ -102,7 +161,7 @@ static bool draw_vertices(mmd_gl_renderer *r, const mmd_render_job *job, mmd_err
 /* The vertices of this frame from wherever they come. */
 static bool make_vertices(mmd_gl_renderer *r, mmd_error *err)
 {
-    const mmd_render_job *job = r->resources.job;
+    const mmd_render_job *job = r->job;
     mmd_render_job frame = mmd_render_slice(job, r->frame, 1);
     if (r->skin && r->skin->on_device)
         return draw_vertices(r, &frame, err);
@@ -120,32 +179,30 @@ static bool make_vertices(mmd_gl_renderer *r, mmd_error *err)
 
 static bool upload_frame(mmd_gl_renderer *r, size_t frame, mmd_error *err)
 {
-    const mmd_render_job *job = r->resources.job;
+    const mmd_render_job *job = r->job;
     const mmd_render_effects *effects = &job->effects;
     mmd_render_job slice = mmd_render_slice(job, frame, 1);
     r->frame = frame;
     if (!make_vertices(r, err))
         return false;
     if (job->uvs && (frame == 0 || job->uv_frames > 1))
-        mmd_gl_render_resources_upload(&r->resources, MMD_GL_RENDER_UV, slice.uvs);
+        mmd_gl_render_buffers_upload(r, MMD_GL_RENDER_UV, slice.uvs);
     if (effects->additional_uvs && (frame == 0 || effects->additional_uv_frames > 1))
-        mmd_gl_render_resources_upload(&r->resources, MMD_GL_RENDER_ADDITIONAL_UV,
-                                       slice.effects.additional_uvs);
+        mmd_gl_render_buffers_upload(r, MMD_GL_RENDER_ADDITIONAL_UV, slice.effects.additional_uvs);
     return true;
 }
 
 static void draw_surfaces(const mmd_gl_renderer *r, mmd_gl_render_pass pass,
                           const mmd_gl_framebuffer *to)
 {
-    const mmd_render_job *job = r->resources.job;
+    const mmd_render_job *job = r->job;
     mmd_gl_renderer_begin_rows(r, r->programs->passes[pass], to);
     mmd_gl1.CullFace(GL_BACK);
     mmd_gl1.Enable(GL_DEPTH_TEST);
     size_t first = 0;
     for (size_t i = 0; i < job->material_count; first += job->materials[i++].triangle_count) {
         int32_t texture = job->materials[i].texture;
-        mmd_gl1.BindTexture(GL_TEXTURE_2D, texture < 0 ? r->resources.white_texture
-                                                       : r->resources.textures[texture]);
+        mmd_gl1.BindTexture(GL_TEXTURE_2D, texture < 0 ? r->white_texture : r->textures[texture]);
         mmd_gl_renderer_draw_material(r, i, first);
     }
 }
@@ -159,19 +216,19 @@ static void clear_depth(void)
 static void draw_lambert(const mmd_gl_renderer *r)
 {
     mmd_gl1.Enable(GL_BLEND);
-    draw_surfaces(r, MMD_GL_PASS_COLOR, &r->resources.targets->samples);
-    if (r->resources.job->edges)
+    draw_surfaces(r, MMD_GL_PASS_COLOR, &r->targets->samples);
+    if (r->job->edges)
         mmd_gl_renderer_draw_edges(r);
 }
 
 /* Averages the samples, in linear colors unless the look has none. */
 static void resolve(const mmd_gl_renderer *r)
 {
-    bool linear = r->resources.job->look != MMD_LOOK_MMD;
+    bool linear = r->job->look != MMD_LOOK_MMD;
     mmd_gl_renderer_begin(
         r->programs->passes[linear ? MMD_GL_PASS_RESOLVE : MMD_GL_PASS_RESOLVE_SRGB],
-        &r->resources.targets->image);
-    mmd_gl1.BindTexture(GL_TEXTURE_2D, r->resources.targets->samples.texture);
+        &r->targets->image);
+    mmd_gl1.BindTexture(GL_TEXTURE_2D, r->targets->samples.texture);
     mmd_gl1.DrawArrays(GL_TRIANGLES, 0, 3);
 }
 
@@ -179,10 +236,10 @@ static bool draw_image(const mmd_gl_renderer *r, mmd_error *err)
 {
     static const GLfloat transparent[4] = {0};
     bool ok = true;
-    glBindFramebuffer(GL_FRAMEBUFFER, r->resources.targets->samples.name);
+    glBindFramebuffer(GL_FRAMEBUFFER, r->targets->samples.name);
     glClearBufferfv(GL_COLOR, 0, transparent);
     clear_depth();
-    if (r->visible && r->resources.job->look == MMD_LOOK_MMD)
+    if (r->visible && r->job->look == MMD_LOOK_MMD)
         ok = mmd_gl_look_draw(r, err);
     else if (r->visible)
         draw_lambert(r);
@@ -197,8 +254,8 @@ static void draw_gbuffer(const mmd_gl_renderer *r)
 {
     static const GLint no_triangle[4] = {-1, -1, -1, -1};
     static const GLfloat no_normal[4] = {0}, no_depth[4] = {INFINITY, 0, 0, 0};
-    const mmd_render_job *job = r->resources.job;
-    glBindFramebuffer(GL_FRAMEBUFFER, r->resources.targets->gbuffer.name);
+    const mmd_render_job *job = r->job;
+    glBindFramebuffer(GL_FRAMEBUFFER, r->targets->gbuffer.name);
     if (job->triangle_buffer)
         glClearBufferiv(GL_COLOR, MMD_GL_GBUFFER_TRIANGLE, no_triangle);
     if (job->depth_buffer)
@@ -207,16 +264,16 @@ static void draw_gbuffer(const mmd_gl_renderer *r)
         glClearBufferfv(GL_COLOR, MMD_GL_GBUFFER_NORMAL, no_normal);
     clear_depth();
     if (r->visible)
-        draw_surfaces(r, MMD_GL_PASS_GBUFFER, &r->resources.targets->gbuffer);
+        draw_surfaces(r, MMD_GL_PASS_GBUFFER, &r->targets->gbuffer);
     mmd_gl1.Disable(GL_DEPTH_TEST);
     mmd_gl1.Disable(GL_CULL_FACE);
 }
 
 static bool draw_rows(mmd_gl_renderer *r, mmd_error *err)
 {
-    const mmd_render_job *job = r->resources.job;
-    r->frame_uniforms.first_row = (int32_t)r->first_row;
-    mmd_gl_render_uniforms_set_frame(&r->uniforms, &r->frame_uniforms);
+    const mmd_render_job *job = r->job;
+    r->uniforms.first_row = (int32_t)r->first_row;
+    mmd_gl_render_buffers_set_frame(r);
     if (r->has_shadow_map && r->first_row == 0)
         mmd_gl_look_draw_shadow_map(r);
     if (job->image && !draw_image(r, err))
@@ -228,7 +285,7 @@ static bool draw_rows(mmd_gl_renderer *r, mmd_error *err)
 
 static bool draw_frame(mmd_gl_renderer *r, size_t frame, mmd_error *err)
 {
-    size_t height = r->resources.job->height, step = r->resources.targets->rows;
+    size_t height = r->job->height, step = r->targets->rows;
     if (!upload_frame(r, frame, err))
         return false;
     for (r->first_row = 0; r->first_row < height; r->first_row += step) {
@@ -239,56 +296,52 @@ static bool draw_frame(mmd_gl_renderer *r, size_t frame, mmd_error *err)
     return true;
 }
 
-typedef struct render_request {
-    const mmd_render_job *job;
-    const mmd_skin_job *skin;
-    bool on_device;
-    const mmd_gl_caller *caller;
-} render_request;
-
-static bool init_renderer(mmd_gl_renderer *r, const render_request *request, mmd_error *err)
+static bool init_renderer(mmd_gl_renderer *r, mmd_error *err)
 {
-    r->view_positions = malloc(request->job->vertex_count * 4 * sizeof *r->view_positions + 1);
+    r->view_positions = malloc(r->job->vertex_count * 4 * sizeof *r->view_positions + 1);
     if (!r->view_positions)
         return mmd_fail_memory(err);
-    if (r->skin &&
-        !mmd_gl_render_skin_init(r->skin, request->skin, request->on_device, r->context, err))
+    if ((r->skin && !mmd_gl_render_skin_init(r->skin, r->context, err)) ||
+        !mmd_gl_render_buffers_init(r, err) || !mmd_gl_render_textures_init(r, err))
         return false;
-    return mmd_gl_render_resources_init(&r->resources, err) &&
-           mmd_gl_render_uniforms_init(&r->uniforms, r->resources.job, err);
+    r->targets = mmd_gl_render_targets_get(r->context, r->job, err);
+    return r->targets;
 }
 
 static bool render(mmd_gl_context *context, void *arg, mmd_error *err)
 {
-    const render_request *request = arg;
-    const mmd_render_job *job = request->job;
-    mmd_gl_render_skin skin = {0};
-    mmd_gl_renderer r = {.context = context,
-                         .programs = mmd_gl_render_programs_get(context, err),
-                         .caller = request->caller,
-                         .resources = {.context = context, .job = job, .caller = request->caller},
-                         .skin = request->skin && job->vertex_count ? &skin : NULL};
-    if (!r.programs)
+    mmd_gl_renderer *r = arg;
+    r->context = context;
+    r->programs = mmd_gl_render_programs_get(context, err);
+    if (!r->programs)
         return false;
-    bool ok = init_renderer(&r, request, err);
+    bool ok = init_renderer(r, err);
     mmd_gl1.DepthFunc(GL_LEQUAL);
     mmd_gl1.BlendFunc(GL_ONE, GL_ONE_MINUS_SRC_ALPHA);
-    for (size_t f = 0; ok && f < job->frame_count; f++)
-        ok = draw_frame(&r, f, err);
-    ok = mmd_gl_render_output_finish(&r, ok, err);
-    free(r.view_positions);
+    for (size_t f = 0; ok && f < r->job->frame_count; f++)
+        ok = draw_frame(r, f, err);
+    ok = mmd_gl_render_output_finish(r, ok, err);
+    free(r->view_positions);
     if (mmd_gl_context_hangs(context)) /* leaves the objects, which the device may still use */
         return false;
-    mmd_gl_render_resources_free(&r.resources, ok);
-    mmd_gl_render_uniforms_free(&r.uniforms);
-    mmd_gl_render_skin_free(&skin);
+    mmd_gl_render_buffers_free(r);
+    mmd_gl_render_textures_release(r, ok);
+    mmd_gl_render_targets_release(context, ok);
+    if (r->skin)
+        mmd_gl_render_skin_free(r->skin);
     return ok;
 }
 
 bool mmd_gl_render(const mmd_render_job *job, const mmd_skin_job *skin, bool on_device,
                    const mmd_gl_caller *caller, mmd_error *err)
 {
-    return mmd_gl_thread_run(caller, render, &(render_request){job, skin, on_device, caller}, err);
+    mmd_gl_renderer renderer = {.job = job, .caller = caller};
+    mmd_gl_render_skin skinned = {.on_device = on_device};
+    if (skin && job->vertex_count) {
+        skinned.job = *skin;
+        renderer.skin = &skinned;
+    }
+    return mmd_gl_thread_run(caller, render, &renderer, err);
 }
 
 typedef struct size_request {

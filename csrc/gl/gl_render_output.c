@@ -35,8 +35,8 @@ typedef struct pixels {
 
 static size_t list_pixels(const mmd_gl_renderer *r, size_t frame, pixels out[OUTPUTS])
 {
-    const mmd_gl_render_targets *targets = r->resources.targets;
-    mmd_render_job job = mmd_render_slice(r->resources.job, frame, 1);
+    const mmd_gl_render_targets *targets = r->targets;
+    mmd_render_job job = mmd_render_slice(r->job, frame, 1);
     const pixels all[OUTPUTS] = {
         {&targets->image, 0, GL_RGBA, GL_UNSIGNED_BYTE, job.image, 4},
         {&targets->gbuffer, MMD_GL_GBUFFER_TRIANGLE, GL_RED_INTEGER, GL_INT, job.triangle_buffer,
@@ -127,7 +127,7 @@ static bool read_directly(const mmd_gl_renderer *r, const pixels *list, size_t c
 {
     if (!mmd_gl_fence_finish(r->context, err))
         return false;
-    size_t height = r->resources.job->height;
+    size_t height = r->job->height;
     for (size_t i = 0; i < count; i++)
         read_pixels(&list[i], r->rows, (char *)list[i].to + list[i].bytes / height * r->first_row);
     return mmd_gl_check("drawing", err);

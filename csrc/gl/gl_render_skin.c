@@ -40,20 +40,17 @@ static bool init_device(mmd_gl_render_skin *skin, mmd_gl_context *context, mmd_e
            mmd_gl_skin_pass_max_frames(&skin->pass, 1, err);
 }
 
-bool mmd_gl_render_skin_init(mmd_gl_render_skin *skin, const mmd_skin_job *job, bool on_device,
-                             mmd_gl_context *context, mmd_error *err)
+bool mmd_gl_render_skin_init(mmd_gl_render_skin *skin, mmd_gl_context *context, mmd_error *err)
 {
-    size_t vertices = job->mesh->vertex_count;
-    bool has_normals = job->mesh->has_normals;
-    skin->job = *job;
-    skin->on_device = on_device;
+    size_t vertices = skin->job.mesh->vertex_count;
+    bool has_normals = skin->job.mesh->has_normals;
     skin->positions = malloc(3 * vertices * sizeof *skin->positions + 1);
     skin->normals = has_normals ? malloc(3 * vertices * sizeof *skin->normals + 1) : NULL;
     if (!skin->positions || (has_normals && !skin->normals))
         return mmd_fail_memory(err);
     skin->job.positions = skin->positions;
     skin->job.normals = skin->normals;
-    return !on_device || init_device(skin, context, err);
+    return !skin->on_device || init_device(skin, context, err);
 }
 
 void mmd_gl_render_skin_free(mmd_gl_render_skin *skin)

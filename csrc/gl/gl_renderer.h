@@ -127,51 +127,8 @@ void mmd_gl_render_targets_release(mmd_gl_context *context, bool ok);
 bool mmd_gl_render_targets_has_gbuffer(const mmd_render_job *job);
 bool mmd_gl_render_targets_has_shadow_map(const mmd_render_job *job);
 
-/* Textures with mipmaps, which the context keeps for later jobs. They are found by their pixels, so
-   that an array that has changed is another texture. */
-
-/* Starts a job: textures that are taken from now on are kept until it is released. False without
-   memory. */
-bool mmd_gl_texture_cache_begin(mmd_gl_context *context, mmd_error *err);
-
-/* Computes the digest of a texture, unless it has one. */
-void mmd_gl_texture_cache_digest(mmd_render_texture *texture);
-
-/* A texture with these pixels, as linear colors or, for the look of MMD, as numbers. May bind
-   another one to the active unit. 0 without memory. */
-GLuint mmd_gl_texture_cache_get(mmd_gl_context *context, mmd_look look, mmd_render_texture *texture,
-                                mmd_error *err);
-
-/* Ends the job: frees the textures that were not used for the longest time, as far as all are too
-   large to be kept. If it failed, frees all of them. */
-void mmd_gl_texture_cache_release(mmd_gl_context *context, bool ok);
-
-/* What a render job needs on the device: its vertex buffers, and textures and framebuffers, which
-   the context keeps. */
-typedef struct mmd_gl_render_resources {
-    mmd_gl_context *context;
-    const mmd_render_job *job;
-    const mmd_gl_caller *caller;
-    GLuint vertex_array, buffers[MMD_GL_RENDER_ATTRIBUTE_COUNT], elements;
-    GLuint triangles_texture, positions_texture; /* buffer textures of elements and positions */
-    GLuint *textures, white_texture;             /* the job's, and one for materials without any */
-    GLuint toons[MMD_TOON_COUNT];                /* shared ones that materials use, else 0 */
-    const mmd_gl_render_targets *targets;
-} mmd_gl_render_resources;
-
-/* For resources that are zero except for the first members. mmd_gl_render_resources_free() is
-   needed even if it fails. */
-bool mmd_gl_render_resources_init(mmd_gl_render_resources *resources, mmd_error *err);
-
-/* Frees what is not kept: everything if the job failed. */
-void mmd_gl_render_resources_free(mmd_gl_render_resources *resources, bool ok);
-
-/* Uploads a vertex attribute of all vertices; NULL: nothing to read. */
-void mmd_gl_render_resources_upload(const mmd_gl_render_resources *resources,
-                                    mmd_gl_render_attribute attribute, const float *values);
-
 /* The uniform blocks of the programs that render: buffers of the structs below, whose layout and
-   meaning shaders/uniforms.glsl has. Those of the materials are uploaded once for all frames. */
+   meaning shaders/uniforms.glsl has; materials have another one (gl_render_buffers.c). */
 typedef struct mmd_gl_frame_uniforms {
     float view_rotation[3][4], shadow_matrix[4][4];
     float to_light[4], light_color[4], background[4];
@@ -181,30 +138,8 @@ typedef struct mmd_gl_frame_uniforms {
     int32_t samples, has_normals, first_row;
 } mmd_gl_frame_uniforms;
 
-/* Zeroed: without buffers. */
-typedef struct mmd_gl_render_uniforms {
-    GLuint frame, materials;
-    size_t stride; /* bytes from material to material */
-} mmd_gl_render_uniforms;
-
-/* Makes the buffers, with the materials of a job. mmd_gl_render_uniforms_free() is needed even if
-   it fails. */
-bool mmd_gl_render_uniforms_init(mmd_gl_render_uniforms *uniforms, const mmd_render_job *job,
-                                 mmd_error *err);
-void mmd_gl_render_uniforms_free(mmd_gl_render_uniforms *uniforms);
-
-/* What programs read from now on: this frame, this material of the job. */
-void mmd_gl_render_uniforms_set_frame(const mmd_gl_render_uniforms *uniforms,
-                                      const mmd_gl_frame_uniforms *frame);
-void mmd_gl_render_uniforms_set_material(const mmd_gl_render_uniforms *uniforms, size_t material);
-
-/* From sRGB. Morphs can make components exceed 0 to 1; they are clamped. */
-void mmd_gl_linear_color(const float *srgb, float out[3]);
-
-float mmd_gl_clamp01(float x);
-
 /* The vertices of a render job that skins while it draws: of each frame on the CPU, or on the
-   device, from which they are not read back. Initialize to zero. */
+   device, from which they are not read back. */
 typedef struct mmd_gl_render_skin {
     mmd_skin_job job; /* its outputs are `positions` and `normals` on the CPU */
     bool on_device;
@@ -215,10 +150,9 @@ typedef struct mmd_gl_render_skin {
     double rest[2][3]; /* bounding box of the rest pose */
 } mmd_gl_render_skin;
 
-/* For skinning a checked job while drawing. mmd_gl_render_skin_free() is needed even if it fails.
- */
-bool mmd_gl_render_skin_init(mmd_gl_render_skin *skin, const mmd_skin_job *job, bool on_device,
-                             mmd_gl_context *context, mmd_error *err);
+/* For skinning that is zero except for its first two members, a checked job and where to skin.
+   mmd_gl_render_skin_free() is needed even if it fails. */
+bool mmd_gl_render_skin_init(mmd_gl_render_skin *skin, mmd_gl_context *context, mmd_error *err);
 void mmd_gl_render_skin_free(mmd_gl_render_skin *skin);
 
 /* Fills `positions` and `normals` with a frame. */
@@ -234,23 +168,57 @@ bool mmd_gl_render_skin_draw(mmd_gl_render_skin *skin, size_t frame, const mmd_r
 bool mmd_gl_render_skin_depth(const mmd_gl_render_skin *skin, size_t frame,
                               const mmd_render_view *view, double *depth, mmd_error *err);
 
-/* The state of a render job while a frame is drawn, and what the looks have in common. */
+/* A render job while it runs: what it needs on the device, of which the context keeps textures and
+   framebuffers for later jobs, and the frame that is drawn. */
 typedef struct mmd_gl_renderer {
     mmd_gl_context *context;
-    const mmd_gl_render_programs *programs;
+    const mmd_render_job *job;
     const mmd_gl_caller *caller;
-    mmd_gl_render_resources resources;
-    mmd_gl_render_uniforms uniforms;
+    const mmd_gl_render_programs *programs;
+    const mmd_gl_render_targets *targets;
     mmd_gl_render_skin *skin; /* NULL: the job has positions */
+
+    GLuint vertex_array, buffers[MMD_GL_RENDER_ATTRIBUTE_COUNT], elements;
+    GLuint triangles_texture, positions_texture; /* buffer textures of elements and positions */
+    GLuint frame_buffer, material_buffer;        /* of uniforms; all materials have theirs in one */
+    size_t material_stride;                      /* bytes from material to material */
+    GLuint *textures, white_texture;             /* the job's, and one for materials without any */
+    GLuint toons[MMD_TOON_COUNT];                /* shared ones that materials use, else 0 */
+
     size_t frame;
-    float *view_positions; /* (V,4) of the current frame, unless it is skinned on the device */
+    float *view_positions; /* (V,4) of the frame, unless it is skinned on the device */
     mmd_render_view view;
     double near_plane;
     float depth_scale;
-    mmd_gl_frame_uniforms frame_uniforms;
+    mmd_gl_frame_uniforms uniforms;
     size_t first_row, rows; /* of the picture, which are drawn now */
     bool visible, has_shadow_map, has_ground_shadow;
 } mmd_gl_renderer;
+
+/* Buffers of vertices and uniforms, which mmd_gl_render_buffers_free() deletes also where init
+   failed. */
+bool mmd_gl_render_buffers_init(mmd_gl_renderer *renderer, mmd_error *err);
+void mmd_gl_render_buffers_free(mmd_gl_renderer *renderer);
+
+/* Uploads a vertex attribute of all vertices; NULL: nothing to read. */
+void mmd_gl_render_buffers_upload(const mmd_gl_renderer *renderer,
+                                  mmd_gl_render_attribute attribute, const float *values);
+
+/* What programs read from now on: the uniforms of the frame, those of a material. */
+void mmd_gl_render_buffers_set_frame(const mmd_gl_renderer *renderer);
+void mmd_gl_render_buffers_set_material(const mmd_gl_renderer *renderer, size_t material);
+
+/* From sRGB. Morphs can make components exceed 0 to 1; they are clamped. */
+void mmd_gl_linear_color(const float *srgb, float out[3]);
+
+float mmd_gl_clamp01(float x);
+
+/* Finds the textures that the job uses among those of earlier jobs, or makes them. */
+bool mmd_gl_render_textures_init(mmd_gl_renderer *renderer, mmd_error *err);
+
+/* Ends the job: frees the textures that were not used for the longest time, as far as all are too
+   large to be kept. If it failed, frees all of them. */
+void mmd_gl_render_textures_release(mmd_gl_renderer *renderer, bool ok);
 
 /* Activates a program, and draws to a framebuffer from then on: to all of it, or the rows of the
    picture that it is for. */
@@ -263,10 +231,6 @@ void mmd_gl_renderer_begin_rows(const mmd_gl_renderer *renderer, GLuint program,
 void mmd_gl_renderer_draw(size_t first, size_t count);
 void mmd_gl_renderer_draw_material(const mmd_gl_renderer *renderer, size_t material, size_t first);
 void mmd_gl_renderer_draw_edges(const mmd_gl_renderer *renderer);
-
-/* Draws the visible materials that have a flag, with or without the back faces of single-sided
-   ones; consecutive ones at once. */
-void mmd_gl_renderer_draw_flagged(const mmd_gl_renderer *renderer, uint8_t flag, bool culled);
 
 /* MMD draws nothing of a material whose alpha is 0. */
 static inline bool mmd_gl_renderer_is_visible(const mmd_render_material *material)
