@@ -27,26 +27,56 @@ _PHYSICS = set(
 _OF_OBJECTS, _OF_KEYS = ("modifiers", "show_viewport", False), ("key_blocks", "mute", True)
 
 
-class PoseEvaluation:
-    """Turns off what the poses, transforms and shape key values of some objects do not need."""
+class PoseFrames:
+    """In the block, the scene may `go_to` frames of which only poses, transforms and shape key values
+    of some objects are read; its frame is restored afterwards.
 
-    def __init__(self, context: Context, read: Iterable[Object], mute_keys: bool) -> None:
-        self._context = context
-        read = list(read)
-        needed = _needed(read)
+    `mute_keys`: evaluated copies do not say which keys are muted.
+    """
+
+    def __init__(self, context: Context, read: Iterable[Object], mute_keys: bool = False) -> None:
+        self._context, self._playhead = context, playhead.Playhead(context)
+        needed = _needed(list(read))
         objects = context.view_layer.objects
         unneeded = [obj for obj in objects if obj not in needed and _is_separate(obj)]
         # Functions of live meshes and attached objects, on which poses may depend.
-        self.needs_drivers = any(map(_calls_functions, needed))
-        # These functions may look at the keys of a mesh.
-        is_mixed = self.needs_drivers or not mute_keys
+        needs_drivers = any(map(_calls_functions, needed))
+        self._skip_live_update = not needs_drivers
         self._parts: list[tuple[Any, tuple[str, str, bool]]] = []
-        self._parts += [] if is_mixed else [(keys, _OF_KEYS) for keys in _unmixed(unneeded)]
+        if mute_keys and not needs_drivers:  # these functions may look at the keys of a mesh
+            self._parts += [(keys, _OF_KEYS) for keys in _unmixed(unneeded)]
         self._parts += [(obj, _OF_OBJECTS) for obj in unneeded]
         self._changed: list[tuple[Any, str, str, np.ndarray]] = []
+        self._last: float | None = None
 
-    def turn_off(self) -> None:
-        """Until `restore`, unneeded modifiers have no effect."""
+    def __enter__(self) -> "PoseFrames":
+        self._playhead.__enter__()
+        return self
+
+    def __exit__(self, *of: object) -> None:
+        try:
+            self._turn_on()
+        finally:
+            self._playhead.__exit__(*of)
+
+    def go_to(self, frame: float) -> None:
+        self._turn_off()
+        # Rigid bodies are simulated frame by frame.
+        world = self._context.scene.rigidbody_world
+        if world and world.enabled and self._last is not None:
+            for between in range(math.floor(self._last) + 1, math.ceil(frame)):
+                self._playhead.go_to(between, self._skip_live_update)
+        self._last = frame
+        self._playhead.go_to(frame, self._skip_live_update)
+
+    def show(self) -> None:
+        """Evaluate the last frame as a whole, before the window is drawn."""
+        if self._last is not None:
+            self._turn_on()
+            self._playhead.go_to(self._last)
+
+    def _turn_off(self) -> None:
+        """Until `_turn_on`, unneeded modifiers have no effect."""
         if self._changed:
             return
         depsgraph = self._context.evaluated_depsgraph_get()
@@ -58,7 +88,7 @@ class PoseEvaluation:
                 items.foreach_set(member, np.full_like(before, off))
                 self._changed.append((block, collection, member, before))
 
-    def restore(self) -> None:
+    def _turn_on(self) -> None:
         """The next evaluation shows all objects with their modifiers again."""
         depsgraph = self._context.evaluated_depsgraph_get()
         changed, self._changed = self._changed, []
@@ -70,46 +100,6 @@ class PoseEvaluation:
                     items.foreach_set(member, before)
                 if isinstance(block, Object):
                     block.update_tag(refresh={"DATA"})
-
-
-class PoseFrames:
-    """In the block, the scene may `go_to` frames of which only poses, transforms and shape key values
-    of some objects are read; its frame is restored afterwards.
-
-    `mute_keys`: evaluated copies do not say which keys are muted.
-    """
-
-    def __init__(self, context: Context, read: Iterable[Object], mute_keys: bool = False) -> None:
-        self._scene, self._playhead = context.scene, playhead.Playhead(context)
-        self._evaluation = PoseEvaluation(context, read, mute_keys)
-        self._last: float | None = None
-
-    def __enter__(self) -> "PoseFrames":
-        self._playhead.__enter__()
-        return self
-
-    def __exit__(self, *of: object) -> None:
-        try:
-            self._evaluation.restore()
-        finally:
-            self._playhead.__exit__(*of)
-
-    def go_to(self, frame: float) -> None:
-        self._evaluation.turn_off()
-        skip_live_update = not self._evaluation.needs_drivers
-        # Rigid bodies are simulated frame by frame.
-        world = self._scene.rigidbody_world
-        if world and world.enabled and self._last is not None:
-            for between in range(math.floor(self._last) + 1, math.ceil(frame)):
-                self._playhead.go_to(between, skip_live_update)
-        self._last = frame
-        self._playhead.go_to(frame, skip_live_update)
-
-    def show(self) -> None:
-        """Evaluate the last frame as a whole, before the window is drawn."""
-        if self._last is not None:
-            self._evaluation.restore()
-            self._playhead.go_to(self._last)
 
 
 def _unmixed(unneeded: list[Object]) -> list[Key]:

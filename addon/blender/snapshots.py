@@ -6,6 +6,7 @@ They hold what the add-on's operators change: not the mesh itself, its faces or 
 
 import contextlib
 from collections.abc import Callable, Iterable
+from itertools import takewhile
 from typing import Any
 
 import bpy
@@ -22,6 +23,7 @@ _KINDS = (
 # Members of a shape key. The value comes last: others limit it.
 _KEY = "interpolation mute vertex_group slider_min slider_max slider_min value".split()
 _OBJECT = ("show_only_shape_key", "active_shape_key_index")
+_CONSTRAINT = ("mute", "influence")
 _LIGHT = ("color",)
 _SCENE = ("frame_start", "frame_end", "camera")
 
@@ -51,54 +53,65 @@ class DatablocksSnapshot(Snapshot):
         bpy.data.batch_remove([*created, *(key for key in keys if key)])
 
 
-class SceneSnapshot(Snapshot):
-    """The frame range, the camera and the custom properties of a scene."""
+class _Parts(Snapshot):
+    """Snapshots of parts of a datablock, restored in the order in which they are added."""
 
-    def __init__(self, scene: bpy.types.Scene, used: ActionSnapshots) -> None:
-        self._scene, self._values = scene, _values(scene, _SCENE)
-        self._properties = _Properties(scene, used)
+    def __init__(self, used: ActionSnapshots) -> None:
+        self._used = used
+        self._parts: list[tuple[Callable[[], Any], Any]] = []  # owner and snapshot
 
-    def restore(self) -> None:
-        self._properties.restore(self._scene)
-        for name, value in self._values:
-            if getattr(self._scene, name) != value:
-                setattr(self._scene, name, value)
-
-
-class ObjectSnapshot(Snapshot):
-    """A mesh, armature or light object: its shape keys, modifiers, poses, animation and properties."""
-
-    def __init__(self, obj: bpy.types.Object, used: ActionSnapshots) -> None:
-        self._obj = obj
-        self._parts: list[tuple[Callable[[], Any], Any]] = []  # owner and snapshot, in this order
-
-        def save(owner: Callable[[], Any], *kinds: Callable[[Any, ActionSnapshots], Any]) -> None:
-            self._parts += [(owner, kind(owner(), used)) for kind in kinds]
-
-        if obj.type == "ARMATURE":  # first: update functions of the settings set custom properties
-            save(lambda: obj.mmdskin, _Declared)
-        for name in obj.pose.bones.keys() if obj.pose else ():  # noqa: SIM118
-            save(lambda name=name: obj.pose.bones[name], _Bone)
-        save(lambda: obj, _Properties, _Declared)
-        if obj.type == "MESH":
-            save(lambda: obj, _Keys)
-            save(lambda: obj.data, _Properties, AnimationSnapshot, _Attributes, _Declared)
-        save(lambda: obj, _Modifiers, AnimationSnapshot, _members(_OBJECT))
-        if obj.type == "LIGHT":
-            save(lambda: obj.data, _Properties, AnimationSnapshot, _members(_LIGHT))
-            save(lambda: obj, _members(("location",)))
+    def add(self, owner: Callable[[], Any], *kinds: Callable[[Any, ActionSnapshots], Any]) -> None:
+        self._parts += [(owner, kind(owner(), self._used)) for kind in kinds]
 
     def restore(self) -> None:
-        obj = self._obj
         for owner, part in self._parts:
             part.restore(owner())
-        obj.update_tag()
-        if obj.data is not None:
-            obj.data.update_tag()
 
     def discard(self) -> None:
         for _, part in self._parts:
             part.discard()
+
+
+class SceneSnapshot(_Parts):
+    """The frame range, the camera and the custom properties of a scene."""
+
+    def __init__(self, scene: bpy.types.Scene, used: ActionSnapshots) -> None:
+        super().__init__(used)
+        self.add(lambda: scene, _Properties, _members(_SCENE))
+
+
+class ObjectSnapshot(_Parts):
+    """A mesh, armature or light object: its shape keys, modifiers, poses, animation and properties."""
+
+    def __init__(self, obj: bpy.types.Object, used: ActionSnapshots) -> None:
+        super().__init__(used)
+        self._obj = obj
+        if obj.type == "ARMATURE":  # first: update functions of the settings set custom properties
+            self.add(lambda: obj.mmdskin, _Declared)
+        for bone in obj.pose.bones if obj.pose else ():
+            self._add_bone(bone.name, [one.name for one in bone.constraints])
+        self.add(lambda: obj, _Properties, _Declared)
+        if obj.type == "MESH":
+            self.add(lambda: obj, _Keys)
+            self.add(lambda: obj.data, _Properties, AnimationSnapshot, _Attributes, _Declared)
+        self.add(lambda: obj, _Modifiers, AnimationSnapshot, _members(_OBJECT))
+        if obj.type == "LIGHT":
+            self.add(lambda: obj.data, _Properties, AnimationSnapshot, _members(_LIGHT))
+            self.add(lambda: obj, _members(("location",)))
+
+    def _add_bone(self, name: str, constraints: list[str]) -> None:
+        def bone() -> Any:
+            return self._obj.pose.bones[name]
+
+        self.add(bone, _members(actions.BONE_CHANNELS), _Properties)
+        for one in constraints:
+            self.add(lambda one=one: bone().constraints[one], _members(_CONSTRAINT))
+
+    def restore(self) -> None:
+        super().restore()
+        self._obj.update_tag()
+        if self._obj.data is not None:
+            self._obj.data.update_tag()
 
 
 class _Members(Snapshot):
@@ -116,13 +129,12 @@ def _members(names: Iterable[str]) -> Callable[[Any, ActionSnapshots], _Members]
 
 
 def _values(owner: Any, names: Iterable[str]) -> list[tuple[str, Any]]:
-    found = ((name, getattr(owner, name, None)) for name in names)
-    return [(name, _plain(value)) for name, value in found]
+    return [(name, _plain(getattr(owner, name))) for name in names]
 
 
 def _set(owner: Any, values: Iterable[tuple[str, Any]]) -> None:
     for name, value in values:
-        if value is not None and _plain(getattr(owner, name)) != value:
+        if _plain(getattr(owner, name)) != value:
             setattr(owner, name, value)
 
 
@@ -224,24 +236,6 @@ class _Attributes(Snapshot):
         attributes.active_index = self._active
 
 
-class _Bone(Snapshot):
-    """The channels, properties and constraints of a pose bone."""
-
-    def __init__(self, bone: bpy.types.PoseBone, used: ActionSnapshots) -> None:
-        self._values = _values(bone, actions.BONE_CHANNELS)
-        self._properties = _Properties(bone, used)
-        self._constraints = [
-            (constraint.name, _values(constraint, ("mute", "influence")))
-            for constraint in bone.constraints
-        ]
-
-    def restore(self, bone: bpy.types.PoseBone) -> None:
-        _set(bone, self._values)
-        self._properties.restore(bone)
-        for name, values in self._constraints:
-            _set(bone.constraints[name], values)
-
-
 class _Keys(Snapshot):
     """The shape keys of a mesh object; absent ones are created again, in their order."""
 
@@ -285,10 +279,8 @@ class _Keys(Snapshot):
         names = [name for name, *_ in self._keys]
         keys = obj.data.shape_keys
         now = [key.name for key in keys.key_blocks] if keys else []
-        same = next(
-            (i for i, pair in enumerate(zip(now, names, strict=False)) if pair[0] != pair[1]), None
-        )
-        same = min(len(now), len(names)) if same is None else same
+        pairs = zip(now, names, strict=False)
+        same = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
         for name in reversed(now[same:]):
             obj.shape_key_remove(obj.data.shape_keys.key_blocks[name])
         for name in names[same:]:
