@@ -2,7 +2,7 @@
 """What was found out about datablocks and evaluated copies, by their address, `identity` or name.
 
 Blender does not say when it frees what was there, so only the newest entries are kept, and none when a
-file is opened or a step is undone.
+file is opened or, of most, a step is undone.
 """
 
 import contextlib
@@ -34,12 +34,15 @@ class Cache(dict[Any, _Value]):
 
 
 _of_file: list[Cache] = []
+_of_step: list[Cache] = []  # those of `_of_file` that are also emptied by undo
 
 
-def of_file(size: int = 256) -> Cache:
-    """A new Cache that forgets all when a file is opened or a step is undone."""
-    _of_file.append(Cache(size))
-    return _of_file[-1]
+def of_file(size: int = 256, survives_undo: bool = False) -> Cache:
+    """A new Cache that forgets all when a file is opened or, by default, a step is undone."""
+    found: Cache = Cache(size)
+    for known in (_of_file,) if survives_undo else (_of_file, _of_step):
+        known.append(found)
+    return found
 
 
 _known: Cache[bpy.types.Object] = of_file()  # by `identity` of their data
@@ -76,10 +79,16 @@ def _object_of(block: bpy.types.ID) -> Any:
 
 
 @persistent
-def _forget(*_: object) -> None:
+def _forget_file(*_: object) -> None:
     for cache in _of_file:
         cache.clear()
 
 
-_HANDLERS = [(event, _forget) for event in ("load_pre", "undo_post", "redo_post")]
-register, unregister = registration.handlers(_HANDLERS, afterwards=_forget)
+@persistent
+def _forget_step(*_: object) -> None:
+    for cache in _of_step:
+        cache.clear()
+
+
+_HANDLERS = (("load_pre", _forget_file), ("undo_post", _forget_step), ("redo_post", _forget_step))
+register, unregister = registration.handlers(_HANDLERS, afterwards=_forget_file)

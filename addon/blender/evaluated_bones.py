@@ -87,6 +87,11 @@ def columns(bones: Any, name: str) -> np.ndarray:
     return arrays.read(bones, name, 16).reshape(-1, 4, 4)
 
 
+def rest_matrices(armature: Object) -> np.ndarray:
+    """(B, 4, 4) float64 of all bones at rest, in the armature's space."""
+    return columns(armature.data.bones, "matrix_local").transpose(0, 2, 1).astype(np.float64)
+
+
 def _bones(armature: Object) -> Bones:
     of_data: Any = armature.data.bones
     deforming = arrays.read(of_data, "use_deform", dtype=bool)

@@ -15,7 +15,7 @@ pose bone   mmd_name_j, mmd_name_e, mmd_bone_id (its index), mmd_position, mmd_l
             mmd_local_axis_x, mmd_local_axis_z, mmd_external_parent, mmd_ik
 material    mmd_name_j, mmd_name_e, mmd_material_id, and one for each other field of the material,
             mmd_diffuse to mmd_index_count; textures as paths
-mesh        the attributes of `deform_data`
+mesh        the attributes of `scene.mesh_source`
 
 Constraints with mmd_tools' names apply IK and append (`scene.mmd_tools`).
 

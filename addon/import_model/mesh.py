@@ -16,8 +16,8 @@ from bpy.types import Mesh, Object, ShapeKey
 
 from ..blender import arrays, blender_versions
 from ..blender.translations import tr, tr_count
-from ..scene import deform_data, mmd_tools, names
-from ..scene.mesh_source import SDEF, key_positions
+from ..scene import mmd_tools, names
+from ..scene.mesh_source import SDEF, key_positions, store_deform_data
 from ..scene.mmd_tools import RESERVED_KEYS, SDEF_KEYS
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def add_weights(obj: Object, pmx: "mmdskin.Model", bone_names: list[str]) -> Non
     vertex, bone, weight = _influences(pmx)
     for start, end in _runs(bone, weight):
         groups[bone[start]].add(vertex[start:end].tolist(), weight[start], "REPLACE")
-    deform_data.store(obj.data, pmx.deform, pmx.bone_indices, pmx.bone_weights)
+    store_deform_data(obj.data, pmx.deform, pmx.bone_indices, pmx.bone_weights)
 
 
 def add_helpers(obj: Object, pmx: "mmdskin.Model") -> None:

@@ -10,9 +10,10 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
+from ..blender import evaluated_bones
 from ..pose import merge, quaternions
 from ..pose.motion_source import Motion
-from ..scene import rest_bones, scene_model, sliders
+from ..scene import scene_model, sliders
 from . import import_state
 from .tracks import Values, thinned
 
@@ -43,7 +44,7 @@ def bone_channels(armature: bpy.types.Object, source: Motion, frames: np.ndarray
     size = max((bone.head_local.length for bone in bones), default=1.0)
     moved = _posed(source, frames)
     # All in the file's space: the rest matrices include the change of axes to the scene.
-    rests = np.linalg.inv(source.rig.to_armature) @ rest_bones.matrices(armature)
+    rests = np.linalg.inv(source.rig.to_armature) @ evaluated_bones.rest_matrices(armature)
     file_bones = [source.rig.bones.get(bone.name, -1) for bone in bones]
     leaders = _leaders(parents, [moved[i] if i >= 0 else None for i in file_bones], rests)
     above = [leaders[parent] if parent >= 0 else -1 for parent in parents]

@@ -10,10 +10,11 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
+from ..blender import evaluated_bones
 from ..blender.native import mmdskin
 from ..pose import physics_settings
 from ..pose.motion_source import Motion
-from ..scene import model_file, rest_bones, scene_model, sliders
+from ..scene import model_file, scene_model, sliders
 from . import import_state
 
 Values = dict[str, tuple[np.ndarray, np.ndarray]]  # name: ((K,) frames of the scene, (K,) values)
@@ -61,7 +62,9 @@ def bone_tracks(armature: bpy.types.Object, source: Motion) -> list[Track]:
     known = [found for found in _known(source) if len(found[0].frames)]
     if not known:
         return []
-    rests = dict(zip(armature.data.bones.keys(), rest_bones.matrices(armature), strict=True))
+    rests = dict(
+        zip(armature.data.bones.keys(), evaluated_bones.rest_matrices(armature), strict=True)
+    )
     rest = np.array([rests[name] for _, _, name in known])[:, :3, :3]
     to_bones = np.linalg.solve(rest, source.rig.to_armature[None, :3, :3])
     # Process all keys together: most bones have few.

@@ -16,7 +16,7 @@ from bpy.types import Camera, FCurve, NodeSocket, Scene
 from ..blender import blender_versions, drivers, node_builder
 from ..blender.node_builder import FLOAT, GEOMETRY, INTEGER, OBJECT, NodeBuilder, Value, enabled
 from ..scene import mmd_tools, names
-from . import edge_materials, followers
+from . import followers, materials
 from .shading import HULL
 
 SIZE, EDGED = "mmd_edge", "mmd_edged"  # attributes of points (edge size) and faces (1: has an edge)
@@ -43,7 +43,7 @@ class Variant(NamedTuple):
     normals."""
 
     driven: frozenset[int]
-    replaced: edge_materials.Replaced
+    replaced: materials.Replaced
     shares_points: bool
     takes_normals: bool
 
@@ -68,7 +68,7 @@ def size_input(slot: int) -> str:
 
 def variant_of(group: Any) -> Variant | None:
     """None for nodes of 0.2 that have drivers of sizes."""
-    replaced: edge_materials.Replaced = {}
+    replaced: materials.Replaced = {}
     slots, kinds = set[int](), set[str]()
     for node in group.nodes:
         kinds.add(node.type)
@@ -85,7 +85,7 @@ def variant_of(group: Any) -> Variant | None:
 
 def drop_unused() -> None:
     node_builder.drop_unused(bpy.data.node_groups, _MARK)
-    edge_materials.drop_unused()
+    materials.drop_unused_edges()
 
 
 def follow_camera(scene: Scene) -> None:
@@ -150,7 +150,7 @@ def _build(builder: NodeBuilder, variant: Variant) -> None:
         inputs = {"Geometry": geometry, "Old": old, "New": new}
         geometry = builder.result("GeometryNodeReplaceMaterial", inputs)
     if variant.shares_points:
-        chosen, material = _without_edge(builder), edge_materials.invisible()
+        chosen, material = _without_edge(builder), materials.invisible_edge()
         inputs = {"Geometry": geometry, "Selection": chosen, "Material": material}
         geometry = builder.result("GeometryNodeSetMaterial", inputs)
     builder.output("Geometry", GEOMETRY, geometry)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..blender import arrays, blender_versions, drivers
 from ..scene import material_values, mmd_tools, names
-from . import edge_materials, edge_nodes, followers
+from . import edge_nodes, followers, materials
 
 Edged = tuple[int, Any, material_values.MaterialValues]  # slot, material and its values
 Driven = Mapping[
@@ -34,8 +34,8 @@ def add(scene: bpy.types.Scene, obj: bpy.types.Object) -> None:
         return
     own = followers.modifier_of(hull).node_group if hull is not None else None
     known = edge_nodes.variant_of(own) if own is not None else None
-    materials = [material for _, material, _ in edged]
-    replaced = edge_materials.replaced(materials, known.replaced if known else {})
+    surfaces = [material for _, material, _ in edged]
+    replaced = materials.replaced_by_edges(surfaces, known.replaced if known else {})
     variant = edge_nodes.Variant(
         frozenset(driven),
         replaced,

@@ -3,17 +3,18 @@
 
 The nodes end in two Material Outputs, one for EEVEE and one for Cycles. The material's own output
 stays the active one, so exporters still find the Principled BSDF, and removing our nodes restores
-the material. Drivers let the group's numbers follow the material's properties.
+the material. Drivers let the group's numbers follow the material's properties. Edges have materials of
+their own where those of the surfaces do not do.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import bpy
 from bpy.types import Image, Material
 
-from ..blender import actions, blender_versions, drivers
+from ..blender import actions, blender_versions, drivers, node_builder
 from ..scene import material_values, saved_state, textures
 from ..scene.material_values import MaterialValues, Number
 from . import images, shading
@@ -24,6 +25,10 @@ _COORDINATES, _SHADING, _TOON = "Coordinates", "Shading", "Toon"  # and how they
 _SHADOW, _SHADOW_TOON, _SHADOW_PLACE = "Self-Shadow", "Shadow Toon", "Shadow Coordinates"
 _SUB_TEXTURE_MAP = "UV1"
 _PLACE = (-700, -600)
+_EDGE = "mmdskin_edge"  # custom property of our materials of edges
+_INVISIBLE = "MMD No Edge"
+
+Replaced = dict[Material, Material]  # by the surface's material: that of its edge
 
 
 @dataclass
@@ -194,7 +199,7 @@ def _follow(material: Material, look: Any, values: MaterialValues, used: images.
     ):
         _drive(material, look.inputs[name], numbers)
     _drive(material, look.inputs["Power"], [values.power])
-    follow_edge(material, look, values)
+    _follow_edge(material, look, values)
     alpha = values.diffuse[3]
     if used.base is None or not textures.has_alpha(used.base):
         shown = 1.0 if alpha.value >= material_values.OPAQUE else alpha.value
@@ -212,7 +217,7 @@ def _follow(material: Material, look: Any, values: MaterialValues, used: images.
             drivers.drive(weight, "default_value", "x+y", -1, **both)
 
 
-def follow_edge(material: Material, look: Any, values: MaterialValues) -> None:
+def _follow_edge(material: Material, look: Any, values: MaterialValues) -> None:
     """Give a group, which may be another material's, what a material says about its edge."""
     _drive(material, look.inputs["Edge Color"], values.edge_color[:3])
     _drive(material, look.inputs["Edge Alpha"], values.edge_color[3:])
@@ -241,3 +246,61 @@ def _remove_drivers(tree: Any, node: Any) -> None:
     start = f'nodes["{bpy.utils.escape_identifier(node.name)}"]'
     for curve in [one for one in drivers.of(tree) if one.data_path.startswith(start)]:
         tree.animation_data.drivers.remove(curve)
+
+
+# Materials of edges. Before 4.2, EEVEE ignores the alpha of opaque materials, which hides the front of the hull:
+# where they are two-sided, it would cover the model. So the hull has one-sided materials instead, which follow
+# the values of the surface's. An invisible one hides the hull's faces without an edge that share points.
+
+
+def replaced_by_edges(edged: Iterable[Material], known: Replaced) -> Replaced:
+    """What the hull has instead of materials with an edge: what is known, else a new material."""
+    return {
+        one: known.get(one) or _new_edge(one)
+        for one in edged
+        if blender_versions.ignores_alpha(one) and not one.use_backface_culling
+    }
+
+
+def invisible_edge() -> Material:
+    """The material that shows nothing, made at its first use."""
+    for one in node_builder.own(bpy.data.materials, _EDGE):
+        if one[_EDGE] == _INVISIBLE:
+            return one
+    material, _ = shading.new_material(_INVISIBLE)
+    material[_EDGE] = _INVISIBLE
+    blender_versions.hide_by_alpha(material)
+    return material
+
+
+def drop_unused_edges() -> None:
+    node_builder.drop_unused(bpy.data.materials, _EDGE)
+    shading.drop_unused()
+
+
+def _new_edge(surface: Material) -> Material:
+    values: Any = material_values.read(surface)
+    material, look = shading.new_material(f"{surface.name}_edge", shading.SHADING)
+    material[_EDGE] = surface.name
+    material.use_backface_culling, material.shadow_method = True, "NONE"
+    _follow_edge(surface, look, values)
+    # Before 4.2, Cycles has no backface culling.
+    sides = material.node_tree.nodes.new("ShaderNodeNewGeometry")
+    sides.location.x = -250
+    material.node_tree.links.new(sides.outputs["Backfacing"], look.inputs["Back"])
+    _look_alike_in_solid(surface, material)
+    opacity = values.edge_color[3]
+    if opacity.value < 1 or opacity.is_driven(surface):
+        material.blend_method = "HASHED"
+    return material
+
+
+def _look_alike_in_solid(surface: Material, material: Any) -> None:
+    """Solid shading draws both sides of the hull, in the viewport color or the active texture."""
+    material.diffuse_color = surface.diffuse_color
+    tree: Any = surface.node_tree
+    images = [one.image for one in tree.nodes if one.type == "TEX_IMAGE" and one.image]
+    if images:  # the first is the texture, of all importers
+        texture = material.node_tree.nodes.new("ShaderNodeTexImage")
+        texture.image, texture.location.y = images[0], -300
+        material.node_tree.nodes.active = texture

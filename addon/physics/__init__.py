@@ -7,6 +7,6 @@ Without such a file, hair moves `live` in the viewport.
 """
 
 from ..blender import registration
-from . import keyed, live, operators, simulation
+from . import keyed, live, operators
 
-register, unregister = registration.modules(operators, keyed, live, simulation)
+register, unregister = registration.modules(operators, keyed, live)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from bpy.types import Object
 
-from ..blender import blender_versions, cache_files, input_files, output_files
+from ..blender import blender_versions, cache_files, caches, input_files, output_files
 from ..blender.translations import Sentence
 from ..blender.user_error import UserError
 from ..pose import motion_source, physics_settings, quaternions
@@ -46,7 +46,8 @@ class PlaybackState:
         return str(self.problem)
 
 
-states: dict[int, PlaybackState] = {}  # by `identity` of the armature object
+# By `identity` of the armature object.
+states: caches.Cache[PlaybackState] = caches.of_file(survives_undo=True)
 
 
 class PoseInputs(NamedTuple):

@@ -252,16 +252,10 @@ def _after_undo(*_: object) -> None:
         state.mixing = None
 
 
-@persistent
-def _forget(*_: object) -> None:
-    cache.states.clear()
-
-
 _HANDLERS = (
     ("depsgraph_update_post", _check_after_update),
     ("frame_change_pre", _check_before_frame),
     ("undo_post", _after_undo),
     ("redo_post", _after_undo),
-    ("load_post", _forget),
 )
-register, unregister = registration.handlers(_HANDLERS, afterwards=_forget)
+register, unregister = registration.handlers(_HANDLERS)

@@ -18,7 +18,7 @@ import numpy as np
 from bpy.app.handlers import persistent
 from bpy.types import Object, Scene
 
-from ..blender import native, playhead, registration
+from ..blender import caches, native, playhead, registration
 from ..blender.evaluated_bones import Evaluation
 from ..blender.user_error import UserError
 from ..pose import ik_source, physics_settings
@@ -42,9 +42,8 @@ _SETTLING = 0.03  # seconds that settling may take, but on the first frame
 
 _Sample = Callable[[np.ndarray, Local], tuple]
 clock = time.perf_counter
-_lives: dict[
-    tuple[str, str], "Live"
-] = {}  # by names of armature object and scene: undo makes new ones
+# By names of armature object and scene: undo makes new ones.
+_lives: "caches.Cache[Live]" = caches.of_file(survives_undo=True)
 _running = False  # whether the timer ticks
 
 
@@ -337,10 +336,5 @@ def _settle_all(*_: object) -> None:
         live.settle()
 
 
-@persistent
-def _forget_all(*_: object) -> None:
-    _lives.clear()
-
-
-_HANDLERS = (("undo_post", _settle_all), ("redo_post", _settle_all), ("load_pre", _forget_all))
-register, unregister = registration.handlers(_HANDLERS, afterwards=_forget_all)
+_HANDLERS = (("undo_post", _settle_all), ("redo_post", _settle_all))
+register, unregister = registration.handlers(_HANDLERS)

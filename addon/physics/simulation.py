@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from bpy.app.handlers import persistent
 from bpy.types import Object
 
-from ..blender import registration
+from ..blender import caches
 from ..blender.translations import Sentence
 from ..blender.user_error import UserError
 from ..pose import motion_source, physics_settings
@@ -80,7 +79,7 @@ class Run:
 
 
 # By armature objects: their inputs, and the run.
-_runs: dict[tuple[str, ...], tuple[str, Run]] = {}
+_runs: caches.Cache[tuple[str, Run]] = caches.of_file(survives_undo=True)
 
 
 def with_physics(motion: Motion, settings: physics_settings.Settings | None) -> Motion:
@@ -135,7 +134,7 @@ def _run_of(motion: Motion, armature: Object, settings: motion_source.Settings) 
     if known is None or known[0] != inputs:
         for one in names:
             forget(one)
-        known = _runs[names] = inputs, _new_run(motion, physics)
+        known = _runs.put(names, (inputs, _new_run(motion, physics)))
     return known[1], names.index(name)
 
 
@@ -165,11 +164,3 @@ def bones(motion: Motion) -> set[str]:
 def forget(armature: str) -> None:
     for names in [names for names in list(_runs) if armature in names]:
         _runs.pop(names, None)
-
-
-@persistent
-def _forget(*_: object) -> None:
-    _runs.clear()
-
-
-register, unregister = registration.handlers([("load_pre", _forget)], afterwards=_forget)

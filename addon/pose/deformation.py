@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the vertices of a model follow its bones: by MMD's deform types, or one method for all."""
+"""How the vertices of a model follow its bones: by MMD's deform types, or one method for all.
 
+Also the bones' segments at rest, for the methods that reduce bulging: docs/methods.md#segments.
+"""
+
+from collections.abc import Sequence
 from typing import NamedTuple
 
-import bpy
+import numpy as np
+from bpy.types import Object
+from mathutils import Vector
 
-from ..blender import blender_versions
+from ..blender import arrays, blender_versions
+from ..scene import mmd_tools, model_file
 
 # The properties of models and operators that define a Deformation.
 PROPERTIES = ("deformation", "correction")
 NORMALS = "use_mmd_normals"  # the property that rotates normals as MMD does
 _CORRECTED = {"BULGE_FREE", "BULGE_COMPENSATED"}
+_SHORTEST = 1e-4 * mmd_tools.USUAL_SCALE
 
 
 class Deformation(NamedTuple):
@@ -30,14 +38,67 @@ def is_corrected(name: str) -> bool:
     return name in _CORRECTED
 
 
-def gives_normals(armature: bpy.types.Object, override: bool | None = None) -> bool:
+def gives_normals(armature: Object, override: bool | None = None) -> bool:
     """Whether a model shows MMD's normals; `override` goes before its own setting."""
     wanted = armature.mmdskin.use_mmd_normals if override is None else override
     return wanted and blender_versions.HAS_FREE_NORMALS
 
 
-def method_of(armature: bpy.types.Object, overrides: dict | None = None) -> Deformation:
+def method_of(armature: Object, overrides: dict | None = None) -> Deformation:
     """The Deformation of a model; `overrides`: properties by name that replace the model's own."""
     own, overrides = armature.mmdskin, overrides or {}
     name, correction = (overrides.get(key, getattr(own, key)) for key in PROPERTIES)
     return Deformation(name.lower(), correction if is_corrected(name) else 1.0)
+
+
+# Rest positions of bones
+
+
+def signature(armature: Object, obj: Object) -> np.ndarray:
+    """Numbers that change with the rest pose or the objects' relative transform."""
+    bones = armature.data.bones
+    ends = [arrays.read(bones, name, 3) for name in ("head_local", "tail_local")]
+    worlds = [np.array(one.matrix_world, np.float32) for one in (armature, obj)]
+    return np.concatenate([numbers.ravel() for numbers in (*ends, *worlds)])
+
+
+def segments(armature: Object, names: Sequence[str]) -> np.ndarray:
+    """(B, 2, 3) float64 in armature space: head and tail of each bone's segment.
+
+    Blender gives every bone a length. If the file gives none, which importers store, the bone uses
+    the segment of the bone whose rotation it copies, else its parent's.
+    """
+    bones, sources = armature.data.bones, model_file.rotation_sources(armature)
+    tips = {bone.name for bone in armature.pose.bones if model_file.is_tip(bone)}
+    known = {}
+
+    def segment(name: str) -> tuple[Vector, Vector]:
+        way = []
+        while name is not None and name not in known and name not in way:
+            bone = bones[name]
+            if bone.length > _SHORTEST and name not in tips:
+                known[name] = (bone.head_local, bone.tail_local)
+                break
+            way.append(name)
+            name = sources.get(name) or (bone.parent.name if bone.parent else None)
+        found = known.get(name)
+        for passed in way:
+            known[passed] = found
+        return found
+
+    heads = [(bones[name].head_local,) * 2 for name in names]
+    found = [segment(name) or head for name, head in zip(names, heads, strict=True)]
+    return np.array(found, np.float64).reshape(-1, 2, 3)
+
+
+def parents(armature: Object, names: Sequence[str]) -> np.ndarray:
+    """(B,) int32: for each named bone, the index of its nearest named ancestor, or -1."""
+    number = {name: i for i, name in enumerate(names)}
+    found = np.full(len(names), -1, np.int32)
+    for i, name in enumerate(names):
+        above = armature.data.bones[name].parent
+        while above is not None and above.name not in number:
+            above = above.parent
+        if above is not None:
+            found[i] = number[above.name]
+    return found

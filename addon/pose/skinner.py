@@ -14,9 +14,9 @@ from bpy.types import ID, DriverVariable, Key, Modifier, Object, VertexGroup
 
 from ..blender import arrays, blender_versions, drivers, native
 from ..blender.user_error import UserError
-from ..scene import mesh_source, mmd_tools, names, rest_bones, scene_model
+from ..scene import mesh_source, mmd_tools, names, scene_model
 from . import pose_source
-from .deformation import Deformation
+from .deformation import Deformation, parents, segments
 
 # Modifiers that do not move vertices; these may come before the Armature modifier.
 HARMLESS = {
@@ -77,7 +77,7 @@ class Skinner:
                     np.zeros((1, 2, 3), np.float32),
                     0,
                 ),
-                parents=np.append(rest_bones.parents(armature, self.bones), np.int32(-1)),
+                parents=np.append(parents(armature, self.bones), np.int32(-1)),
             )
         except ValueError as error:
             raise UserError(
@@ -323,11 +323,11 @@ def moves(modifier: Modifier) -> bool:
 
 def _segments(obj: Object, armature: Object, bones: tuple[str, ...]) -> np.ndarray:
     """(B, 2, 3) float32 in mesh space."""
-    segments = rest_bones.segments(armature, bones)
+    in_armature = segments(armature, bones)
     if armature.matrix_world == obj.matrix_world:
-        return segments.astype(np.float32)
+        return in_armature.astype(np.float32)
     to_mesh = pose_source.mesh_from_armature(armature, obj)
-    return (segments @ to_mesh[:3, :3].T + to_mesh[:3, 3]).astype(np.float32)
+    return (in_armature @ to_mesh[:3, :3].T + to_mesh[:3, 3]).astype(np.float32)
 
 
 def _modifier_influence(

@@ -23,7 +23,7 @@ from ..blender.evaluated_bones import Evaluation
 from ..blender.user_error import UserError
 from ..physics import key_inputs, playback
 from ..pose import deformation, ik_source, motion_source, pose_source, skinner
-from ..scene import mesh_source, mmd_tools, names, rest_bones, saved_state, scene_model
+from ..scene import mesh_source, mmd_tools, names, saved_state, scene_model
 from . import nodes
 
 FUNCTION = "mmdskin_tick"
@@ -48,7 +48,7 @@ class _Ready(NamedTuple):
     key_indices: np.ndarray  # of its keys
     buffers: list[np.ndarray]  # Blender evaluates a copy of a mesh on one thread at a time
     memory: arrays.VectorMemory  # of the attribute
-    rest: np.ndarray  # of rest_bones.signature
+    rest: np.ndarray  # of deformation.signature
     settings: pose_source.Settings | None  # None if the pose source is the armature
     opened: pose_source.Opened | None  # the pose source of the settings
     normals: bool  # whether normals are shown
@@ -77,12 +77,9 @@ class Live:
 _live: caches.Cache[Live] = caches.of_file()  # by `identity` of the mesh or armature object
 
 
-def forget(mesh: ID | None = None) -> None:
-    """Discard the data of a mesh that is no longer live, or of all."""
-    if mesh is None:
-        _live.clear()
-    else:
-        _live.pop(blender_versions.identity(mesh), None)
+def forget(mesh: ID) -> None:
+    """Discard the data of a mesh that is no longer live."""
+    _live.pop(blender_versions.identity(mesh), None)
 
 
 def live_of(block: ID) -> Live:
@@ -344,7 +341,7 @@ def _prepared(
     fresh = _is_fresh(attribute)
     if not fresh and is_filled(mesh.original):
         fresh = live.outdated = True
-    rest = rest_bones.signature(armature, obj) if chosen.uses_rest_bones else None
+    rest = deformation.signature(armature, obj) if chosen.uses_rest_bones else None
     normals = deformation.gives_normals(armature)
     if (
         ready is not None
@@ -392,7 +389,7 @@ def _read(
         key_indices=skinner.key_indices(reader.keys, key_names),
         buffers=reader.buffers(),
         memory=arrays.VectorMemory(),
-        rest=rest_bones.signature(now.armature, now.obj),
+        rest=deformation.signature(now.armature, now.obj),
         settings=settings,
         opened=opened,
         normals=normals,

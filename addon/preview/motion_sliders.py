@@ -7,13 +7,13 @@ sliders have their own values again once the file no longer animates the model.
 
 import contextlib
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import bpy
 import numpy as np
 from bpy.types import Depsgraph, FCurve, Object
 
-from ..blender import blender_versions, caches, details, evaluated_bones, playhead
+from ..blender import actions, blender_versions, caches, details, drivers, evaluated_bones, playhead
 from ..blender.evaluated_bones import Evaluation
 from ..blender.user_error import UserError
 from ..pose import motion_source, pose_source
@@ -56,10 +56,11 @@ def follow(armature: Object) -> None:
     """Drive the sliders if a motion file animates the model, else bring their own values back."""
     if armature.library:
         return
-    wanted, found = _wanted(armature), _drivers(armature)
+    wanted = _wanted(armature)
+    found = {curve.data_path: curve.driver for curve in _drivers(armature)}
     if wanted:
         armature.update_tag()
-    if wanted == {path: curve.driver.expression for path, curve in found.items()}:
+    if wanted == {path: driver.expression for path, driver in found.items()}:
         return
     playhead.keep_values(bpy.context.scene)
     for path in found.keys() - wanted.keys():
@@ -73,19 +74,19 @@ def follow(armature: Object) -> None:
         del state.values[name]
     for path, expression in wanted.items():
         if path not in found:
-            if _is_driven(armature, path):
+            if drivers.find(armature, path):
                 continue  # by the user
             name = bpy.utils.unescape_identifier(path[2:-2])
             state.values[name] = armature[name]
             sliders.widen(armature, name)
-            curve: Any = armature.driver_add(path)
-            curve.driver.type, curve.driver.use_self = "SCRIPTED", True
-            found[path] = curve
-        found[path].driver.expression = expression
+            found[path] = drivers.scripted(armature, path)
+        found[path].expression = expression
     if state.values:
         state.write(armature)
     else:
-        _forget(armature, state.animated)
+        saved_state.remove(armature, SliderState.PROPERTY)
+        if not state.animated:
+            actions.clear_if_empty(armature)
     armature.update_tag()
 
 
@@ -94,7 +95,7 @@ def driven() -> list[tuple[Object, FCurve]]:
     found: list[tuple[Object, FCurve]] = []
     for obj in (obj for obj in bpy.data.objects if obj.type == "ARMATURE"):
         with contextlib.suppress(UserError):  # saved by a newer version
-            found += [(obj, curve) for curve in _drivers(obj).values()]
+            found += [(obj, curve) for curve in _drivers(obj)]
     return found
 
 
@@ -104,13 +105,6 @@ def _motion(armature: Object, settings: motion_source.Settings) -> motion_source
     if known is None or known[0] != settings:
         known = _opened.put(key, (settings, motion_source.load(armature, settings)))
     return known[1]
-
-
-def _forget(armature: Object, was_animated: bool) -> None:
-    saved_state.remove(armature, SliderState.PROPERTY)
-    data = armature.animation_data
-    if data and not (was_animated or data.action or data.drivers or data.nla_tracks):
-        armature.animation_data_clear()
 
 
 def _wanted(armature: Object) -> dict[str, str]:
@@ -134,18 +128,7 @@ def _wanted(armature: Object) -> dict[str, str]:
     return found
 
 
-def _drivers(armature: Object) -> dict[str, FCurve]:
-    """Our drivers, by path."""
-    values = SliderState.read(armature).values
-    data = armature.animation_data if values else None
-    paths = set(map(sliders.path, values))
-    return (
-        {curve.data_path: curve for curve in data.drivers if curve.data_path in paths}
-        if data
-        else {}
-    )
-
-
-def _is_driven(armature: Object, path: str) -> bool:
-    data = armature.animation_data
-    return data is not None and data.drivers.find(path) is not None
+def _drivers(armature: Object) -> list[FCurve]:
+    """Our drivers."""
+    paths = set(map(sliders.path, SliderState.read(armature).values))
+    return [curve for curve in drivers.of(armature) if curve.data_path in paths]

@@ -10,14 +10,13 @@ attribute from positions.
 `bypass` turns the Armature modifiers off, whose result the nodes replace.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
-from ..blender import arrays, blender_versions, caches
+from ..blender import arrays, blender_versions, caches, node_builder
 from ..blender.node_builder import GEOMETRY, NodeBuilder, Value
 from ..pose import skinner
 from ..scene import names, scene_model
@@ -99,7 +98,7 @@ def detach_all(*_: object) -> None:
     has made their node group since the last step, undo frees it, and Blender 4.5 and 5.2 crash.
     """
     _detached.clear()
-    for obj in bpy.data.objects if any(_groups()) else ():
+    for obj in bpy.data.objects if _groups() else ():
         if obj.type != "MESH" or obj.library or obj.override_library:
             continue
         for modifier in obj.modifiers:
@@ -137,16 +136,14 @@ def rebuild_damaged(*_: object) -> None:
     """Rebuild node groups that an older Blender has saved: it drops nodes that it does not know."""
     if not blender_versions.HAS_FREE_NORMALS:
         return
-    for group in list(_groups()):
+    for group in _groups():
         if any(node.bl_idname == "NodeUndefined" for node in group.nodes):
             group.user_remap(_node_group(group[_MARK]))
             bpy.data.node_groups.remove(group)
 
 
 def drop_unused() -> None:
-    """Remove unused node groups."""
-    for group in [group for group in _groups() if not group.users]:
-        bpy.data.node_groups.remove(group)
+    node_builder.drop_unused(bpy.data.node_groups, _MARK)
 
 
 def _modifier_of(obj: bpy.types.Object) -> Any:
@@ -159,8 +156,8 @@ def _modifier_of(obj: bpy.types.Object) -> Any:
     return None
 
 
-def _groups() -> Iterator[bpy.types.NodeTree]:
-    return (group for group in bpy.data.node_groups if _MARK in group and not group.library)
+def _groups() -> list[bpy.types.NodeTree]:
+    return node_builder.own(bpy.data.node_groups, _MARK)
 
 
 def _group_of(kind: str | bool) -> bpy.types.NodeTree:

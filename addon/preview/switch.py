@@ -456,6 +456,4 @@ _HANDLERS = (
     # With a window, frames also change on the render thread, where editing is not allowed.
     ("frame_change_post" if bpy.app.background else "depsgraph_update_post", _extend_drivers),
 )
-register, unregister = registration.handlers(
-    _HANDLERS, once_enabled=nodes.rebuild_damaged, afterwards=driver_function.forget
-)
+register, unregister = registration.handlers(_HANDLERS, once_enabled=nodes.rebuild_damaged)

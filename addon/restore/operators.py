@@ -20,7 +20,7 @@ from ..operator_base.editing import editing
 from ..operator_base.model_operator import PosingOperator
 from ..pose import pose_source, skinner
 from ..preview import switch
-from ..scene import deform_data, mesh_source, mmd_tools, model_file, scene_model, setting_paths
+from ..scene import mesh_source, mmd_tools, model_file, scene_model, setting_paths
 from ..scene.mesh_source import BDEF2, SDEF
 from ..scene.mmd_tools import SDEF_KEYS
 from . import vertex_match
@@ -113,14 +113,14 @@ def _write(
     model: scene_model.SceneModel, rig: model_file.Rig, restored: list[_Restored]
 ) -> str | None:
     """Write the data; returns why the model is no longer live, or None."""
-    with editing(restored, lambda item: deform_data.snapshot(item.obj.data)) as edit:
+    with editing(restored, lambda item: mesh_source.deform_attributes(item.obj.data)) as edit:
         edit.save(item.obj for item in restored)
         for item, attributes in edit.checked:
             edit.on_failure(_restore, item, len(item.obj.vertex_groups), attributes)
             _write_weights(item)
             if item.points is not None:
                 _write_points(item)
-            deform_data.store(item.obj.data, item.deform, item.groups, item.weights)
+            mesh_source.store_deform_data(item.obj.data, item.deform, item.groups, item.weights)
             item.obj.data.update_tag()
             mmd_tools.refresh_sdef(item.obj)
     path = setting_paths.chosen(model.armature, "model_path", rig.path)
@@ -141,7 +141,7 @@ def _restore(item: _Restored, count: int, attributes: dict[str, np.ndarray]) -> 
             groups[number].remove([vertex])
     for group in list(groups)[count:]:
         groups.remove(group)
-    deform_data.restore(item.obj.data, attributes)
+    mesh_source.set_deform_attributes(item.obj.data, attributes)
 
 
 def _prepare(obj: Object, armature: Object, rig: model_file.Rig) -> _Restored:

@@ -8,10 +8,9 @@ import numpy as np
 from bpy.types import Action, AnimData, Bone, NlaTrack, Object
 from mathutils import Matrix
 
-from ..blender import actions, fcurves
+from ..blender import actions, evaluated_bones, fcurves
 from ..export_motion import linear_keys
 from ..pose import quaternions
-from ..scene import rest_bones
 
 _STILL = 1e-6  # of a rotation, and a tenth of it of the armature's size: less is rounding
 _TURN = np.radians(0.5)  # between reduced keys
@@ -29,7 +28,7 @@ class BoneValues(NamedTuple):
 
 def channels(armature: Object, poses: np.ndarray) -> list[BoneValues]:
     """What shows poses (F, B, 4, 4) of all bones, in the armature's space."""
-    bones, rests = armature.data.bones, rest_bones.matrices(armature)
+    bones, rests = armature.data.bones, evaluated_bones.rest_matrices(armature)
     number = {name: i for i, name in enumerate(bones.keys())}
     size = size_of(armature)
     found = []
@@ -57,7 +56,7 @@ def values(name: str, basis: np.ndarray, size: float) -> BoneValues:
 
 def size_of(armature: Object) -> float:
     """The largest extent of the heads of an armature's bones."""
-    return max(float(np.ptp(rest_bones.matrices(armature)[:, :3, 3], axis=0).max()), 1e-9)
+    return max(float(np.ptp(evaluated_bones.rest_matrices(armature)[:, :3, 3], axis=0).max()), 1e-9)
 
 
 class NewAction:

@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Skinning data of a mesh in the scene: vertex groups, SDEF keys, deform types, shape keys.
 
-Everything is in mesh space and in Blender's vertex order. This module only reads.
+Everything is in mesh space and in Blender's vertex order. What a PMX file has and Blender has no place for
+is stored as attributes, which stay with their vertices through edits:
+
+`mmd_deform` (INT, point) is the deform type of each vertex, numbered as in `mmdskin.Model.deform`.
+Weights are in vertex groups; only if vertex groups cannot store them (below 0, above 1, a bone
+twice), `mmd_group_1` to `_4` (INT) and `mmd_weight_1` to `_4` (FLOAT) store all influences. SDEF
+points are mmd_tools' shape keys `mmd_sdef_c`, `mmd_sdef_r0`, `mmd_sdef_r1`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,13 +18,19 @@ from bpy.types import ID, Object, PoseBone, ShapeKey
 
 from ..blender import arrays, blender_versions
 from ..blender.user_error import UserError
-from . import deform_data, mmd_tools
+from . import mmd_tools
 
 BDEF1, BDEF2, BDEF4, SDEF, QDEF = range(5)
 # Blender stores normals as 16 bit angles: those of one vertex differ by up to 0.2 degrees.
 _SAME_NORMAL = np.cos(np.radians(0.5))
 _AFTER_NUMBERS = 2**31  # exceeds the number of every bone in its file
 DEFORM_NAMES = ("BDEF1", "BDEF2", "BDEF4", "SDEF", "QDEF")
+DEFORM = "mmd_deform"
+GROUPS = tuple(f"mmd_group_{slot}" for slot in range(1, 5))
+WEIGHTS = tuple(f"mmd_weight_{slot}" for slot in range(1, 5))
+
+_KINDS = dict.fromkeys((DEFORM, *GROUPS), "INT") | dict.fromkeys(WEIGHTS, "FLOAT")
+_TYPES = {"INT": np.int32, "FLOAT": np.float32}
 
 
 class Weights(NamedTuple):
@@ -87,7 +99,7 @@ def read(obj: Object, armature: Object) -> Source:
     used = (indices >= 0).sum(axis=1)
     deform = np.where(used < 2, BDEF1, np.where(used == 2, BDEF2, BDEF4)).astype(np.uint8)
     sdef = _sdef(obj.data)
-    types = deform_data.deform_types(obj.data)
+    types = _deform_types(obj.data)
     if types is not None:
         deform[types == QDEF] = QDEF
         if sdef is not None:
@@ -247,7 +259,7 @@ def _exact_influences(
     mesh: ID, influences: Weights, bone_of_group: np.ndarray, group_order: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """The file's influences, and the vertices whose groups still agree with them, or None."""
-    stored = deform_data.influences(mesh)
+    stored = _influences(mesh)
     if stored is None or not len(bone_of_group):
         return None
     groups, weights = stored
@@ -288,3 +300,58 @@ def _sdef(mesh: ID) -> np.ndarray | None:
     if not blocks or None in blocks:
         return None
     return np.ascontiguousarray(np.stack([key_positions(key) for key in blocks], axis=1))
+
+
+# Attributes of deform data
+
+
+def store_deform_data(
+    mesh: ID, deform: np.ndarray, groups: np.ndarray, weights: np.ndarray
+) -> None:
+    """Store (V,) deform types and (V, 4) influences: vertex group indices (-1 is empty), weights."""
+    attributes = {DEFORM: deform}
+    if _exceed_groups(groups, weights):
+        attributes |= zip(GROUPS + WEIGHTS, (*groups.T, *weights.T), strict=True)
+    set_deform_attributes(mesh, attributes)
+
+
+def deform_attributes(mesh: ID) -> dict[str, np.ndarray]:
+    """The attributes that exist, by name, for `set_deform_attributes`."""
+    found = {name: _attribute(mesh, name) for name in _KINDS}
+    return {name: values for name, values in found.items() if values is not None}
+
+
+def set_deform_attributes(mesh: ID, attributes: dict[str, np.ndarray]) -> None:
+    arrays.drop(mesh, *_KINDS)
+    for name, values in attributes.items():
+        kind = _KINDS[name]
+        arrays.add(mesh, name, "POINT", values.astype(_TYPES[kind]), kind)
+
+
+def _deform_types(mesh: ID) -> np.ndarray | None:
+    """(V,) uint8, or None if the file's types are unknown."""
+    values = _attribute(mesh, DEFORM)
+    return None if values is None else np.clip(values, 0, 255).astype(np.uint8)
+
+
+def _influences(mesh: ID) -> tuple[np.ndarray, np.ndarray] | None:
+    """(V, 4) int32 vertex groups and (V, 4) float32 weights as in the file, or None."""
+    columns = [_attribute(mesh, name) for name in GROUPS + WEIGHTS]
+    if any(column is None for column in columns):
+        return None
+    return np.stack(columns[:4], 1), np.stack(columns[4:], 1)
+
+
+def _exceed_groups(groups: np.ndarray, weights: np.ndarray) -> bool:
+    used = groups >= 0
+    if ((weights < 0) | (weights > 1))[used].any():
+        return True
+    ordered = np.sort(np.where(used, groups, -1), axis=1)
+    return bool(((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any())
+
+
+def _attribute(mesh: ID, name: str) -> np.ndarray | None:
+    attribute, kind = mesh.attributes.get(name), _KINDS[name]
+    if attribute is None or (attribute.domain, attribute.data_type) != ("POINT", kind):
+        return None
+    return arrays.read(attribute.data, "value", dtype=_TYPES[kind])

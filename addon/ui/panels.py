@@ -10,7 +10,7 @@ from bpy.types import Context, Menu, Object, Panel, UILayout
 from ..attach import display_armature
 from ..attach.operators import MMDSKIN_OT_attach, MMDSKIN_OT_detach, MMDSKIN_OT_show_pose
 from ..bake import bake_state, cost, operators
-from ..blender import actions, native, registration, translations
+from ..blender import actions, caches, native, registration, translations
 from ..blender.blender_versions import identity
 from ..blender.translations import CONTEXT, label, tr, tr_count
 from ..blender.user_error import UserError
@@ -29,7 +29,8 @@ from ..scene import mesh_source, saved_state, scene_model
 from . import drawing, shown_model
 
 _BACKENDS = {"gl": "OpenGL", "cpu": "CPU"}
-_summaries: dict[int, tuple[tuple, "_Summary"]] = {}  # identity of a mesh object: (sizes, _Summary)
+# By `identity` of a mesh object: its sizes, for which it was counted.
+_summaries: "caches.Cache[tuple[tuple, _Summary]]" = caches.of_file(survives_undo=True)
 
 
 class _Summary(NamedTuple):
@@ -355,7 +356,7 @@ def _summary(obj: Object, armature: Object) -> _Summary:
         except UserError:
             deform, limited = np.empty(0, np.uint8), 0
         counts = np.bincount(deform, minlength=len(mesh_source.DEFORM_NAMES))
-        known = _summaries[identity(obj)] = (sizes, _Summary(counts, limited))
+        known = _summaries.put(identity(obj), (sizes, _Summary(counts, limited)))
     return known[1]
 
 
@@ -399,13 +400,8 @@ _classes = (
     MMDSKIN_PT_brows,
     MMDSKIN_PT_others,
 )
-register, _unregister = registration.functions(
+register, unregister = registration.functions(
     *_classes,
     MMDSKIN_MT_model,
     menus=dict.fromkeys(("VIEW3D_MT_object", "VIEW3D_MT_pose"), _submenu),
 )
-
-
-def unregister() -> None:
-    _summaries.clear()
-    _unregister()

@@ -153,7 +153,7 @@ class DeformData(cases_restore.RestoreCase):
         scene.select(self.mesh)
         before = fingerprint.of_file()
         with (
-            second_fails(addon().scene.deform_data, "store"),
+            second_fails(addon().scene.mesh_source, "store_deform_data"),
             self.assertRaisesRegex(RuntimeError, "BrokenError"),
         ):
             bpy.ops.mmdskin.restore_deform_data(filepath=self.path)

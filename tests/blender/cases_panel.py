@@ -142,10 +142,10 @@ class Panel(case.Case):
         self.assertTrue(any("SDEF: " in str(text) for text in drawn))
 
     def test_draws_the_last_known_state_in_edit_mode(self):
-        deform_data = sys.modules["addon_package"].scene.deform_data
+        mesh_source = sys.modules["addon_package"].scene.mesh_source
         count = len(self.mesh.data.vertices)
         none = np.full((count, 4), -1, np.int32), np.zeros((count, 4), np.float32)
-        deform_data.store(self.mesh.data, np.full(count, 3), *none)
+        mesh_source.store_deform_data(self.mesh.data, np.full(count, 3), *none)
         known = redraw(self.mesh)
         scene.select(self.mesh)
         bpy.ops.object.mode_set(mode="EDIT")

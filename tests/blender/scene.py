@@ -209,7 +209,7 @@ def clear():
     ):
         bpy.data.batch_remove(list(collection))
     if "addon_package" in sys.modules:  # Blender up to 4.1 identifies new meshes as removed ones
-        sys.modules["addon_package"].preview.driver_function.forget()
+        sys.modules["addon_package"].preview.driver_function._live.clear()
     bpy.context.scene.frame_set(1)
 
 
