@@ -5,16 +5,14 @@ Append, fixed axes and IK are stored; `constraints` applies them.
 """
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bpy
 from mathutils import Vector
 
 from ..blender import blender_versions
+from ..blender.native import mmdskin
 from ..scene import mmd_tools
-
-if TYPE_CHECKING:
-    import mmdskin
 
 SHORTEST = 0.001  # Blender deletes bones that have no length
 _FARTHEST = 1e5  # file units; farther out, head and tail would round to the same point

@@ -3,12 +3,13 @@
 
 import os
 import pathlib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import bpy
 from bpy.types import Armature, Collection, Context, Mesh, Object
 
 from ..blender import native, snapshots
+from ..blender.native import mmdskin
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
 from ..mmd_look import switch as look
@@ -25,9 +26,6 @@ from ..scene import (
     textures,
 )
 from . import armature, constraints, materials, mesh, morphs
-
-if TYPE_CHECKING:
-    import mmdskin
 
 _SUFFIX_ROOM = 8  # bytes for _arm, _mesh and Blender's .001
 
@@ -65,7 +63,6 @@ def import_file(
 def read(path: str) -> "mmdskin.Model":
     """The file as a `mmdskin.Model`."""
     file = os.path.basename(path)
-    mmdskin = native.load()
     try:
         return model_file.read("load_model", path)
     except mmdskin.FormatError as error:

@@ -7,16 +7,14 @@ approximate, since Blender's IK solver is not MMD's.
 
 import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from bpy.types import Object, PoseBone, TransformConstraint
 from mathutils import Matrix
 
+from ..blender.native import mmdskin
 from ..scene.mmd_tools import IK_LIMIT, LOCATION, ROTATION
-
-if TYPE_CHECKING:
-    import mmdskin
 
 _MOST_TURNS = 8  # full turns with which a bone follows another
 _SAME = 1e-6  # of axes and factors: no rotation or translation

@@ -5,7 +5,7 @@ The nodes are few and simple, so that every exporter supports them: the texture,
 that MMD shows under its default light. The file's other values are stored as `mmd_…`.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bpy
 import numpy as np
@@ -14,12 +14,10 @@ from bpy_extras.node_shader_utils import PrincipledBSDFWrapper
 from mathutils import Color
 
 from ..blender import arrays, blender_versions
+from ..blender.native import mmdskin
 from ..blender.translations import tr
 from ..scene import material_values, names, textures
 from .mesh import materials_of
-
-if TYPE_CHECKING:
-    import mmdskin
 
 DEFAULT_LIGHT = 154 / 255
 _ALPHA = "Material alpha"  # label of a node

@@ -8,20 +8,18 @@ matches MMD's group exactly.
 from collections import deque
 from collections.abc import Iterator
 from itertools import pairwise, repeat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bpy
 import numpy as np
 from bpy.types import Mesh, Object, ShapeKey
 
 from ..blender import arrays, blender_versions
+from ..blender.native import mmdskin
 from ..blender.translations import tr, tr_count
 from ..scene import mmd_tools, names
 from ..scene.mesh_source import SDEF, key_positions, store_deform_data
 from ..scene.mmd_tools import RESERVED_KEYS, SDEF_KEYS
-
-if TYPE_CHECKING:
-    import mmdskin
 
 _FOLDED = np.cos(np.radians(179))
 

@@ -8,20 +8,18 @@ children; if one of them moves vertices, the slider is the group's shape key. Fl
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from bpy.types import ID, Action, Material, NodeSocket, Object, PoseBone, bpy_struct
 from mathutils import Matrix, Quaternion, Vector
 
 from ..blender import actions, arrays, blender_versions, drivers
+from ..blender.native import mmdskin
 from ..blender.node_builder import GEOMETRY, NodeBuilder, Value
 from ..blender.translations import tr
 from ..scene import material_values, names, sliders
 from . import materials
-
-if TYPE_CHECKING:
-    import mmdskin
 
 _LONGEST = 255  # characters of a driver expression
 _STEPS = 10  # frames of the action per bone morph, with linear interpolation between rotations

@@ -12,7 +12,7 @@ import bpy
 import numpy as np
 from bpy.types import Image, Material
 
-from ..blender import native
+from ..blender.native import mmdskin
 from ..scene import material_values, textures
 
 _MARK = "mmdskin_toon"  # ID property of the images of shared toons: their number
@@ -99,7 +99,7 @@ def _toon(toon: str | int, folder: textures.TextureFolder) -> Image | None:
 
 
 def _shared(number: int) -> Any:
-    ramps = native.load().toons()
+    ramps = mmdskin.toons()
     if not 0 <= number < len(ramps):
         return None
     for image in bpy.data.images:

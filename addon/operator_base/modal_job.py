@@ -3,18 +3,16 @@
 
 import time
 from collections.abc import Callable, Generator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import bpy
 from bpy.app.handlers import persistent
 
 from ..blender import registration
+from ..blender.native import mmdskin
 from ..blender.pose_evaluation import PoseFrames
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError, cancelled
-
-if TYPE_CHECKING:
-    import mmdskin
 
 _TICK = 0.02  # seconds between timer events
 _WORK = 0.1  # minimum seconds of work for each: after it, the window is drawn

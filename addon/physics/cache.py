@@ -11,21 +11,19 @@ import functools
 import math
 import os
 import zipfile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from bpy.types import Object
 
 from ..blender import blender_versions, cache_files, caches, input_files, output_files
+from ..blender.native import mmdskin
 from ..blender.translations import Sentence
 from ..blender.user_error import UserError
 from ..pose import motion_source, physics_settings, quaternions
 from ..pose.motion_source import Motion
 from ..scene import setting_paths
 from . import fingerprint
-
-if TYPE_CHECKING:
-    import mmdskin
 
 ENDING = "_physics.npz"
 

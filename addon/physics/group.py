@@ -3,12 +3,13 @@
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from bpy.types import Object, ViewLayer
 
-from ..blender import actions, native
+from ..blender import actions
+from ..blender.native import mmdskin
 from ..blender.translations import name_of
 from ..blender.user_error import UserError
 from ..pose import ik_source, motion_source, physics_settings, pose_source, quaternions
@@ -16,9 +17,6 @@ from ..pose.ik_source import Solver
 from ..pose.motion_source import Motion
 from ..scene import scene_model
 from ..scene.scene_model import SceneModel
-
-if TYPE_CHECKING:
-    import mmdskin
 
 _SAME_SCALE = 1e-3  # relative
 _AXES = np.eye(3)[[0, 2, 1]]  # the file's y is Blender's z
@@ -85,7 +83,7 @@ def simulation(
 ) -> "mmdskin.Simulation[Any, Any, Any, Any]":
     """Of all models. Motions are ahead of the run by so many frames."""
     try:
-        return native.load().Simulation(
+        return mmdskin.Simulation(
             [one.rig.pmx for one in opened],
             [one.motion if isinstance(one, Motion) else None for one in opened],
             record,

@@ -3,19 +3,16 @@
 
 import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import bpy
 import numpy as np
 from bpy.types import Depsgraph, Object
 
 from ..blender import actions, drivers, fcurves
+from ..blender.native import mmdskin
 from ..pose import ik_source, physics_settings, skinner
 from ..pose.ik_source import Local, Solver
 from ..scene import scene_model
-
-if TYPE_CHECKING:
-    import mmdskin
 
 
 class Inputs:

@@ -12,21 +12,19 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from bpy.app.handlers import persistent
 from bpy.types import Object, Scene
 
-from ..blender import caches, native, playhead, registration
+from ..blender import caches, playhead, registration
 from ..blender.evaluated_bones import Evaluation
+from ..blender.native import mmdskin
 from ..blender.user_error import UserError
 from ..pose import ik_source, physics_settings
 from ..pose.ik_source import Local, Solver
 from . import group
-
-if TYPE_CHECKING:
-    import mmdskin
 
 RATE = 60  # ticks per second, at most
 CALM = 4.0  # seconds after the last change of the pose: every swing has ended by 3.5
@@ -240,7 +238,7 @@ class Live:
             return
 
         def simulation(settle: int) -> Any:
-            new = native.load().Simulation
+            new = mmdskin.Simulation
             return new(models, None, record._replace(settle=settle), places=places)
 
         if bodies > _MANY_BODIES:

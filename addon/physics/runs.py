@@ -7,12 +7,13 @@ Own keyframes are read frame by frame, and motion files follow.
 import contextlib
 import math
 from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from bpy.types import Context, Depsgraph, Object
 
 from ..blender import playhead
+from ..blender.native import mmdskin
 from ..blender.pose_evaluation import PoseFrames
 from ..blender.user_error import UserError
 from ..operator_base import modal_job
@@ -20,9 +21,6 @@ from ..pose.ik_source import Local, Solver
 from ..pose.motion_source import Motion
 from . import cache, fingerprint, group, key_inputs, keyed
 from .group import Member
-
-if TYPE_CHECKING:
-    import mmdskin
 
 _SAMPLES = 24  # minimum rate per second at which the scene is sampled, else once per frame
 

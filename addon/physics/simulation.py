@@ -4,20 +4,18 @@
 import threading
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from bpy.types import Object
 
 from ..blender import caches
+from ..blender.native import mmdskin
 from ..blender.translations import Sentence
 from ..blender.user_error import UserError
 from ..pose import motion_source, physics_settings
 from ..pose.motion_source import Motion
 from . import cache, fingerprint, group
-
-if TYPE_CHECKING:
-    import mmdskin
 
 _FAR = 1000  # frames that are not computed at once where a user waits for them
 

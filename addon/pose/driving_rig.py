@@ -5,17 +5,13 @@ Legs have the rotations of the rig's, so MMD's IK of legs is off, and its bones 
 bones, other IK and physics follow as in MMD.
 """
 
-from typing import TYPE_CHECKING
-
 import bpy
 import numpy as np
 
-from ..blender import evaluated_bones, native
+from ..blender import evaluated_bones
+from ..blender.native import mmdskin
 from ..blender.user_error import UserError
 from ..scene import skeletons
-
-if TYPE_CHECKING:
-    import mmdskin
 
 SOURCE = "RIG"  # the item of the setting
 
@@ -73,7 +69,7 @@ class DrivingRig:
         """Set the local values (B, 3) and (B, 4) of the bones that are mapped."""
         columns = np.frombuffer(pose, np.float32).reshape(-1, 4, 4)[self._bone_indices]
         shown = skeletons.in_world(columns, self._world)
-        found = native.load().retarget(self._source, shown, self._target)
+        found = mmdskin.retarget(self._source, shown, self._target)
         moved = found.transforms @ self._from_rest
         moved[self._goals] = moved[self._goal_targets]
         both = self._pmx.locals_of(moved)
@@ -85,5 +81,5 @@ class DrivingRig:
         source = skeletons.complete(rig, self._world)
         with skeletons.explained(rig.name):
             self._source = source.replace(reference=source.rest)
-            native.load().retarget(self._source, source.rest, self._target)
+            mmdskin.retarget(self._source, source.rest, self._target)
         self._bone_indices = self._bones.indices(self._source.names)

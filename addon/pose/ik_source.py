@@ -8,18 +8,16 @@ to be added to Blender's pose, the channels are those that give it without IK.
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from bpy.types import Object, Scene
 
 from ..blender import evaluated_bones, playhead
 from ..blender.evaluated_bones import Evaluation
+from ..blender.native import mmdskin
 from ..scene import mmd_tools, model_file, names, setting_paths, sliders
 from . import driving_rig, physics_settings, quaternions
-
-if TYPE_CHECKING:
-    import mmdskin
 
 SOURCE = "IK"  # the item of the setting
 _MOVES_BONES = {"bone", "impulse"}  # kinds of morphs

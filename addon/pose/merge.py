@@ -9,16 +9,13 @@ if one motion moves the hips and another the feet, IK bends the legs.
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..blender import native
+from ..blender.native import mmdskin
 from ..blender.user_error import UserError
 from .scene_motion import Motion
-
-if TYPE_CHECKING:
-    import mmdskin
 
 _Tracks = dict[str, tuple[np.ndarray, Sequence[np.ndarray]]]  # frames and columns of the keys
 
@@ -47,7 +44,7 @@ def merged(motions: Sequence[Motion]) -> Motion:
         keys = motion.motion.properties
         for number, name in enumerate(keys.ik_names if len(keys.frames) else ()):
             _merge_keys(switches, name, times(keys.frames), (keys.ik_enabled[:, number],))
-    whole = native.load().Motion.from_tracks(
+    whole = mmdskin.Motion.from_tracks(
         bones=[(name, frames, *columns) for name, (frames, columns) in bones.items()],
         morphs=[(name, frames, *columns) for name, (frames, columns) in morphs.items()],
         properties=_properties(switches),
@@ -174,4 +171,4 @@ def _properties(switches: _Tracks) -> "mmdskin.PropertyTrack":
         last = np.searchsorted(frames, times, "right") - 1
         state[:] = np.where(last < 0, True, enabled[last])
     visible = np.ones(len(times), bool)
-    return native.load().PropertyTrack(times, visible, tuple(switches), states)
+    return mmdskin.PropertyTrack(times, visible, tuple(switches), states)

@@ -3,16 +3,14 @@
 
 import hashlib
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from bpy.types import FCurve, Object
 
-from ..blender import actions, blender_versions, caches, fcurves, native
+from ..blender import actions, blender_versions, caches, fcurves
+from ..blender.native import mmdskin
 from ..blender.user_error import UserError
-
-if TYPE_CHECKING:
-    import mmdskin
 
 # The properties of models and operators that define Settings: a switch, then the fields.
 PROPERTIES = (
@@ -89,7 +87,7 @@ class Settings(NamedTuple):
     def record(self) -> "mmdskin.Physics":
         keyed = isinstance(self.gravity, GravityRows)
         gravity = self.gravity.array() if keyed else np.array(self.gravity)
-        return native.load().Physics(
+        return mmdskin.Physics(
             gravity=gravity[..., [0, 2, 1]],
             hz=self.hz,
             iterations=self.iterations,

@@ -3,7 +3,6 @@
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import bpy
 import numpy as np
@@ -11,10 +10,8 @@ from bpy.types import Object
 from numpy.typing import ArrayLike
 
 from ..blender.evaluated_bones import Evaluation
+from ..blender.native import mmdskin
 from ..scene import model_file
-
-if TYPE_CHECKING:
-    import mmdskin
 
 
 class Motion:

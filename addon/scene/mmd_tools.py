@@ -7,16 +7,14 @@ of bones and morphs are in `names`.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bpy
 from bpy.types import ArmatureModifier, Constraint, FCurve, Modifier, Object, PoseBone, ShapeKey
 
 from ..blender import blender_versions, drivers
+from ..blender.native import mmdskin
 from . import stored
-
-if TYPE_CHECKING:
-    import mmdskin
 
 MODIFIER = "mmd_armature"
 USUAL_SCALE = 0.08  # Blender units per file unit

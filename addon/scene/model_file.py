@@ -9,7 +9,7 @@ import functools
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
@@ -17,13 +17,11 @@ from bpy.types import Bone, Object, PoseBone
 from numpy.typing import ArrayLike
 
 from ..blender import details, input_files, native, registration
+from ..blender.native import mmdskin
 from ..blender.translations import tr
 from ..blender.user_error import UserError
 from . import mmd_tools, renamed, scene_model, setting_paths, stored
 from .names import unique
-
-if TYPE_CHECKING:
-    import mmdskin
 
 _logger = details.logger(__name__)
 _AXES = np.eye(3)[[0, 2, 1]]  # the file's y is Blender's z

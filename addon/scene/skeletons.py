@@ -5,16 +5,14 @@ import contextlib
 import importlib
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from bpy.types import Object
 
 from ..blender import evaluated_bones, native
+from ..blender.native import mmdskin
 from ..blender.user_error import UserError
-
-if TYPE_CHECKING:
-    import mmdskin
 
 ORG = "ORG-"  # the prefix of the bones that a Rigify rig's controls move
 
@@ -36,7 +34,7 @@ def skeleton(armature: Object, world: np.ndarray) -> "mmdskin.Skeleton":
     names = bones_of(armature)
     chosen = ((item.name, item.bone) for item in armature.mmdskin.bone_map)
     with explained(armature.name):
-        return native.load().Skeleton(
+        return mmdskin.Skeleton(
             names,
             _parents(armature, names),
             _matrices(armature.data.bones, "matrix_local", names, world),
@@ -92,12 +90,12 @@ def poses(armature: Object, names: list[str]) -> np.ndarray:
 def in_world(columns: np.ndarray, world: np.ndarray) -> np.ndarray:
     """As `poses`, from matrices in armature space, column by column as Blender stores them."""
     matrices = world @ columns.transpose(0, 2, 1).astype(np.float64)
-    return native.load().convert(matrices, "matrices", source="blender").astype(np.float64)
+    return mmdskin.convert(matrices, "matrices", source="blender").astype(np.float64)
 
 
 def in_armature(matrices: np.ndarray, world: np.ndarray) -> np.ndarray:
     """Poses (…, 4, 4) of `in_world` in the space of an armature object, without its scale."""
-    found = np.linalg.inv(world) @ native.load().convert(matrices, "matrices", to="blender")
+    found = np.linalg.inv(world) @ mmdskin.convert(matrices, "matrices", to="blender")
     found[..., :3, :3] *= np.cbrt(np.linalg.det(world[:3, :3]))
     return found
 

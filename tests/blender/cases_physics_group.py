@@ -264,7 +264,7 @@ class Live(Group):
     def setUp(self):
         super().setUp()
         live = addon().physics.live
-        live._forget_all()
+        live._lives.clear()
         self.now = 100.0
         for name, value in (("clock", lambda: self.now), ("_running", True)):
             patch = mock.patch.object(live, name, value)

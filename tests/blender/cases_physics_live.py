@@ -54,7 +54,7 @@ class Poses(Live):
         self.pose(0.6)
         self.settle()
         settled = self.points()
-        addon().physics.live._forget_all()
+        addon().physics.live._lives.clear()
         self.bake_pose()
         self.assert_close(self.points(), settled, 1e-5)
 
@@ -221,7 +221,7 @@ class Stiff(Live):
         super().setUp()
         self.pmx.rigid_bodies, self.pmx.joints = self.pmx.rigid_bodies[:1], []
         self.write(self.pmx)
-        addon().physics.live._forget_all()
+        addon().physics.live._lives.clear()
 
     def test_it_is_told_and_bakes_without_a_simulation(self):
         panel = addon().ui.motion_panels

@@ -17,7 +17,7 @@ class Live(keyed_physics.Keyed):
         super().setUp()
         self.now = 100.0
         live = addon().physics.live
-        live._forget_all()
+        live._lives.clear()
         for name in ("clock", "_running"):
             patch = mock.patch.object(live, name, (lambda: self.now) if name == "clock" else True)
             patch.start()
