@@ -23,7 +23,7 @@ from ..blender.user_error import UserError
 from ..pose import motion_source, physics_settings, quaternions
 from ..pose.motion_source import Motion
 from ..scene import setting_paths
-from . import fingerprint
+from . import dependencies
 
 ENDING = "_physics.npz"
 
@@ -156,7 +156,9 @@ class Grouped(Checked):
         return not _ends_before(self._motion, self._cache, frames)
 
     def _outdated(self) -> object:
-        same = self._cache.fingerprint == fingerprint.of_motion(self._motion, self._settings)
+        same = self._cache.fingerprint == dependencies.fingerprint_of_motion(
+            self._motion, self._settings
+        )
         return "" if same and fits(self._cache, self._motion.rig.pmx) else changed()
 
 

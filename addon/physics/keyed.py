@@ -18,7 +18,7 @@ from ..blender.evaluated_bones import Evaluation
 from ..blender.translations import Sentence
 from ..blender.user_error import UserError
 from ..pose.ik_source import Local, Solver
-from . import cache, fingerprint, key_inputs, live
+from . import cache, dependencies, live
 
 _NEAR = 1e-4  # tolerance, in file units and for quaternions
 _ON_PLACE = 1e-3  # fraction of a sample
@@ -52,7 +52,7 @@ class Playing(cache.Checked):
         if solver.settings.evaluated:
             self._cache = None
             self._missing = Sentence("Renders show no live physics: set Pose Source to MMD's IK")
-        self._inputs = key_inputs.Inputs(solver)
+        self._inputs = dependencies.Inputs(solver)
         if not strict:
             state = cache.state_of(armature)
             state.name, state.mixing = armature.name, _mixing(self._armature)
@@ -94,7 +94,7 @@ class Playing(cache.Checked):
 
     def _outdated(self) -> object:
         found = self._cache
-        wanted = fingerprint.of_keys(self._solver, self._armature, self._inputs)
+        wanted = dependencies.fingerprint_of_keys(self._solver, self._armature, self._inputs)
         if (
             found.fingerprint.rpartition(" ")[0] != wanted.rpartition(" ")[0]
             or found.inputs is None
@@ -117,7 +117,7 @@ class Playing(cache.Checked):
 
 
 def cache_of(
-    made_of: str, inputs: key_inputs.Inputs, samples: list[tuple], first: float, rate: float
+    made_of: str, inputs: dependencies.Inputs, samples: list[tuple], first: float, rate: float
 ) -> cache.Cache:
     """The Cache of an `Inputs.sample` for each place of a simulation."""
     matrices, locals_, values = (np.array(column) for column in zip(*samples, strict=True))

@@ -20,7 +20,7 @@ from ..operator_base.model_operator import ModelOperator, ObjectOperator
 from ..pose import physics_settings, pose_source
 from ..pose.ik_source import Solver
 from ..scene import scene_model, setting_paths
-from . import cache, fingerprint, group, key_inputs, keyed, live, runs
+from . import cache, dependencies, group, keyed, live, runs
 
 
 class MMDSKIN_OT_simulate(modal_job.ModalJob, ModelOperator, Operator):
@@ -96,8 +96,8 @@ def _played(model: scene_model.SceneModel, context: Context) -> cache.Cache:
         raise UserError("Play all frames with Live Physics first: from the first, none left out")
     stretch = playhead.stretch(scene)
     first = playhead.frame_range(scene)[0] * stretch
-    inputs = key_inputs.Inputs(member.opened)
-    made_of = fingerprint.of_keys(member.opened, model.armature, inputs)
+    inputs = dependencies.Inputs(member.opened)
+    made_of = dependencies.fingerprint_of_keys(member.opened, model.armature, inputs)
     return keyed.cache_of(made_of, inputs, samples, first, 1 / stretch)
 
 
@@ -174,7 +174,7 @@ def _member(model: scene_model.SceneModel, context: Context) -> group.Member:
     if not group.needs_file(settings):
         raise UserError("The physics of a motion file needs no simulation")
     opened = pose_source.load(model.armature, settings)
-    if not len(key_inputs.moved_bones(opened.rig.pmx)) and not settings.physics.group:
+    if not len(dependencies.moved_bones(opened.rig.pmx)) and not settings.physics.group:
         raise UserError(
             "'{name}' has no rigid bodies that move bones: there is nothing to simulate",
             name=model.name,

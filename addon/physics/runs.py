@@ -19,7 +19,7 @@ from ..blender.user_error import UserError
 from ..operator_base import modal_job
 from ..pose.ik_source import Local, Solver
 from ..pose.motion_source import Motion
-from . import cache, fingerprint, group, key_inputs, keyed
+from . import cache, dependencies, group, keyed
 from .group import Member
 
 _SAMPLES = 24  # minimum rate per second at which the scene is sampled, else once per frame
@@ -138,12 +138,14 @@ class _Part:
 
     def __init__(self, member: Member) -> None:
         self._member, opened = member, member.opened
-        self._bones = key_inputs.moved_bones(opened.rig.pmx)
-        self._inputs = key_inputs.Inputs(opened) if isinstance(opened, Solver) else None
-        if self._inputs is not None:
-            self._fingerprint = fingerprint.of_keys(opened, member.model.armature, self._inputs)  # type: ignore[arg-type]
+        self._bones = dependencies.moved_bones(opened.rig.pmx)
+        self._inputs: dependencies.Inputs | None = None
+        if isinstance(opened, Solver):
+            self._inputs, armature = dependencies.Inputs(opened), member.model.armature
+            found = dependencies.fingerprint_of_keys(opened, armature, self._inputs)
         else:
-            self._fingerprint = fingerprint.of_motion(opened, member.settings)  # type: ignore[arg-type]
+            found = dependencies.fingerprint_of_motion(opened, member.settings)  # type: ignore[arg-type]
+        self._fingerprint = found
         self._samples: list[tuple] = []
 
     def local(self, depsgraph: Depsgraph) -> Local | None:
@@ -151,7 +153,7 @@ class _Part:
         member = self._member
         if self._inputs is None or not isinstance(member.opened, Solver):
             return None
-        keys = key_inputs.key_values(member.model.meshes, self._inputs.keys, depsgraph)
+        keys = dependencies.key_values(member.model.meshes, self._inputs.keys, depsgraph)
         return member.opened.local(member.model.armature.evaluated_get(depsgraph), keys)
 
     def add(self, local: Local | None, pose: "mmdskin.Pose") -> None:

@@ -15,7 +15,7 @@ from ..blender.translations import Sentence
 from ..blender.user_error import UserError
 from ..pose import motion_source, physics_settings
 from ..pose.motion_source import Motion
-from . import cache, fingerprint, group
+from . import cache, dependencies, group
 
 _FAR = 1000  # frames that are not computed at once where a user waits for them
 
@@ -127,7 +127,7 @@ def _run_of(motion: Motion, armature: Object, settings: motion_source.Settings) 
     physics, name = settings.physics, armature.original.name_full
     assert physics is not None
     names = tuple(known.name for known in physics.group) or (name,)
-    inputs = fingerprint.of_run(motion, settings)
+    inputs = dependencies.fingerprint_of_run(motion, settings)
     known = _runs.get(names)
     if known is None or known[0] != inputs:
         for one in names:

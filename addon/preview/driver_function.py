@@ -21,7 +21,7 @@ from ..blender import (
 )
 from ..blender.evaluated_bones import Evaluation
 from ..blender.user_error import UserError
-from ..physics import key_inputs, playback
+from ..physics import dependencies, playback
 from ..pose import deformation, ik_source, motion_source, pose_source, skinner
 from ..scene import mesh_source, mmd_tools, names, saved_state, scene_model
 from . import nodes
@@ -402,7 +402,7 @@ def _read(
 def _by_blender(opened: pose_source.Opened | None, bones: tuple[str, ...]) -> np.ndarray:
     """Indices of the bones that Blender poses where physics is added to its pose."""
     if isinstance(opened, ik_source.Solver) and opened.settings.evaluated:
-        moved = key_inputs.moved_bones(opened.rig.pmx)
+        moved = dependencies.moved_bones(opened.rig.pmx)
         return np.flatnonzero(~np.isin(opened.placement.bone_indices(bones), moved))
     return np.zeros(0, np.intp)
 

@@ -1,18 +1,26 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a simulation of an armature's own keyframes depends on: bones, sliders and their keyframes."""
+"""What a simulation depends on: files, settings, and of own keyframes bones, sliders and their curves.
 
+A fingerprint of all this, as text, tells whether the file of a simulation is outdated.
+"""
+
+import functools
 import hashlib
 from collections.abc import Sequence
+from typing import Any
 
 import bpy
 import numpy as np
 from bpy.types import Depsgraph, Object
 
-from ..blender import actions, drivers, fcurves
+from ..blender import actions, drivers, fcurves, input_files
 from ..blender.native import mmdskin
-from ..pose import ik_source, physics_settings, skinner
+from ..pose import ik_source, motion_source, physics_settings, pose_source, skinner
 from ..pose.ik_source import Local, Solver
+from ..pose.motion_source import Motion
 from ..scene import scene_model
+
+_VERSION = 3  # of fingerprints
 
 
 class Inputs:
@@ -75,7 +83,7 @@ def moved_bones(pmx: "mmdskin.Model") -> np.ndarray:
         moved |= more
 
 
-def digest_of_keys(armature: Object, inputs: Inputs) -> str:
+def _digest_of_keys(armature: Object, inputs: Inputs) -> str:
     """A digest of every keyframe that affects the simulation."""
     found = hashlib.sha256()
     for block in _animated(armature, inputs):
@@ -147,3 +155,81 @@ def key_values(meshes: Sequence[Object], names: set[str], depsgraph: Depsgraph) 
             values = skinner.key_values(here, evaluated, pinned=pinned)
             found.append(zip(here, values.tolist(), strict=True))
     return ik_source.of_all_meshes(found)
+
+
+# Fingerprints
+
+
+def fingerprint_of_motion(motion: Motion, settings: motion_source.Settings) -> str:
+    """The inputs of a motion's simulation."""
+    physics = settings.physics
+    assert physics is not None
+    return _text(*_files_of(motion, settings), *physics.own, *_of_group(physics))
+
+
+def fingerprint_of_run(motion: Motion, settings: motion_source.Settings) -> str:
+    """The inputs of the run of a motion, which those of a group share."""
+    assert settings.physics is not None
+    return "".join(_of_group(settings.physics)) or fingerprint_of_motion(motion, settings)
+
+
+def fingerprint_of_keys(solver: Solver, armature: Object, inputs: Inputs) -> str:
+    """All inputs besides the values of bones and sliders; the last word is the digest of the keyframes."""
+    physics = solver.settings.physics
+    assert physics is not None
+    keys = _digest_of_keys(armature, inputs)
+    return _text("keys", *_of_solver(solver), *_of_group(physics), keys)
+
+
+def _files_of(motion: Motion, settings: motion_source.Settings) -> list[str]:
+    """Digests of the model and its motion files, and where motions start that are merged into one."""
+    found = [_digest(path) for path in (motion.rig.path, motion.path)]
+    if settings.earlier:
+        for path, start in (*settings.earlier, (motion.path, settings.start)):
+            found += [_digest(path), f"{start - settings.first:g}"]
+    return found
+
+
+def _of_solver(solver: Solver) -> tuple:
+    settings, rig = solver.settings, solver.rig
+    assert settings.physics is not None
+    bones = hashlib.sha256(repr(sorted(rig.bones.items())).encode())
+    bones.update(solver.rests.tobytes())
+    return _digest(rig.path), bones.hexdigest(), *settings.physics.own, settings.fps
+
+
+def _of_group(physics: physics_settings.Settings) -> list[str]:
+    """A digest of the models that are simulated together; none for a model alone."""
+    if not physics.group:
+        return []
+    parts = [_of_member(member) for member in physics.group]
+    return [hashlib.sha256(repr(parts).encode()).hexdigest()]
+
+
+def _of_member(member: physics_settings.Member) -> tuple:
+    armature, settings = pose_source.armature_of(member), member.settings
+    opened: Any = pose_source.load(armature, settings)
+    if isinstance(opened, Motion):
+        time = settings.start, opened.speed
+        return *_files_of(opened, settings), *map(str, settings.physics.own), *time, member.world
+    inputs = Inputs(opened)
+    keys = _digest_of_keys(armature, inputs)
+    return *map(str, _of_solver(opened)), keys, member.world
+
+
+def _text(*parts: object) -> str:
+    return " ".join(
+        str(int(part) if isinstance(part, bool) else part) for part in (_VERSION, *parts)
+    )
+
+
+def _digest(path: str) -> str:
+    """A digest of a file's contents."""
+    stat = input_files.check(path)
+    return _digest_of(path, stat.st_mtime_ns, stat.st_size)
+
+
+@functools.lru_cache(maxsize=32)
+def _digest_of(path: str, mtime: int, size: int) -> str:
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
