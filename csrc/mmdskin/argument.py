@@ -17,6 +17,8 @@ from mmdskin.array_arguments import converted
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+_MOST_TEXTURES = 2**31 - 1  # of a Mesh, which has no list of them
+
 
 def check_model(model: object, name: str = "model") -> None:
     if not isinstance(model, mmdskin.Model):
@@ -98,6 +100,26 @@ def camera_rows(camera: Any) -> NDArray[np.float64]:
     table = np.empty((frames, 10))
     table[:, :3], table[:, 3:6], table[:, 6:9], table[:, 9:] = rows
     return table if batched else table[0]
+
+
+def texture_items(textures: Any, model: mmdskin.Model | None) -> list[tuple[int, str, Any]]:
+    """Of render(textures=): the keys, what errors call them, and their pixels."""
+    if textures is None:
+        return []
+    if not isinstance(textures, dict):
+        raise TypeError(f"textures: expected a dict, not {type(textures)!r}")
+    limit = _MOST_TEXTURES if model is None else len(model.textures)
+    images = []
+    for key in list(textures):
+        if not isinstance(key, int):
+            raise TypeError(f"textures: key {key!r}, expected the index of a texture")
+        if not 0 <= key < limit:
+            known = (
+                f"expected 0 to {limit - 1}" if model is None else f"the model has {limit} textures"
+            )
+            raise ValueError(f"textures: key {key}, {known}")
+        images.append((key, f"textures[{key:d}]", textures[key]))
+    return images
 
 
 def frame_numbers(frames: ArrayLike) -> NDArray[np.float64]:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import mmdskin
-from mmdskin.argument import check_model, check_motion, frame_numbers
+from mmdskin.argument import check_model, check_motion, frame_numbers, texture_items
+from mmdskin.array_arguments import converted
 from mmdskin.file_io import check_name, write
 from mmdskin.notebook import png
 from mmdskin.rotations import to_quaternions
@@ -40,7 +41,7 @@ def save_glb(
     motion: mmdskin.Motion | None = None,
     frames: ArrayLike | None = None,
     *,
-    textures: Mapping[int, NDArray[np.uint8]] | None = None,
+    textures: dict[int, NDArray[np.uint8]] | None = None,
     physics: mmdskin.Physics | bool | None = None,
 ) -> None:
     """Writes a model, with its materials, skeleton and vertex morphs, and a dance as a .glb file.
@@ -54,13 +55,14 @@ def save_glb(
     Programs that read it skin linearly: elbows of SDEF collapse there. Colors are those of MMD's light,
     unlit where KHR_materials_unlit is known; toons, sphere maps and edges are left out.
 
-    Raises ValueError for frames that do not increase and for a name that is not .glb, and OSError.
+    Raises ValueError for frames that do not increase, for textures that the model lacks or that are not
+    (h,w,4), and for a name that is not .glb, and OSError.
     """
     check_name(path, "glTF file", ".glb")
     check_model(model)
     check_motion(motion)
     file = _File(model)
-    file.add_mesh(textures or {})
+    file.add_mesh(_images(textures, model))
     file.add_skeleton()
     if motion is not None:
         first, last = motion.frame_range
@@ -71,6 +73,17 @@ def save_glb(
     elif frames is not None:
         raise ValueError("frames: expected None without a motion")
     write(path, file.data())
+
+
+def _images(
+    textures: dict[int, NDArray[np.uint8]] | None, model: mmdskin.Model
+) -> dict[int, NDArray[np.uint8]]:
+    images = {}
+    for index, name, given in texture_items(textures, model):
+        image = images[index] = converted(given, name, "uint8", 3)[1]
+        if image.ndim != 3 or image.shape[2] != 4 or not image.size:
+            raise ValueError(f"{name}: shape {image.shape}, expected (h, w, 4)")
+    return images
 
 
 class _File:

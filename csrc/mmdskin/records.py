@@ -324,23 +324,33 @@ class Rendered(NamedTuple):
     def save(self, path: str | os.PathLike[str], numbers: Iterable[int] | None = None) -> None:
         """Writes the image as a PNG; of a batch one for each frame, with its number in place of #s in the
         name, or at the end: frame0000.png.
-        numbers: of the F frames; None: 0, 1, and so on
+        numbers: of the F frames, whole and all different; None: 0, 1, and so on
 
-        Raises ValueError without an image and for the name of another format, and OSError.
+        Raises ValueError for such numbers, without an image and for the name of another format, and
+        OSError.
         """
         from mmdskin.file_io import check_name, numbered, write
         from mmdskin.notebook import png
 
         check_name(path, "picture", ".png")
-        if self.image is None or self.image.ndim not in (3, 4):
+        if self.image is None:
+            raise ValueError('image: missing; render() draws it unless want= leaves out "image"')
+        if self.image.ndim not in (3, 4):
             raise ValueError("image: expected (H,W,4) or (F,H,W,4)")
         if self.image.ndim == 3:
             write(path, png(self.image))
             return
-        given = range(len(self.image)) if numbers is None else [int(number) for number in numbers]
+        given = [*(range(len(self.image)) if numbers is None else numbers)]
         if len(given) != len(self.image):
             raise ValueError(f"numbers: {len(given)}, the batch has {len(self.image)} frames")
-        for number, image in zip(given, self.image, strict=True):
+        different: dict[int, None] = {}  # else one picture would replace another
+        for at, number in enumerate(given):
+            if not float(number).is_integer():
+                raise ValueError(f"numbers[{at}] is {number}, expected a whole number")
+            if int(number) in different:
+                raise ValueError(f"numbers[{at}] is {number} again")
+            different[int(number)] = None
+        for number, image in zip(different, self.image, strict=True):
             write(numbered(os.fsdecode(path), number), png(image))
 
     def _repr_png_(self) -> bytes | None:

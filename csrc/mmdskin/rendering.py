@@ -10,7 +10,15 @@ import numpy as np
 
 import mmdskin
 from mmdskin import _mmdskin  # type: ignore[attr-defined]
-from mmdskin.argument import camera_rows, check_mesh, check_word, parse_size, parse_want, wrong_type
+from mmdskin.argument import (
+    camera_rows,
+    check_mesh,
+    check_word,
+    parse_size,
+    parse_want,
+    texture_items,
+    wrong_type,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +31,6 @@ _LIGHT_COLOR = np.full(3, 154 / 255, np.float32)  # MMD's
 _GRAY = mmdskin.Material(
     "", "", (0.7, 0.7, 0.7, 1), specular_power=0, ambient=(0.35,) * 3, flags=0x1F, index_count=0
 )
-_MOST_TEXTURES = 2**31 - 1  # of a Mesh, which has no list of them
-
 _SHADOW_OFF, _SHADOW_OF_LIGHT, _SHADOW_COLORED = range(3)  # mmd_ground_shadow
 
 
@@ -110,7 +116,7 @@ def render(
     check_mesh(mesh)
     positions, normals = _vertices(skinned)
     model = mesh if isinstance(mesh, mmdskin.Model) else None
-    images = _images(textures, model)
+    images = texture_items(textures, model)
     is_gray = materials is None and model is None
     if is_gray:
         materials = (_GRAY._replace(texture=images[0][0] if images else -1),)
@@ -174,26 +180,6 @@ def _vertices(skinned: Any) -> tuple[Any, Any]:
         hint = "Model.pose() makes the pose of a frame of a Motion"
         raise TypeError(f"{expected}, not {type(skinned)!r}; {hint}")
     raise wrong_type(skinned, expected, "load_motion")
-
-
-def _images(textures: Any, model: mmdskin.Model | None) -> list[tuple[int, str, Any]]:
-    """Their keys, what errors call them, and their pixels."""
-    if textures is None:
-        return []
-    if not isinstance(textures, dict):
-        raise TypeError(f"textures: expected a dict, not {type(textures)!r}")
-    limit = _MOST_TEXTURES if model is None else len(model.textures)
-    images = []
-    for key in list(textures):
-        if not isinstance(key, int):
-            raise TypeError(f"textures: key {key!r}, expected the index of a texture")
-        if not 0 <= key < limit:
-            known = (
-                f"expected 0 to {limit - 1}" if model is None else f"the model has {limit} textures"
-            )
-            raise ValueError(f"textures: key {key}, {known}")
-        images.append((key, f"textures[{key:d}]", textures[key]))
-    return images
 
 
 def _given(effect: Any) -> Any:

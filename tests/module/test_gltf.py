@@ -266,6 +266,34 @@ def test_frames_that_do_not_increase_are_refused(frames, words, tmp_path):
     assert not (tmp_path / "a.glb").exists()
 
 
+IMAGE = np.zeros((2, 2, 4), np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("textures", "error", "words"),
+    [
+        ([IMAGE], TypeError, "textures: expected a dict, not <class 'list'>"),
+        ({1: IMAGE}, ValueError, "textures: key 1, the model has 1 textures"),
+        ({0: IMAGE / 255}, TypeError, r"textures\[0\]: dtype float64, expected integers"),
+        (
+            {0: IMAGE[..., :3]},
+            ValueError,
+            r"textures\[0\]: shape \(2, 2, 3\), expected \(h, w, 4\)",
+        ),
+        (
+            {0: IMAGE.astype(int) + 256},
+            ValueError,
+            r"textures\[0\]\[0, 0, 0\]: 256 is out of range for uint8",
+        ),
+    ],
+)
+def test_textures_are_those_that_render_takes(textures, error, words, tmp_path):
+    model = mmdskin.Model.from_arrays(textures=["a.png"])
+    with pytest.raises(error, match=words):
+        mmdskin.save_glb(tmp_path / "a.glb", model, textures=textures)
+    assert not (tmp_path / "a.glb").exists()
+
+
 def test_the_command_writes_the_same_file(dance, tmp_path, monkeypatch):
     (model, motion, textures), _ = dance
     monkeypatch.chdir(tmp_path)

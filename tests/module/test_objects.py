@@ -401,9 +401,26 @@ def test_a_picture_is_saved_as_a_png(tmp_path):
     image = np.random.default_rng(0).integers(0, 256, (5, 7, 4)).astype(np.uint8)
     mmdskin.Rendered(image, None, None, None).save(tmp_path / "a.png")
     assert np.array_equal(np.asarray(Image.open(tmp_path / "a.png")), image)
-    with pytest.raises(ValueError, match=r"image: expected \(H,W,4\) or \(F,H,W,4\)"):
+    with pytest.raises(ValueError, match='image: missing; .* leaves out "image"'):
         mmdskin.Rendered(None, None, None, None).save(tmp_path / "b.png")
+    with pytest.raises(ValueError, match=r"image: expected \(H,W,4\) or \(F,H,W,4\)"):
+        mmdskin.Rendered(image[0], None, None, None).save(tmp_path / "b.png")
     assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ([0, 0.5, 1], r"numbers\[1\] is 0.5, expected a whole number"),
+        ([0, np.nan, 1], r"numbers\[1\] is nan, expected a whole number"),
+        ([3, 4, 3], r"numbers\[2\] is 3 again"),
+    ],
+)
+def test_no_picture_of_a_batch_replaces_another(numbers, words, tmp_path):
+    batch = mmdskin.Rendered(np.zeros((3, 1, 1, 4), np.uint8), None, None, None)
+    with pytest.raises(ValueError, match=words):
+        batch.save(tmp_path / "a.png", numbers)
+    assert not [*tmp_path.iterdir()]
 
 
 def test_a_batch_is_saved_as_numbered_pngs(tmp_path):
