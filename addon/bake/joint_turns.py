@@ -64,14 +64,8 @@ class Drivers:
                 driver.expression = _product(place, rests[1].conjugated() @ rests[0])
         return self.properties[pair]
 
-    def _add_turn(self, driver: Driver, letter: str, bone: str, part: int, space: Any) -> None:
-        variable = driver.variables.new()
-        variable.name, variable.type = letter, "TRANSFORMS"
-        target = variable.targets[0]
-        target.id, target.bone_target = self._armature, bone
-        kind: Any = f"ROT_{'WXYZ'[part]}"
-        target.transform_type, target.transform_space = kind, space
-        target.rotation_mode = "QUATERNION"
+    def _add_turn(self, driver: Driver, letter: str, bone: str, part: int, space: str) -> None:
+        drivers.add_transform(driver, letter, self._armature, bone, f"ROT_{'WXYZ'[part]}", space)
 
 
 def remove(mesh: ID, properties: list[str]) -> None:

@@ -5,8 +5,6 @@ Matrices (F, B, 4, 4) are in armature space. Sources with `moves_scene` read the
 scene's current frame, so they give one frame at a time.
 """
 
-from typing import Protocol
-
 import numpy as np
 from bpy.types import Depsgraph, Object
 
@@ -26,25 +24,16 @@ def poses_of(
 ) -> "Poses":
     """The pose source of the named bones for settings; None means the armature."""
     if settings is None:
-        return ArmaturePoses(model.armature, bones)
+        return Poses(model.armature, bones)
     opened = pose_source.load(model.armature, settings)
     source = Baked(Member(model, settings, opened))
     kind = IkPoses if isinstance(opened, ik_source.Solver) else MotionPoses
     return kind(bones, source)
 
 
-class Poses(Protocol):
-    moves_scene: bool
-    source: Baked | None
+class Poses:
+    """Those that Blender shows."""
 
-    def prepare(self, parts: "list[Part]") -> None: ...
-
-    def matrices(self, frames: list[float], depsgraph: Depsgraph) -> np.ndarray: ...
-
-    def key_values(self, part: "Part", frames: list[float], depsgraph: Depsgraph) -> np.ndarray: ...
-
-
-class ArmaturePoses:
     moves_scene = True
     source: Baked | None = None
 
@@ -63,7 +52,7 @@ class ArmaturePoses:
         return part.scene_values(depsgraph)[None]
 
 
-class IkPoses(ArmaturePoses):
+class IkPoses(Poses):
     source: Baked
 
     def __init__(self, bones: list[str], source: Baked) -> None:
@@ -85,7 +74,9 @@ class IkPoses(ArmaturePoses):
         return self.source.opened.matrices(armature, self._bones, keys, frame)[None]
 
 
-class MotionPoses:
+class MotionPoses(Poses):
+    source: Baked
+
     def __init__(self, bones: list[str], source: Baked) -> None:
         self._bones, self.source = bones, source
         self.moves_scene = False

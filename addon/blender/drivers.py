@@ -114,10 +114,18 @@ def keys_of(variable: DriverVariable) -> Any:
     return keys.key_blocks if keys is not None else ()
 
 
-def add_transform(driver: Driver, name: str, obj: Object, bone: str = "") -> None:
-    """The location of an object or bone: the driver depends on all of its transform."""
+def add_transform(
+    driver: Driver,
+    name: str,
+    obj: Object,
+    bone: str = "",
+    kind: Any = "LOC_X",
+    space: Any = "WORLD_SPACE",
+) -> None:
+    """A part of the transform of an object or bone: the driver depends on all of it."""
     variable = driver.variables.new()
     variable.name, variable.type = name, "TRANSFORMS"
     target = variable.targets[0]
     target.id, target.bone_target = obj, bone
-    target.transform_type, target.transform_space = "LOC_X", "WORLD_SPACE"
+    target.transform_type, target.transform_space = kind, space
+    target.rotation_mode = "QUATERNION"

@@ -36,8 +36,8 @@ class AsKeyed(ModelFit):
         super().__init__(pmx, timing, options)
         self._found, self._morphs, self._properties = found, morphs, properties
         self._has_properties = options.switches or options.visibility
-        self.off_frames = found.off_frames  # keys of the scene between the frames of the file
-        self.needs_frames = (  # whether the scene has to be read frame by frame
+        self.off_frames = found.off_frames
+        self.needs_frames = (
             found.sampled
             or not all(bone.keys.complete for bone in found.bones.values())
             or (options.morphs and morphs.sampled)
@@ -45,7 +45,6 @@ class AsKeyed(ModelFit):
         )
 
     def fit(self, samples: Samples | None) -> Steps[Fitted]:
-        """`samples` are of the scene, if it has to be read."""
         bones, morphs = self._bone_tracks(samples), dict(self._morphs.tracks)
         worst, notes, track = 0.0, (), self._properties
         if samples is not None:

@@ -8,7 +8,7 @@ import errno
 import io
 import os
 from collections.abc import Generator, Iterable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
@@ -60,28 +60,21 @@ class Result(NamedTuple):
         return self.motion.camera, self.motion.light, self.motion.shadow
 
 
-class Export(Protocol):
+class Export:
     """A file to be written."""
 
     path: str
-
-    @property
-    def needs_frames(self) -> bool:
-        """Whether the scene has to be read frame by frame."""
-
-    @property
-    def simulated(self) -> Sequence[playback.Baked]:
-        """What is posed with hair that physics moves."""
-
-    @property
-    def objects(self) -> list[bpy.types.Object]:
-        """What `read` reads."""
+    needs_frames: bool  # whether the scene has to be read frame by frame
+    objects: list[bpy.types.Object]  # that `read` reads
+    simulated: Sequence[playback.Baked] = ()  # what is posed with hair that physics moves
 
     def read(self, depsgraph: bpy.types.Depsgraph) -> None:
         """Read the scene at its current frame."""
+        raise NotImplementedError
 
     def fit(self) -> modal_job.Steps[Result]:
         """Find keys."""
+        raise NotImplementedError
 
 
 class Job(modal_job.Job):

@@ -9,57 +9,42 @@ from ..blender import actions
 from ..blender.translations import tr, tr_count
 from ..import_motion import import_state
 from ..operator_base.modal_job import Steps
-from ..physics.playback import Baked
 from ..pose import pose_source
 from ..scene import mmd_tools, scene_model
 from . import job
-from .as_keyed import AsKeyed, MotionFileKeys, of_scene
-from .job import Result
-from .samples import AS_KEYED, AUTO, SOLVED_BOTH, ModelFit, Sampler
+from .as_keyed import MotionFileKeys, of_scene
+from .job import Export, Result
+from .samples import AS_KEYED, AUTO, SOLVED_BOTH, ModelFit, Sampler, Solved
 from .timing import Timing
 
 
-class ModelExport:
-    """See `job.Export`."""
-
+class ModelExport(Export):
     def __init__(
         self, model: scene_model.SceneModel, path: str, scene: Scene, timing: Timing, options: Any
     ) -> None:
         self.path = path
-        self._timing, self._options = timing, options
-        self._form = form_of(model, scene, options)
-        self._sampler = Sampler(model, scene, self._form != AS_KEYED, options)
-        self._as_keyed: AsKeyed | None = None
-        if self._form == AS_KEYED:
-            animates = self._sampler.animates_visibility
-            if self._sampler.motion is not None:
-                self._as_keyed = MotionFileKeys(self._sampler.motion, timing, animates, options)
-            else:
-                self._as_keyed = of_scene(model, self._sampler.solver, timing, animates, options)
-        self.needs_frames = self._as_keyed is None or self._as_keyed.needs_frames
-
-    @property
-    def objects(self) -> list[Object]:
-        model = self._sampler.model
+        self._options = options
+        form = form_of(model, scene, options)
+        sampler = self._sampler = Sampler(model, scene, form != AS_KEYED, options)
+        animates = sampler.animates_visibility
+        self._fit: ModelFit
+        if form != AS_KEYED:
+            self._fit = Solved(sampler.rig.pmx, timing, options, form)
+        elif sampler.motion is not None:
+            self._fit = MotionFileKeys(sampler.motion, timing, animates, options)
+        else:
+            self._fit = of_scene(model, sampler.solver, timing, animates, options)
+        self.needs_frames = self._fit.needs_frames
         root = scene_model.root_of(model.armature)
-        return [model.armature, *model.meshes, *([root] if root is not None else [])]
-
-    @property
-    def simulated(self) -> list[Baked]:
-        source = self._sampler.simulated
-        return [source] if source is not None else []
+        self.objects = [model.armature, *model.meshes, *([root] if root is not None else [])]
+        self.simulated = [sampler.simulated] if sampler.simulated is not None else []
 
     def read(self, depsgraph: Depsgraph) -> None:
         self._sampler.read(depsgraph)
 
     def fit(self) -> Steps[Result]:
         samples = self._sampler.result() if self.needs_frames else None
-        if self._as_keyed is not None:
-            fitted = yield from self._as_keyed.fit(samples)
-        else:
-            assert samples is not None
-            run = ModelFit(self._sampler.rig.pmx, self._timing, self._options)
-            fitted = yield from run.solved(samples, self._form)
+        fitted = yield from self._fit.fit(samples)
         unknown = job.listed(job.check_names(fitted.motion, self._options.names))
         lines = []
         if fitted.offs:
@@ -71,11 +56,11 @@ class ModelExport:
             lines.append(tr("Left out because MMD cannot find their names: {names}", names=unknown))
         elif unknown:
             lines.append(tr("Names cut to 15 bytes: {names}", names=unknown))
-        if self._as_keyed is not None and self._as_keyed.off_frames:
+        if self._fit.off_frames:
             text = tr_count(
                 "1 keyframe is between MMD's frames: its bone has other keys there",
                 "{count} keyframes are between MMD's frames: their bones have other keys there",
-                count=self._as_keyed.off_frames,
+                count=self._fit.off_frames,
             )
             lines.append(text)
         return Result(self.path, fitted.motion, fitted.worst, fitted.notes, tuple(lines))

@@ -38,8 +38,7 @@ class Originals(NamedTuple):
     motion: motion_source.Motion | None  # of the imported files
     files: list[original_keys.Kept]
     known: set[str]  # names, in the file, of the bones of the scene
-    # Of the scene, not of a motion file alone: what moves the armature, and what imports have written.
-    own: OwnKeyframes | None = None
+    # What imports have written; not of a motion file alone.
     expected: Mapping[actions.Block, original_keys.Curves] = types.MappingProxyType({})
 
     @property
@@ -57,13 +56,13 @@ def find(model: scene_model.SceneModel, opened: motion_source.Motion, timing: Ti
     own = OwnKeyframes(armature)
     known = {opened.rig.pmx.bones[i].name for i in opened.rig.bones.values()}
     if own.has_strips:
-        return Originals({}, True, None, [], known, own)
+        return Originals({}, True, None, [], known)
     files = _files(armature, opened.rig.pmx)
     motions = [opened.with_motion(file.motion, "", file.start, file.speed) for file in files]
     expected = original_keys.curves_of(model, motions) if motions else {}
     whole = merge.merged(motions) if motions else None
     bones, sampled = _bones(armature, opened, whole, own, expected.get(armature, {}), timing)
-    return Originals(bones, sampled, whole, files, known, own, expected)
+    return Originals(bones, sampled, whole, files, known, expected)
 
 
 def _files(armature: bpy.types.Object, pmx: "mmdskin.Model") -> list[original_keys.Kept]:
@@ -147,7 +146,7 @@ def switches_kept(originals: Originals, armature: bpy.types.Object) -> bool:
     pairs = [pair for found in mmd_tools.by_ik_bone(armature).values() for pair in found]
     channels = [(actions.influence_path(bone.name, one.name), 0) for bone, one in pairs]
     expected = originals.expected.get(armature, {})
-    own = originals.own or OwnKeyframes(armature)
+    own = OwnKeyframes(armature)
     toggled = any(path.endswith(mmd_tools.TOGGLE) for path, _ in own.curves)
     muted = any(one.mute for _, one in pairs if one.type == "IK")
     return not (toggled or muted) and own.are(

@@ -90,7 +90,7 @@ class MMDSKIN_OT_export_pose(Exporter, bpy.types.Operator):
             frame = playhead.frame(scene)
             timing = Timing(frame, frame, 0, 1, 1.0, playhead.stretch(scene))
             motion = modal_job.finished(
-                samples.ModelFit(pmx, timing, options).solved(found, form)
+                samples.Solved(pmx, timing, options, form).fit(found)
             ).motion
             return _with_resting(motion, pmx, sampler.rig.bones.values()), pmx
         return _tracks(pmx, found, sorted(sampler.rig.bones.values()), self.morphs), pmx

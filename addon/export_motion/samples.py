@@ -211,22 +211,15 @@ class Fitted(NamedTuple):
 class ModelFit:
     """From frames of a model to a motion; UserError if the native module refuses them."""
 
+    needs_frames = True  # whether the scene has to be read frame by frame
+    off_frames = 0  # keys of the scene between the frames of the file
+
     def __init__(self, pmx: "mmdskin.Model", timing: Timing, options: Any) -> None:
         self._pmx, self._timing, self._options = pmx, timing, options
 
-    def solved(self, samples: Samples, form: str) -> Steps[Fitted]:
-        pmx, options, with_ik = self._pmx, self._options, form != SOLVED_FK
-        poses = (*samples.pose, self._weights(samples.weights))
-        make, ik = mmdskin.Motion.from_poses, "both" if with_ik else "off"
-        motion, report = yield from made(make, pmx, poses, ik=ik, **self._common())
-        on = np.full(samples.ik.shape, with_ik)
-        offs: tuple[str, ...] = ()
-        if with_ik and report.worst > options.tolerance:
-            offs = self._bent(motion, samples)
-            on[:, [i for i, bone in enumerate(pmx.bones) if bone.name in offs]] = False
-        visible = samples.visible if options.visibility else np.ones_like(samples.visible)
-        track = file_tracks.switches(pmx, self._timing.file_frames, visible, on)
-        return Fitted(with_tracks(motion, properties=track), report.worst, report.notes, offs)
+    def fit(self, samples: Samples | None) -> Steps[Fitted]:
+        """`samples` are of the scene, if it has to be read."""
+        raise NotImplementedError
 
     def of_locals(
         self, values: tuple[np.ndarray, np.ndarray, np.ndarray], like: "mmdskin.Motion"
@@ -246,6 +239,27 @@ class ModelFit:
             "physics_tolerance": self._options.physics_tolerance,
             "physics": self._options.physics.lower(),
         }
+
+
+class Solved(ModelFit):
+    def __init__(self, pmx: "mmdskin.Model", timing: Timing, options: Any, form: str) -> None:
+        super().__init__(pmx, timing, options)
+        self._form = form
+
+    def fit(self, samples: Samples | None) -> Steps[Fitted]:
+        assert samples is not None
+        pmx, options, with_ik = self._pmx, self._options, self._form != SOLVED_FK
+        poses = (*samples.pose, self._weights(samples.weights))
+        make, ik = mmdskin.Motion.from_poses, "both" if with_ik else "off"
+        motion, report = yield from made(make, pmx, poses, ik=ik, **self._common())
+        on = np.full(samples.ik.shape, with_ik)
+        offs: tuple[str, ...] = ()
+        if with_ik and report.worst > options.tolerance:
+            offs = self._bent(motion, samples)
+            on[:, [i for i, bone in enumerate(pmx.bones) if bone.name in offs]] = False
+        visible = samples.visible if options.visibility else np.ones_like(samples.visible)
+        track = file_tracks.switches(pmx, self._timing.file_frames, visible, on)
+        return Fitted(with_tracks(motion, properties=track), report.worst, report.notes, offs)
 
     def _bent(self, motion: "mmdskin.Motion", samples: Samples) -> tuple[str, ...]:
         """IK bones whose chain MMD's IK would pull away from where the keys put it."""

@@ -15,7 +15,7 @@ from ..blender.native import mmdskin
 from ..blender.user_error import UserError
 from ..operator_base.modal_job import Steps
 from . import camera_keys, file_tracks, light_export
-from .job import Result
+from .job import Export, Result
 from .original_tracks import OwnKeyframes
 from .samples import made
 from .timing import Timing
@@ -27,11 +27,7 @@ _DEFAULT_ANGLE = 30.0
 _ROUNDING = 1e-4  # frames
 
 
-class SceneExport:
-    """See `job.Export`."""
-
-    simulated = ()
-
+class SceneExport(Export):
     def __init__(self, path: str, scene: bpy.types.Scene, timing: Timing, options: Any) -> None:
         self.path = path
         self._light: light_export.LightExport | None = None
@@ -43,10 +39,7 @@ class SceneExport:
         parts = (self._camera, self._light)
         self._reading = [part for part in parts if part is not None and part.needs_frames]
         self.needs_frames = bool(self._reading)
-
-    @property
-    def objects(self) -> list[bpy.types.Object]:
-        return [obj for part in self._reading for obj in part.objects]
+        self.objects = [obj for part in self._reading for obj in part.objects]
 
     def read(self, depsgraph: bpy.types.Depsgraph) -> None:
         for part in self._reading:
