@@ -198,3 +198,6 @@ def _ground_shadow(argument: Any) -> tuple[int, Any]:
     if _given(argument) is None:
         return _SHADOW_OFF, (0, 0, 0, 0)
     return (_SHADOW_OF_LIGHT, (0, 0, 0, 0)) if argument is True else (_SHADOW_COLORED, argument)
+
+
+render.__module__ = "mmdskin"  # where it is exported: in pickles
