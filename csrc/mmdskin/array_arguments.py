@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 _CPU_DEVICES = {1, 3, 11}  # of DLPack: CPU, host memory of CUDA and of ROCm
@@ -111,25 +113,32 @@ def _checked_floats(array: NDArray[Any], name: str, wanted: np.dtype[Any]) -> ND
     with np.errstate(all="ignore"):
         numbers = np.require(array, np.float64, ["C", "A"])
         narrow = numbers.astype(wanted, copy=False)
-    too_large = np.abs(numbers) > np.finfo(wanted).max
-    if too_large.any():
-        too_large &= np.isfinite(numbers)
-    if too_large.any():
+    too_large = (np.abs(numbers) > np.finfo(wanted).max) & np.isfinite(numbers)
+    if _reduced(too_large.any):
         at = np.unravel_index(np.argmax(too_large), numbers.shape)
         raise ValueError(f"{name}{_index(at)}: {numbers[at]:g} is too large for {wanted}")
     return narrow
 
 
 def _checked_integers(array: NDArray[Any], name: str, wanted: np.dtype[Any]) -> NDArray[Any]:
-    least, most = (0, 1) if wanted.kind == "b" else (np.iinfo(wanted).min, np.iinfo(wanted).max)
+    half = 1 << 8 * wanted.itemsize - 1
+    least, most = {"b": (0, 1), "u": (0, 2 * half - 1), "i": (-half, half - 1)}[wanted.kind]
+    if not array.size or least <= _reduced(array.min) <= _reduced(array.max) <= most:
+        return array.astype(wanted, order="C")
     numbers = array.astype(np.int64)
     beyond = (numbers < least) | (numbers > most)
     if array.dtype.kind == "u":
         beyond |= numbers < 0  # from 2**63 on
-    if beyond.any():
-        at = np.unravel_index(np.argmax(beyond), array.shape)
-        raise ValueError(f"{name}{_index(at)}: {array[at]} is out of range for {wanted}")
-    return numbers.astype(wanted, order="C")
+    at = np.unravel_index(np.argmax(beyond), array.shape)
+    raise ValueError(f"{name}{_index(at)}: {array[at]} is out of range for {wanted}")
+
+
+def _reduced(method: Callable[[], Any]) -> Any:
+    """What a method of an array gives."""
+    try:
+        return method()
+    except SystemError:  # as NumPy ends where memory is short
+        raise MemoryError from None
 
 
 def _index(at: tuple[Any, ...]) -> str:

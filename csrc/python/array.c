@@ -187,7 +187,7 @@ static PyArrayObject *convert_any(PyObject *argument, const char *name, mmd_py_a
 }
 
 /* False if a number is out of range. */
-static bool narrow_floats(const double *from, npy_intp count, float *to)
+static bool narrow(const double *from, npy_intp count, float *to)
 {
     for (npy_intp i = 0; i < count; i++) {
         if (isfinite(from[i]) && fabs(from[i]) > (double)FLT_MAX)
@@ -197,69 +197,43 @@ static bool narrow_floats(const double *from, npy_intp count, float *to)
     return true;
 }
 
-static bool narrow_integers(const npy_int64 *from, npy_intp count, mmd_py_array_dtype dtype,
-                            void *to)
+static PyArrayObject *convert_floats(PyArrayObject *input, mmd_py_array_dtype dtype)
 {
-    npy_int64 min = dtype == MMD_PY_INT32 ? INT32_MIN : 0;
-    npy_int64 max = dtype == MMD_PY_INT32    ? INT32_MAX
-                    : dtype == MMD_PY_UINT32 ? UINT32_MAX
-                    : dtype == MMD_PY_UINT8  ? UINT8_MAX
-                                             : 1;
-    for (npy_intp i = 0; i < count; i++) {
-        if (from[i] < min || from[i] > max)
-            return false;
-        if (dtype == MMD_PY_INT32 || dtype == MMD_PY_UINT32)
-            ((uint32_t *)to)[i] = (uint32_t)from[i];
-        else
-            ((uint8_t *)to)[i] = (uint8_t)from[i];
-    }
-    return true;
-}
-
-/* Whether float64 or int64 holds all numbers of another type. */
-static bool is_usual(int type, mmd_py_array_dtype dtype)
-{
-    bool whole = PyTypeNum_ISINTEGER(type);
-    if (dtype == MMD_PY_FLOAT32 || dtype == MMD_PY_FLOAT64)
-        return whole || PyTypeNum_ISBOOL(type) ||
-               (PyTypeNum_ISFLOAT(type) && type != NPY_LONGDOUBLE);
-    return (whole && type != NPY_ULONG && type != NPY_ULONGLONG) ||
-           (PyTypeNum_ISBOOL(type) && dtype == MMD_PY_BOOL);
-}
-
-static PyArrayObject *convert_array(PyArrayObject *input, mmd_py_array_dtype dtype)
-{
-    int wide = dtype == MMD_PY_FLOAT32 || dtype == MMD_PY_FLOAT64 ? NPY_FLOAT64 : NPY_INT64;
     bool same = PyArray_TYPE(input) == numpy_types[dtype];
-    MMD_PY_OWNED PyObject *from =
-        PyArray_FromAny((PyObject *)input, PyArray_DescrFromType(same ? numpy_types[dtype] : wide),
-                        0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, NULL);
+    MMD_PY_OWNED PyObject *from = PyArray_FromAny(
+        (PyObject *)input, PyArray_DescrFromType(same ? numpy_types[dtype] : NPY_FLOAT64), 0, 0,
+        NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, NULL);
     if (!from || same || dtype == MMD_PY_FLOAT64)
         return (PyArrayObject *)Py_XNewRef(from);
-    const void *numbers = PyArray_DATA((PyArrayObject *)from);
     PyArrayObject *to = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(input), PyArray_DIMS(input),
                                                            numpy_types[dtype]);
-    bool narrow = to && (dtype == MMD_PY_FLOAT32
-                             ? narrow_floats(numbers, PyArray_SIZE(to), PyArray_DATA(to))
-                             : narrow_integers(numbers, PyArray_SIZE(to), dtype, PyArray_DATA(to)));
-    if (!narrow)
+    if (to && !narrow(PyArray_DATA((PyArrayObject *)from), PyArray_SIZE(to), PyArray_DATA(to)))
         Py_CLEAR(to);
     return to;
 }
 
-/* What most programs give: arrays, lists and tuples of numbers in range, and numbers. For all else
-   NULL, without an exception if Python is to convert it, or to say what is wrong. */
+/* Whether float64 holds all numbers of a type. */
+static bool fits_floats(int type)
+{
+    return PyTypeNum_ISINTEGER(type) || PyTypeNum_ISBOOL(type) ||
+           (PyTypeNum_ISFLOAT(type) && type != NPY_LONGDOUBLE);
+}
+
+/* What most programs give for floats: arrays, lists and tuples of numbers in range, and numbers.
+   For all else NULL, without an exception if Python is to convert it, or to say what is wrong. */
 static PyArrayObject *convert_usual(PyObject *argument, mmd_py_array_dtype dtype, mmd_py_array *out)
 {
+    if (dtype > MMD_PY_FLOAT64)
+        return NULL;
     if (!PyArray_Check(argument) && !PyFloat_CheckExact(argument) && !PyLong_CheckExact(argument) &&
         !PyList_CheckExact(argument) && !PyTuple_CheckExact(argument))
         return NULL;
     MMD_PY_OWNED PyObject *input =
         PyArray_FromAny(argument, NULL, 0, MMD_PY_MAX_RANK, NPY_ARRAY_ENSUREARRAY, NULL);
     PyArrayObject *array = NULL;
-    if (input && is_usual(PyArray_TYPE((PyArrayObject *)input), dtype)) {
+    if (input && fits_floats(PyArray_TYPE((PyArrayObject *)input))) {
         set_bounds((PyArrayObject *)input, out);
-        array = convert_array((PyArrayObject *)input, dtype);
+        array = convert_floats((PyArrayObject *)input, dtype);
     }
     if (PyErr_Occurred() &&
         (PyErr_ExceptionMatches(PyExc_ValueError) || PyErr_ExceptionMatches(PyExc_TypeError)))
