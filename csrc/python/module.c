@@ -111,6 +111,7 @@ static PyMethodDef methods[] = {
     FUNCTION(toons, mmd_py_module_toons, METH_NOARGS),
     {"_fit", mmd_py_fit_by_name, METH_VARARGS, "For the class Fit of the package."},
     {"_render", mmd_py_module_render, METH_VARARGS, "For render() of the package."},
+    {"_cp932", mmd_py_motion_cp932, METH_O, "For pose_file.py."},
     FUNCTION(backends, backends, METH_NOARGS),
     FUNCTION(shutdown, shutdown, METH_NOARGS),
     {0}};

@@ -5,6 +5,7 @@
 #include "python/argument.h"
 #include "python/exceptions.h"
 #include "python/owned.h"
+#include "python/record.h"
 #include "python/types.h"
 
 #include <math.h>
@@ -88,13 +89,39 @@ static bool sample_frame(save_call *call, const mmd_motion *motion, mmd_motion *
     return true;
 }
 
-static PyObject *write_vpd(save_call *call, const mmd_motion *pose)
+static PyObject *write_vpd(const save_call *call, const mmd_motion *pose)
 {
-    size_t size = 0;
     mmd_error err = {0};
-    const uint8_t *bytes = mmd_vpd_write(&call->arena, pose, call->cut_names, &size, &err);
-    return bytes ? PyBytes_FromStringAndSize((const char *)bytes, (Py_ssize_t)size)
-                 : mmd_py_exceptions_raise(&err);
+    mmd_motion *copy = mmd_motion_new(pose, &err);
+    MMD_PY_OWNED PyObject *motion =
+        copy ? mmd_py_motion_new(call->state, copy, NULL) : mmd_py_exceptions_raise(&err);
+    return motion ? mmd_py_object_call("mmdskin.pose_file", "contents", "(Oi)", motion,
+                                       (int)call->cut_names)
+                  : NULL;
+}
+
+PyObject *mmd_py_motion_cp932(PyObject *module, PyObject *names)
+{
+    MMD_PY_CLEARED_BY(mmd_py_record_parser_free)
+    mmd_py_record_parser parser = {.state = mmd_py_state_of_module(module)};
+    void *texts;
+    size_t count;
+    if (!mmd_py_record_parse_texts(&parser, names, &texts, &count))
+        return NULL;
+    const uint16_t *table = mmd_text_cp932_table(&parser.arena);
+    if (!table)
+        return PyErr_NoMemory();
+    PyObject *all = PyTuple_New((Py_ssize_t)count);
+    for (size_t i = 0; all && i < count; i++) {
+        mmd_text name = ((const mmd_text *)texts)[i];
+        uint32_t missing;
+        size_t size = mmd_text_encode_cp932(table, name, NULL, 0, &missing);
+        PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)size);
+        if (bytes)
+            mmd_text_encode_cp932(table, name, (uint8_t *)PyBytes_AsString(bytes), size, &missing);
+        mmd_py_record_tuple_set(&all, i, bytes);
+    }
+    return all;
 }
 
 /* The part of a motion that the file gets. */

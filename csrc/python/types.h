@@ -231,6 +231,9 @@ PyObject *mmd_py_motion_light_at(PyObject *motion, PyObject *frames);
 PyObject *mmd_py_motion_shadow_at(PyObject *motion, PyObject *frames);
 PyObject *mmd_py_motion_save(PyObject *motion, PyObject *args, PyObject *kwargs);
 
+/* The bytes of names in cp932, with "?" for what it lacks, for pose_file.py. */
+PyObject *mmd_py_motion_cp932(PyObject *module, PyObject *names);
+
 /* Simulation */
 
 /* Model.pose() with physics: the Pose of frames, by a temporary simulation. */

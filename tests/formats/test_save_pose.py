@@ -77,6 +77,12 @@ def test_names_whose_bytes_are_syntax_are_read_back():
     assert found.name == "能ボマ"
 
 
+def test_names_are_encoded_as_windows_does():
+    """Python's codec takes NEC's selection, ED 40, in place of IBM's FA 5C."""
+    motion = mmdskin.Motion.from_tracks([("纊", [0], [[1, 0, 0]], None, None)])
+    assert b"Bone0{\xfa\x5c\r\n" in saved(motion)
+
+
 def test_the_layout_is_that_of_mmd():
     text = saved(moving(), frame=10).decode("cp932")
     assert text == (

@@ -30,7 +30,7 @@ MODULES["python"] = CORE | {"gl"}
 
 # Names that do not begin with the first word of their file.
 OTHER_NAMES = {
-    "error": {"fail", "refuse", "numbers"},  # verbs: return mmd_fail(err, ...); what checks them
+    "error": {"fail", "numbers"},  # verbs: return mmd_fail(err, ...); what checks them
     "threads": {"mutex", "condition"},  # as C11's threads.h
     "scalar": {"clamp", "unwrap", "portable"},
     "vec3": {"double2", "simd"},  # vectors in registers

@@ -20,9 +20,6 @@ typedef struct mmd_motion_names_fault {
     char text[96];
 } mmd_motion_names_fault;
 
-/* What a name of a VPD cannot contain: a line end, or // before a comment. NULL if it does not. */
-const char *mmd_motion_names_find_syntax(mmd_text name);
-
 /* Whether a name fits into `capacity` bytes; fills the fault if not. */
 bool mmd_motion_names_fits(const uint16_t *encoding, mmd_text name, size_t capacity,
                            mmd_motion_names_fault *fault);
@@ -69,16 +66,9 @@ bool mmd_vmd_is_as_encoded(const mmd_bone_track *track, size_t key, const uint8_
 bool mmd_vmd_read(mmd_motion *motion, const uint8_t *bytes, size_t size,
                   const mmd_text_decoder *names, mmd_error *err);
 
-/* Reads and writes VPD: a pose, as a motion with keys at frame 0. It is in cp932, or in UTF-8 if it
-   begins with the mark of that. */
-
+/* A pose, as a motion with keys at frame 0. It is in cp932, or in UTF-8 if it begins with the mark
+   of that. mmdskin/pose_file.py writes it. */
 bool mmd_vpd_read(mmd_motion *motion, const uint8_t *bytes, size_t size,
                   const mmd_text_decoder *names, mmd_error *err);
-
-/* Writes the first key of every bone and morph, as MMD does, into `arena`: CR LF, cp932, six
-   decimals, of which those are taken that are read back as the same rotation. cut_names: "?" for
-   characters that cp932 lacks. NULL with MMD_E_ARGUMENT for other such names, or MMD_E_MEMORY. */
-const uint8_t *mmd_vpd_write(mmd_arena *arena, const mmd_motion *pose, bool cut_names, size_t *size,
-                             mmd_error *err);
 
 #endif

@@ -20,7 +20,8 @@ static bool check_size(size_t size, size_t capacity, uint32_t missing,
     return !missing && size <= capacity;
 }
 
-const char *mmd_motion_names_find_syntax(mmd_text name)
+/* What a name of a VPD cannot contain: a line end, or // before a comment. NULL if it does not. */
+static const char *find_syntax(mmd_text name)
 {
     static const char *const syntax[] = {"\r", "\n", "//"};
     for (size_t i = 0; name.size && i < sizeof syntax / sizeof *syntax; i++) {
@@ -35,7 +36,7 @@ bool mmd_motion_names_fits(const uint16_t *encoding, mmd_text name, size_t capac
                            mmd_motion_names_fault *fault)
 {
     uint32_t missing;
-    const char *syntax = capacity == MMD_NAME_ANY_SIZE ? mmd_motion_names_find_syntax(name) : NULL;
+    const char *syntax = capacity == MMD_NAME_ANY_SIZE ? find_syntax(name) : NULL;
     if (syntax) {
         snprintf(fault->text, sizeof fault->text, "contains %s, where a name in a VPD ends",
                  *syntax == '/' ? "//" : "a line end");
