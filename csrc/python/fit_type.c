@@ -14,7 +14,7 @@
 static const double SLICE = 0.03; /* seconds: a window that is drawn in between stays smooth */
 
 typedef struct fit_object {
-    PyObject_HEAD
+    mmd_py_object base;
     const mmd_py_fit_kind *kind;
     void *fit; /* NULL: its result was taken */
     PyObject *threads;

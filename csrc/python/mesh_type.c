@@ -29,7 +29,7 @@ typedef struct mesh_copies {
 } mesh_copies;
 
 typedef struct mesh_object {
-    PyObject_HEAD
+    mmd_py_object base;
     mesh_copies copies;
     mmd_py_mesh_cache mesh_cache;
 } mesh_object;
@@ -297,10 +297,15 @@ static PyObject *get_centers(PyObject *self, void *unused)
 static PyGetSetDef mesh_members[] = {MMD_PY_PROPERTY(Mesh, centers_of_rotation, get_centers, NULL),
                                      {0}};
 
-static PyType_Slot mesh_slots[] = {{Py_tp_doc, MMD_DOC_Mesh},     {Py_tp_new, mesh_new},
-                                   {Py_tp_dealloc, mesh_dealloc}, {Py_tp_traverse, mesh_traverse},
-                                   {Py_tp_repr, mesh_repr},       {Py_tp_methods, mesh_methods},
-                                   {Py_tp_getset, mesh_members},  {0, NULL}};
+static PyType_Slot mesh_slots[] = {{Py_tp_doc, MMD_DOC_Mesh},
+                                   {Py_tp_new, mesh_new},
+                                   {Py_tp_dealloc, mesh_dealloc},
+                                   {Py_tp_traverse, mesh_traverse},
+                                   {Py_tp_repr, mesh_repr},
+                                   {Py_tp_methods, mesh_methods},
+                                   {Py_tp_getset, mesh_members},
+                                   {Py_tp_members, mmd_py_object_members},
+                                   {0, NULL}};
 
 PyType_Spec mmd_py_mesh_spec = {.name = "mmdskin.Mesh",
                                 .basicsize = sizeof(mesh_object),

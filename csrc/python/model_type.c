@@ -23,7 +23,7 @@ enum { FIRST_TUPLE = MMD_PY_MODEL_bones, TUPLES = MMD_PY_MODEL_name - FIRST_TUPL
    alive, not the Model. (The Model caches records that contain views; as numpy arrays do not
    support garbage collection, a reference back to the Model would never be freed.) */
 typedef struct model_object {
-    PyObject_HEAD
+    mmd_py_object base;
     PyObject *owner;
     PyObject *bytes;          /* of the file; NULL until file_bytes() if there is none */
     PyObject *path;           /* of the file, str or None; NULL: None */
@@ -509,12 +509,17 @@ static PyObject *refuse_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     return PyErr_Format(PyExc_TypeError, "load_model() and Model.from_arrays() make a Model");
 }
 
-static PyType_Slot model_slots[] = {
-    {Py_tp_doc, MMD_DOC_Model},     {Py_tp_new, refuse_new},
-    {Py_tp_dealloc, model_dealloc}, {Py_tp_traverse, model_traverse},
-    {Py_tp_repr, model_repr},       {Py_tp_richcompare, model_compare},
-    {Py_tp_hash, model_hash},       {Py_tp_methods, model_methods},
-    {Py_tp_getset, model_members},  {0, NULL}};
+static PyType_Slot model_slots[] = {{Py_tp_doc, MMD_DOC_Model},
+                                    {Py_tp_new, refuse_new},
+                                    {Py_tp_dealloc, model_dealloc},
+                                    {Py_tp_traverse, model_traverse},
+                                    {Py_tp_repr, model_repr},
+                                    {Py_tp_richcompare, model_compare},
+                                    {Py_tp_hash, model_hash},
+                                    {Py_tp_methods, model_methods},
+                                    {Py_tp_getset, model_members},
+                                    {Py_tp_members, mmd_py_object_members},
+                                    {0, NULL}};
 
 PyType_Spec mmd_py_model_spec = {.name = "mmdskin.Model",
                                  .basicsize = sizeof(model_object),

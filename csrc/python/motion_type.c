@@ -16,7 +16,7 @@ enum { TUPLES = MMD_MOTION_CAMERA }; /* the kinds before it */
 
 /* `owner` is a capsule that frees the C motion, the base of every view; see model_type.c. */
 typedef struct motion_object {
-    PyObject_HEAD
+    mmd_py_object base;
     PyObject *owner;
     PyObject *bytes;          /* of the file, for pickling; NULL: created from tracks */
     PyObject *encoding;       /* of its names, a str; NULL: cp932 */
@@ -385,12 +385,17 @@ static PyObject *refuse_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     return PyErr_Format(PyExc_TypeError, "load_motion() and Motion.from_tracks() make a Motion");
 }
 
-static PyType_Slot motion_slots[] = {
-    {Py_tp_doc, MMD_DOC_Motion},     {Py_tp_new, refuse_new},
-    {Py_tp_dealloc, motion_dealloc}, {Py_tp_traverse, motion_traverse},
-    {Py_tp_repr, motion_repr},       {Py_tp_richcompare, motion_compare},
-    {Py_tp_hash, motion_hash},       {Py_tp_methods, motion_methods},
-    {Py_tp_getset, motion_members},  {0, NULL}};
+static PyType_Slot motion_slots[] = {{Py_tp_doc, MMD_DOC_Motion},
+                                     {Py_tp_new, refuse_new},
+                                     {Py_tp_dealloc, motion_dealloc},
+                                     {Py_tp_traverse, motion_traverse},
+                                     {Py_tp_repr, motion_repr},
+                                     {Py_tp_richcompare, motion_compare},
+                                     {Py_tp_hash, motion_hash},
+                                     {Py_tp_methods, motion_methods},
+                                     {Py_tp_getset, motion_members},
+                                     {Py_tp_members, mmd_py_object_members},
+                                     {0, NULL}};
 
 PyType_Spec mmd_py_motion_spec = {.name = "mmdskin.Motion",
                                   .basicsize = sizeof(motion_object),

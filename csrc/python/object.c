@@ -5,9 +5,15 @@
 #include "python/owned.h"
 #include "python/types.h"
 
+#include <stddef.h>
+
 #ifndef _WIN32
 #include <pthread.h>
 #endif
+
+PyMemberDef mmd_py_object_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(mmd_py_object, weak_references), READONLY, NULL},
+    {0}};
 
 PyObject *mmd_py_object_new(PyTypeObject *type)
 {
@@ -17,6 +23,8 @@ PyObject *mmd_py_object_new(PyTypeObject *type)
 
 void mmd_py_object_free(PyObject *self)
 {
+    if (((mmd_py_object *)self)->weak_references)
+        PyObject_ClearWeakRefs(self);
     PyTypeObject *type = Py_TYPE(self);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     release(self);

@@ -359,13 +359,11 @@ static PyMethodDef simulation_methods[] = {
     MMD_PY_METHOD(Simulation, __class_getitem__, Py_GenericAlias, METH_O | METH_CLASS),
     {0}};
 
-static PyType_Slot simulation_slots[] = {{Py_tp_doc, MMD_DOC_Simulation},
-                                         {Py_tp_new, simulation_new},
-                                         {Py_tp_dealloc, simulation_dealloc},
-                                         {Py_tp_methods, simulation_methods},
-                                         {Py_tp_getset, simulation_members},
-                                         {Py_tp_repr, simulation_repr},
-                                         {0, NULL}};
+static PyType_Slot simulation_slots[] = {
+    {Py_tp_doc, MMD_DOC_Simulation},     {Py_tp_new, simulation_new},
+    {Py_tp_dealloc, simulation_dealloc}, {Py_tp_methods, simulation_methods},
+    {Py_tp_getset, simulation_members},  {Py_tp_members, mmd_py_object_members},
+    {Py_tp_repr, simulation_repr},       {0, NULL}};
 
 PyType_Spec mmd_py_simulation_spec = {.name = "mmdskin.Simulation",
                                       .basicsize = sizeof(mmd_py_simulation),

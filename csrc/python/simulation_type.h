@@ -26,7 +26,7 @@ bool mmd_py_physics_record_parse_iterations(PyObject *value, const char *name, i
 
 /* The Python type Simulation; its methods are in simulation_pose.c and simulation_step.c. */
 typedef struct mmd_py_simulation {
-    PyObject_HEAD
+    mmd_py_object base;
     PyObject *models, *motions; /* tuples, kept alive for `simulation`; a motion may be None */
     PyObject *places, *offsets; /* arrays (N,7) and (N,), or NULL */
     PyObject *physics;          /* a Physics */

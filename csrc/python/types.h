@@ -8,9 +8,18 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <structmember.h>
 
 /* What the Python types and functions use of each other. Each has a file, model_type.c for Model
    and so on; long methods are in files of their own, model_pose.c or motion_tracks.c. */
+
+/* What all objects begin with. Those of types with these members may be referred to weakly. */
+typedef struct mmd_py_object {
+    PyObject_HEAD
+    PyObject *weak_references;
+} mmd_py_object;
+
+extern PyMemberDef mmd_py_object_members[];
 
 /* Protects a C object that a Python object wraps, also while the GIL is released. All functions
    need the GIL. Initialize to zero, then call init; free accepts zero. */

@@ -11,7 +11,7 @@
 #include "python/types.h"
 
 typedef struct world_object {
-    PyObject_HEAD
+    mmd_py_object base;
     mmd_world_desc desc;         /* copies of the arguments, for pickling */
     mmd_py_record_parser parser; /* owns the bodies and joints of desc */
     void *joint_order;           /* of desc; owned */
@@ -366,6 +366,7 @@ static PyType_Slot world_slots[] = {{Py_tp_doc, MMD_DOC_World},
                                     {Py_tp_repr, world_repr},
                                     {Py_tp_methods, world_methods},
                                     {Py_tp_getset, world_members},
+                                    {Py_tp_members, mmd_py_object_members},
                                     {0, NULL}};
 
 PyType_Spec mmd_py_world_spec = {.name = "mmdskin.World",

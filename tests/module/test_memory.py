@@ -109,6 +109,26 @@ def test_records_outlive_their_model():
     assert python("-c", HEAD + RECORDS) == "上腕_BDEF1 True 材質_BDEF1"
 
 
+WEAK = """
+import weakref
+model = mmdskin.load_model(data)
+motion = mmdskin.Motion.from_tracks()
+mesh = mmdskin.Mesh(model.positions, model.bone_indices, model.bone_weights)
+objects = [model, motion, mesh, mmdskin.World([], []), mmdskin.Simulation(model)]
+ended, kept = [], weakref.WeakKeyDictionary({each: type(each).__name__ for each in objects})
+weak = [weakref.ref(each, ended.append) for each in objects]
+assert [reference() for reference in weak] == objects and len(kept) == len(objects)
+model.bones, mmdskin.skin(model, model.pose(motion, 0))
+del model, motion, mesh, objects
+gc.collect()
+print(len(kept), len(ended), {reference() for reference in weak})
+"""
+
+
+def test_what_is_referred_to_weakly_ends():
+    assert python("-c", HEAD + WEAK) == "0 5 {None}"
+
+
 ENDS = """
 model = mmdskin.load_model(data)
 mesh = mmdskin.Mesh(model.positions, model.bone_indices, model.bone_weights)
