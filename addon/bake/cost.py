@@ -8,7 +8,6 @@ from collections.abc import Iterable
 
 from bpy.types import Object, PropertyGroup, Scene
 
-from ..blender import playhead
 from ..blender.translations import tr
 from . import frames
 
@@ -52,10 +51,7 @@ def frames_of(settings: PropertyGroup, scene: Scene) -> int:
     """The number of shape keys that a model's settings choose."""
     if settings.range == "CURRENT":
         return 1
-    first, last = playhead.frame_range(scene)
-    if settings.range == "CUSTOM":
-        first, last = settings.frame_start, settings.frame_end
-    return frames.count_in_range(first, last, settings.step, settings.samples)
+    return frames.count_in_range(*frames.range_of(settings, scene), settings.step, settings.samples)
 
 
 def available() -> int | None:

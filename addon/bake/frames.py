@@ -2,10 +2,12 @@
 """Options of a bake, and the blocks of frames that its targets receive."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from bpy.types import Scene
 
+from ..blender import playhead
 from .bake_state import BakeState
 from .sources import Part
 
@@ -37,6 +39,13 @@ class Options(NamedTuple):
     def times(self) -> np.ndarray:
         """The animation times of the frames."""
         return np.asarray(self.frames) * self.stretch
+
+
+def range_of(settings: Any, scene: Scene) -> tuple[int, int]:
+    """The first and last frame that a model's settings, or those of an operator, choose."""
+    if settings.range == "CUSTOM":
+        return settings.frame_start, settings.frame_end
+    return playhead.frame_range(scene)
 
 
 def in_range(first: int, last: int, step: int, samples: int) -> tuple[float, ...]:

@@ -15,7 +15,7 @@ from ..operator_base.model_operator import ModelOperator
 from ..pose import deformation, motion_source, physics_settings, pose_source
 from ..scene import scene_model
 from . import bake_state, cost, job
-from .frames import Options, in_range
+from .frames import Options, in_range, range_of
 
 _Settings = properties.declaring(
     "_Settings",
@@ -101,9 +101,7 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, Operator):
         frames: tuple[float, ...] = (playhead.frame(scene),)
         samples = 1
         if self.range != "CURRENT":
-            first, last = playhead.frame_range(scene)
-            if self.range == "CUSTOM":
-                first, last = self.frame_start, self.frame_end
+            first, last = range_of(self, scene)
             if properties.has_samples(self.target):
                 samples = self.samples
             if samples > 1 and self.step > 1:

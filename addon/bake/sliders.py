@@ -101,7 +101,8 @@ def give_actions_back(obj: Object, noted: MutedSliders) -> None:
     data = keys.animation_data if keys else None
     if data is None:
         return
-    shared = _named(noted.shared, noted.library)
+    known: Any = bpy.data.actions  # by name and path of the library, None for this file
+    shared = known.get((noted.shared, noted.library))
     slot = noted.slots[0] or actions.slot_of(data) if shared is not None else ""
     if shared is not None and actions.plays_like(data, shared, slot):
         copy = data.action
@@ -110,7 +111,7 @@ def give_actions_back(obj: Object, noted: MutedSliders) -> None:
             bpy.data.actions.remove(copy)
     for strip in actions.strips(data):
         name, library, slot = noted.strips.get(strip.name, ("", None, ""))
-        shared = _named(name, library)
+        shared = known.get((name, library))
         if shared is not None and actions.plays_like(strip, shared, slot):
             actions.assign_to_strip(strip, shared, slot)
 
@@ -197,12 +198,6 @@ def _moves_any(player: Any, paths: set[str]) -> bool:
     """Whether a curve that is not muted animates any of the paths."""
     found = (curve for curves in actions.played(player) for curve in curves)
     return any(curve.data_path in paths and not curve.mute for curve in found)
-
-
-def _named(name: str, library: str | None) -> Action:
-    """The action of this name from the library with that path, None being this file."""
-    found = (action for action in bpy.data.actions if action.name == name)
-    return next((one for one in found if _path(one.library) == library), None)
 
 
 def _path(library: Library | None) -> str | None:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Import MMD Motion: a VMD or VPD file as keyframes that match MMD.
 
-`operators` and `clear` have the operators; `channels` computes, `keyframes` writes. `handlers`
+`operators` has the operators; `channels` computes, `keyframes` writes. `handlers`
 add again what library overrides lose, and follow files that were moved with the .blend.
 """
 
 from ..blender import registration
-from . import clear, handlers, operators
+from . import handlers, operators
 
-register, unregister = registration.modules(operators, clear, handlers)
+register, unregister = registration.modules(operators, handlers)

@@ -15,7 +15,7 @@ from ..blender.blender_versions import identity
 from ..blender.translations import CONTEXT, label, tr, tr_count
 from ..blender.user_error import UserError
 from ..export.operators import MMDSKIN_OT_export
-from ..import_motion.clear import MMDSKIN_OT_clear_motion
+from ..import_motion.operators import MMDSKIN_OT_clear_motion
 from ..mirror.operators import MMDSKIN_OT_flip_sliders, MMDSKIN_OT_mirror_pose
 from ..mmd_look import switch as look
 from ..mmd_look.operators import MMDSKIN_OT_look, MMDSKIN_OT_standard_colors
