@@ -234,6 +234,8 @@ compile_commands.json: tests/check/compile_commands.py Makefile csrc/platforms/f
 # The C library: needs a C compiler and cglm's headers, nothing else.
 
 PREFIX ?= /usr/local
+# As files name it that other projects read.
+override PREFIX := $(abspath $(PREFIX))
 MINOR_VERSION := $(shell echo $(VERSION) | cut -d. -f1,2)
 # Structs may change with the minor version, so it is in the name that programs load.
 SONAME := libmmdskin.so.$(MINOR_VERSION)
@@ -296,7 +298,7 @@ check-library: build/library/ready $(EXAMPLES:%=build/c/%-sanitized) build/insta
 
 build/library/ready: build/libmmdskin.a build/libmmdskin.so csrc/mmdskin.h $(wildcard csrc/install/*) build/packages-check
 	@rm -rf $(@D)
-	@$(MAKE) --no-print-directory install PREFIX=$(INSTALLED) >/dev/null
+	@$(MAKE) --no-print-directory install PREFIX=build/library >/dev/null
 	@touch $@
 
 build/c/%-sanitized: docs/examples/c/%.c docs/examples/c/files.h $(call objects,sanitize,$(CORE))

@@ -473,8 +473,8 @@ class Model:
     def save(self, path: _Target, /) -> None:
         """Writes a PMX file of the model's version, 2.0 if it was a PMD. A PMX that load_model() did
         not have to clean is written as it was read, byte for byte, with its encoding of texts and
-        its sizes of indices; any other file loads as an equal model. Textures are not copied:
-        their paths are relative to the file.
+        its sizes of indices; any other file loads as an equal model, but for the version of a PMD.
+        Textures are not copied: their paths are relative to the file.
 
         path: a path (str or os.PathLike), or a binary file open for writing. A path that exists
             keeps its old contents until the new ones are on the disk.
