@@ -87,7 +87,7 @@ def by_pkg_config(prefix, folder):
         source = EXAMPLES / f"{name}.c"
         rpath = f"-Wl,-rpath,{prefix / 'lib'}"
         c, static = folder / f"{name}-shared", folder / f"{name}-static-c++"
-        run("gcc", "-std=c11", *STRICT, source, *flags, rpath, "-o", c)
+        run("gcc", "-std=c11", *STRICT, source, *flags, rpath, "-o", c, cwd=folder)
         archive = [prefix / "lib" / "libmmdskin.a", "-lm", "-pthread"]
         include = f"-I{prefix / 'include'}"
         cxx = ["g++", "-std=c++11", *STRICT, "-Wno-missing-field-initializers", include]
