@@ -64,6 +64,11 @@ def menu_entry(operator: Any, text: str) -> Callable[[bpy.types.Menu, bpy.types.
     return draw
 
 
+def operator(cls: type, menu: str, text: str) -> tuple[Callable[[], None], Callable[[], None]]:
+    """Both functions, for an operator and its entry in one of Blender's menus."""
+    return functions(cls, menus={menu: menu_entry(cls, text)})
+
+
 def handlers(
     named: Iterable[tuple[str, Callable]],
     *,

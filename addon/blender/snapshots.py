@@ -335,8 +335,6 @@ class _Modifier:
             obj.modifiers.new(self.name, self._type)
         if obj.modifiers.find(self.name) != place:
             move_modifier(obj, obj.modifiers[self.name], place)
-        modifier = obj.modifiers[self.name]
-        for name, value in self._values:
+        for one in self._values:
             with contextlib.suppress(AttributeError, TypeError):  # not to be set in this state
-                if _plain(getattr(modifier, name)) != value:
-                    setattr(modifier, name, value)
+                _set(obj.modifiers[self.name], [one])

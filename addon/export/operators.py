@@ -127,11 +127,6 @@ class MMDSKIN_OT_export(ModelOperator, bpy.types.Operator):
         return path
 
 
-register, unregister = registration.functions(
-    MMDSKIN_OT_export,
-    menus={
-        "TOPBAR_MT_file_export": registration.menu_entry(
-            MMDSKIN_OT_export, text="Baked MMD Model (.glb, .fbx, .usdc, .abc)"
-        )
-    },
+register, unregister = registration.operator(
+    MMDSKIN_OT_export, "TOPBAR_MT_file_export", text="Baked MMD Model (.glb, .fbx, .usdc, .abc)"
 )

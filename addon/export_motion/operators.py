@@ -243,11 +243,6 @@ def _with_name(path: str, model: scene_model.SceneModel) -> str:
     return f"{stem}_{bpy.path.clean_name(model.name)}{ending}"
 
 
-register, unregister = registration.functions(
-    MMDSKIN_OT_export_motion,
-    menus={
-        "TOPBAR_MT_file_export": registration.menu_entry(
-            MMDSKIN_OT_export_motion, text="MMD Motion (.vmd)"
-        )
-    },
+register, unregister = registration.operator(
+    MMDSKIN_OT_export_motion, "TOPBAR_MT_file_export", text="MMD Motion (.vmd)"
 )

@@ -129,11 +129,6 @@ def _tracks(
     )
 
 
-register, unregister = registration.functions(
-    MMDSKIN_OT_export_pose,
-    menus={
-        "TOPBAR_MT_file_export": registration.menu_entry(
-            MMDSKIN_OT_export_pose, text="MMD Pose (.vpd)"
-        )
-    },
+register, unregister = registration.operator(
+    MMDSKIN_OT_export_pose, "TOPBAR_MT_file_export", text="MMD Pose (.vpd)"
 )

@@ -160,11 +160,6 @@ class MMDSKIN_OT_import_model(Importer, Reports, Operator):
         return frozenset(self.types.union(*(_NEEDS.get(part, set()) for part in self.types)))
 
 
-register, unregister = registration.functions(
-    MMDSKIN_OT_import_model,
-    menus={
-        "TOPBAR_MT_file_import": registration.menu_entry(
-            MMDSKIN_OT_import_model, text="MMD Model (.pmx, .pmd)"
-        )
-    },
+register, unregister = registration.operator(
+    MMDSKIN_OT_import_model, "TOPBAR_MT_file_import", text="MMD Model (.pmx, .pmd)"
 )

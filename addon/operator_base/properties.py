@@ -317,8 +317,13 @@ def declared(
     for name, one in ((name, one) for group in groups for name, one in _declarations(group)):
         options = more["options"] | one.keywords.get("options", set())
         own = {"update": updates[name]} if updates and name in updates else {}
-        found[name] = one.function(**{**one.keywords, **more, **own, "options": options})
+        found[name] = changed(one, **{**more, **own, "options": options})
     return found
+
+
+def changed(declaration: Any, **arguments: Any) -> Any:
+    """The annotation of a property, with other arguments."""
+    return declaration.function(**{**declaration.keywords, **arguments})
 
 
 def former_name(name: str) -> Any:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The function that the driver of a live mesh calls in every evaluation, on any thread."""
 
+import contextlib
 import math
 import time
 from collections.abc import Set
@@ -90,15 +91,12 @@ def live_of(block: ID) -> Live:
 
 def evaluated_meshes() -> list[Any]:
     """The user's meshes that were evaluated: a scene may have thousands of others."""
-    found = [live.mesh for live in list(_live.values()) if live.mesh is not None]
-    return [mesh for mesh in found if _exists(mesh)]
-
-
-def _exists(block: ID) -> bool:
-    try:
-        return bool(block.name)
-    except ReferenceError:  # deleted
-        return False
+    found = []
+    for live in list(_live.values()):
+        with contextlib.suppress(ReferenceError):  # deleted
+            if live.mesh is not None and live.mesh.name:
+                found.append(live.mesh)
+    return found
 
 
 def cost_of(model: scene_model.SceneModel) -> float | None:

@@ -13,8 +13,8 @@ from ..blender import ADDON, registration
 from ..blender.translations import name_of
 from ..import_model.operators import MMDSKIN_OT_import_model
 from ..import_motion.operators import MMDSKIN_OT_import_motion
+from ..operator_base import properties
 from ..operator_base.importing import preference
-from ..operator_base.properties import declaring
 from .report import MMDSKIN_OT_report
 
 _IMPORTERS = (MMDSKIN_OT_import_model, MMDSKIN_OT_import_motion)
@@ -29,7 +29,7 @@ def _declared(operator: type, option: str) -> Any:
     )
 
 
-_Options = declaring(
+_Options = properties.declaring(
     "_Options",
     {
         preference(operator, option): _declared(operator, option)
@@ -38,17 +38,10 @@ _Options = declaring(
     }
     | {
         # On for people, off for scripts, as in the versions before these options.
-        preference(MMDSKIN_OT_import_model, "live"): BoolProperty(
-            name="MMD Skinning",
-            description="Show MMD's deformation in the viewport and in renders",
-            default=True,
-        ),
-        preference(MMDSKIN_OT_import_model, "live_physics"): BoolProperty(
-            name="Live Physics",
-            description="Move hair and clothes while you pose and play, as in MMD. Renders use the"
-            " simulation",
-            default=True,
-        ),
+        preference(MMDSKIN_OT_import_model, option): properties.changed(
+            _declared(MMDSKIN_OT_import_model, option), default=True
+        )
+        for option in ("live", "live_physics")
     },
 )
 
