@@ -27,6 +27,7 @@ _LATER = (
     "file_io",
     "fit_report",
     "fit_steps",
+    "model_defaults",
     "motion_encoding",
     "retargeting.fit",
     "retargeting.mmd_controls",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import mmdskin
-from mmdskin.array_arguments import converted
+from mmdskin.array_arguments import check_shape, converted
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -88,9 +88,7 @@ def camera_rows(camera: Any) -> NDArray[np.float64]:
         name, shape = f"camera.{field}", (3,) if width > 1 else ()
         array = converted(member, name, "float64", 5)[1]
         has_frames = array.ndim == len(shape) + 1
-        if array.shape[has_frames:] != shape:
-            expected = str(("F", *shape) if has_frames else shape).replace("'", "")
-            raise ValueError(f"{name}: shape {array.shape}, expected {expected}")
+        check_shape(array.shape, name, ("F", *shape) if has_frames else shape)
         row = array.reshape(-1, width)
         frames = len(row) if frames == 1 else frames
         if len(row) not in (1, frames):

@@ -39,6 +39,16 @@ def converted(
     return array, np.require(array, wanted, ["C", "A"])
 
 
+def check_shape(shape: tuple[int, ...], name: str, expected: tuple[int | str, ...]) -> None:
+    """Letters stand for any length."""
+    fits = len(shape) == len(expected)
+    for have, want in zip(shape, expected, strict=False):
+        fits = fits and (want == have or isinstance(want, str))
+    if not fits:
+        text = str(expected).replace("'", "")
+        raise ValueError(f"{name}: shape {shape}, expected {text}")
+
+
 def shared(argument: Any, name: str) -> NDArray[Any]:
     """An argument's own memory: what NumPy reads without a copy, such as PyTorch's tensors. Copies of what
     is not are in two places."""

@@ -38,17 +38,6 @@ static void *member(builder *b, size_t which)
 
 /* Arrays */
 
-/* A copy that the parser owns; rank 0: of one or two axes. */
-static bool parse_shape(builder *b, size_t which, int rank, const size_t *shape,
-                        const char *letters, mmd_py_array *array)
-{
-    const mmd_py_model_member *to = &mmd_py_model_members[which];
-    return mmd_py_array_from(given(b, which), to->name, to->dtype, true, array) &&
-           mmd_py_array_check_shape(array, to->name, rank ? rank : 2 - (array->rank == 1), shape,
-                                    letters) &&
-           mmd_py_record_parser_keep(&b->parser, array->object);
-}
-
 /* Sets a member, NULL without an argument, and the number of its rows or columns where these may be
    any. */
 static bool parse_array(builder *b, mmd_py_model_index which, const char *letters, size_t *rows,
@@ -60,7 +49,10 @@ static bool parse_array(builder *b, mmd_py_model_index which, const char *letter
                             columns ? MMD_PY_ANY : to->columns[0], to->columns[1]};
     if (b->kept[which])
         return true;
-    if (given(b, which) && !parse_shape(b, which, to->rank, shape, letters, &array))
+    if (given(b, which) &&
+        !(mmd_py_array_from(given(b, which), to->name, to->dtype, true, &array) &&
+          mmd_py_array_check_shape(&array, to->name, to->rank, shape, letters) &&
+          mmd_py_record_parser_keep(&b->parser, array.object)))
         return false;
     *(void **)member(b, which) = array.data;
     if (rows)
@@ -70,69 +62,22 @@ static bool parse_array(builder *b, mmd_py_model_index which, const char *letter
     return true;
 }
 
-/* From (V,K) numbers of four bytes, K from 1 to 4, to (V,4), which may be the same memory. */
-static void *widen(builder *b, const void *from, size_t columns, const void *fill)
-{
-    enum { SIZE = 4 };
-    size_t count = b->model.vertex_count;
-    if (columns == 4)
-        return (void *)from;
-    char *to = mmd_py_record_parser_alloc(&b->parser, count, 4 * SIZE);
-    for (size_t v = 0; to && v < count; v++)
-        for (size_t k = 0; k < 4; k++)
-            memcpy(to + SIZE * (4 * v + k),
-                   k < columns ? (const char *)from + SIZE * (columns * v + k) : fill, SIZE);
-    return to;
-}
-
-/* Indices may have one axis: a bone for each vertex. */
-static bool parse_bone_indices(builder *b, size_t *columns)
-{
-    static const int32_t no_bone = -1;
-    const size_t shape[] = {b->model.vertex_count, MMD_PY_ANY};
-    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array array = {0};
-    if (!parse_shape(b, MMD_PY_MODEL_bone_indices, 0, shape, "K", &array))
-        return false;
-    *columns = array.rank == 2 ? array.shape[1] : 1;
-    if (*columns < 1 || *columns > 4)
-        return PyErr_Format(PyExc_ValueError, "bone_indices: %zu columns, expected 1 to 4",
-                            *columns);
-    b->model.bone_indices = widen(b, array.data, *columns, &no_bone);
-    return b->model.bone_indices != NULL;
-}
-
+/* Python widens them from (V,) or (V,K) to (V,4), and says which of the two is missing. */
 static bool parse_influences(builder *b)
 {
-    static const float no_weight = 0;
-    mmd_model *model = &b->model;
-    size_t columns = 4;
-    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array weights = {0};
-    if (!b->kept[MMD_PY_MODEL_bone_indices]) {
-        model->bone_indices = NULL;
-        columns = MMD_PY_ANY;
+    enum { INDICES = MMD_PY_MODEL_bone_indices, WEIGHTS = MMD_PY_MODEL_bone_weights };
+    if (given(b, INDICES) || given(b, WEIGHTS) || b->kept[INDICES] != b->kept[WEIGHTS]) {
+        PyObject *indices = b->values[INDICES], *weights = b->values[WEIGHTS];
+        MMD_PY_OWNED PyObject *both = mmd_py_object_call(
+            "mmdskin.model_defaults", "influences", "(nOOii)", (Py_ssize_t)b->model.vertex_count,
+            indices ? indices : Py_None, weights ? weights : Py_None,
+            b->kept[INDICES] && b->model.bone_indices, b->kept[WEIGHTS] && b->model.bone_weights);
+        if (!both || !mmd_py_record_parser_keep(&b->parser, both))
+            return false;
+        b->values[INDICES] = PyTuple_GetItem(both, 0);
+        b->values[WEIGHTS] = PyTuple_GetItem(both, 1);
     }
-    if (given(b, MMD_PY_MODEL_bone_indices) && !parse_bone_indices(b, &columns))
-        return false;
-    const size_t shape[] = {model->vertex_count, columns};
-    if (b->kept[MMD_PY_MODEL_bone_weights])
-        weights = (mmd_py_array){.data = model->bone_weights, .rank = 2, .shape = {shape[0], 4}};
-    if (given(b, MMD_PY_MODEL_bone_weights)
-            ? !parse_shape(b, MMD_PY_MODEL_bone_weights, 2, shape, "K", &weights)
-            : weights.data && !mmd_py_array_check_shape(&weights, "bone_weights", 2, shape, "K"))
-        return false;
-    /* mmd_model_new() says what is missing. */
-    model->bone_weights = weights.data;
-    if (!model->bone_indices)
-        return true;
-    if (weights.data)
-        return (model->bone_weights = widen(b, weights.data, columns, &no_weight)) != NULL;
-    if (columns > 1)
-        return PyErr_Format(PyExc_ValueError, "bone_weights: missing");
-    model->bone_weights =
-        mmd_py_record_parser_alloc(&b->parser, model->vertex_count, 4 * sizeof(float));
-    for (size_t v = 0; model->bone_weights && v < model->vertex_count; v++)
-        model->bone_weights[4 * v] = 1;
-    return model->bone_weights != NULL;
+    return parse_array(b, INDICES, "", NULL, NULL) && parse_array(b, WEIGHTS, "", NULL, NULL);
 }
 
 /* In replace(): whether other positions are as many as what is kept of the model's vertices. */
@@ -199,18 +144,21 @@ static bool parse_members(builder *b)
     return ok;
 }
 
-static mmd_text text(const char *utf8)
+/* By default one material for all triangles, and MMD's display frames with all bones and morphs. */
+static bool complete_members(builder *b)
 {
-    return (mmd_text){utf8, strlen(utf8)};
-}
-
-/* By default one material for all triangles. */
-static bool complete_materials(builder *b)
-{
-    if (!is_default(b, MMD_PY_MODEL_materials) || !b->model.triangle_count)
+    const mmd_model *model = &b->model;
+    if (is_default(b, MMD_PY_MODEL_materials) && model->triangle_count) {
+        MMD_PY_OWNED PyObject *materials = Py_BuildValue("((s))", "材質1");
+        if (!materials || !parse_value(b, MMD_PY_MODEL_materials, materials))
+            return false;
+    }
+    if (!is_default(b, MMD_PY_MODEL_display_frames))
         return true;
-    MMD_PY_OWNED PyObject *records = Py_BuildValue("((s))", "材質1");
-    return records && parse_value(b, MMD_PY_MODEL_materials, records);
+    MMD_PY_OWNED PyObject *frames =
+        mmd_py_object_call("mmdskin.model_defaults", "display_frames", "(nn)",
+                           (Py_ssize_t)model->bone_count, (Py_ssize_t)model->morph_count);
+    return frames && parse_value(b, MMD_PY_MODEL_display_frames, frames);
 }
 
 /* An index_count of -1 stands for all indices that are left. */
@@ -223,33 +171,6 @@ static void complete_index_counts(mmd_model *model)
             *count = (int32_t)(left > 0 ? left : 0);
         left -= *count;
     }
-}
-
-/* By default MMD's two special frames, which hold the first bone and all morphs, and a frame for
-   the other bones: MMD's timeline shows only what is in a frame. */
-static bool complete_display_frames(builder *b)
-{
-    mmd_model *model = &b->model;
-    size_t bones = model->bone_count, morphs = model->morph_count;
-    if (!is_default(b, MMD_PY_MODEL_display_frames))
-        return true;
-    mmd_display_frame *frames = mmd_py_record_parser_alloc(&b->parser, 3, sizeof *frames);
-    mmd_frame_element *elements =
-        mmd_py_record_parser_alloc(&b->parser, bones + morphs, sizeof *elements);
-    if (!frames || !elements)
-        return false;
-    for (size_t i = 0; i < bones; i++)
-        elements[i].index = (int32_t)i;
-    for (size_t i = 0; i < morphs; i++)
-        elements[bones + i] = (mmd_frame_element){1, (int32_t)i};
-    size_t root = bones > 0;
-    frames[0] = (mmd_display_frame){text("Root"), text("Root"), true, root, elements};
-    frames[1] = (mmd_display_frame){text("表情"), text("Exp"), true, morphs, elements + bones};
-    frames[2] =
-        (mmd_display_frame){text("ボーン"), text("Bones"), false, bones - root, elements + root};
-    model->display_frames = frames;
-    model->display_frame_count = bones > 1 ? 3 : 2;
-    return true;
 }
 
 static bool parse_version(builder *b)
@@ -266,8 +187,7 @@ static bool parse_version(builder *b)
 
 static PyObject *build(mmd_py_state *state, builder *b)
 {
-    if (!parse_version(b) || !parse_arrays(b) || !parse_members(b) || !complete_materials(b) ||
-        !complete_display_frames(b))
+    if (!parse_version(b) || !parse_arrays(b) || !parse_members(b) || !complete_members(b))
         return NULL;
     complete_index_counts(&b->model);
     mmd_error err = {0};
