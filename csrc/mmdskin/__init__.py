@@ -32,6 +32,7 @@ from mmdskin.errors import BackendError, FormatError, UnknownNameError  # noqa: 
 from mmdskin.frame_loop import frames  # noqa: F401
 from mmdskin.rendering import render  # noqa: F401
 from mmdskin.texture_files import load_textures  # noqa: F401
+from mmdskin.toon_ramps import toons  # noqa: F401
 
 _LATE = {
     **dict.fromkeys(("Retargeted", "Skeleton", "load_bvh", "load_gltf", "retarget"), "retargeting"),

@@ -10,7 +10,7 @@
     def load_motion(source, encoding=None, *, model=None): ... # motion_type.c
     def skin(mesh, bone_matrices, ...): ...           # module_skin.c
     def _render(mesh, skinned, ...): ...              # module_render.c
-    def toons(): ...                                  # module_render.c
+    def _cp932(names): ...                            # motion_save.c
     def backends(): ...
     def shutdown(): ...
     __version__
@@ -108,7 +108,6 @@ static PyMethodDef methods[] = {
     FUNCTION(load_model, mmd_py_model_load, METH_O),
     FUNCTION(load_motion, mmd_py_motion_load, MMD_PY_KEYWORDS),
     FUNCTION(skin, mmd_py_module_skin, MMD_PY_KEYWORDS),
-    FUNCTION(toons, mmd_py_module_toons, METH_NOARGS),
     {"_fit", mmd_py_fit_by_name, METH_VARARGS, "For the class Fit of the package."},
     {"_render", mmd_py_module_render, METH_VARARGS, "For render() of the package."},
     {"_cp932", mmd_py_motion_cp932, METH_O, "For pose_file.py."},

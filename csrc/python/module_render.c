@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The Python functions _render(), which draws what rendering.py has made of the arguments of
-   render(), and toons(). */
+/* The Python function _render(), which draws what rendering.py has made of the arguments of
+   render(). */
 #include "core/skin/mesh.h"
 #include "gl/gl.h"
 #include "python/argument.h"
@@ -382,14 +382,4 @@ PyObject *mmd_py_module_render(PyObject *module, PyObject *args)
     for (int i = 0; i < OUTPUTS; i++)
         mmd_py_array_clear(&call.outputs[i]);
     return result;
-}
-
-PyObject *mmd_py_module_toons(PyObject *module, PyObject *unused)
-{
-    static const size_t shape[] = {MMD_TOON_COUNT, MMD_TOON_ROWS, 4};
-    mmd_py_array toons = {0};
-    if (!mmd_py_array_new(MMD_PY_UINT8, 3, shape, &toons))
-        return NULL;
-    mmd_toons(toons.data);
-    return toons.object;
 }

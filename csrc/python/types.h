@@ -259,6 +259,5 @@ mmd_py_mesh_cache *mmd_py_mesh_cache_from_argument(mmd_py_state *state, PyObject
 /* Functions of the module. */
 PyObject *mmd_py_module_skin(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *mmd_py_module_render(PyObject *module, PyObject *args);
-PyObject *mmd_py_module_toons(PyObject *module, PyObject *unused);
 
 #endif

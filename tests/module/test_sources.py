@@ -38,7 +38,7 @@ OTHER_NAMES = {
     # What the types use of each other, each in a file of its own.
     "types": {"model", "mesh", "motion", "simulation", "object", "module", "poser"},
     "state": {"record", "type"},  # the state lists the classes
-    "render": {"look", "ground", "toons"},  # what a job chooses, and shows
+    "render": {"look", "ground"},  # what a job chooses
     "constraint_solver": {"delta"},  # the velocities that rows change
     "mesh": {"skin", "vertex"},  # which formula skins a vertex, and vertices in blocks
     "simulation_parts": {"bone", "pose", "notes"},  # what a model of a simulation has

@@ -9,7 +9,7 @@
 /* Render jobs: their inputs and outputs, their check, and the camera's view. Independent of the
    renderer. Coordinates are model units in the files' left-handed space. */
 
-enum { MMD_MAX_SAMPLES = 8 };
+enum { MMD_MAX_SAMPLES = 8, MMD_TOON_COUNT = 10 };
 
 /* Colors are sRGB, 0 to 1. */
 typedef struct mmd_render_material {
@@ -111,13 +111,5 @@ void mmd_render_view_init(const mmd_render_job *job, size_t frame, mmd_render_vi
    of forward. */
 void mmd_render_view_transform(const mmd_render_view *view, const float *positions, size_t count,
                                float *out, double depth_range[2]);
-
-/* The toon textures that models share, toon01.bmp to toon10.bmp of MMD, drawn from their measured
-   colors. They do not change along x: a texture is a column of pixels, lit at the top. */
-
-enum { MMD_TOON_COUNT = 10, MMD_TOON_ROWS = 32 };
-
-/* Fills (MMD_TOON_COUNT,MMD_TOON_ROWS,4) bytes: sRGB and alpha. */
-void mmd_toons(uint8_t *pixels);
 
 #endif
