@@ -13,7 +13,7 @@ import numpy as np
 from ..blender.native import mmdskin
 from ..import_motion.bezier import STRAIGHT
 from ..operator_base.modal_job import Steps
-from ..pose import merge, motion_source
+from ..pose import merge, motion_source, physics_settings
 from ..scene import scene_model
 from . import file_tracks, originals
 from .original_tracks import OriginalKeys
@@ -77,6 +77,8 @@ class AsKeyed(ModelFit):
 
     def _bone_tracks(self, samples: Samples | None) -> "dict[str, mmdskin.BoneTrack]":
         """By name; keys that are not known from the file have the values of the samples."""
+        has_physics = self._options.physics == "KEYS"
+        simulated = physics_settings.moved_bones(self._pmx) if has_physics else ()
         found = {}
         for number, bone in self._found.bones.items():
             keys, count = bone.keys, len(bone.keys.frames)
@@ -92,7 +94,7 @@ class AsKeyed(ModelFit):
                 rotations[known] = bone.track.rotations[keys.of_file[known]]
                 curves[kept] = bone.track.interpolation[keys.of_file[kept]]
             physics = bone.physics
-            if self._options.physics == "KEYS" and file_tracks.is_simulated(self._pmx, number):
+            if number in simulated:
                 physics = np.zeros(count, bool)
             name = self._pmx.bones[number].name
             track = mmdskin.BoneTrack(name, keys.frames, translations, rotations, curves, physics)

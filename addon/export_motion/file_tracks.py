@@ -19,8 +19,8 @@ def in_range(whole: Any, tracks: Any, timing: Timing) -> list[Any]:
         frames = np.rint(timing.frames_at(whole.scene_frames(track.frames))).astype(np.int64)
         if hasattr(track, "weights"):
             inside = timing.within(frames)
-            weights = np.interp(inside, frames, track.weights)
-            found.append(morph_track(track.name, inside, weights))
+            weights = np.interp(inside, frames, track.weights).astype(np.float32)
+            found.append(mmdskin.MorphTrack(track.name, inside, weights))
             continue
         inside = timing.covers(frames)
         inside[:-1] &= frames[1:] > frames[:-1]  # the last of several on one frame
@@ -35,10 +35,6 @@ def joined(parts: Sequence[Sequence[np.ndarray]]) -> list[np.ndarray]:
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     order = np.argsort(columns[0], kind="stable")
     return [column[order] for column in columns]
-
-
-def morph_track(name: str, frames: np.ndarray, weights: np.ndarray) -> "mmdskin.MorphTrack":
-    return mmdskin.MorphTrack(name, frames, weights.astype(np.float32))
 
 
 def property_keys(whole: Any, timing: Timing) -> Any:
@@ -60,11 +56,6 @@ def are_on_frames(whole: Any, tracks: Any, timing: Timing) -> bool:
     """Whether all keys are on frames of the export."""
     times = [whole.scene_frames(track.frames) for track in tracks]
     return not times or timing.whole_frames_at(np.concatenate(times)) is not None
-
-
-def is_simulated(pmx: Any, bone: int) -> bool:
-    """Whether a rigid body moves a bone."""
-    return any(body.bone == bone and body.mode != "follow_bone" for body in pmx.rigid_bodies)
 
 
 def switches(

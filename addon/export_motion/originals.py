@@ -180,7 +180,8 @@ def find_morphs(
         if keys is None:
             sampled = True
         elif keys.is_animated or channel.value:
-            found[name] = file_tracks.morph_track(name, keys.frames, keys.values[:, 0])
+            weights = keys.values[:, 0].astype(np.float32)
+            found[name] = mmdskin.MorphTrack(name, keys.frames, weights)
     known = {morph.name for morph in pmx.morphs}
     others = [track for track in of_files if track.name not in known]
     return Morphs(found | _named(file_tracks.in_range(whole, others, timing)), sampled)

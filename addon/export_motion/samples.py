@@ -86,13 +86,6 @@ class Sampler:
         self._rows: list[tuple] = []
 
     @property
-    def source(self) -> pose_source.Opened:
-        """What poses the model, if not Blender."""
-        if self.simulated is not None:
-            return self.simulated.opened
-        return self.motion or self.solver
-
-    @property
     def animates_visibility(self) -> bool:
         return self._visible.is_animated
 
@@ -132,9 +125,11 @@ class Sampler:
 
     def _matrices(self, armature: Object, local: ik_source.Local, frame: float) -> np.ndarray:
         """(B, 4, 4) of a solved pose, in the file's space."""
-        source = self.source
         if self._shown is not None:
             return self._shown.matrices(armature)
+        source: pose_source.Opened = self.motion or self.solver
+        if self.simulated is not None:
+            source = self.simulated.opened
         if isinstance(source, motion_source.Motion):
             return source.posed(source.motion_frames(frame))[0]
         return source.posed(local, frame)

@@ -26,10 +26,6 @@ from .import_state import MotionState
 _logger = details.logger(__name__)
 
 
-def recover_switches() -> None:
-    _recover(bpy.data.objects)
-
-
 @persistent
 def _follow_libraries(_: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     """After a library was reloaded, for which Blender has no handler, its overrides are updated."""
@@ -91,7 +87,7 @@ def _move(block: Any, folder: str) -> None:
 @persistent
 def follow(*_: object) -> None:
     """After a file was opened."""
-    recover_switches()
+    _recover(bpy.data.objects)
     follow_move()
 
 

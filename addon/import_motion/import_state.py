@@ -329,7 +329,10 @@ def clear(
     edit: Edit, models: Sequence[scene_model.SceneModel], keeps_actions: bool = False
 ) -> tuple[int, list[str]]:
     """Undo all imports of the models; returns how many had one, and the names of kept actions."""
-    found = [_records(model) for model in models]
+    found = [
+        [Record(block) for block in blocks(model) if saved_state.is_own(block, MOTION)]
+        for model in models
+    ]
     kept = [record.restore(edit, keeps_actions) for records in found for record in records]
     return sum(map(bool, found)), [name for name in kept if name]
 
@@ -342,10 +345,6 @@ def changed_objects(models: Iterable[scene_model.SceneModel]) -> list[bpy.types.
         for obj in (model.armature, *model.meshes)
         if obj.type == "ARMATURE" or obj.data.shape_keys
     ]
-
-
-def _records(model: scene_model.SceneModel) -> list[Record]:
-    return [Record(block) for block in blocks(model) if saved_state.is_own(block, MOTION)]
 
 
 def blocks(model: scene_model.SceneModel) -> list[Block]:

@@ -13,7 +13,7 @@ from ..blender.translations import tr_count
 from ..physics import simulation
 from ..pose import ik_source, merge
 from ..pose.motion_source import Motion
-from ..scene import mmd_tools, scene_model
+from ..scene import mmd_tools
 from . import channels, import_state, keyframes, tracks
 from .motion_import import MotionImport
 
@@ -37,7 +37,11 @@ def write(job: MotionImport, source: Motion) -> None:
     at = keyframes.At(playhead.time(job.scene), options.mode == import_state.SOLVED)
     source = source.with_motion(source.motion, source.path, at.frame, source.speed)
     if options.mode == import_state.ORIGINAL:
-        posed = _original(model, source)
+        posed = Posed(
+            tracks.bone_tracks(armature, source),
+            tracks.key_values(model, source),
+            tracks.slider_values(armature, source),
+        )
     else:
         below = job.imported(source) if armature in keyed else []
         posed = _solved(job, source, below)
@@ -75,12 +79,6 @@ def _form(job: MotionImport, keyed: bool) -> str:
     by_constraints = keyed and any(mmd_tools.solving(armature))
     solves = armature.mmdskin.source == ik_source.SOURCE
     return import_state.ORIGINAL if by_constraints or solves else job.options.mode
-
-
-def _original(model: scene_model.SceneModel, source: Motion) -> Posed:
-    bones = tracks.bone_tracks(model.armature, source)
-    values = tracks.slider_values(model.armature, source)
-    return Posed(bones, tracks.key_values(model, source), values)
 
 
 def _solved(job: MotionImport, source: Motion, earlier: list[Motion]) -> Posed:

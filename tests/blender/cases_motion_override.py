@@ -125,7 +125,7 @@ class Newer(Overridden):
             self.armature.location.x = 1
             bpy.context.view_layer.update()
         self.assertTrue(recovered.called)
-        handlers.recover_switches()
+        handlers.follow()
 
 
 class Clears(Overridden):
