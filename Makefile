@@ -99,6 +99,8 @@ rehearsal: build wheels check-sdist addon build/rehearsal/ready build/blender-$(
 build/rehearsal/ready: tests/check/rehearsal.txt .venv/ready
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/pip install --quiet --requirement $<
+	command -v npm >/dev/null || bash tests/check/setup.sh node
+	npm install --silent --prefix $(@D) gltf-validator@2.0.0-dev.3.10
 	@touch $@
 
 fuzz: FUZZ_SEED = 0

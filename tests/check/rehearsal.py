@@ -6,7 +6,8 @@ It writes dist/recipe.yaml, the recipe for conda-forge with the hash of the sour
 PyPI: twine, check-wheel-contents, abi3audit, validate-pyproject, pyroma. Citations: cffconvert.
 conda-forge: rattler-build renders the recipe; `make check-sdist` builds as it does, without a network.
 extensions.blender.org: Blender's own validator, by tests/blender/test_zips.py. Users: the examples of
-README and docs run in fresh environments (fresh_examples.py). All of this needs no account and uploads
+README and docs run in fresh environments (fresh_examples.py), and Khronos' validator accepts glTF files
+(gltf_files.py). All of this needs no account and uploads
 nothing.
 """
 
@@ -68,6 +69,7 @@ def main():
             "tests/blender/test_zips.py",
         ],
         [ROOT / ".venv/bin/python", "tests/check/fresh_examples.py", own],
+        [ROOT / ".venv/bin/python", "tests/check/gltf_files.py", ROOT / "build/rehearsal"],
     ]
     missing = [*changed_wheels((ROOT / "dist").glob(f"mmdskin-{version}*.zip"))]
     for command in commands:

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Installs Debian packages by purpose: setup.sh build|check|demo|windows...
+# Installs Debian packages by purpose: setup.sh build|check|demo|windows|node...
 set -euo pipefail
 
 packages=()
@@ -20,8 +20,11 @@ for use in "$@"; do
     windows)
         packages+=(wine64 xvfb xauth maven gcc-mingw-w64-x86-64-win32)
         ;;
+    node)
+        packages+=(nodejs npm)
+        ;;
     *)
-        echo "usage: $0 build|check|demo|windows..." >&2
+        echo "usage: $0 build|check|demo|windows|node..." >&2
         exit 2
         ;;
     esac
