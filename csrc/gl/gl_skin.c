@@ -174,28 +174,20 @@ static bool copy_blocks(void *arg, size_t worker, size_t first, size_t count, mm
                                            copy->first + begin, end - begin, err);
 }
 
-static bool copy_pass(const pass_runner *r, const char *mapped, size_t first, size_t frames,
+static bool read_pass(const pass_runner *r, mmd_gl_readback *slot, size_t first, size_t frames,
                       mmd_error *err)
 {
     size_t n = r->pass.job->mesh->vertex_count;
     pass_copy copy = {.runner = r, .first = first * n, .vertices = frames * n};
     mmd_gl_skin_output outputs[MMD_GL_SKIN_OUTPUTS];
     size_t bytes = place_outputs(r, 0, frames, outputs);
-    for (size_t i = 0; i < MMD_GL_SKIN_OUTPUTS; i++)
-        copy.from[i] = (const float *)(mapped + outputs[i].first);
-    size_t blocks = (copy.vertices + COPY_VERTICES - 1) / COPY_VERTICES;
-    return mmd_gl_caller_share(r->caller, blocks, bytes, copy_blocks, &copy, err);
-}
-
-static bool read_pass(const pass_runner *r, mmd_gl_readback *slot, size_t first, size_t frames,
-                      mmd_error *err)
-{
-    mmd_gl_skin_output outputs[MMD_GL_SKIN_OUTPUTS];
-    size_t bytes = place_outputs(r, 0, frames, outputs);
     const char *mapped = mmd_gl_readback_begin(r->pass.context, slot, bytes, err);
     if (!mapped || mmd_gl_context_is_lost(true, err))
         return false;
-    bool copied = copy_pass(r, mapped, first, frames, err);
+    for (size_t i = 0; i < MMD_GL_SKIN_OUTPUTS; i++)
+        copy.from[i] = (const float *)(mapped + outputs[i].first);
+    size_t blocks = (copy.vertices + COPY_VERTICES - 1) / COPY_VERTICES;
+    bool copied = mmd_gl_caller_share(r->caller, blocks, bytes, copy_blocks, &copy, err);
     return mmd_gl_readback_end(slot, err) && copied;
 }
 
@@ -221,35 +213,27 @@ static bool run_passes(pass_runner *r, mmd_error *err)
     return true;
 }
 
-typedef struct skin_request {
-    const mmd_skin_job *job;
-    const mmd_gl_caller *caller;
-    size_t done; /* frames */
-} skin_request;
-
 static bool skin(mmd_gl_context *context, void *arg, mmd_error *err)
 {
-    skin_request *request = arg;
-    const mmd_skin_job *job = request->job;
-    if (job->mesh->vertex_count == 0 || job->frame_count == 0)
+    pass_runner *r = arg;
+    r->pass.context = context;
+    if (r->pass.job->mesh->vertex_count == 0 || r->pass.job->frame_count == 0)
         return true;
-    pass_runner r = {.pass = {.job = job, .context = context}, .caller = request->caller};
-    if (!MMD_GL_CONTEXT_KEEP(context, skin_ring, err) || !mmd_gl_skin_pass_begin(&r.pass, err))
+    if (!MMD_GL_CONTEXT_KEEP(context, skin_ring, err) || !mmd_gl_skin_pass_begin(&r->pass, err))
         return false;
-    bool ok = plan_passes(&r, err) && run_passes(&r, err);
+    bool ok = plan_passes(r, err) && run_passes(r, err);
     for (size_t i = 0; i < RING_SIZE && !mmd_gl_context_hangs(context); i++)
         mmd_gl_readback_cancel(&context->skin_ring->slots[i]);
-    request->done = r.done;
-    free(r.pass.bones);
-    free(r.pass.weights);
+    free(r->pass.bones);
+    free(r->pass.weights);
     return ok;
 }
 
 bool mmd_gl_skin(const mmd_skin_job *job, const mmd_gl_caller *caller, size_t *done, mmd_error *err)
 {
-    skin_request request = {.job = job, .caller = caller};
-    bool ok = mmd_gl_thread_run(caller, skin, &request, err);
-    *done = request.done;
+    pass_runner runner = {.pass = {.job = job}, .caller = caller};
+    bool ok = mmd_gl_thread_run(caller, skin, &runner, err);
+    *done = runner.done;
     return ok;
 }
 

@@ -132,56 +132,45 @@ static size_t edge_contact(const box *a, const box *b, const overlap *best,
 
 /* A point in the plane of the reference face, and how deep it is below that face. */
 typedef struct clip_point {
-    double x, y, depth;
+    double at[2], depth;
 } clip_point;
 
-/* Clips a polygon to sign * x <= limit, or y if `along_y`; keeps at most MAX_POINTS points. */
-static size_t clip(const clip_point *from, size_t count, bool along_y, double sign, double limit,
+/* Clips a polygon to sign * at[axis] <= limit; keeps at most MAX_POINTS points. */
+static size_t clip(const clip_point *from, size_t count, int axis, double sign, double limit,
                    clip_point *to)
 {
     size_t kept = 0;
     for (size_t i = 0; i < count && kept < MAX_POINTS; i++) {
         const clip_point *current = &from[i], *next = &from[(i + 1) % count];
-        double value = sign * (along_y ? current->y : current->x);
-        double next_value = sign * (along_y ? next->y : next->x);
+        double value = sign * current->at[axis], next_value = sign * next->at[axis];
         if (value < limit)
             to[kept++] = *current;
         if (kept == MAX_POINTS || (value < limit) == (next_value < limit))
             continue;
         double t = (limit - value) / (next_value - value);
-        to[kept] = (clip_point){.x = current->x + t * (next->x - current->x),
-                                .y = current->y + t * (next->y - current->y)};
-        if (along_y)
-            to[kept].y = sign * limit;
-        else
-            to[kept].x = sign * limit;
-        kept++;
+        for (int k = 0; k < 2; k++)
+            to[kept].at[k] = current->at[k] + t * (next->at[k] - current->at[k]);
+        to[kept++].at[axis] = sign * limit;
     }
     return kept;
 }
 
 /* The centroid of a polygon, or of its points if it has no area. */
-static void centroid_of(const clip_point *points, size_t count, double *x, double *y)
+static void centroid_of(const clip_point *points, size_t count, double centroid[2])
 {
-    double area = 0;
-    *x = *y = 0;
+    double area = 0, sum[2] = {0}, mean[2] = {0};
     for (size_t i = 0; i < count; i++) {
         const clip_point *current = &points[i], *next = &points[(i + 1) % count];
-        double cross = current->x * next->y - next->x * current->y;
+        double cross = current->at[0] * next->at[1] - next->at[0] * current->at[1];
         area += cross;
-        *x += cross * (current->x + next->x);
-        *y += cross * (current->y + next->y);
+        for (int k = 0; k < 2; k++) {
+            sum[k] += cross * (current->at[k] + next->at[k]);
+            mean[k] += current->at[k] / (double)count;
+        }
     }
-    if (count > 2 && fabs(area) > DBL_EPSILON) {
-        *x /= 3 * area;
-        *y /= 3 * area;
-        return;
-    }
-    *x = *y = 0;
-    for (size_t i = 0; i < count; i++) {
-        *x += points[i].x / (double)count;
-        *y += points[i].y / (double)count;
-    }
+    bool has_area = count > 2 && fabs(area) > DBL_EPSILON;
+    for (int k = 0; k < 2; k++)
+        centroid[k] = has_area ? sum[k] / (3 * area) : mean[k];
 }
 
 /* Reduces the points to four (cullPoints2): the deepest, then those whose angles about the centroid
@@ -189,12 +178,13 @@ static void centroid_of(const clip_point *points, size_t count, double *x, doubl
 static void choose_points(const clip_point *points, size_t count,
                           size_t chosen[MMD_COLLIDE_MAX_CONTACTS])
 {
-    double x, y, angles[MAX_POINTS];
+    double centroid[2], angles[MAX_POINTS];
     bool taken[MAX_POINTS] = {false};
-    centroid_of(points, count, &x, &y);
+    centroid_of(points, count, centroid);
     chosen[0] = 0;
     for (size_t i = 0; i < count; i++) {
-        angles[i] = mmd_portable_atan2(points[i].y - y, points[i].x - x);
+        angles[i] =
+            mmd_portable_atan2(points[i].at[1] - centroid[1], points[i].at[0] - centroid[0]);
         if (points[i].depth > points[chosen[0]].depth)
             chosen[0] = i;
     }
@@ -236,7 +226,7 @@ static size_t face_contacts(const box *a, const box *b, const overlap *best,
     const box *reference = reference_is_a ? a : b, *incident = reference_is_a ? b : a;
     double normal[3]; /* from the reference face to the incident box */
     mmd_vec3_scale(best->normal, reference_is_a ? 1 : -1, normal);
-    int axis = best->axis % 3, x = other_axes[axis][0], y = other_axes[axis][1];
+    int axis = best->axis % 3;
     int incident_axis = most_parallel_axis(incident, normal);
     int u = other_axes[incident_axis][0], v = other_axes[incident_axis][1];
 
@@ -249,33 +239,36 @@ static size_t face_contacts(const box *a, const box *b, const overlap *best,
 
     clip_point polygon[MAX_POINTS], clipped[MAX_POINTS];
     const double signs[4][2] = {{-1, -1}, {-1, 1}, {1, 1}, {1, -1}};
-    double xu = mmd_vec3_dot(reference->axes[x], incident->axes[u]);
-    double xv = mmd_vec3_dot(reference->axes[x], incident->axes[v]);
-    double yu = mmd_vec3_dot(reference->axes[y], incident->axes[u]);
-    double yv = mmd_vec3_dot(reference->axes[y], incident->axes[v]);
-    double center_x = mmd_vec3_dot(reference->axes[x], center);
-    double center_y = mmd_vec3_dot(reference->axes[y], center);
-    for (int i = 0; i < 4; i++) {
-        double at_u = signs[i][0] * incident->half_extents[u];
-        double at_v = signs[i][1] * incident->half_extents[v];
-        polygon[i] = (clip_point){.x = center_x + xu * at_u + xv * at_v,
-                                  .y = center_y + yu * at_u + yv * at_v};
+    double middle[2], along_u[2], along_v[2]; /* in the plane of the reference face */
+    size_t count = 4;
+    for (int k = 0; k < 2; k++) {
+        const double *direction = reference->axes[other_axes[axis][k]];
+        middle[k] = mmd_vec3_dot(direction, center);
+        along_u[k] = mmd_vec3_dot(direction, incident->axes[u]);
+        along_v[k] = mmd_vec3_dot(direction, incident->axes[v]);
+        for (int i = 0; i < 4; i++)
+            polygon[i].at[k] = middle[k] + along_u[k] * (signs[i][0] * incident->half_extents[u]) +
+                               along_v[k] * (signs[i][1] * incident->half_extents[v]);
     }
-    size_t count = clip(polygon, 4, false, -1, reference->half_extents[x], clipped);
-    count = clip(clipped, count, false, 1, reference->half_extents[x], polygon);
-    count = clip(polygon, count, true, -1, reference->half_extents[y], clipped);
-    count = clip(clipped, count, true, 1, reference->half_extents[y], polygon);
+    for (int k = 0; k < 2; k++) {
+        double limit = reference->half_extents[other_axes[axis][k]];
+        count = clip(polygon, count, k, -1, limit, clipped);
+        count = clip(clipped, count, k, 1, limit, polygon);
+    }
 
     /* Back onto the incident face; points above the reference face are dropped. */
-    double determinant = xu * yv - xv * yu, points[MAX_POINTS][3];
+    double determinant = along_u[0] * along_v[1] - along_v[0] * along_u[1];
+    double points[MAX_POINTS][3];
     if (determinant == 0)
         return 0;
     size_t found = 0;
     for (size_t i = 0; i < count; i++) {
-        double px = polygon[i].x - center_x, py = polygon[i].y - center_y;
+        double x = polygon[i].at[0] - middle[0], y = polygon[i].at[1] - middle[1];
         mmd_vec3_copy(center, points[found]);
-        mmd_vec3_add_scaled(incident->axes[u], (yv * px - xv * py) / determinant, points[found]);
-        mmd_vec3_add_scaled(incident->axes[v], (xu * py - yu * px) / determinant, points[found]);
+        mmd_vec3_add_scaled(incident->axes[u], (along_v[1] * x - along_v[0] * y) / determinant,
+                            points[found]);
+        mmd_vec3_add_scaled(incident->axes[v], (along_u[0] * y - along_u[1] * x) / determinant,
+                            points[found]);
         double depth = reference->half_extents[axis] - mmd_vec3_dot(normal, points[found]);
         if (depth >= 0) {
             polygon[found] = polygon[i];

@@ -13,19 +13,6 @@
    rows that move one of its bodies: rows of one level are independent. Those of one level and kind
    are a group, and become blocks in a counting sort by group. All of it without branches, which
    would be mispredicted. */
-static bool init_schedule(mmd_arena *arena, size_t body_count, size_t row_count,
-                          mmd_constraint_schedule *schedule)
-{
-    size_t groups = MMD_CONSTRAINT_BLOCK_KINDS * row_count;
-    *schedule = (mmd_constraint_schedule){.body_count = body_count};
-    return MMD_ARENA_ARRAY(arena, schedule->block_counts, groups) &&
-           MMD_ARENA_ARRAY(arena, schedule->rows, 2 * row_count + 1) &&
-           MMD_ARENA_ARRAY(arena, schedule->levels, body_count + 1) &&
-           MMD_ARENA_ARRAY(arena, schedule->groups, row_count) &&
-           MMD_ARENA_ARRAY(arena, schedule->ranks, row_count) &&
-           MMD_ARENA_ARRAY(arena, schedule->slots, groups);
-}
-
 /* Sets the group of each row; returns the number of levels. */
 static uint32_t find_groups(const mmd_constraint_row *rows, size_t row_count,
                             const mmd_body *bodies, uint32_t *levels, uint32_t *groups)
@@ -58,11 +45,12 @@ static void lay_out(mmd_constraint_schedule *schedule, uint32_t group_count)
     }
 }
 
-static void set_schedule(mmd_constraint_schedule *schedule, const mmd_constraint_row *rows,
+static void set_schedule(mmd_constraint_solver *solver, const mmd_constraint_row *rows,
                          size_t row_count, const mmd_body *bodies)
 {
+    mmd_constraint_schedule *schedule = &solver->schedule;
     uint32_t *groups = schedule->groups, *slots = schedule->slots;
-    memset(schedule->levels, 0, (schedule->body_count + 1) * sizeof *schedule->levels);
+    memset(schedule->levels, 0, (solver->body_count + 1) * sizeof *schedule->levels);
     schedule->level_count = find_groups(rows, row_count, bodies, schedule->levels, groups);
     uint32_t group_count = (uint32_t)(MMD_CONSTRAINT_BLOCK_KINDS * schedule->level_count);
     memset(slots, 0, group_count * sizeof *slots);
@@ -76,13 +64,20 @@ static void set_schedule(mmd_constraint_schedule *schedule, const mmd_constraint
 bool mmd_constraint_solver_init(mmd_arena *arena, size_t body_count, size_t row_count,
                                 mmd_constraint_solver *solver)
 {
+    mmd_constraint_schedule *schedule = &solver->schedule;
+    size_t groups = MMD_CONSTRAINT_BLOCK_KINDS * row_count;
     *solver = (mmd_constraint_solver){.body_count = body_count};
     return MMD_ARENA_ARRAY(arena, solver->deltas, body_count + 1) &&
            MMD_ARENA_ARRAY(arena, solver->blocks, row_count) &&
            MMD_ARENA_ARRAY(arena, solver->links, row_count) &&
            MMD_ARENA_ARRAY(arena, solver->halves, row_count) &&
            MMD_ARENA_ARRAY(arena, solver->impulses, row_count) &&
-           init_schedule(arena, body_count, row_count, &solver->schedule);
+           MMD_ARENA_ARRAY(arena, schedule->block_counts, groups) &&
+           MMD_ARENA_ARRAY(arena, schedule->rows, 2 * row_count + 1) &&
+           MMD_ARENA_ARRAY(arena, schedule->levels, body_count + 1) &&
+           MMD_ARENA_ARRAY(arena, schedule->groups, row_count) &&
+           MMD_ARENA_ARRAY(arena, schedule->ranks, row_count) &&
+           MMD_ARENA_ARRAY(arena, schedule->slots, groups);
 }
 
 /* Setup */
@@ -220,7 +215,7 @@ void mmd_constraint_solver_begin(mmd_constraint_solver *solver, const mmd_constr
                                  size_t row_count, const mmd_body *bodies)
 {
     memset(solver->deltas, 0, (solver->body_count + 1) * sizeof *solver->deltas);
-    set_schedule(&solver->schedule, rows, row_count, bodies);
+    set_schedule(solver, rows, row_count, bodies);
     set_blocks(solver, rows, bodies);
     for (const mmd_constraint_row *row = rows; row < rows + row_count; row++) {
         if (row->impulse == 0)

@@ -61,9 +61,8 @@ typedef enum mmd_constraint_block_kind {
    between them, so that the CPU works on several at once. */
 typedef struct mmd_constraint_schedule {
     size_t level_count;
-    uint32_t *block_counts; /* of each kind, level after level */
-    uint32_t *rows;         /* of each block: two if it has one side, else one */
-    size_t body_count;
+    uint32_t *block_counts;                    /* of each kind, level after level */
+    uint32_t *rows;                            /* of each block: two if it has one side, else one */
     uint32_t *levels, *groups, *ranks, *slots; /* scratch memory */
 } mmd_constraint_schedule;
 
