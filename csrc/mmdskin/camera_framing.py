@@ -76,13 +76,17 @@ def batch_camera(
 
 def _skinned(mesh: mmdskin.Model | mmdskin.Mesh, pose: mmdskin.Pose) -> Iterable[mmdskin.Skinned]:
     matrices = np.asarray(pose.bone_matrices)
-    matrices = matrices[None] if matrices.ndim == 3 else matrices
-    weights = pose.morph_weights
-    batched = weights is not None and np.ndim(weights) == 2
-    for first in range(0, len(matrices), POSES_AT_ONCE):
+    members = [(matrices, 2 if matrices.shape[-1:] == (7,) else 3)]  # and axes of one frame
+    if pose.morph_weights is not None:
+        members.append((np.asarray(pose.morph_weights), 1))
+    counts = [len(member) if member.ndim > axes else 1 for member, axes in members]
+    for first in range(0, max(counts), POSES_AT_ONCE):
         part = slice(first, first + POSES_AT_ONCE)
-        of_part = np.asarray(weights)[part] if batched else weights
-        yield mmdskin.skin(mesh, matrices[part], of_part, normals=False)
+        of_part = [
+            member[part] if count > 1 else member
+            for (member, _), count in zip(members, counts, strict=True)
+        ]
+        yield mmdskin.skin(mesh, *of_part, normals=False)
 
 
 def _box(

@@ -150,6 +150,23 @@ def test_a_pose_a_motion_and_its_vertices_are_framed_alike():
         np.testing.assert_allclose(camera.position, found[0].position, rtol=1e-6)
 
 
+def test_every_form_of_a_pose_is_framed_in_all_its_frames():
+    model = mmdskin.load_model(sample.build_sample())
+    places = np.zeros((3, len(model.bones), 7))  # positions and quaternions
+    places[..., 0], places[..., 6] = [[-20], [0], [20]], 1
+    weights = np.zeros((100, len(model.morphs)))
+    weights[-1] = 9
+    rest = model.pose().bone_matrices
+    for pose in (mmdskin.Pose(places, None), mmdskin.Pose(rest, weights)):
+        drawn = mmdskin.render(model, pose, size=(32, 32), want=("depth",)).depth
+        skinned = mmdskin.skin(model, pose)
+        assert np.ptp(skinned.positions, axis=0).max() > 1  # they move
+        camera = mmdskin.framing(model, skinned, size=(32, 32))
+        assert np.array_equal(mmdskin.framing(model, pose, size=(32, 32)).position, camera.position)
+        same = mmdskin.render(model, pose, size=(32, 32), want=("depth",), camera=camera).depth
+        np.testing.assert_array_equal(drawn, same)
+
+
 def test_what_cannot_be_framed_is_refused():
     mesh, skinned = squares((0, 0, 0))
     far = skinned._replace(positions=np.full_like(skinned.positions, np.inf))
