@@ -195,10 +195,9 @@ def _set_parents(bones: Any, followed_bones: dict[str, str], display: Object) ->
     follower = {source: name for name, source in followed_bones.items()}
     for name, source in followed_bones.items():
         of_model = display.parent.data.bones.get(source)
-        above = of_model.parent if of_model is not None else None
-        while above is not None and above.name not in follower:
-            above = above.parent
-        bones[name].parent = bones[follower[above.name] if above is not None else ROOT]
+        above = of_model.parent_recursive if of_model is not None else ()
+        followers = (follower[bone.name] for bone in above if bone.name in follower)
+        bones[name].parent = bones[next(followers, ROOT)]
 
 
 def _copy_transforms(display: Object, name: str, armature: Object, bone: str) -> None:

@@ -174,15 +174,14 @@ def check_speed(member: Member, speed: float, expected: float) -> None:
         )
 
 
-def _is_animated(obj: Object | None) -> bool:
+def _is_animated(obj: Object) -> bool:
     """Whether keys move an object, or one that it is parented to."""
-    while obj is not None:
-        for curve in actions.playing_curves(obj):
-            values = {point.co.y for point in curve.keyframe_points}
-            if curve.data_path.startswith(_TRANSFORMS) and len(values) > 1:
-                return True
-        obj = obj.parent
-    return False
+    return any(
+        curve.data_path.startswith(_TRANSFORMS)
+        and len({point.co.y for point in curve.keyframe_points}) > 1
+        for one in scene_model.ancestors(obj)
+        for curve in actions.playing_curves(one)
+    )
 
 
 def _moves(member: Member) -> UserError:

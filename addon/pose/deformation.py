@@ -93,12 +93,9 @@ def segments(armature: Object, names: Sequence[str]) -> np.ndarray:
 
 def parents(armature: Object, names: Sequence[str]) -> np.ndarray:
     """(B,) int32: for each named bone, the index of its nearest named ancestor, or -1."""
-    number = {name: i for i, name in enumerate(names)}
-    found = np.full(len(names), -1, np.int32)
-    for i, name in enumerate(names):
-        above = armature.data.bones[name].parent
-        while above is not None and above.name not in number:
-            above = above.parent
-        if above is not None:
-            found[i] = number[above.name]
-    return found
+    number, bones = {name: i for i, name in enumerate(names)}, armature.data.bones
+    named = (
+        (number[above.name] for above in bones[name].parent_recursive if above.name in number)
+        for name in names
+    )
+    return np.array([next(above, -1) for above in named], np.int32)

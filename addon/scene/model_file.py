@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
-from bpy.types import Bone, Object, PoseBone
+from bpy.types import Object, PoseBone
 from numpy.typing import ArrayLike
 
 from ..blender import details, input_files, native, registration
@@ -318,7 +318,10 @@ class Placement:
     """
 
     def __init__(self, rig: Rig, armature: Object) -> None:
-        self._bones = {bone.name: _above_in_file(rig, bone) for bone in armature.data.bones}
+        self._bones: dict[str, int] = {}  # scene bone: the file's bone that moves it, or -1
+        for bone in armature.data.bones:  # parents first
+            above = self._bones[bone.parent.name] if bone.parent else -1
+            self._bones[bone.name] = rig.bones.get(bone.name, above)
         self._last: tuple[tuple[str, ...], np.ndarray] = (), np.zeros(0, np.intp)
         # T M inverse(T), as one matrix that multiplies the 16 elements of M.
         self.to_armature = to_armature = rig.to_armature
@@ -345,15 +348,6 @@ class Placement:
         # too small for OpenBLAS's threads, which would spin for a while after each of them.
         moved = chosen.reshape(*chosen.shape[:2], 16).astype(np.float64) @ self._conjugate
         return moved.reshape(chosen.shape).astype(np.float32)
-
-
-def _above_in_file(rig: Rig, bone: Bone) -> int:
-    """The file's bone that moves a scene bone, or -1."""
-    while bone is not None:
-        if bone.name in rig.bones:
-            return rig.bones[bone.name]
-        bone = bone.parent
-    return -1
 
 
 register, unregister = registration.handlers((), afterwards=_loaded.cache_clear)

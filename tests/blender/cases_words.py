@@ -14,7 +14,7 @@ import case
 NAMES = {"MMD Skin", "MMD", "glTF", "FBX", "USD", "Alembic"}
 # Calls that take English texts: how many of their first arguments.
 TRANSLATES = dict.fromkeys(("tr", "label", "UserError", "Sentence"), 1)
-TRANSLATES |= dict.fromkeys(("tr_count", "inform", "caution"), 2)
+TRANSLATES |= dict.fromkeys(("tr_count", "inform", "caution", "tell"), 2)
 # Texts of Blender's, or of no one: file browser's fields and a property of drivers.
 INHERITED = {"filepath", "check_existing", "filter_glob", "files", "directory"}
 
