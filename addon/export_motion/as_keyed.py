@@ -15,9 +15,9 @@ from ..import_motion.bezier import STRAIGHT
 from ..operator_base.modal_job import Steps
 from ..pose import merge, motion_source, physics_settings
 from ..scene import scene_model
-from . import file_tracks, originals
-from .original_tracks import OriginalKeys
-from .samples import Fitted, ModelFit, Samples, local_values
+from . import originals
+from .original_tracks import OriginalKeys, joined
+from .samples import Fitted, ModelFit, Samples, local_values, property_track
 from .timing import Timing
 
 
@@ -49,7 +49,7 @@ class AsKeyed(ModelFit):
         worst, notes, track = 0.0, (), self._properties
         if samples is not None:
             if track is None:
-                track = file_tracks.switches(
+                track = property_track(
                     self._pmx, self._timing.file_frames, samples.visible, samples.ik
                 )
             like = mmdskin.Motion.from_tracks(bones=bones.values(), properties=track)
@@ -127,7 +127,7 @@ class AsKeyed(ModelFit):
         if whole is None:
             return []
         others = [track for track in whole.motion.bones if track.name not in self._found.known]
-        return file_tracks.in_range(whole, others, self._timing)
+        return originals.in_range(whole, others, self._timing)
 
     def _chosen(self, switches: "mmdskin.PropertyTrack") -> "mmdskin.PropertyTrack":
         """The property keys without what is not to be exported."""
@@ -152,7 +152,7 @@ def _merged(
     more = [column[inside] for column in (fitted.frames, *merge.bone_columns(fitted))]
     more[4] = track.physics[at[inside] - 1]
     own = track.frames, *merge.bone_columns(track._replace(interpolation=curves))
-    return type(track)(track.name, *file_tracks.joined([own, more]))
+    return type(track)(track.name, *joined([own, more]))
 
 
 def of_scene(
@@ -167,7 +167,7 @@ def of_scene(
     morphs, properties = originals.find_morphs(model, pmx, found, timing), None
     is_kept = not animates_visibility and originals.switches_kept(found, model.armature)
     if found.motion is not None and is_kept:
-        properties = file_tracks.property_keys(found.motion, timing)
+        properties = originals.property_keys(found.motion, timing)
     return AsKeyed(pmx, timing, options, found, morphs, properties)
 
 
@@ -178,7 +178,7 @@ class MotionFileKeys(AsKeyed):
         self, file: motion_source.Motion, timing: Timing, animates_visibility: bool, options: Any
     ) -> None:
         found, morphs = originals.of_file(file, timing)
-        self._file, self._switches = file, file_tracks.property_keys(file, timing)
+        self._file, self._switches = file, originals.property_keys(file, timing)
         is_shown = animates_visibility and options.visibility
         properties = None if is_shown else self._switches
         super().__init__(file.rig.pmx, timing, options, found, morphs, properties)

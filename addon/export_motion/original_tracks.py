@@ -120,6 +120,13 @@ def match(
     return _at(frames, found, timing) if len(found.frames) or off_frames else found
 
 
+def joined(parts: Sequence[Sequence[np.ndarray]]) -> list[np.ndarray]:
+    """The columns of keys, of which the first has the frames, joined and in order."""
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    order = np.argsort(columns[0], kind="stable")
+    return [column[order] for column in columns]
+
+
 def _unchanged(
     actual: Sequence[Points | None], expected: Sequence[Points | None], times: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:

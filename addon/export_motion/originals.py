@@ -17,7 +17,7 @@ from ..import_motion import import_state, original_keys
 from ..pose import merge, motion_source, scene_motion
 from ..scene import mmd_tools, model_file, scene_model, sliders
 from ..scene.names import PHYSICS
-from . import file_tracks, linear_keys, original_tracks
+from . import linear_keys, original_tracks
 from .original_tracks import Channel, OriginalKeys, OwnKeyframes
 from .timing import Timing
 
@@ -172,9 +172,9 @@ def find_morphs(
     whole, sampled = originals.motion, False
     found: dict[str, mmdskin.MorphTrack] = {}
     of_files = whole.motion.morphs if whole is not None else ()
-    on_frames = whole is not None and file_tracks.are_on_frames(whole, of_files, timing)
+    on_frames = whole is not None and are_on_frames(whole, of_files, timing)
     if on_frames and morphs_kept(model, originals.expected):
-        return Morphs(_named(file_tracks.in_range(whole, of_files, timing)), False)
+        return Morphs(_named(in_range(whole, of_files, timing)), False)
     for name, channel in _morph_channels(model, pmx).items():
         keys = linear_keys.find([channel], timing)
         if keys is None:
@@ -184,7 +184,7 @@ def find_morphs(
             found[name] = mmdskin.MorphTrack(name, keys.frames, weights)
     known = {morph.name for morph in pmx.morphs}
     others = [track for track in of_files if track.name not in known]
-    return Morphs(found | _named(file_tracks.in_range(whole, others, timing)), sampled)
+    return Morphs(found | _named(in_range(whole, others, timing)), sampled)
 
 
 def of_file(file: motion_source.Motion, timing: Timing) -> tuple[Originals, Morphs]:
@@ -202,12 +202,53 @@ def of_file(file: motion_source.Motion, timing: Timing) -> tuple[Originals, Morp
     files = [original_keys.Kept(file.motion, file.start, file.speed)]
     found = Originals(bones, sampled, file, files, {*bone_indices})
     morphs = _on_frames(file, file.motion.morphs, timing)
-    kept = _named(file_tracks.in_range(file, morphs, timing))
+    kept = _named(in_range(file, morphs, timing))
     return found, Morphs(kept, len(morphs) < len(file.motion.morphs))
 
 
+def in_range(whole: Any, tracks: Any, timing: Timing) -> list[Any]:
+    """Tracks of a file with the frames of the export, and only the keys within its range."""
+    found = []
+    for track in tracks:
+        if not len(track.frames):
+            continue
+        frames = np.rint(timing.frames_at(whole.scene_frames(track.frames))).astype(np.int64)
+        if hasattr(track, "weights"):
+            inside = timing.within(frames)
+            weights = np.interp(inside, frames, track.weights).astype(np.float32)
+            found.append(mmdskin.MorphTrack(track.name, inside, weights))
+            continue
+        inside = timing.covers(frames)
+        inside[:-1] &= frames[1:] > frames[:-1]  # the last of several on one frame
+        columns = [None if column is None else column[inside] for column in track[2:]]
+        if inside.any():
+            found.append(type(track)(track.name, frames[inside], *columns))
+    return found
+
+
+def property_keys(whole: Any, timing: Timing) -> Any:
+    """The property keys of a file within the export; the state before it is a key at its start."""
+    track = whole.motion.properties
+    frames = np.rint(timing.frames_at(whole.scene_frames(track.frames))).astype(np.int64)
+    inside = timing.covers(frames)
+    before = np.flatnonzero(frames < timing.file_first)
+    if len(before) and timing.file_first not in frames:
+        inside[before[-1]] = True
+        frames[before[-1]] = timing.file_first
+    inside[:-1] &= frames[1:] > frames[:-1]  # the last of several on one frame
+    return type(track)(
+        frames[inside], track.visible[inside], track.ik_names, track.ik_enabled[inside]
+    )
+
+
+def are_on_frames(whole: Any, tracks: Any, timing: Timing) -> bool:
+    """Whether all keys are on frames of the export."""
+    times = [whole.scene_frames(track.frames) for track in tracks]
+    return not times or timing.whole_frames_at(np.concatenate(times)) is not None
+
+
 def _on_frames(file: motion_source.Motion, tracks: Any, timing: Timing) -> list[Any]:
-    return [track for track in tracks if file_tracks.are_on_frames(file, [track], timing)]
+    return [track for track in tracks if are_on_frames(file, [track], timing)]
 
 
 def _named(tracks: "list[mmdskin.MorphTrack]") -> "dict[str, mmdskin.MorphTrack]":

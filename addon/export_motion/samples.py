@@ -18,7 +18,6 @@ from ..physics.group import Member
 from ..physics.playback import Baked
 from ..pose import ik_source, motion_source, pose_source, scene_motion
 from ..scene import mmd_tools, model_file, scene_model
-from . import file_tracks
 from .timing import Timing
 
 # Forms of bones: the items of the operator's option.
@@ -253,7 +252,7 @@ class Solved(ModelFit):
             offs = self._bent(motion, samples)
             on[:, [i for i, bone in enumerate(pmx.bones) if bone.name in offs]] = False
         visible = samples.visible if options.visibility else np.ones_like(samples.visible)
-        track = file_tracks.switches(pmx, self._timing.file_frames, visible, on)
+        track = property_track(pmx, self._timing.file_frames, visible, on)
         return Fitted(with_tracks(motion, properties=track), report.worst, report.notes, offs)
 
     def _bent(self, motion: "mmdskin.Motion", samples: Samples) -> tuple[str, ...]:
@@ -269,6 +268,21 @@ class Solved(ModelFit):
             if np.linalg.norm(at[0] - at[1], axis=-1).max() > self._options.tolerance:
                 found.append(bone.name)
         return tuple(dict.fromkeys(found))
+
+
+def property_track(
+    pmx: "mmdskin.Model", frames: np.ndarray, visible: np.ndarray, ik: np.ndarray
+) -> "mmdskin.PropertyTrack":
+    """A key at the first of the frames and at each change; like MMD, each names all IK bones.
+
+    `visible` (F,) and `ik` (F, B) are values at frames `frames` (F,) of the file.
+    """
+    goals = {bone.name: i for i, bone in reversed([*enumerate(pmx.bones)]) if bone.ik}
+    names = tuple(dict.fromkeys(bone.name for bone in pmx.bones if bone.ik))
+    states = ik[:, [goals[name] for name in names]]
+    values = np.column_stack([visible, states])
+    changes = np.flatnonzero(np.append(True, (values[1:] != values[:-1]).any(axis=1)))
+    return mmdskin.PropertyTrack(frames[changes], visible[changes], names, states[changes])
 
 
 def made(function: Callable[..., _Result], /, *args: Any, **kwargs: Any) -> Steps[_Result]:

@@ -14,9 +14,9 @@ from ..blender import fcurves, playhead
 from ..blender.native import mmdskin
 from ..blender.user_error import UserError
 from ..operator_base.modal_job import Steps
-from . import camera_keys, file_tracks, light_export
+from . import camera_keys, light_export
 from .job import Export, Result
-from .original_tracks import OwnKeyframes
+from .original_tracks import OwnKeyframes, joined
 from .samples import made
 from .timing import Timing
 
@@ -154,7 +154,7 @@ class CameraExport:
                 return None
             curves[key] = found.interpolation[-1]
             parts.append([np.asarray(column)[inner] for column in found])
-        return type(own)(*file_tracks.joined([own._replace(interpolation=curves), *parts]))
+        return type(own)(*joined([own._replace(interpolation=curves), *parts]))
 
 
 def _turned(rotations: np.ndarray, first: np.ndarray) -> np.ndarray:

@@ -25,14 +25,10 @@ def write(job: MotionImport, newest: motion_source.Motion) -> None:
     import_state.check_not_tweaked(model)
     earlier, rekeys_all = job.earlier(newest)
     source = merge.merged([*earlier, newest])
-    frames = _frames(
-        options.step, source if rekeys_all else newest, source, [] if rekeys_all else earlier
-    )
+    keyed, kept = (source, []) if rekeys_all else (newest, earlier)
+    frames = _frames(options.step, keyed, source, kept)
     simulated = job.simulated(source, newest)
-    if rekeys_all:
-        bones, resting, keys = _moved(job, source, simulated, [], frames)
-    else:
-        bones, resting, keys = _moved(job, newest, simulated, earlier, frames)
+    bones, resting, keys = _moved(job, keyed, simulated, kept, frames)
     if job.replace or rekeys_all:
         job.clear()
     with job.recording(model.armature) as noted:
