@@ -2,7 +2,7 @@
 /* Draws a frame in the look of MMD: docs/look.md has its rules and where they are from. */
 #include "gl/gl_renderer.h"
 
-#include "core/math/vec3.h"
+#include "core/math/mat3.h"
 
 #include <math.h>
 
@@ -95,7 +95,7 @@ bool mmd_gl_look_fit_shadow_map(const mmd_gl_renderer *r, mmd_gl_frame_uniforms 
 {
     double to_light[3], axes[3][3];
     bounds casting, receiving;
-    mmd_gl_renderer_to_view(r, r->view.to_light, to_light);
+    mmd_mat3_transform(r->view.rotation, r->view.to_light, to_light);
     for (int i = 0; i < 3; i++)
         axes[2][i] = -to_light[i];
     mmd_vec3_perpendicular(axes[2], axes[0]);
@@ -182,7 +182,7 @@ bool mmd_gl_look_project_ground(const mmd_gl_renderer *r, mmd_gl_frame_uniforms 
         return false;
     bool lit = effects->ground_shadow == MMD_GROUND_SHADOW_LIGHT;
     const float *color = lit ? out->light_color : effects->ground_color;
-    mmd_gl_renderer_to_view(r, r->view.to_light, to_light);
+    mmd_mat3_transform(r->view.rotation, r->view.to_light, to_light);
     for (int i = 0; i < 3; i++) {
         out->ground[i] = (float)r->view.rotation[i][1];
         out->ground_light[i] = (float)(-to_light[i] / height);

@@ -4,7 +4,7 @@
 #include "gl/gl.h"
 
 #include "core/base/error.h"
-#include "core/math/vec3.h"
+#include "core/math/mat3.h"
 #include "gl/gl_renderer.h"
 
 #include <math.h>
@@ -69,12 +69,6 @@ void mmd_gl_renderer_draw_edges(const mmd_gl_renderer *r)
     }
 }
 
-void mmd_gl_renderer_to_view(const mmd_gl_renderer *r, const double v[3], double out[3])
-{
-    for (int i = 0; i < 3; i++)
-        out[i] = mmd_vec3_dot(r->view.rotation[i], v);
-}
-
 /* The vertices of a frame, and what all programs read of it */
 
 static void set_depth_range(mmd_gl_renderer *r, double farthest)
@@ -103,7 +97,7 @@ static void set_uniforms(mmd_gl_renderer *r)
         .samples = (int32_t)job->samples,
         .has_normals = job->has_normals};
     double to_light[3];
-    mmd_gl_renderer_to_view(r, view->to_light, to_light);
+    mmd_mat3_transform(r->view.rotation, view->to_light, to_light);
     for (int i = 0; i < 3; i++) {
         for (int k = 0; k < 3; k++)
             frame->view_rotation[i][k] = (float)view->rotation[i][k];

@@ -33,7 +33,9 @@ typedef struct pixels {
     size_t bytes;
 } pixels;
 
-static size_t list_pixels(const mmd_gl_renderer *r, size_t frame, pixels out[OUTPUTS])
+/* The outputs of a frame; `bytes`: of all. */
+static size_t list_pixels(const mmd_gl_renderer *r, size_t frame, pixels out[OUTPUTS],
+                          size_t *bytes)
 {
     const mmd_gl_render_targets *targets = r->targets;
     mmd_render_job job = mmd_render_slice(r->job, frame, 1);
@@ -44,21 +46,15 @@ static size_t list_pixels(const mmd_gl_renderer *r, size_t frame, pixels out[OUT
         {&targets->gbuffer, MMD_GL_GBUFFER_DEPTH, GL_RED, GL_FLOAT, job.depth_buffer, 4},
         {&targets->gbuffer, MMD_GL_GBUFFER_NORMAL, GL_RGB, GL_FLOAT, job.normal_buffer, 12}};
     size_t count = 0;
+    *bytes = 0;
     for (size_t i = 0; i < OUTPUTS; i++) {
         if (!all[i].to)
             continue;
         out[count] = all[i];
-        out[count++].bytes = all[i].bytes * job.width * job.height;
+        out[count].bytes = all[i].bytes * job.width * job.height;
+        *bytes += out[count++].bytes;
     }
     return count;
-}
-
-static size_t total_bytes(const pixels *list, size_t count)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < count; i++)
-        bytes += list[i].bytes;
-    return bytes;
 }
 
 /* Rows of a band, to memory or to an offset in the buffer that is bound. */
@@ -91,9 +87,8 @@ static bool collect(const mmd_gl_renderer *r, frame_results *slot, mmd_error *er
     if (!slot->pixels.fence)
         return true;
     pixels list[OUTPUTS];
-    size_t count = list_pixels(r, slot->frame, list);
-    const char *from =
-        mmd_gl_readback_begin(r->context, &slot->pixels, total_bytes(list, count), err);
+    size_t bytes, count = list_pixels(r, slot->frame, list, &bytes);
+    const char *from = mmd_gl_readback_begin(r->context, &slot->pixels, bytes, err);
     if (!from)
         return false;
     bool ok = true;
@@ -108,9 +103,8 @@ static bool collect(const mmd_gl_renderer *r, frame_results *slot, mmd_error *er
 static bool submit(const mmd_gl_renderer *r, frame_results *slot, mmd_error *err)
 {
     pixels list[OUTPUTS];
-    size_t count = list_pixels(r, r->frame, list), offset = 0;
-    if (!collect(r, slot, err) ||
-        !mmd_gl_readback_reserve(r->context, &slot->pixels, total_bytes(list, count), err))
+    size_t bytes, count = list_pixels(r, r->frame, list, &bytes), offset = 0;
+    if (!collect(r, slot, err) || !mmd_gl_readback_reserve(r->context, &slot->pixels, bytes, err))
         return false;
     glBindBuffer(GL_PIXEL_PACK_BUFFER, slot->pixels.buffer);
     for (size_t i = 0; i < count; offset += list[i++].bytes)
@@ -136,8 +130,8 @@ static bool read_directly(const mmd_gl_renderer *r, const pixels *list, size_t c
 bool mmd_gl_render_output_take(const mmd_gl_renderer *r, mmd_error *err)
 {
     pixels list[OUTPUTS];
-    size_t count = list_pixels(r, r->frame, list);
-    if (r->context->software || total_bytes(list, count) > MAX_BYTES)
+    size_t bytes, count = list_pixels(r, r->frame, list, &bytes);
+    if (r->context->software || bytes > MAX_BYTES)
         return read_directly(r, list, count, err);
     return MMD_GL_CONTEXT_KEEP(r->context, render_ring, err) &&
            submit(r, &r->context->render_ring->slots[r->frame % RING_SIZE], err);

@@ -238,9 +238,6 @@ static inline bool mmd_gl_renderer_is_visible(const mmd_render_material *materia
     return material->diffuse[3] > 0;
 }
 
-/* Rotates a direction to view space. */
-void mmd_gl_renderer_to_view(const mmd_gl_renderer *renderer, const double v[3], double out[3]);
-
 /* Draw the frame in the look of MMD: the depth map of the light, if it has one, and by it the
    surfaces, edges and shadows. */
 void mmd_gl_look_draw_shadow_map(const mmd_gl_renderer *renderer);

@@ -3,18 +3,19 @@
    instruction set includes this one; constraint_solver.c does for those that have no file. It
    defines
 
-   ITERATE, TARGET                 name and attributes of the function
-   INLINE                          those of the others
-   lanes                           a vector of one half, or of both
-   REGISTERS                       how many of them both halves need
-   lanes_load(p, q, r)             register r of halves at p and q
-   lanes_store(v, p, q, r)
-   lanes_add_sides(v)              in each half of v[REGISTERS] the sum of both
-   lanes_swap(v)                   exchanges the lanes of each half
-   lanes_first(v)                  the first lane of each half in both of its lanes
-   lanes_second(a, b)              the second lane of a, then that of b
-   lanes_blend(a, b)               the first lane of a, then the second one of b
-   lanes_min(a, b), lanes_max(a, b), lanes_select(mask, a, b)    as mmd_double2_min() */
+   ITERATE, TARGET      name and attribute of the function
+   lanes                a vector of one half, or of both
+   REGISTERS            how many of them both halves need
+   LOAD(p, q, r)        register r of halves at p and q
+   STORE(v, p, q, r)
+   ADD_SIDES(v)         in each half of v[REGISTERS] the sum of both
+   SWAP(v)              exchanges the lanes of each half
+   FIRST(v)             the first lane of each half in both of its lanes
+   SECOND(a, b)         the second lane of a, then that of b
+   BLEND(a, b)          the first lane of a, then the second one of b
+   LEAST(a, b), GREATEST(a, b), SELECT(mask, a, b)    as mmd_double2_min() */
+
+#define INLINE TARGET static inline __attribute__((always_inline))
 
 /* Register r of a block's numbers. */
 #define LANES(numbers, r) (((const lanes *)&(numbers))[r])
@@ -27,11 +28,11 @@ INLINE lanes change_impulse(mmd_constraint_block *block, lanes along, bool frict
     lanes lower = LANES(block->lower_turn_z, r), upper = LANES(block->upper_inverse_mass, r);
     lanes sum =
         impulse + LANES(block->rhs_turn_y, r) - along * LANES(block->effective_mass_turn_x, r);
-    lanes clamped = friction ? lanes_min(lanes_max(sum, lower * contact), upper * contact)
-                             : lanes_min(lanes_max(sum, lower), upper);
+    lanes clamped = friction ? LEAST(GREATEST(sum, lower * contact), upper * contact)
+                             : LEAST(GREATEST(sum, lower), upper);
     /* Not a number if a body's velocity has overflowed; the end of this step stops it. */
-    clamped = lanes_select(friction ? (sum == sum) & (contact > 0) : sum == sum, clamped, impulse);
-    clamped = lanes_first(clamped);
+    clamped = SELECT(friction ? (sum == sum) & (contact > 0) : sum == sum, clamped, impulse);
+    clamped = FIRST(clamped);
     ((lanes *)&block->impulse)[r] = clamped;
     return clamped - impulse;
 }
@@ -46,27 +47,27 @@ INLINE void visit(mmd_constraint_block *block, const mmd_constraint_links *links
     lanes velocity[3][REGISTERS], along[REGISTERS], added = {0};
     for (int r = 0; r < REGISTERS; r++) {
         for (int i = 0; i < 3; i++)
-            velocity[i][r] = lanes_load(first[i], second[i], r);
+            velocity[i][r] = LOAD(first[i], second[i], r);
         along[r] = LANES(block->jacobian[0], r) * velocity[0][r] +
                    LANES(block->jacobian[1], r) * velocity[1][r] +
                    LANES(block->jacobian[2], r) * velocity[2][r];
     }
     if (two_sided)
-        lanes_add_sides(along);
+        ADD_SIDES(along);
     /* both lanes have it; read as it was stored, as the CPU forwards no store to a load of more */
     const double *contacts[2];
     for (int half = 0; half < 2; half++)
         contacts[half] = base[links->contacts[half] / 2].impulse.of[links->contacts[half] % 2];
     for (int r = 0; r < REGISTERS; r++) {
         if (r == 0 || !two_sided) /* else it is the same again */
-            added = change_impulse(block, along[r] + lanes_swap(along[r]), friction,
-                                   lanes_load(contacts[0], contacts[1], r), r);
+            added = change_impulse(block, along[r] + SWAP(along[r]), friction,
+                                   LOAD(contacts[0], contacts[1], r), r);
         const mmd_constraint_lanes *const turns[] = {&block->effective_mass_turn_x,
                                                      &block->rhs_turn_y, &block->lower_turn_z};
-        lanes scale = lanes_second(added * LANES(block->upper_inverse_mass, r), added);
+        lanes scale = SECOND(added * LANES(block->upper_inverse_mass, r), added);
         for (int i = 0; i < 3; i++) {
-            lanes response = lanes_blend(LANES(block->jacobian[i], r), LANES(*turns[i], r));
-            lanes_store(velocity[i][r] + response * scale, first[i], second[i], r);
+            lanes response = BLEND(LANES(block->jacobian[i], r), LANES(*turns[i], r));
+            STORE(velocity[i][r] + response * scale, first[i], second[i], r);
         }
     }
 }
