@@ -405,7 +405,7 @@ static size_t count_morph_columns(const void *morph)
     {.name = field, .get = get_##what, .set = set_##what, .offset = offsetof(mmd_bone, member), \
      .size = sizeof(((mmd_bone *)0)->member), .flag = bits}
 /* Computed from the whole struct. */
-#define STRUCT(field, what) {.name = field, .get = get_##what, .set = set_##what}
+#define COMPUTED(field, what) {.name = field, .get = get_##what, .set = set_##what}
 /* clang-format on */
 
 static const char *const morph_kinds[MMD_MORPH_KIND_COUNT] = {
@@ -448,7 +448,7 @@ static const mmd_py_record_field ik_fields[] = {
     INTEGER(mmd_ik, target),
     INTEGER(mmd_ik, loop_count),
     NUMBER(mmd_ik, unit_angle),
-    STRUCT("links", ik_links),
+    COMPUTED("links", ik_links),
 };
 
 static const mmd_py_record_field ik_link_fields[] = {
@@ -489,7 +489,7 @@ static const mmd_py_record_field display_frame_fields[] = {
     TEXT(mmd_display_frame, name),
     TEXT(mmd_display_frame, name_english),
     BOOL(mmd_display_frame, special),
-    STRUCT("elements", frame_elements),
+    COMPUTED("elements", frame_elements),
 };
 
 static const mmd_py_record_field rigid_body_fields[] = {
@@ -567,42 +567,12 @@ static const mmd_py_record_field shadow_track_fields[] = {
 static const mmd_py_record_field property_track_fields[] = {
     KEYS(mmd_property_track, frames, UINT32, 0, 0),
     KEYS(mmd_property_track, visible, BOOL, 0, 0),
-    STRUCT("ik_names", ik_names),
+    COMPUTED("ik_names", ik_names),
     ARRAY(mmd_property_track, ik_enabled, key_count, BOOL, 2, .count_columns = count_ik),
 };
 
-#define FIELDS(list) sizeof(list) / sizeof *(list), (list)
+#define PLAIN(kind, class) [MMD_PY_RECORD_##kind] = {.name = #class},
+#define STRUCT(kind, class, type, list)                                                            \
+    [MMD_PY_RECORD_##kind] = {#class, sizeof(type), sizeof(list) / sizeof *(list), list},
 
-const mmd_py_record_type mmd_py_record_types[MMD_PY_RECORD_COUNT] = {
-    [MMD_PY_RECORD_SKINNED] = {.name = "Skinned"},
-    [MMD_PY_RECORD_POSE] = {.name = "Pose"},
-    [MMD_PY_RECORD_BACKEND] = {.name = "Backend"},
-    [MMD_PY_RECORD_RENDERED] = {.name = "Rendered"},
-    [MMD_PY_RECORD_CAMERA] = {.name = "Camera"},
-    [MMD_PY_RECORD_LIGHT] = {.name = "Light"},
-    [MMD_PY_RECORD_SHADOW] = {.name = "Shadow"},
-    [MMD_PY_RECORD_PHYSICS] = {.name = "Physics"},
-    [MMD_PY_RECORD_BONE] = {"Bone", sizeof(mmd_bone), FIELDS(bone_fields)},
-    [MMD_PY_RECORD_APPEND] = {"Append", sizeof(mmd_bone), FIELDS(append_fields)},
-    [MMD_PY_RECORD_IK] = {"IK", sizeof(mmd_ik), FIELDS(ik_fields)},
-    [MMD_PY_RECORD_IK_LINK] = {"IKLink", sizeof(mmd_ik_link), FIELDS(ik_link_fields)},
-    [MMD_PY_RECORD_MORPH] = {"Morph", sizeof(mmd_morph), FIELDS(morph_fields)},
-    [MMD_PY_RECORD_MATERIAL] = {"Material", sizeof(mmd_material), FIELDS(material_fields)},
-    [MMD_PY_RECORD_DISPLAY_FRAME] = {"DisplayFrame", sizeof(mmd_display_frame),
-                                     FIELDS(display_frame_fields)},
-    [MMD_PY_RECORD_RIGID_BODY] = {"RigidBody", sizeof(mmd_rigid_body), FIELDS(rigid_body_fields)},
-    [MMD_PY_RECORD_JOINT] = {"Joint", sizeof(mmd_joint), FIELDS(joint_fields)},
-    [MMD_PY_RECORD_BONE_TRACK] = {"BoneTrack", sizeof(mmd_bone_track), FIELDS(bone_track_fields)},
-    [MMD_PY_RECORD_MORPH_TRACK] = {"MorphTrack", sizeof(mmd_morph_track),
-                                   FIELDS(morph_track_fields)},
-    [MMD_PY_RECORD_CAMERA_TRACK] = {"CameraTrack", sizeof(mmd_camera_track),
-                                    FIELDS(camera_track_fields)},
-    [MMD_PY_RECORD_LIGHT_TRACK] = {"LightTrack", sizeof(mmd_light_track),
-                                   FIELDS(light_track_fields)},
-    [MMD_PY_RECORD_SHADOW_TRACK] = {"ShadowTrack", sizeof(mmd_shadow_track),
-                                    FIELDS(shadow_track_fields)},
-    [MMD_PY_RECORD_PROPERTY_TRACK] = {"PropertyTrack", sizeof(mmd_property_track),
-                                      FIELDS(property_track_fields)},
-    [MMD_PY_RECORD_UNMATCHED] = {.name = "Unmatched"},
-    [MMD_PY_RECORD_FIT_REPORT] = {.name = "FitReport"},
-};
+const mmd_py_record_type mmd_py_record_types[MMD_PY_RECORD_COUNT] = {MMD_PY_RECORDS(PLAIN, STRUCT)};
