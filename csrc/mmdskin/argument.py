@@ -132,3 +132,34 @@ def frame_numbers(frames: ArrayLike) -> NDArray[np.float64]:
         at = not_finite[0]
         raise ValueError(f"frames[{at}] is {'NaN' if np.isnan(numbers[at]) else 'infinite'}")
     return numbers
+
+
+def first_frame(frames: Any, count: int) -> int:
+    """Of frame numbers that follow each other."""
+    numbers = _numbers(frames, "frames")
+    first = float(numbers[0]) if numbers.size else -1.0
+    fits = len(numbers) == count and first >= 0 and first.is_integer()
+    if not fits or first + count > 2**32 or (numbers != first + np.arange(count)).any():
+        raise ValueError(
+            f"frames: expected {count} whole numbers up to {2**32 - 1}, each one more than the one before"
+        )
+    return int(first)
+
+
+def frame_flags(frames: Any, name: str, first: int, count: int) -> NDArray[np.bool_]:
+    """Of frames that follow each other, which ones these numbers are."""
+    numbers = _numbers(frames, name) - first
+    known = (numbers >= 0) & (numbers < count) & (numbers == np.floor(numbers))
+    if not known.all():
+        raise ValueError(f"{name}: number {np.argmin(known)} is not one of the frames")
+    flags = np.zeros(count, np.bool_)
+    flags[numbers.astype(np.intp)] = True
+    return flags
+
+
+def _numbers(frames: Any, name: str) -> NDArray[np.float64]:
+    """(F,), from one, too."""
+    numbers = converted(frames, name, "float64", 5)[1]
+    if numbers.ndim > 1:
+        raise ValueError(f"{name}: {numbers.ndim} dimensions, expected a number or (F,)")
+    return numbers.reshape(-1)

@@ -2,6 +2,7 @@
 /* Conversion of strings, numbers and frames from Python arguments. */
 #include "python/argument.h"
 #include "python/owned.h"
+#include "python/types.h"
 
 #include "core/base/error.h"
 
@@ -116,30 +117,13 @@ bool mmd_py_argument_finite_frames(PyObject *value, const char *name, mmd_py_arr
 
 bool mmd_py_argument_frame_range(PyObject *argument, const size_t *count, uint32_t *first)
 {
-    mmd_py_array frames = {0};
     *first = 0;
     if (argument == Py_None)
         return true;
-    if (!mmd_py_argument_frames(argument, "frames", &frames)) {
-        mmd_py_array_clear(&frames);
-        return false;
-    }
-    const double *numbers = frames.data;
-    size_t given = frames.rank ? frames.shape[0] : 1;
-    bool valid = given && given == *count && numbers[0] >= 0 && numbers[0] == floor(numbers[0]) &&
-                 numbers[0] + (double)(given - 1) <= (double)UINT32_MAX;
-    for (size_t i = 1; valid && i < given; i++)
-        valid = numbers[i] == numbers[0] + (double)i;
-    if (valid)
-        *first = (uint32_t)numbers[0];
-    else
-        PyErr_Format(
-            PyExc_ValueError,
-            "frames: expected %zu whole numbers up to 4294967295, each one more than the one"
-            " before",
-            *count);
-    mmd_py_array_clear(&frames);
-    return valid;
+    MMD_PY_OWNED PyObject *number =
+        mmd_py_object_call("mmdskin.argument", "first_frame", "(On)", argument, (Py_ssize_t)*count);
+    *first = number ? (uint32_t)PyLong_AsUnsignedLong(number) : 0;
+    return number != NULL;
 }
 
 bool mmd_py_argument_positive(PyObject *value, const char *name, double *out)

@@ -7,32 +7,18 @@
 #include "python/owned.h"
 #include "python/types.h"
 
-/* (F,): true at the frame numbers of a sequence, each of which must be among the frames. */
-static bool *parse_cuts(PyObject *cuts, uint32_t first, size_t frame_count)
+/* Python makes flags (F,) of the frame numbers, each of which must be among the frames. */
+static bool parse_cuts(PyObject *cuts, const mmd_camera_fit_job *job, mmd_py_array *flags)
 {
-    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array numbers = {0};
-    bool *flags = PyMem_Calloc(frame_count, sizeof *flags);
-    bool valid = flags || PyErr_NoMemory();
-    valid = valid && mmd_py_argument_frames(cuts, "cuts", &numbers);
-    size_t count = numbers.rank ? numbers.shape[0] : 1;
-    for (size_t i = 0; valid && i < count; i++) {
-        double frame = ((const double *)numbers.data)[i] - first;
-        valid = frame >= 0 && frame < (double)frame_count && frame == floor(frame);
-        if (valid)
-            flags[(size_t)frame] = true;
-        else
-            PyErr_Format(PyExc_ValueError, "cuts: number %zu is not one of the frames", i);
-    }
-    if (valid)
-        return flags;
-    PyMem_Free(flags);
-    return NULL;
+    MMD_PY_OWNED PyObject *of_frames =
+        mmd_py_object_call("mmdskin.argument", "frame_flags", "(OsIn)", cuts, "cuts",
+                           job->first_frame, (Py_ssize_t)job->frame_count);
+    return of_frames && mmd_py_array_from(of_frames, "cuts", MMD_PY_BOOL, false, flags);
 }
 
 /* A fit, with what its job borrows. */
 typedef struct camera_call {
-    mmd_py_array cameras;
-    bool *cuts;
+    mmd_py_array cameras, cuts;
     mmd_camera_fit *fit;
 } camera_call;
 
@@ -57,7 +43,7 @@ static void free_call(void *arg)
     camera_call *call = arg;
     mmd_camera_fit_free(call->fit);
     mmd_py_array_clear(&call->cameras);
-    PyMem_Free(call->cuts);
+    mmd_py_array_clear(&call->cuts);
     PyMem_Free(call);
 }
 
@@ -77,9 +63,9 @@ static bool set_up(mmd_py_state *state, camera_call *call, PyObject *camera, PyO
     if (!job->frame_count)
         return PyErr_Format(PyExc_ValueError, "camera: no frames");
     if (!mmd_py_argument_frame_range(frames, &job->frame_count, &job->first_frame) ||
-        (cuts && !(call->cuts = parse_cuts(cuts, job->first_frame, job->frame_count))))
+        (cuts && !parse_cuts(cuts, job, &call->cuts)))
         return false;
-    job->cuts = call->cuts;
+    job->cuts = call->cuts.data;
     job->cameras = call->cameras.data;
     call->fit = mmd_camera_fit_new(job, &err);
     return call->fit || mmd_py_exceptions_raise(&err);
