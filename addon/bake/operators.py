@@ -105,7 +105,7 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, Operator):
             if properties.has_samples(self.target):
                 samples = self.samples
             if samples > 1 and self.step > 1:
-                raise UserError("Samples per Frame needs a Step of 1")
+                raise UserError("Samples above 1 need a Step of 1")
             frames = in_range(first, last, self.step, samples)
             if not frames:
                 raise UserError(

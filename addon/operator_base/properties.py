@@ -261,7 +261,7 @@ class BakeProperties:
         min=1,
     )
     samples: IntProperty(
-        name="Samples per Frame",
+        name="Samples",
         description="Baked poses per frame, for motion blur; between them, vertices move in"
         " straight lines. For shape keys and mesh caches with a Step of 1",
         default=1,

@@ -215,7 +215,7 @@ class Refused(Samples):
     def test_with_a_step(self):
         for target in TARGETS:
             options = {"folder": self.folder, "range": "CUSTOM", "samples": 2, "step": 2}
-            self.assert_refused("Samples per Frame needs a Step of 1", target=target, **options)
+            self.assert_refused("Samples above 1 need a Step of 1", target=target, **options)
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_a_cache_that_starts_too_late_for_blender(self):
