@@ -57,9 +57,8 @@ def frames_of(settings: PropertyGroup, scene: Scene) -> int:
 def available() -> int | None:
     """Free memory in bytes, None if unknown."""
     if os.name == "nt":
-        status = (ctypes.c_uint64 * 8)(
-            64
-        )  # MEMORYSTATUSEX: its size, total and available memory, …
+        # MEMORYSTATUSEX: its size and the load, then the total and the available memory.
+        status = (ctypes.c_uint64 * 8)(64)
         done = ctypes.windll.kernel32.GlobalMemoryStatusEx(status)  # type: ignore[attr-defined]
         return status[2] if done else None
     try:
