@@ -146,7 +146,8 @@ class Reader(Speaking):
         self.assertGreater(len(names), 15)
         of = addon().blender.native.sentence
         for text in sentences:
-            said = text.replace("%s", "bones")
+            # What follows a word without a space may be nothing: "not a %s file%s".
+            said = re.sub(r"\b%s", "", text).replace("%s", "bones")
             said = re.sub(r"%\w*[dug]", "7", said)
             self.assertNotRegex(of(ValueError(said)), r"[a-z]{5}", said)
             self.assertEqual(of(ValueError(said)).count("7"), said.count("7"), said)
