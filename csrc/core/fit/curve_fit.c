@@ -3,7 +3,7 @@
 
    1. Coarse: all pairs x1, x2 of a grid, y1 and y2 by least squares, judged by the largest
       violation of the tube. For curves of more than COARSE frames on samples of the tube.
-   2. Refinement: Levenberg-Marquardt from the best pairs, then the integers x1, x2 around.
+   2. Refinement: from the best pairs downhill to the integers x1, x2 around.
    3. Integers: for each integer y1 near the optimum the tube leaves an interval of y2.
    4. Curves with one handle as MMD leaves it, for small violations.
 
@@ -14,7 +14,7 @@
 #include "core/math/scalar.h"
 #include "core/pose/sampling.h"
 
-/* The grid and the descent, by loops over LANES numbers side by side. */
+/* The loops over LANES numbers side by side. */
 #define LOOPS static inline __attribute__((always_inline))
 
 /* Defines a function of such loops, which are compiled twice. AVX2 without FMA gives the same bits
@@ -98,12 +98,12 @@ struct mmd_curve_grid_tables {
 
 /* mmd_sampling_bezier()'s search for t at which x(t) = x, for LANES numbers x side by side: the
    bisections of one number depend on each other, and those of several keep the processor busy. */
-LOOPS void bisect_lanes(double x1, double x2, const double *x, int bisections, double *t)
+LOOPS void bisect_lanes(double x1, double x2, const double *x, double *t)
 {
     double half = 0.5;
     for (size_t lane = 0; lane < LANES; lane++)
         t[lane] = 0.5;
-    for (int i = 0; i < bisections; i++) {
+    for (int i = 0; i < BISECTIONS; i++) {
         half /= 2;
         for (size_t lane = 0; lane < LANES; lane++) {
             double at = t[lane], s = 1 - at;
@@ -113,12 +113,7 @@ LOOPS void bisect_lanes(double x1, double x2, const double *x, int bisections, d
     }
 }
 
-LOOPS void bisect_as_mmd(double x1, double x2, const double *x, double *t)
-{
-    bisect_lanes(x1, x2, x, BISECTIONS, t);
-}
-
-FUNCTION_OF(find_parameters, bisect_as_mmd, (double x1, double x2, const double *x, double *t),
+FUNCTION_OF(find_parameters, bisect_lanes, (double x1, double x2, const double *x, double *t),
             (x1, x2, x, t))
 
 /* The basis of a pair x1, x2 in 127ths at k / n, 0 < k < n. */
@@ -328,158 +323,6 @@ static bool grid_has(const mmd_curve_grid_tables *tables, size_t n, const float 
     return false;
 }
 
-/* Descent */
-
-enum { ROUNDS = 12, PRODUCTS = 10 };
-
-/* The normal equations, and the sum of squares, as sums of each lane. */
-typedef struct lane_sums {
-    double products[PRODUCTS][LANES]; /* of rows i >= j: 00 10 11 20 21 22 30 31 32 33 */
-    double gradient[4][LANES], total[LANES];
-} lane_sums;
-
-/* Without MMD's error in t, so that derivatives mean something: Newton's method, kept within the
-   interval that the bisections have left. */
-LOOPS void smooth_parameters(double x1, double x2, const double *x, double *t)
-{
-    enum { FIRST_BISECTIONS = 5, STEPS = 3 };
-    const double left = 1.0 / (1 << (FIRST_BISECTIONS + 1));
-    double middle[LANES];
-    bisect_lanes(x1, x2, x, FIRST_BISECTIONS, middle);
-    for (size_t lane = 0; lane < LANES; lane++)
-        t[lane] = middle[lane];
-    for (int i = 0; i < STEPS; i++)
-        for (size_t lane = 0; lane < LANES; lane++) {
-            double at = t[lane], s = 1 - at;
-            double residual = 3 * s * s * at * x1 + 3 * s * at * at * x2 + at * at * at - x[lane];
-            double slope = 3 * s * s * x1 + 6 * s * at * (x2 - x1) + 3 * at * at * (1 - x2);
-            double next = at - residual / (slope > 1e-6 ? slope : 1e-6);
-            next = next < middle[lane] - left ? middle[lane] - left : next;
-            t[lane] = next > middle[lane] + left ? middle[lane] + left : next;
-        }
-}
-
-/* Adds the frames first + 1 and following, `count` of them. At a fixed x the parameter t moves by
-   dt = -(b1 dx1 + b2 dx2) / x'(t). */
-LOOPS void add_lanes(size_t first, size_t count, size_t n, const float *center, const double p[4],
-                     lane_sums *sums)
-{
-    double x[LANES], t[LANES], row[4][LANES], residual[LANES];
-    for (size_t lane = 0; lane < LANES; lane++) {
-        x[lane] = (double)(first + lane + 1) / (double)n;
-        residual[lane] = lane < count ? (double)center[first + lane] : 0;
-    }
-    smooth_parameters(p[0], p[2], x, t);
-    for (size_t lane = 0; lane < LANES; lane++) {
-        double at = t[lane], u = 1 - at, used = lane < count ? 1 : 0;
-        double b1 = 3 * u * u * at * used, b2 = 3 * u * at * at * used;
-        double slope_x = 3 * u * u * p[0] + 6 * u * at * (p[2] - p[0]) + 3 * at * at * (1 - p[2]);
-        double slope_y = 3 * u * u * p[1] + 6 * u * at * (p[3] - p[1]) + 3 * at * at * (1 - p[3]);
-        double steepness = -slope_y / (slope_x > 1e-6 ? slope_x : 1e-6);
-        row[0][lane] = b1 * steepness, row[1][lane] = b1;
-        row[2][lane] = b2 * steepness, row[3][lane] = b2;
-        residual[lane] = b1 * p[1] + b2 * p[3] + at * at * at * used - residual[lane];
-        sums->total[lane] += residual[lane] * residual[lane];
-    }
-    for (size_t i = 0, at = 0; i < 4; i++) {
-        for (size_t lane = 0; lane < LANES; lane++)
-            sums->gradient[i][lane] += row[i][lane] * residual[lane];
-        for (size_t j = 0; j <= i; j++, at++)
-            for (size_t lane = 0; lane < LANES; lane++)
-                sums->products[at][lane] += row[i][lane] * row[j][lane];
-    }
-}
-
-LOOPS void add_frames(size_t n, const float *center, const double p[4], lane_sums *sums)
-{
-    for (size_t first = 0; first + 1 < n; first += LANES)
-        add_lanes(first, n - 1 - first < LANES ? n - 1 - first : LANES, n, center, p, sums);
-}
-
-FUNCTION_OF(sum_frames, add_frames,
-            (size_t n, const float *center, const double p[4], lane_sums *sums),
-            (n, center, p, sums))
-
-static double sum_of(const double lanes[LANES])
-{
-    double sum = 0;
-    for (size_t lane = 0; lane < LANES; lane++)
-        sum += lanes[lane];
-    return sum;
-}
-
-/* The sum of squares of the control points p, and the normal equations around them. */
-static double linearize(size_t n, const float *center, const double p[4], double m[4][4],
-                        double gradient[4])
-{
-    lane_sums sums = {0};
-    sum_frames(n, center, p, &sums);
-    for (size_t i = 0, at = 0; i < 4; i++) {
-        gradient[i] = sum_of(sums.gradient[i]);
-        for (size_t j = 0; j <= i; j++, at++)
-            m[i][j] = sum_of(sums.products[at]);
-    }
-    return sum_of(sums.total);
-}
-
-/* Solves the damped normal equations (N + damping diag N) step = gradient by Cholesky's method;
-   `m` is overwritten. */
-static void solve_damped(double m[4][4], const double gradient[4], double damping, double step[4])
-{
-    for (int i = 0; i < 4; i++) {
-        m[i][i] += damping * (m[i][i] + 1e-6);
-        for (int k = 0; k <= i; k++) {
-            double sum = m[i][k];
-            for (int j = 0; j < k; j++)
-                sum -= m[i][j] * m[k][j];
-            m[i][k] = i == k ? sqrt(fmax(sum, 1e-12)) : sum / m[k][k];
-        }
-    }
-    for (int i = 0; i < 4; i++) {
-        step[i] = gradient[i];
-        for (int k = 0; k < i; k++)
-            step[i] -= m[i][k] * step[k];
-        step[i] /= m[i][i];
-    }
-    for (int i = 3; i >= 0; i--) {
-        for (int k = i + 1; k < 4; k++)
-            step[i] -= m[k][i] * step[k];
-        step[i] /= m[i][i];
-    }
-}
-
-/* Moves the control points p = x1 y1 x2 y2, each within 0..1, to where the curve's distances from
-   `center`, (n - 1,) the progress at k / n, 0 < k < n, have the least sum of squares nearby.
-   Returns the number of rounds it took. */
-static size_t descend(size_t n, const float *center, double p[4])
-{
-    double best[4] = {p[0], p[1], p[2], p[3]};
-    double m[4][4], gradient[4], kept_m[4][4] = {{0}}, kept_gradient[4] = {0}, step[4];
-    double damping = 1e-3, least = INFINITY;
-    size_t round = 0;
-    while (round++ < ROUNDS) {
-        double total = linearize(n, center, p, m, gradient);
-        if (total < least) {
-            bool close = least - total < 1e-4 * total;
-            memcpy(best, p, sizeof best);
-            memcpy(kept_m, m, sizeof m);
-            memcpy(kept_gradient, gradient, sizeof gradient);
-            least = total;
-            damping /= 5;
-            if (close)
-                break;
-        } else {
-            damping *= 8;
-        }
-        memcpy(m, kept_m, sizeof m);
-        solve_damped(m, kept_gradient, damping, step);
-        for (int i = 0; i < 4; i++)
-            p[i] = mmd_clamp(best[i] - step[i], 0, 1);
-    }
-    memcpy(p, best, sizeof best);
-    return round < ROUNDS ? round : ROUNDS;
-}
-
 /* The stages */
 
 enum {
@@ -493,7 +336,7 @@ static const float RETRY_VIOLATION = 0.004f;
 static const double TRY_VIOLATION = 0.003, NEAR_VIOLATION = 0.002, FAR_VIOLATION = 0.01;
 
 /* Of a sample of the tube, in units of about a nanosecond. */
-enum { CHUNK_WORK = 10, PAIR_WORK = 14, INTEGER_WORK = 4, DESCENT_WORK = 16 };
+enum { CHUNK_WORK = 10, PAIR_WORK = 14, INTEGER_WORK = 4 };
 
 /* Pays for `count` times n samples; whether there was credit. */
 static bool pay(mmd_curve_fit_scratch *scratch, size_t n, size_t count)
@@ -523,15 +366,25 @@ static bool pay_grid(mmd_curve_fit_scratch *scratch, size_t n, size_t chunks)
     return pay(scratch, n < COARSE ? n : COARSE, CHUNK_WORK * chunks);
 }
 
-/* y1, y2 and the largest violation of the tube for one pair x1, x2. */
+/* y1 and y2 for one pair x1, x2, their sum of squares and largest violation of the tube. */
 typedef struct candidate {
     int x1, x2;
-    double y1, y2, violation;
+    double y1, y2, squares, violation;
 } candidate;
 
+typedef struct search {
+    mmd_curve_fit_scratch *scratch;
+    size_t n;
+    const double *lower, *upper;
+    uint8_t *curve;
+    uint64_t tried[128][2]; /* bits of pairs x1, x2 that stages 2 and 4 have tried */
+} search;
+
 /* The least squares of one pair over all frames; leaves its basis in the scratch memory. */
-static void solve_pair(mmd_curve_fit_scratch *scratch, size_t n, candidate *out)
+static void solve_pair(const search *s, candidate *out)
 {
+    const mmd_curve_fit_scratch *scratch = s->scratch;
+    size_t n = s->n;
     double p = 0, q = 0;
     normal_matrix m = NORMAL_INIT;
     const curve_basis *samples = scratch->basis;
@@ -545,24 +398,25 @@ static void solve_pair(mmd_curve_fit_scratch *scratch, size_t n, candidate *out)
     out->y1 = (m.c * p - m.b * q) * scale;
     out->y2 = (m.a * q - m.b * p) * scale;
     clamp_minimum(&m, p, q, &out->y1, &out->y2);
-    out->violation = -1;
+    out->squares = 0, out->violation = -1;
     for (size_t k = 0; k + 1 < n; k++) {
         double residual = samples[k].b1 * out->y1 + samples[k].b2 * out->y2 + samples[k].b3 -
                           (double)scratch->center[k];
         double violation = fabs(residual) - (double)scratch->half_width[k];
+        out->squares += residual * residual;
         if (violation > out->violation) /* GCC 12 for ARM crashes by fmax() here */
             out->violation = violation;
     }
 }
 
 /* The interval of y2, in 127ths, that the tube leaves for x1, y1, x2; empty: lower > upper. */
-static void interval_of_y2(mmd_curve_fit_scratch *scratch, size_t n, double y1, const double *lower,
-                           const double *upper, double *y2_lower, double *y2_upper)
+static void interval_of_y2(const search *s, double y1, double *y2_lower, double *y2_upper)
 {
-    const curve_basis *samples = scratch->basis;
+    const curve_basis *samples = s->scratch->basis;
+    const double *lower = s->lower, *upper = s->upper;
     size_t k = 0;
     *y2_lower = 0, *y2_upper = 127;
-    for (; k + 1 < n && *y2_lower <= *y2_upper; k++) {
+    for (; k + 1 < s->n && *y2_lower <= *y2_upper; k++) {
         double at = samples[k].b3 + samples[k].b1 * y1, slope = samples[k].b2 / 127;
         if (slope < 1e-12) {
             if (at < lower[k] - 1e-12 || at > upper[k] + 1e-12)
@@ -572,14 +426,13 @@ static void interval_of_y2(mmd_curve_fit_scratch *scratch, size_t n, double y1, 
         *y2_lower = fmax(*y2_lower, (lower[k] - at) / slope);
         *y2_upper = fmin(*y2_upper, (upper[k] - at) / slope);
     }
-    pay(scratch, k + 2, INTEGER_WORK);
+    pay(s->scratch, k + 2, INTEGER_WORK);
 }
 
 /* Stage 3: integer y1 within `radius` of the candidate's and y2 within the tube, those that leave
    y2 the widest interval. The basis is that of the candidate's x1, x2. Where x1 = y1 and x2 = y2
    MMD draws a straight line: no such curve. */
-static bool find_integers(mmd_curve_fit_scratch *scratch, size_t n, const double *lower,
-                          const double *upper, const candidate *near, int radius, uint8_t curve[4])
+static bool find_integers(const search *s, const candidate *near, int radius)
 {
     int center = (int)lround(near->y1 * 127), first = center - radius, last = center + radius;
     first = first < 0 ? 0 : first;
@@ -587,7 +440,7 @@ static bool find_integers(mmd_curve_fit_scratch *scratch, size_t n, const double
     double widest = -1;
     for (int y1 = first; y1 <= last; y1++) {
         double y2_lower, y2_upper;
-        interval_of_y2(scratch, n, y1 / 127.0, lower, upper, &y2_lower, &y2_upper);
+        interval_of_y2(s, y1 / 127.0, &y2_lower, &y2_upper);
         int y2 = (int)ceil(y2_lower - 1e-9);
         if (y2_lower > y2_upper + 1e-9 || y2 > y2_upper + 1e-9)
             continue;
@@ -598,64 +451,61 @@ static bool find_integers(mmd_curve_fit_scratch *scratch, size_t n, const double
         if (is_line || y2_upper - y2_lower <= widest)
             continue;
         widest = y2_upper - y2_lower;
-        curve[0] = (uint8_t)near->x1, curve[1] = (uint8_t)y1;
-        curve[2] = (uint8_t)near->x2, curve[3] = (uint8_t)y2;
+        s->curve[0] = (uint8_t)near->x1, s->curve[1] = (uint8_t)y1;
+        s->curve[2] = (uint8_t)near->x2, s->curve[3] = (uint8_t)y2;
     }
     return widest >= 0;
 }
 
-typedef struct search {
-    mmd_curve_fit_scratch *scratch;
-    size_t n;
-    const double *lower, *upper;
-    uint8_t *curve;
-    uint64_t tried[128][2]; /* bits of pairs x1, x2 that stages 2 and 4 have tried */
-} search;
-
 /* Solves one pair, and tries integers when its violation is below `limit`. */
 static bool try_pair(const search *s, candidate *pair, double limit, int radius)
 {
-    pair->violation = INFINITY;
+    pair->squares = pair->violation = INFINITY;
     if (!pay(s->scratch, lanes_of(s->n), PAIR_WORK))
         return false;
-    solve_pair(s->scratch, s->n, pair);
-    return pair->violation < limit &&
-           find_integers(s->scratch, s->n, s->lower, s->upper, pair, radius, s->curve);
+    solve_pair(s, pair);
+    return pair->violation < limit && find_integers(s, pair, radius);
 }
 
 /* Tries a pair near an optimum, unless that has been done: the best pairs of the grid often lead to
-   the same optimum. */
-static bool try_near(search *s, candidate *pair)
+   the same optimum. `best` becomes it where its sum of squares is less. */
+static bool try_near(search *s, int x1, int x2, candidate *best)
 {
-    pair->violation = INFINITY;
-    if (pair->x1 < 0 || pair->x1 > 127 || pair->x2 < 0 || pair->x2 > 127)
+    candidate pair = {.x1 = x1, .x2 = x2};
+    if (x1 < 0 || x1 > 127 || x2 < 0 || x2 > 127)
         return false;
-    uint64_t *bits = &s->tried[pair->x1][pair->x2 / 64], bit = UINT64_C(1) << pair->x2 % 64;
+    uint64_t *bits = &s->tried[x1][x2 / 64], bit = UINT64_C(1) << x2 % 64;
     if (*bits & bit)
         return false;
     *bits |= bit;
-    return try_pair(s, pair, NEAR_VIOLATION, 4);
+    bool found = try_pair(s, &pair, NEAR_VIOLATION, 4);
+    if (pair.squares < best->squares)
+        *best = pair;
+    return found;
 }
 
-/* Stage 2: the integers around the optimum, the nearest first. */
-static bool refine(search *s, candidate *pair)
+/* Stage 2: downhill to the best of the pairs around, and on in its direction while that is better;
+   by steps of two, then of one and those of a knight. */
+static bool refine(search *s, candidate *best)
 {
-    static const int8_t around[25][2] = {
-        {0, 0},  {1, 0},  {-1, 0},  {0, 1},  {0, -1}, {1, 1},  {-1, -1}, {1, -1},  {-1, 1},
-        {2, 0},  {-2, 0}, {0, 2},   {0, -2}, {2, 1},  {2, -1}, {-2, 1},  {-2, -1}, {1, 2},
-        {-1, 2}, {1, -2}, {-1, -2}, {2, 2},  {2, -2}, {-2, 2}, {-2, -2}};
-    double p[4] = {pair->x1 / 127.0, pair->y1, pair->x2 / 127.0, pair->y2};
-    size_t rounds = descend(s->n, s->scratch->center, p);
-    if (!pay(s->scratch, lanes_of(s->n), rounds * DESCENT_WORK))
-        return false;
-    pair->x1 = (int)lround(127 * p[0]);
-    pair->x2 = (int)lround(127 * p[2]);
-    for (int i = 0; i < 25; i++) {
-        candidate next = {.x1 = pair->x1 + around[i][0], .x2 = pair->x2 + around[i][1]};
-        if (try_near(s, &next))
-            return true;
-        if (i == 0 && next.violation > FAR_VIOLATION)
-            break;
+    static const int8_t around[16][2] = {{1, 0},  {-1, 0}, {0, 1},  {0, -1}, {1, 1},  {-1, -1},
+                                         {1, -1}, {-1, 1}, {2, 1},  {2, -1}, {-2, 1}, {-2, -1},
+                                         {1, 2},  {-1, 2}, {1, -2}, {-1, -2}};
+    for (int step = 2; step > 0; step--) {
+        candidate from, last;
+        do {
+            from = *best;
+            for (int i = 0; i < (step == 1 ? 16 : 8); i++)
+                if (try_near(s, from.x1 + step * around[i][0], from.x2 + step * around[i][1], best))
+                    return true;
+            do {
+                last = *best;
+                if (try_near(s, 2 * last.x1 - from.x1, 2 * last.x2 - from.x2, best))
+                    return true;
+            } while (best->squares < last.squares);
+        } while (best->squares < from.squares);
+        if (best->violation > FAR_VIOLATION)
+            return false;
     }
     return false;
 }
@@ -664,12 +514,11 @@ static bool refine(search *s, candidate *pair)
 static bool search_one_handle(search *s)
 {
     for (int x = 0; x <= 127; x++) {
-        candidate start = {.x1 = 20, .x2 = x, .y1 = 20 / 127.0}, end = {.x1 = x, .x2 = 107};
+        candidate start = {.x1 = 20, .x2 = x, .y1 = 20 / 127.0}, end = {0};
         if (!pay(s->scratch, lanes_of(s->n), PAIR_WORK))
             return false;
         evaluate_basis(start.x1, start.x2, s->n, s->scratch->basis);
-        if (find_integers(s->scratch, s->n, s->lower, s->upper, &start, 0, s->curve) ||
-            try_near(s, &end))
+        if (find_integers(s, &start, 0) || try_near(s, x, 107, &end))
             return true;
     }
     return false;
