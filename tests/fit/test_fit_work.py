@@ -164,3 +164,14 @@ def test_an_exception_for_another_thread_ends_its_fit(work):
     thread.join()
     assert (raised, found) == (1, [KeyboardInterrupt])
     assert time.process_time() - began < 0.7 * whole  # Python raises it by itself after the call
+
+
+def test_a_fit_ends_within_a_tolerance_that_rounding_exceeds():
+    """A vertex 20 units away is rounded to 2e-6: no keys put it nearer, whatever work they take."""
+    dancer, dance, _ = mmdskin.sample()
+    fit = mmdskin.Fit(
+        mmdskin.Motion.from_poses, dancer, dancer.pose(dance, range(20)), tolerance=1e-6
+    )
+    steps = sum(1 for _ in zip(range(300), fit, strict=False))
+    assert steps < 300  # it takes about 15
+    assert fit.result()[1].worst < 1e-5

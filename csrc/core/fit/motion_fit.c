@@ -405,7 +405,7 @@ static void retry_starved(mmd_motion_fit *fit)
     for (size_t i = 0; starved && i < fit->track_count; i++) {
         const mmd_key_fit_keys *keys = &fit->tracks[i].keys;
         fit->tracks[i].fitted =
-            !keys->starved || share_of_work(fit, starved) < 2 * keys->frame_credit;
+            !keys->starved || share_of_work(fit, starved) <= 2 * keys->frame_credit;
     }
 }
 
