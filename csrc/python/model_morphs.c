@@ -23,17 +23,6 @@ static bool parse_weights(PyObject *self, PyObject *argument, mmd_py_array *weig
             mmd_py_exceptions_raise(&err));
 }
 
-/* The weights of all morphs of a frame, group morphs resolved. Free with PyMem_Free. */
-static float *final_weights(const mmd_model *model, const float *sliders)
-{
-    float *weights = PyMem_Calloc(model->morph_count + 1, sizeof *weights);
-    if (weights)
-        mmd_morph_weights(model->morphs, model->morph_count, sliders, weights);
-    else
-        PyErr_NoMemory();
-    return weights;
-}
-
 /* What a call computes for each frame: UVs of a channel, or texture factors. */
 typedef struct morph_call {
     const mmd_model *model;
@@ -119,16 +108,18 @@ PyObject *mmd_py_model_materials_at(PyObject *self, PyObject *weights_arg)
     if (batched)
         return PyErr_Format(PyExc_ValueError, "morph_weights: a batch of frames, expected (%zu,)",
                             model->morph_count);
-    float *final = final_weights(model, weights.data);
+    float *final = PyMem_Calloc(model->morph_count + 1, sizeof *final);
     mmd_material *materials = PyMem_Calloc(model->material_count + 1, sizeof *materials);
     mmd_error err = {0};
-    if (!final || !materials)
+    if (final && materials) {
+        mmd_morph_weights(model->morphs, model->morph_count, weights.data, final);
+        result = mmd_morph_materials(model, final, materials, &err)
+                     ? mmd_py_record_tuple(state, MMD_PY_RECORD_MATERIAL, materials,
+                                           model->material_count, NULL)
+                     : mmd_py_exceptions_raise(&err);
+    } else {
         PyErr_NoMemory();
-    else if (!mmd_morph_materials(model, final, materials, &err))
-        mmd_py_exceptions_raise(&err);
-    else
-        result = mmd_py_record_tuple(state, MMD_PY_RECORD_MATERIAL, materials,
-                                     model->material_count, NULL);
+    }
     PyMem_Free(materials);
     PyMem_Free(final);
     return result;
