@@ -36,9 +36,10 @@ static const file_format *format_of(const uint8_t *bytes, size_t size, mmd_error
     }
 }
 
-static bool refuse_format(const char *expected, const char *found, mmd_error *err)
+/* Whole sentences, as the add-on translates them. */
+static bool refuse_format(const char *sentence, mmd_error *err)
 {
-    mmd_fail(err, MMD_E_FORMAT, "not a %s file%s", expected, found);
+    mmd_fail(err, MMD_E_FORMAT, "%s", sentence);
     if (err)
         memcpy(err->section, "header", sizeof "header");
     return false;
@@ -49,7 +50,8 @@ static bool read_model(mmd_model *model, const uint8_t *bytes, size_t size, mmd_
     const file_format *format = format_of(bytes, size, err);
     if (!format || format->read_model)
         return format && format->read_model(model, bytes, size, err);
-    return refuse_format("PMX or PMD", format->read_motion ? " but a motion" : "", err);
+    return refuse_format(
+        format->read_motion ? "not a PMX or PMD file but a motion" : "not a PMX or PMD file", err);
 }
 
 static bool read_motion(mmd_motion *motion, const uint8_t *bytes, size_t size,
@@ -58,7 +60,8 @@ static bool read_motion(mmd_motion *motion, const uint8_t *bytes, size_t size,
     const file_format *format = format_of(bytes, size, err);
     if (!format || format->read_motion)
         return format && format->read_motion(motion, bytes, size, names, err);
-    return refuse_format("VMD or VPD", format->read_model ? " but a model" : "", err);
+    return refuse_format(
+        format->read_model ? "not a VMD or VPD file but a model" : "not a VMD or VPD file", err);
 }
 
 mmd_model *mmd_model_load(const uint8_t *bytes, size_t size, mmd_error *err)
