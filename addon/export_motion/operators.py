@@ -10,7 +10,6 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, St
 from bpy_extras.io_utils import ExportHelper
 
 from ..blender import native, registration
-from ..blender.translations import Reports
 from ..blender.user_error import UserError
 from ..import_motion import import_state
 from ..operator_base import modal_job, properties
@@ -70,7 +69,7 @@ class Exporter(_Model, PosingOperator, OptionsDialog, ExportHelper):
         return super().invoke(context, event)
 
 
-class MMDSKIN_OT_export_motion(_Range, modal_job.AskedJob, Exporter, Reports, bpy.types.Operator):
+class MMDSKIN_OT_export_motion(_Range, modal_job.AskedJob, Exporter, bpy.types.Operator):
     """Write the animation of MMD models as motion files with MMD's keyframes and curves"""
 
     bl_idname = "mmdskin.export_motion"

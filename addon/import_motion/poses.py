@@ -4,26 +4,15 @@
 The source starts at the scene frame of the pose.
 """
 
-from typing import NamedTuple
-
 import bpy
 
 from ..blender import playhead
-from ..blender.translations import tr_count
 from ..physics import simulation
 from ..pose import ik_source, merge
 from ..pose.motion_source import Motion
 from ..scene import mmd_tools
 from . import channels, import_state, keyframes, tracks
 from .motion_import import MotionImport
-
-
-class Posed(NamedTuple):
-    """The pose at the source's first frame."""
-
-    bones: list
-    keys: dict[bpy.types.Key, tracks.Values]
-    sliders: tracks.Values
 
 
 def write(job: MotionImport, source: Motion) -> None:
@@ -37,36 +26,32 @@ def write(job: MotionImport, source: Motion) -> None:
     at = keyframes.At(playhead.time(job.scene), options.mode == import_state.SOLVED)
     source = source.with_motion(source.motion, source.path, at.frame, source.speed)
     if options.mode == import_state.ORIGINAL:
-        posed = Posed(
-            tracks.bone_tracks(armature, source),
-            tracks.key_values(model, source),
-            tracks.slider_values(armature, source),
-        )
+        keys, sliders = tracks.key_values(model, source), tracks.slider_values(armature, source)
+        bones: list = tracks.bone_tracks(armature, source)
     else:
         below = job.imported(source) if armature in keyed else []
-        posed = _solved(job, source, below)
+        bones, keys, sliders = _solved(job, source, below)
     with job.recording(armature) as noted:
         where = at if armature in keyed else None
         if options.mode == import_state.ORIGINAL:
-            keyframes.pose_tracks(noted, posed.bones, where)
+            keyframes.pose_tracks(noted, bones, where)
         else:
-            keyframes.pose_bones(noted, posed.bones, options.physics, where)
-        keyframes.set_sliders(noted, posed.sliders, where)
+            keyframes.pose_bones(noted, bones, options.physics, where)
+        keyframes.set_sliders(noted, sliders, where)
         job.show_armature(noted, source)
-    for block, values in posed.keys.items():
+    for block, values in keys.items():
         with job.recording(block) as noted:
             keyframes.set_keys(noted, values, at if block in keyed else None)
-    count = len(posed.bones)
+    count = len(bones)
     if armature in keyed:
-        text = tr_count(
+        job.inform(
             "Keyed a pose of 1 bone at frame {frame}",
             "Keyed a pose of {count} bones at frame {frame}",
             count=count,
             frame=job.scene.frame_current,
         )
     else:
-        text = tr_count("Posed 1 bone", "Posed {count} bones", count)
-    options.report({"INFO"}, text)
+        job.inform("Posed 1 bone", "Posed {count} bones", count=count)
     job.tell_muted()
 
 
@@ -81,8 +66,10 @@ def _form(job: MotionImport, keyed: bool) -> str:
     return import_state.ORIGINAL if by_constraints or solves else job.options.mode
 
 
-def _solved(job: MotionImport, source: Motion, earlier: list[Motion]) -> Posed:
-    """The pose solved together with earlier motions: only what it changes."""
+def _solved(
+    job: MotionImport, source: Motion, earlier: list[Motion]
+) -> tuple[list, dict[bpy.types.Key, tracks.Values], tracks.Values]:
+    """The pose solved together with earlier motions, only what it changes: bones, shape keys, sliders."""
     model, armature = job.model, job.model.armature
     whole = merge.merged([*earlier, source])
     frame = round(float(whole.motion_frames(source.start)[0]))
@@ -98,4 +85,4 @@ def _solved(job: MotionImport, source: Motion, earlier: list[Motion]) -> Posed:
         for name, (at, values) in sliders.items()
         if name in named or name not in before or values != before[name][1]
     }
-    return Posed([bone for bone in bones if bone.name in moved], keys, sliders)
+    return [bone for bone in bones if bone.name in moved], keys, sliders
