@@ -61,7 +61,7 @@ static bool parse_options(fit_call *call, fit_source source)
                                     &options->tolerance) &&
            mmd_py_argument_positive(options->physics_tolerance_argument, "physics_tolerance",
                                     &options->physics_tolerance) &&
-           mmd_py_motion_check(call->state, options->like);
+           mmd_py_motion_check(call->state, options->like, "like: expected a Motion or None");
 }
 
 static float *allocate(fit_call *call, size_t numbers)

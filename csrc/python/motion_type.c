@@ -33,11 +33,10 @@ static void free_owner(PyObject *owner)
     mmd_motion_free(PyCapsule_GetPointer(owner, OWNER));
 }
 
-bool mmd_py_motion_check(mmd_py_state *state, PyObject *motion)
+bool mmd_py_motion_check(mmd_py_state *state, PyObject *motion, const char *expected)
 {
     return motion == Py_None || Py_TYPE(motion) == state->types[MMD_PY_MOTION] ||
-           mmd_py_exceptions_raise_wrong_type(motion, "motion: expected a Motion or None",
-                                              "load_motion");
+           mmd_py_exceptions_raise_wrong_type(motion, expected, "load_motion");
 }
 
 const mmd_motion *mmd_py_motion_data(PyObject *motion)

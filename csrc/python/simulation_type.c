@@ -77,7 +77,8 @@ static bool parse_models(mmd_py_state *state, PyObject *model, PyObject *motion,
                             MMD_SIMULATION_MAX_MODELS);
     for (Py_ssize_t i = 0; i < count; i++)
         if (!mmd_py_model_check(state, PyTuple_GetItem(arguments->models, i)) ||
-            !mmd_py_motion_check(state, PyTuple_GetItem(arguments->motions, i)) ||
+            !mmd_py_motion_check(state, PyTuple_GetItem(arguments->motions, i),
+                                 "motion: expected a Motion or None") ||
             !mmd_py_motion_check_names(PyTuple_GetItem(arguments->motions, i),
                                        PyTuple_GetItem(arguments->models, i)))
             return false;

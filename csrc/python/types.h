@@ -217,8 +217,8 @@ PyObject *mmd_py_model_texture_factors_at(PyObject *model, PyObject *weights);
 /* The function load_motion() of the module. */
 PyObject *mmd_py_motion_load(PyObject *module, PyObject *args, PyObject *kwargs);
 
-/* Whether an argument is a Motion or None; false with a TypeError. */
-bool mmd_py_motion_check(mmd_py_state *state, PyObject *motion);
+/* Whether an argument is a Motion or None; false with a TypeError that begins with `expected`. */
+bool mmd_py_motion_check(mmd_py_state *state, PyObject *motion, const char *expected);
 
 /* Warns if a model has none of a Motion's names, but would in another encoding. False with an
    exception. The motion may be None. */

@@ -371,5 +371,5 @@ def test_no_frames_is_an_error():
 @pytest.mark.parametrize("like", [3, "dance.vmd"])
 def test_like_must_be_a_motion(like):
     model = dances.puppet(["a"], 1)
-    with pytest.raises(TypeError, match="motion: expected a Motion or None"):
+    with pytest.raises(TypeError, match="like: expected a Motion or None"):
         mmdskin.Motion.from_poses(model, np.eye(4, dtype="f4")[None, None], like=like)

@@ -204,6 +204,15 @@ def test_scale_and_mirrors_in_matrices_are_dropped():
     assert np.allclose(np.linalg.det(found), 1)
 
 
+def test_a_skeleton_never_changes():
+    skeleton = mmdskin.sample().model.skeleton
+    for name in ("names", "human", "unknown"):
+        with pytest.raises(AttributeError, match=f"{name}: a Skeleton never changes"):
+            setattr(skeleton, name, ())
+    with pytest.raises(ValueError, match="read-only"):
+        skeleton.parents[0] = 5
+
+
 def test_a_skeleton_is_pickled():
     skeleton, _ = convention("Mixamo")
     skeleton = skeleton.replace(human={"neck": None}, reference=skeleton.rest)

@@ -77,6 +77,13 @@ class Skeleton:
         # MMD's bones: at rest it is on the floor, and its knees stop where MMD's do.
         self.is_mmd = "center" in self.roots
         self._map(named, self.rest[:, :3, 3])
+        self._is_made = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Only while it is made: pickles and maps are those of what was given."""
+        if "_is_made" in vars(self):
+            raise AttributeError(f"{name}: a Skeleton never changes; replace() makes another one")
+        super().__setattr__(name, value)
 
     def replace(
         self,
