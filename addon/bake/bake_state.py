@@ -41,10 +41,10 @@ class BakeState(saved_state.SavedState):
     keys: list[str] = field(default_factory=list)  # names of the baked keys
     curves: dict[str, Any] | None = None  # from `sliders.add_pulses`, if the keys are keyed
     turns: list[str] = field(default_factory=list)  # mesh properties of `joint_turns.Drivers`
-    single_poses: SinglePoses | None = saved_state.nested(SinglePoses)
+    single_poses: SinglePoses | None = None
     mesh_animated: bool = True
     muted: list[str] = field(default_factory=list)  # names of the keys that the bake muted
-    sliders: MutedSliders = saved_state.nested(MutedSliders, optional=False)
+    sliders: MutedSliders = field(default_factory=MutedSliders)
     # name: show_viewport, show_render of those turned off
     modifiers: dict[str, list[bool]] = field(default_factory=dict)
     added: str = ""  # name of the modifier added
@@ -56,7 +56,7 @@ class BakeState(saved_state.SavedState):
     active: list = field(default_factory=lambda: [None, 0])  # shape key: name and number
     pinned: bool = False  # only the active key is shown
     preview: bool = False
-    sdef: mmd_tools.SuspendedSdef | None = saved_state.nested(mmd_tools.SuspendedSdef)
+    sdef: mmd_tools.SuspendedSdef | None = None
 
     @property
     def is_keyed(self) -> bool:

@@ -38,7 +38,7 @@ class LiveState(saved_state.SavedState):
     animated: bool = False  # whether the mesh had animation data
     active: str | None = None  # name of the active modifier
     attribute: int | None = None  # index of the active attribute
-    sdef: mmd_tools.SuspendedSdef | None = saved_state.nested(mmd_tools.SuspendedSdef)
+    sdef: mmd_tools.SuspendedSdef | None = None
 
 
 def is_on(armature: bpy.types.Object) -> bool:

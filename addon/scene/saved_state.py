@@ -33,7 +33,8 @@ _State = TypeVar("_State", bound="SavedState")
 
 @dataclasses.dataclass
 class SavedState:
-    """Base class of states. The fields are the keys of the JSON and keep their names.
+    """Base class of states. The fields are the keys of the JSON and keep their names. They may hold other
+    dataclasses.
 
     A field that is None is not written.
     """
@@ -47,14 +48,6 @@ class SavedState:
 
     def write(self, block: ID) -> None:
         store(block, self.PROPERTY, _plain(self))
-
-
-def nested(kind: type, optional: bool = True) -> Any:
-    """A field that holds another dataclass; None at first if it is optional."""
-    metadata = {"kind": kind}
-    if optional:
-        return dataclasses.field(default=None, metadata=metadata)
-    return dataclasses.field(default_factory=kind, metadata=metadata)
 
 
 def declare() -> None:
@@ -147,10 +140,11 @@ def _typed(kind: Any, saved: Any) -> Any:
     values, hints = {}, typing.get_type_hints(kind)
     for field in dataclasses.fields(kind):
         value = saved.get(field.name) if isinstance(saved, dict) else None
-        inner = field.metadata.get("kind")
+        hint = hints[field.name]
+        inner = next(filter(dataclasses.is_dataclass, (hint, *typing.get_args(hint))), None)
         if inner is not None:
             value = _typed(inner, value) if value else None
-        elif not _has_type(value, hints[field.name]):
+        elif not _has_type(value, hint):
             value = None
         if value is not None:
             values[field.name] = value
