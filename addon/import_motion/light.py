@@ -19,18 +19,15 @@ from . import bezier, import_state
 
 
 def add(
-    scene: bpy.types.Scene,
-    track: "mmdskin.LightTrack",
-    shadow: "mmdskin.ShadowTrack",
-    frames: np.ndarray,
-    shadow_frames: np.ndarray,
-    file: tuple[str, float, float],
-) -> bpy.types.Object:
-    """Key the scene's light at these scene frames; earlier keyframes before the first stay.
+    scene: bpy.types.Scene, motion: "mmdskin.Motion", file: tuple[str, float, float]
+) -> np.ndarray:
+    """Key the scene's light, and return the scene frames; earlier keyframes before the first stay.
 
     `file` has the path, the start and the speed.
     """
-    sun = light.ensure(scene)
+    sun, (_, start, speed) = light.ensure(scene), file
+    track, shadow = motion.light, motion.shadow
+    frames, shadow_frames = start + track.frames / speed, start + shadow.frames / speed
     with contextlib.ExitStack() as stack:
         noted = [stack.enter_context(import_state.recording(block)) for block in _blocks(sun)]
         for one, name in zip(noted, ("location", "color"), strict=True):
@@ -48,7 +45,7 @@ def add(
             modes = shadow.modes.astype(np.float64)
             handles = bezier.steps(shadow_frames, modes)
             of_sun.write(sliders.path(light.SHADOW_MODE), shadow_frames, modes, handles)
-    return sun
+    return np.append(frames, shadow_frames)
 
 
 def imported(scene: bpy.types.Scene) -> bpy.types.Object | None:

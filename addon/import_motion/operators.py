@@ -204,15 +204,10 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
     def _key_light(self, context: bpy.types.Context, file: _File) -> None:
         scene, motion = context.scene, file.motion
         speed = motion_source.speed(self._settings(scene, file.path))
-        frames, shadow_frames = (
-            self.frame_start + track.frames / speed for track in (motion.light, motion.shadow)
-        )
-        imported = (file.path, self.frame_start, speed)
-        light.add(scene, motion.light, motion.shadow, frames, shadow_frames, imported)
+        frames = light.add(scene, motion, (file.path, self.frame_start, speed))
         if self.extend_range:
-            last = max(0.0, *frames[-1:], *shadow_frames[-1:])
-            import_state.extend_range(scene, last_frame(scene, last))
-        keyframes = tr_count("1 keyframe", "{count} keyframes", len(frames))
+            import_state.extend_range(scene, last_frame(scene, frames.max(initial=0)))
+        keyframes = tr_count("1 keyframe", "{count} keyframes", len(motion.light.frames))
         self.inform("Keyed the MMD Light with {keyframes}", keyframes=keyframes)
 
     def _move(self, job: MotionImport, source: motion_source.Motion) -> None:
