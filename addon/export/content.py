@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import bpy
-from bpy.types import Action, Context, Key, Mesh, Object, Scene
+from bpy.types import Action, Context, Key, Object, Scene
 
 from ..bake import bake_state
 from ..blender import actions, playhead, selection
@@ -71,21 +71,13 @@ def check_shown(model: scene_model.SceneModel) -> None:
         )
 
 
-def left_out(shown: Content) -> list[tuple[Object, list[str]]]:
-    """(object, names of its modifiers other than Armature) that change the mesh."""
-    found = [
-        (
-            obj,
-            [
-                modifier.name
-                for modifier in obj.modifiers
-                if modifier.type != "ARMATURE" and (modifier.show_viewport or modifier.show_render)
-            ],
-        )
-        for obj in shown.objects
-        if isinstance(obj.data, Mesh)
-    ]
-    return [(obj, names) for obj, names in found if names]
+def left_out(shown: Content) -> Iterator[tuple[Object, list[str]]]:
+    """Each object with the names of its modifiers other than Armature that change the mesh."""
+    for obj in shown.objects:
+        used = [one for one in obj.modifiers if one.show_viewport or one.show_render]
+        names = [one.name for one in used if one.type != "ARMATURE"]
+        if names:
+            yield obj, names
 
 
 @contextlib.contextmanager
