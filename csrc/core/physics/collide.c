@@ -66,22 +66,13 @@ static size_t collide_segments(mmd_collider a, mmd_collider b, double breaking_t
     return 1;
 }
 
-/* btGjkPairDetector with btGjkEpaPenetrationDepthSolver. */
-static size_t collide_convex(mmd_collider a, mmd_collider b, double breaking_threshold,
-                             mmd_collide_contact *contact)
-{
-    mmd_convex_gjk_result result = mmd_convex_gjk(a, b, breaking_threshold, contact);
-    return result == MMD_CONVEX_OVERLAP ? mmd_convex_epa(a, b, contact)
-                                        : result == MMD_CONVEX_CONTACT;
-}
-
 size_t mmd_collide(mmd_collider a, mmd_collider b, double breaking_threshold,
                    mmd_collide_contact *contacts)
 {
     if (a.shape->kind == MMD_SHAPE_BOX && b.shape->kind == MMD_SHAPE_BOX)
         return mmd_collide_box_box(a, b, contacts);
     if (a.shape->kind != b.shape->kind)
-        return collide_convex(a, b, breaking_threshold, contacts);
+        return mmd_convex_gjk(a, b, breaking_threshold, contacts);
     /* Bullet reports contacts of two spheres only if they overlap. */
     bool spheres = a.shape->kind == MMD_SHAPE_SPHERE && b.shape->kind == MMD_SHAPE_SPHERE;
     return collide_segments(a, b, spheres ? 0 : breaking_threshold, contacts);

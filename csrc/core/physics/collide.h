@@ -80,18 +80,12 @@ double mmd_convex_simplex_volume(const mmd_convex_simplex *simplex);
    the candidate, if it is the fourth vertex. In convex_gjk.c, as the two above. */
 bool mmd_convex_simplex_add(mmd_convex_simplex *simplex, double squared_distance, double volume);
 
-typedef enum mmd_convex_gjk_result {
-    MMD_CONVEX_SEPARATED,
-    MMD_CONVEX_CONTACT,
-    MMD_CONVEX_OVERLAP
-} mmd_convex_gjk_result;
+/* The contact of two shapes, by EPA if they overlap by more than their margins; in convex_gjk.c, as
+   the pair of shapes. Both return the number of contacts. */
+size_t mmd_convex_gjk(mmd_collider a, mmd_collider b, double breaking_threshold,
+                      mmd_collide_contact *contact);
 
-/* Sets the contact for MMD_CONVEX_CONTACT only: an overlap by more than the margins is for
-   mmd_convex_epa; in convex_gjk.c, as the pair of shapes. */
-mmd_convex_gjk_result mmd_convex_gjk(mmd_collider a, mmd_collider b, double breaking_threshold,
-                                     mmd_collide_contact *contact);
-
-/* Two shapes that overlap by more than their margins; returns the number of contacts. */
+/* Two shapes that overlap by more than their margins. */
 size_t mmd_convex_epa(mmd_collider a, mmd_collider b, mmd_collide_contact *contact);
 
 #endif

@@ -275,28 +275,27 @@ static bool iterate(const mmd_convex_pair *pair, double max_distance, mmd_convex
     return mmd_convex_simplex_add(simplex, squared_distance, volume);
 }
 
-static mmd_convex_gjk_result contact_of(mmd_collider a, mmd_collider b, double breaking_threshold,
-                                        const mmd_convex_simplex *simplex,
-                                        mmd_collide_contact *contact)
+static size_t contact_of(mmd_collider a, mmd_collider b, double breaking_threshold,
+                         const mmd_convex_simplex *simplex, mmd_collide_contact *contact)
 {
     double length = sqrt(simplex->squared_distance);
     contact->distance = length - a.shape->margin - b.shape->margin;
     if (contact->distance > breaking_threshold)
-        return MMD_CONVEX_SEPARATED;
+        return 0;
     mmd_vec3_scale(simplex->closest, 1 / length, contact->normal);
     mmd_vec3_copy(a.body->state.position, contact->point);
     for (size_t i = 0; i < simplex->count; i++)
         mmd_vec3_add_scaled(simplex->vertices[i].on_a, simplex->barycentric[i], contact->point);
     mmd_vec3_add_scaled(contact->normal, b.shape->margin - length, contact->point);
-    return MMD_CONVEX_CONTACT;
+    return 1;
 }
 
-mmd_convex_gjk_result mmd_convex_gjk(mmd_collider a, mmd_collider b, double breaking_threshold,
-                                     mmd_collide_contact *contact)
+size_t mmd_convex_gjk(mmd_collider a, mmd_collider b, double breaking_threshold,
+                      mmd_collide_contact *contact)
 {
     static const double down[3] = {0, -1, 0};
     if (has_separating_axis(a, b, breaking_threshold))
-        return MMD_CONVEX_SEPARATED;
+        return 0;
     double max_distance = a.shape->margin + b.shape->margin + breaking_threshold;
     mmd_convex_pair pair;
     mmd_convex_support_point first;
@@ -307,5 +306,5 @@ mmd_convex_gjk_result mmd_convex_gjk(mmd_collider a, mmd_collider b, double brea
     for (int i = 0; !contains_origin(&simplex) && i < MAX_ITERATIONS; i++)
         if (!iterate(&pair, max_distance, &simplex))
             return contact_of(a, b, breaking_threshold, &simplex, contact);
-    return MMD_CONVEX_OVERLAP;
+    return mmd_convex_epa(a, b, contact);
 }

@@ -92,6 +92,13 @@ INLINE simd_float3 transform_point(const simd_float m[12], simd_float3 v)
                          FMA(m[8], v.x, FMA(m[9], v.y, FMA(m[10], v.z, m[11])))};
 }
 
+/* One Newton-Raphson step from an estimate of 1 / sqrt(x). */
+INLINE simd_float refine_rsqrt(simd_float x, simd_float estimate)
+{
+    simd_float half = x * SPLAT(0.5f);
+    return estimate * FMA(-(half * estimate), estimate, SPLAT(1.5f));
+}
+
 INLINE simd_float3 normalized_or(simd_float3 v, simd_float3 otherwise)
 {
     simd_float square = dot3(v, v);

@@ -19,28 +19,16 @@ static bool always(void)
     return true;
 }
 
-static size_t vertex_positions(const mmd_mesh *mesh)
-{
-    return 3 * mesh->vertex_count;
-}
-
-#if defined(MMD_CPU_X86) || defined(MMD_CPU_ARM)
-static size_t morphed_blocks(const mmd_mesh *mesh)
-{
-    return 3 * MMD_LANES * mesh->blocks.morphed_count;
-}
-#endif
-
 /* Slowest first. */
 static const mmd_skin_kernel kernels[] = {
-    {"scalar", always, mmd_skin_scalar, vertex_positions},
+    {"scalar", always, mmd_skin_scalar},
 #ifdef MMD_CPU_X86
-    {"sse2", always, mmd_skin_sse2, morphed_blocks},
-    {"avx2", mmd_cpu_has_avx2, mmd_skin_avx2, morphed_blocks},
-    {"avx512", mmd_cpu_has_avx512, mmd_skin_avx512, morphed_blocks},
+    {"sse2", always, mmd_skin_sse2},
+    {"avx2", mmd_cpu_has_avx2, mmd_skin_avx2},
+    {"avx512", mmd_cpu_has_avx512, mmd_skin_avx512},
 #endif
 #ifdef MMD_CPU_ARM
-    {"neon", always, mmd_skin_neon, morphed_blocks},
+    {"neon", always, mmd_skin_neon},
 #endif
 };
 
@@ -233,11 +221,11 @@ static size_t floats_per_frame(const mmd_skin_job *job)
     return job->mesh->vertex_count * width;
 }
 
-static bool workspace_init(mmd_skin_workspace *workspace, const mmd_skin_job *job,
-                           const mmd_skin_kernel *kernel, mmd_error *err)
+static bool workspace_init(mmd_skin_workspace *workspace, const mmd_skin_job *job, mmd_error *err)
 {
     const mmd_mesh *mesh = job->mesh;
     size_t floats = floats_per_frame(job), bytes = floats * sizeof(float);
+    size_t lanes = MMD_LANES * mesh->blocks.morphed_count;
     bool streams =
         MMD_STREAMS && bytes <= CACHED_FRAME_BYTES && bytes * job->frame_count > CACHED_BYTES;
     mmd_arena *arena = &workspace->arena;
@@ -246,7 +234,9 @@ static bool workspace_init(mmd_skin_workspace *workspace, const mmd_skin_job *jo
     workspace->weights =
         mmd_arena_alloc_uninitialized(arena, mesh->morph_count, sizeof *workspace->weights);
     workspace->scratch = mmd_arena_alloc_uninitialized(
-        arena, job->morph_weights ? kernel->scratch_size(mesh) : 0, sizeof *workspace->scratch);
+        arena,
+        job->morph_weights ? 3 * (lanes > mesh->vertex_count ? lanes : mesh->vertex_count) : 0,
+        sizeof *workspace->scratch);
     workspace->staging =
         streams ? mmd_arena_alloc_uninitialized(arena, floats, sizeof *workspace->staging) : NULL;
     if (workspace->bones && workspace->weights && workspace->scratch &&
@@ -295,7 +285,7 @@ bool mmd_skin_frames(const mmd_skin_job *job, size_t first, size_t count,
 {
     if (!kernel)
         kernel = mmd_skin_kernel_best();
-    if (!workspace->bones && !workspace_init(workspace, job, kernel, err))
+    if (!workspace->bones && !workspace_init(workspace, job, err))
         return false;
     mmd_skin_input input = {.mesh = job->mesh,
                             .method = job->method,

@@ -28,7 +28,7 @@ typedef struct mmd_skin_input {
     float correction; /* 0 to 1, for BULGE_FREE and COMPENSATED */
     const mmd_skin_bone *bones;
     const float *weights; /* of all morphs after groups and flips; NULL: no vertex morph acts */
-    float *scratch;       /* for morphed positions: mmd_skin_kernel.scratch_size floats, aligned */
+    float *scratch;       /* for morphed positions of vertices, or of vertex blocks; aligned */
     float *positions, *normals, *tangents; /* outputs */
 } mmd_skin_input;
 
@@ -77,7 +77,6 @@ typedef struct mmd_skin_kernel {
     const char *name; /* "scalar", "avx2", ... */
     bool (*available)(void);
     mmd_skin_kernel_run *run;
-    size_t (*scratch_size)(const mmd_mesh *mesh); /* floats of input->scratch, if morphs act */
 } mmd_skin_kernel;
 
 /* The fastest kernel that this CPU can run. */

@@ -11,17 +11,10 @@
 #define TARGET __attribute__((target("avx2,fma")))
 #define SPLAT(x) _mm256_set1_ps(x)
 #define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
-#define RSQRT(x) rsqrt(x)
+#define RSQRT(x) refine_rsqrt(x, _mm256_rsqrt_ps(x))
 #define ANY(m) (_mm256_movemask_ps((__m256)(m)) != 0)
 #define STORE3(out, v) store_first3(out, v)
 #define QUARTET(v, k) ((simd_float4)_mm256_extractf128_ps(v, k))
-
-/* One Newton-Raphson step on the 12-bit estimate. */
-TARGET static inline __m256 rsqrt(__m256 x)
-{
-    __m256 y = _mm256_rsqrt_ps(x), half = _mm256_mul_ps(x, _mm256_set1_ps(0.5f));
-    return _mm256_mul_ps(y, _mm256_fnmadd_ps(_mm256_mul_ps(half, y), y, _mm256_set1_ps(1.5f)));
-}
 
 #include "core/skin/skin_simd.h"
 

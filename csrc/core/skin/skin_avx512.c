@@ -12,17 +12,10 @@
 #define TARGET __attribute__((target("avx2,fma,avx512f,avx512vl,avx512dq")))
 #define SPLAT(x) _mm256_set1_ps(x)
 #define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
-#define RSQRT(x) rsqrt(x)
+#define RSQRT(x) refine_rsqrt(x, _mm256_rsqrt14_ps(x))
 #define ANY(m) (_mm256_movemask_ps((__m256)(m)) != 0)
 #define STORE3(out, v) _mm_mask_storeu_ps(out, 7, v)
 #define QUARTET(v, k) ((simd_float4)_mm256_extractf128_ps(v, k))
-
-/* One Newton-Raphson step on the 14-bit estimate. */
-TARGET static inline __m256 rsqrt(__m256 x)
-{
-    __m256 y = _mm256_rsqrt14_ps(x), half = _mm256_mul_ps(x, _mm256_set1_ps(0.5f));
-    return _mm256_mul_ps(y, _mm256_fnmadd_ps(_mm256_mul_ps(half, y), y, _mm256_set1_ps(1.5f)));
-}
 
 #include "core/skin/skin_simd.h"
 
