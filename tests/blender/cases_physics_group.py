@@ -195,6 +195,12 @@ class Together(Group):
         self.simulate()
         self.assert_bakes(runs=0)
 
+    def test_bakes_of_frames_beyond_the_simulation(self):
+        self.own_keys(self.armature)
+        bpy.context.scene.frame_end = 8
+        self.simulate()
+        self.assert_bakes(runs=1)
+
     def assert_bakes(self, runs):
         """Both models, with so many runs of their physics."""
         scene.select(self.mesh)
