@@ -10,7 +10,7 @@ from bpy.types import Context, Operator
 
 from ..blender import registration
 from ..blender.translations import Reports, tr
-from ..blender.user_error import UserError
+from ..blender.user_error import UserError, cancels
 from ..mmd_look import switch as look
 from ..operator_base.importing import Importer, scale_property
 from ..pose import physics_settings
@@ -109,14 +109,11 @@ class MMDSKIN_OT_import_model(Importer, Reports, Operator):
             return False
         return True
 
+    @cancels
     def execute(self, context: Context) -> set[Any]:
         paths = self._paths()
-        if not paths:
-            self.report({"ERROR"}, tr("No file selected: choose a .pmx or .pmd file"))
-            return {"CANCELLED"}
         if not self.types:
-            self.report({"ERROR"}, tr("Nothing to import: choose at least one part of the model"))
-            return {"CANCELLED"}
+            raise UserError("Nothing to import: choose at least one part of the model")
         options = Options(
             self.scale,
             self._parts(),

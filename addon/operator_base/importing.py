@@ -12,6 +12,7 @@ from bpy_extras.io_utils import ImportHelper
 from ..blender import ADDON, input_files, registration
 from ..blender.blender_versions import HAS_FILE_HANDLERS
 from ..blender.translations import label
+from ..blender.user_error import UserError
 from ..scene import mmd_tools, setting_paths
 from .model_operator import OptionsDialog
 
@@ -21,6 +22,7 @@ class Importer(OptionsDialog, ImportHelper):
 
     files: CollectionProperty(type=OperatorFileListElement, options={"HIDDEN", "SKIP_SAVE"})
     directory: StringProperty(subtype="DIR_PATH", options={"HIDDEN", "SKIP_SAVE"})
+    filter_glob: str
     # The options whose defaults are in the add-on's preferences.
     preferred: tuple[str, ...] = ()
 
@@ -38,12 +40,15 @@ class Importer(OptionsDialog, ImportHelper):
         return context.window_manager.invoke_props_dialog(self, width=400, **words)  # type: ignore[arg-type]
 
     def _paths(self) -> list[str]:
-        """The absolute paths of the chosen files; [] for none."""
+        """The absolute paths of the chosen files, one or more."""
         files = [file.name for file in self.files if file.name]
         paths = [os.path.join(self.directory, name) for name in files] or [self.filepath]
-        for path in filter(None, paths):
+        if not all(paths):
+            endings = self.filter_glob.replace("*", "").replace(";", ", ")
+            raise UserError("No file selected: choose a file ({endings})", endings=endings)
+        for path in paths:
             input_files.choose(path)
-        return [setting_paths.resolved(path) for path in paths if path]
+        return [setting_paths.resolved(path) for path in paths]
 
     def _title(self) -> str:
         if len(self.files) > 1:

@@ -177,7 +177,7 @@ class MMDSKIN_OT_fit_motion(_Proportions, PosingOperator, Importer, bpy.types.Op
     @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:
         model = scene_model.active_model(context)
-        (path,) = self._paths()[:1] or [""]
+        path = self._paths()[0]
         target = model_file.rig(model.armature).pmx
         motion = model_file.load_motion(path)
         made_for = None

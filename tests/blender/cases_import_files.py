@@ -117,8 +117,13 @@ class Refused(imported.Case):
         self.assert_refused("'無い.pmx' cannot be read: No such file", path)
 
     def test_no_file(self):
-        with self.assertRaisesRegex(RuntimeError, "No file selected"):
-            bpy.ops.mmdskin.import_model()
+        kinds = (
+            (bpy.ops.mmdskin.import_model, r"\(.pmx, .pmd\)"),
+            (bpy.ops.mmdskin.import_motion, r"\(.vmd, .vpd\)"),
+        )
+        for operator, endings in kinds:
+            with self.assertRaisesRegex(RuntimeError, f"No file selected: .* {endings}"):
+                operator()
 
     def test_no_parts(self):
         with self.assertRaisesRegex(RuntimeError, "at least one part"):
