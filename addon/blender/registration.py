@@ -55,18 +55,15 @@ def functions(
     return register, unregister
 
 
-def menu_entry(operator: Any, text: str) -> Callable[[bpy.types.Menu, bpy.types.Context], None]:
-    """A function that draws an entry of a menu."""
+def operator(
+    cls: Any, menu: str, *others: type, text: str
+) -> tuple[Callable[[], None], Callable[[], None]]:
+    """Both functions, for an operator with an entry in one of Blender's menus, and for other classes."""
 
     def draw(self: bpy.types.Menu, context: bpy.types.Context) -> None:
-        self.layout.operator(operator.bl_idname, text=text)
+        self.layout.operator(cls.bl_idname, text=text)
 
-    return draw
-
-
-def operator(cls: type, menu: str, text: str) -> tuple[Callable[[], None], Callable[[], None]]:
-    """Both functions, for an operator and its entry in one of Blender's menus."""
-    return functions(cls, menus={menu: menu_entry(cls, text)})
+    return functions(cls, *others, menus={menu: draw})
 
 
 def handlers(

@@ -376,12 +376,9 @@ def _camera_of(context: bpy.types.Context) -> bpy.types.Object | None:
     return next((obj for obj in found if active and active in (obj, *obj.children)), None)
 
 
-register, unregister = registration.functions(
+register, unregister = registration.operator(
     MMDSKIN_OT_import_motion,
+    "TOPBAR_MT_file_import",
     MMDSKIN_OT_clear_motion,
-    menus={
-        "TOPBAR_MT_file_import": registration.menu_entry(
-            MMDSKIN_OT_import_motion, text="MMD Motion or Camera (.vmd, .vpd)"
-        )
-    },
+    text="MMD Motion or Camera (.vmd, .vpd)",
 )

@@ -195,15 +195,12 @@ class MMDSKIN_OT_fit_motion(_Proportions, PosingOperator, Importer, bpy.types.Op
         return {"FINISHED"}
 
 
-register, unregister = registration.functions(
+register, unregister = registration.operator(
+    MMDSKIN_OT_fit_motion,
+    "TOPBAR_MT_file_import",
     MMDSKIN_OT_retarget_to_armature,
     MMDSKIN_OT_motion_from_armature,
-    MMDSKIN_OT_fit_motion,
     bone_map.MMDSKIN_OT_map_bones,
     bone_map.MMDSKIN_OT_mirror_bone_map,
-    menus={
-        "TOPBAR_MT_file_import": registration.menu_entry(
-            MMDSKIN_OT_fit_motion, text="MMD Motion of Another Model (.vmd)"
-        )
-    },
+    text="MMD Motion of Another Model (.vmd)",
 )

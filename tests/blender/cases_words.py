@@ -146,7 +146,7 @@ def _shown(node):
         for text in node.args[: TRANSLATES.get(name, 0)]:
             yield "*", text
         if "text" in values:
-            yield ("Operator" if name in {"operator", "menu_entry"} else "*"), values["text"]
+            yield ("Operator" if name == "operator" else "*"), values["text"]
         if name.endswith("Property"):
             yield from (("*", values[key]) for key in ("name", "description") if key in values)
 
