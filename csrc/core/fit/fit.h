@@ -114,8 +114,6 @@ typedef struct mmd_key_fit_keys {
     /* Where the search is. */
     size_t earlier, next_cut, last_chunk;
     int64_t credit; /* the work that the frames so far have left */
-    int64_t work;   /* done so far */
-    bool starved;   /* there would be fewer keys with more work */
 } mmd_key_fit_keys;
 
 /* Finds keys for some hundredths of a second; true when the track has all of its keys, else call it
@@ -125,9 +123,9 @@ typedef struct mmd_key_fit_keys {
 bool mmd_key_fit_continue(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch,
                           mmd_key_fit_keys *keys);
 
-/* Keys of straight lines, for morphs and light: the farthest frame that the cone of slopes through
-   all columns reaches. `values` are (frame_count, columns). Returns their number. */
-size_t mmd_key_fit_lines(const double *values, size_t frame_count, size_t columns, double tolerance,
+/* Keys of straight lines, for morphs: each is the farthest frame that the cone of slopes from the
+   one before reaches. Returns their number. */
+size_t mmd_key_fit_lines(const double *values, size_t frame_count, double tolerance,
                          uint32_t *frames);
 
 /* How far a bone's keys may be off so that the mesh is off by no more than a distance E.
@@ -273,8 +271,7 @@ typedef struct mmd_motion_fit {
         MMD_MOTION_FIT_DECIDE,
         MMD_MOTION_FIT_DONE
     } next;
-    int pass;     /* of all of these */
-    int64_t work; /* of all tracks so far, as mmd_key_fit_keys counts it */
+    int pass; /* of all of these */
     size_t key_count;
     double max_distance; /* of a vertex, units */
 } mmd_motion_fit;

@@ -342,13 +342,11 @@ bool mmd_key_fit_continue(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch,
         int64_t before = *credit;
         size_t b = add_key(fit, scratch, keys);
         work += before - *credit;
-        keys->starved = keys->starved || *credit < GALLOP_CREDIT;
         *credit += (int64_t)(b - a) * keys->frame_credit;
         *credit = *credit < MAX_CREDIT ? *credit : MAX_CREDIT;
         a = b;
     }
     keys->credit = *credit;
-    keys->work += work;
     keys->last_chunk = scratch->curve.last_chunk;
     if (a + 1 < fit->frame_count)
         return false;
@@ -356,53 +354,35 @@ bool mmd_key_fit_continue(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch,
     return true;
 }
 
-/* Narrows the slopes of lines from frame a that pass frame b within tolerance; whether the line to
-   b itself is among those that have passed all frames before. */
-static bool line_reaches(const double *values, size_t columns, size_t a, size_t b, double tolerance,
-                         double *least, double *most)
-{
-    double n = (double)(b - a);
-    bool within = true, possible = true;
-    for (size_t i = 0; i < columns; i++) {
-        double moved = values[b * columns + i] - values[a * columns + i], slope = moved / n;
-        within = within && slope >= least[i] && slope <= most[i];
-        least[i] = fmax(least[i], (moved - tolerance) / n);
-        most[i] = fmin(most[i], (moved + tolerance) / n);
-        possible = possible && least[i] <= most[i];
-    }
-    if (!possible)
-        least[0] = INFINITY; /* ends the search */
-    return within;
-}
-
 enum { PATIENCE = 100 };
 
-size_t mmd_key_fit_lines(const double *values, size_t frame_count, size_t columns, double tolerance,
+/* The farthest frame whose line from frame a passes all frames before within tolerance. */
+static size_t farthest_line(const double *values, size_t frame_count, size_t a, double tolerance)
+{
+    double least = -INFINITY, most = INFINITY; /* slopes that pass the frames so far */
+    size_t reached = a + 1;
+    /* Lines that no frame has reached for long are given up, so that the work is in proportion to
+       the frames. */
+    for (size_t b = a + 1; b < frame_count && b - reached <= PATIENCE + 4 * (reached - a); b++) {
+        double n = (double)(b - a), moved = values[b] - values[a];
+        if (moved / n >= least && moved / n <= most)
+            reached = b;
+        least = fmax(least, (moved - tolerance) / n);
+        most = fmin(most, (moved + tolerance) / n);
+        if (least > most)
+            break;
+    }
+    return reached;
+}
+
+size_t mmd_key_fit_lines(const double *values, size_t frame_count, double tolerance,
                          uint32_t *frames)
 {
+    const mmd_key_fit_channel channel = {MMD_CHANNEL_SCALARS, 1, values, tolerance};
+    const mmd_key_fit fit = {.frame_count = frame_count, .channel_count = 1, .channels = &channel};
     size_t count = 1;
     frames[0] = 0;
-    for (size_t a = 0; a + 1 < frame_count;) {
-        double least[MMD_TRACK_CHANNELS], most[MMD_TRACK_CHANNELS];
-        size_t reached = a + 1;
-        for (size_t i = 0; i < columns; i++)
-            least[i] = -INFINITY, most[i] = INFINITY;
-        /* Lines that no frame has reached for long are given up, so that the work is in proportion
-           to the frames. */
-        for (size_t b = a + 1;
-             b < frame_count && least[0] < INFINITY && b - reached <= PATIENCE + 4 * (reached - a);
-             b++)
-            if (line_reaches(values, columns, a, b, tolerance, least, most))
-                reached = b;
-        a = reached;
-        frames[count++] = (uint32_t)a;
-    }
-    while (count > 1) {
-        const double *at = values + frames[count - 2] * columns;
-        for (size_t i = frames[count - 2] * columns; i < frame_count * columns; i++)
-            if (fabs(values[i] - at[i % columns]) > tolerance)
-                return count;
-        count--;
-    }
-    return count;
+    for (size_t a = 0; a + 1 < frame_count; count++)
+        frames[count] = (uint32_t)(a = farthest_line(values, frame_count, a, tolerance));
+    return without_repeated_keys(&fit, frames, count);
 }

@@ -17,7 +17,7 @@ static const double MIN_SCALE = 1.0 / 64;    /* of a tolerance, after correction
 static const double MORPH_TOLERANCE = 0.002; /* of a weight */
 static const float MIN_TRANSLATION = 1e-4f;  /* of a bone that is only turned: rounding */
 static const float REST = 1e-9f; /* of a bone at rest: noise of the program that posed it */
-enum { BONE_CHANNELS = 4, MAX_PASSES = 8, MAX_SHARE = 8 * MMD_KEY_FIT_FRAME_CREDIT };
+enum { BONE_CHANNELS = 4, MAX_PASSES = 8 };
 
 /* Shares of the time, about: of a pass its tracks, of what is left the next pass. */
 static const double OF_TRACKS = 0.8, OF_PASS = 0.7;
@@ -303,8 +303,8 @@ static void fit_morph(const mmd_motion_fit *fit, mmd_motion_fit_worker *worker,
     for (size_t f = 0; f < job->frame_count; f++)
         worker->columns[f] =
             (double)job->morph_weights[f * job->rig->morph_count + (size_t)track->morph];
-    track->keys.count = mmd_key_fit_lines(worker->columns, job->frame_count, 1, MORPH_TOLERANCE,
-                                          track->keys.frames);
+    track->keys.count =
+        mmd_key_fit_lines(worker->columns, job->frame_count, MORPH_TOLERANCE, track->keys.frames);
     track->fitted = true;
 }
 
@@ -338,29 +338,16 @@ static bool is_fitted(const mmd_motion_fit *fit)
     return true;
 }
 
-/* The work that each frame of the unfitted tracks may take: half of what all tracks have left of
-   twice MMD_KEY_FIT_FRAME_CREDIT, so that some is left for fitting again. A few tracks of a dance
-   take four times that credit within 1e-5 units. */
-static int64_t share_of_work(const mmd_motion_fit *fit, size_t unfitted)
-{
-    int64_t frames = (int64_t)fit->job.frame_count, tracks = (int64_t)fit->track_count;
-    int64_t left = 2 * MMD_KEY_FIT_FRAME_CREDIT * frames * tracks - fit->work;
-    int64_t share = left > 0 ? left / (2 * frames * (int64_t)unfitted) : 0;
-    return share < MAX_SHARE ? share : MAX_SHARE;
-}
-
-/* Gives the tracks that are not fitted yet their share of the work. */
+/* Begins with the tracks that are not fitted yet. Each pass has half of the work of the one before,
+   so that all of them together take no more than twice the first. */
 static void begin_tracks(mmd_motion_fit *fit)
 {
-    size_t unfitted = 0;
-    for (size_t i = 0; i < fit->track_count; i++)
-        unfitted += !fit->tracks[i].fitted;
-    int64_t share = unfitted ? share_of_work(fit, unfitted) : 0;
     for (size_t i = 0; i < fit->track_count; i++) {
         mmd_motion_fit_track *track = &fit->tracks[i];
         if (!track->fitted)
-            track->keys = (mmd_key_fit_keys){
-                .frame_credit = share, .frames = track->keys.frames, .curves = track->keys.curves};
+            track->keys = (mmd_key_fit_keys){.frame_credit = MMD_KEY_FIT_FRAME_CREDIT >> fit->pass,
+                                             .frames = track->keys.frames,
+                                             .curves = track->keys.curves};
     }
 }
 
@@ -390,23 +377,6 @@ mmd_motion_fit *mmd_motion_fit_new(const mmd_motion_fit_job *job, mmd_error *err
     }
     begin_tracks(fit);
     return fit;
-}
-
-/* Adds up the work, and selects the starved tracks where they could have much more of it. */
-static void retry_starved(mmd_motion_fit *fit)
-{
-    size_t starved = 0;
-    for (size_t i = 0; i < fit->track_count; i++) {
-        mmd_key_fit_keys *keys = &fit->tracks[i].keys;
-        starved += keys->starved;
-        fit->work += keys->work;
-        keys->work = 0;
-    }
-    for (size_t i = 0; starved && i < fit->track_count; i++) {
-        const mmd_key_fit_keys *keys = &fit->tracks[i].keys;
-        fit->tracks[i].fitted =
-            !keys->starved || share_of_work(fit, starved) <= 2 * keys->frame_credit;
-    }
 }
 
 /* The motion, with what it keeps of an earlier one */
@@ -742,10 +712,6 @@ mmd_thread_part mmd_motion_fit_next(mmd_motion_fit *fit)
     if (fit->next == MMD_MOTION_FIT_DECIDE) {
         bool ends = is_fitted(fit) || ++fit->pass == MAX_PASSES;
         fit->next = ends ? MMD_MOTION_FIT_DONE : MMD_MOTION_FIT_TRACKS;
-        begin_tracks(fit);
-    }
-    if (fit->next == MMD_MOTION_FIT_TRACKS && is_fitted(fit)) {
-        retry_starved(fit);
         begin_tracks(fit);
     }
     switch (fit->next) {
