@@ -258,21 +258,17 @@ static PyObject *file_bytes(PyObject *self)
     return model->bytes;
 }
 
-/* What save() writes: known to be what was read, or written again. */
+/* What save() writes: the bytes that were read, once they are known to be the same. */
 static PyObject *saved_bytes(PyObject *self)
 {
     model_object *model = (model_object *)self;
-    PyObject *bytes = model->bytes;
-    if (bytes && !model->saved_as_read) {
-        const uint8_t *data = (const uint8_t *)PyBytes_AsString(bytes);
-        size_t size = (size_t)PyBytes_Size(bytes);
-        bool same;
-        Py_BEGIN_ALLOW_THREADS
-        same = mmd_pmx_is_written_as(model->model, data, size);
-        Py_END_ALLOW_THREADS
-        model->saved_as_read = same;
-    }
-    return model->saved_as_read ? Py_NewRef(bytes) : write_model(model->model);
+    PyObject *bytes = model->saved_as_read ? NULL : write_model(model->model);
+    if (bytes && model->bytes)
+        model->saved_as_read = PyObject_RichCompareBool(bytes, model->bytes, Py_EQ) == 1;
+    if (!model->saved_as_read)
+        return bytes;
+    Py_XDECREF(bytes);
+    return Py_NewRef(model->bytes);
 }
 
 static PyObject *save_model(PyObject *self, PyObject *path)

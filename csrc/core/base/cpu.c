@@ -2,10 +2,10 @@
 /* What this CPU can run, by cpuid. */
 #include "core/base/cpu.h"
 
+enum { QUERIED = 1, AVX2 = 2, AVX512 = 4 };
+
 #ifdef MMD_CPU_X86
 #include <cpuid.h>
-
-enum { QUERIED = 1, AVX2 = 2, AVX512 = 4 };
 
 /* By hand, as not every compiler fills the table behind __builtin_cpu_supports. */
 static unsigned query_features(void)
@@ -31,6 +31,12 @@ static unsigned cpu_features(void)
         cached = features = QUERIED | query_features();
     return features;
 }
+#else
+static unsigned cpu_features(void)
+{
+    return 0;
+}
+#endif
 
 bool mmd_cpu_has_avx2(void)
 {
@@ -41,14 +47,3 @@ bool mmd_cpu_has_avx512(void)
 {
     return cpu_features() & AVX512;
 }
-#else
-bool mmd_cpu_has_avx2(void)
-{
-    return false;
-}
-
-bool mmd_cpu_has_avx512(void)
-{
-    return false;
-}
-#endif

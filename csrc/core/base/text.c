@@ -11,21 +11,11 @@ enum { REPLACEMENT = 0xFFFD, ESCAPED = 0xDC00 /* plus a byte that is no characte
 
 static char *encode_utf8(char *out, uint32_t c)
 {
-    if (c < 0x80) {
-        *out++ = (char)c;
-    } else if (c < 0x800) {
-        *out++ = (char)(0xC0 | c >> 6);
-        *out++ = (char)(0x80 | (c & 0x3F));
-    } else if (c < 0x10000) {
-        *out++ = (char)(0xE0 | c >> 12);
-        *out++ = (char)(0x80 | (c >> 6 & 0x3F));
-        *out++ = (char)(0x80 | (c & 0x3F));
-    } else {
-        *out++ = (char)(0xF0 | c >> 18);
-        *out++ = (char)(0x80 | (c >> 12 & 0x3F));
-        *out++ = (char)(0x80 | (c >> 6 & 0x3F));
-        *out++ = (char)(0x80 | (c & 0x3F));
-    }
+    static const uint8_t leads[] = {0, 0xC0, 0xE0, 0xF0};
+    int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+    *out++ = (char)(leads[more] | c >> 6 * more);
+    while (more--)
+        *out++ = (char)(0x80 | (c >> 6 * more & 0x3F));
     return out;
 }
 

@@ -486,15 +486,6 @@ static bool read_morphs(mmd_reader *r, pmd_file *pmd)
     return mmd_reader_ok(r);
 }
 
-/* The index in the model, which has no base morphs, of a morph of the file; -1 for a base morph. */
-static int32_t model_morph_index(const pmd_file *pmd, const uint8_t *panels, size_t morph)
-{
-    int32_t index = -1;
-    for (size_t i = 0; i <= morph && morph < pmd->file_morphs; i++)
-        index += panels[i] != 0;
-    return morph < pmd->file_morphs && panels[morph] != 0 ? index : -1;
-}
-
 /* The name of a display frame without trailing newlines. */
 static mmd_text read_frame_name(mmd_reader *r)
 {
@@ -512,10 +503,11 @@ static void add_element(mmd_display_frame *frame, uint8_t kind, int32_t index)
         frame->elements[frame->element_count++] = (mmd_frame_element){kind, index};
 }
 
-/* The display frame of the morphs that the file lists. */
+/* The display frame of the morphs that the file lists, without base morphs, which the model lacks.
+ */
 static bool read_morph_frame(mmd_reader *r, const pmd_file *pmd, mmd_display_frame *frame)
 {
-    uint8_t *panels = mmd_reader_alloc(r, pmd->file_morphs, 1);
+    int32_t *indices = mmd_reader_alloc(r, pmd->file_morphs, sizeof *indices), next = 0;
     size_t count = 0;
     if (!mmd_reader_check_count(r, "morphs shown", mmd_bytes_u8(&r->in), 2, UINT8_MAX, &count))
         return false;
@@ -528,9 +520,11 @@ static bool read_morph_frame(mmd_reader *r, const pmd_file *pmd, mmd_display_fra
     if (!mmd_reader_ok(r))
         return false;
     for (size_t i = 0; i < pmd->file_morphs; i++)
-        panels[i] = pmd->model->morphs[i].panel;
-    for (size_t i = 0; i < count; i++)
-        add_element(frame, 1, model_morph_index(pmd, panels, mmd_bytes_u16(&r->in)));
+        indices[i] = pmd->model->morphs[i].panel ? next++ : -1;
+    for (size_t i = 0; i < count; i++) {
+        uint16_t morph = mmd_bytes_u16(&r->in);
+        add_element(frame, 1, morph < pmd->file_morphs ? indices[morph] : -1);
+    }
     return true;
 }
 

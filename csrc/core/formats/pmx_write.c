@@ -9,13 +9,8 @@
 
 #include <string.h>
 
-enum { ROW = 256 }; /* bytes that are written at once, apart from texts */
-
 typedef struct writer {
-    uint8_t *at; /* NULL: only measure, or compare */
-    const uint8_t *expected;
-    uint8_t *row; /* (ROW,) to compare */
-    bool differs;
+    uint8_t *at; /* NULL: only measure */
     size_t size;
     bool utf8;
     uint8_t index_sizes[MMD_INDEX_COUNT];
@@ -25,22 +20,13 @@ static void write_bytes(writer *w, const void *bytes, size_t size)
 {
     if (w->at && size)
         memcpy(w->at + w->size, bytes, size);
-    if (w->expected && size)
-        w->differs |= memcmp(w->expected + w->size, bytes, size) != 0;
     w->size += size;
 }
 
-/* Where to put the next bytes, at most ROW; NULL if they are only measured. */
-static inline uint8_t *begin_row(const writer *w)
+/* Where to put the next bytes; NULL if they are only measured. */
+static inline uint8_t *next_bytes(const writer *w)
 {
-    return w->at ? w->at + w->size : w->row;
-}
-
-static inline void end_row(writer *w, size_t size)
-{
-    if (w->expected)
-        w->differs |= memcmp(w->expected + w->size, w->row, size) != 0;
-    w->size += size;
+    return w->at ? w->at + w->size : NULL;
 }
 
 static inline uint8_t *put_index(uint8_t *at, int32_t index, size_t size)
@@ -53,10 +39,10 @@ static inline uint8_t *put_index(uint8_t *at, int32_t index, size_t size)
 
 static void write_number(writer *w, uint32_t value, size_t size)
 {
-    uint8_t *at = begin_row(w);
+    uint8_t *at = next_bytes(w);
     if (at)
         mmd_bytes_put(at, value, size);
-    end_row(w, size);
+    w->size += size;
 }
 
 static void write_u8(writer *w, uint8_t value)
@@ -81,10 +67,10 @@ static void write_count(writer *w, size_t count)
 
 static void write_f32s(writer *w, const float *numbers, size_t count)
 {
-    uint8_t *at = begin_row(w);
+    uint8_t *at = next_bytes(w);
     if (at)
         mmd_bytes_put_f32s(at, numbers, count);
-    end_row(w, 4 * count);
+    w->size += 4 * count;
 }
 
 static void write_f32(writer *w, float number)
@@ -153,7 +139,7 @@ static void write_vertices(writer *to, const mmd_model *model)
     write_count(to, model->vertex_count);
     writer w = *to;
     for (size_t v = 0; v < model->vertex_count; v++) {
-        uint8_t type = model->deform[v], *at = begin_row(&w);
+        uint8_t type = model->deform[v], *at = next_bytes(&w);
         size_t bones = layouts[type].bones, weights = layouts[type].weights;
         size_t sdef = 3 * layouts[type].vectors;
         if (at) {
@@ -168,7 +154,7 @@ static void write_vertices(writer *to, const mmd_model *model)
             at = mmd_bytes_put_f32s(at, model->sdef + 9 * v, sdef);
             mmd_bytes_put_f32s(at, model->edge_scales + v, 1);
         }
-        end_row(&w, 37 + 16 * sets + index_size * bones + 4 * (weights + sdef));
+        w.size += 37 + 16 * sets + index_size * bones + 4 * (weights + sdef);
     }
     *to = w;
 }
@@ -177,13 +163,10 @@ static void write_faces(writer *w, const mmd_model *model)
 {
     size_t count = 3 * model->triangle_count, size = w->index_sizes[MMD_INDEX_VERTEX];
     write_count(w, count);
-    for (size_t first = 0, rows; first < count; first += rows) {
-        rows = count - first < ROW / 4 ? count - first : ROW / 4;
-        uint8_t *at = begin_row(w);
-        for (size_t i = 0; at && i < rows; i++)
-            at = put_index(at, model->triangles[first + i], size);
-        end_row(w, rows * size);
-    }
+    uint8_t *at = next_bytes(w);
+    for (size_t i = 0; at && i < count; i++)
+        at = put_index(at, model->triangles[i], size);
+    w->size += count * size;
 }
 
 static void write_field(writer *w, const mmd_model_field *field, const char *record)
@@ -252,14 +235,14 @@ static void write_morph(writer *w, const void *record)
     write_count(w, morph->offset_count);
     for (size_t k = 0; k < morph->offset_count; k++) {
         const float *values = morph->values + width * k;
-        uint8_t *at = begin_row(w);
+        uint8_t *at = next_bytes(w);
         if (at) {
             at = put_index(at, morph->indices[k], index_size);
             if (has_switch)
                 *at++ = values[0] != 0;
             mmd_bytes_put_f32s(at, values + has_switch, width - has_switch);
         }
-        end_row(w, index_size + 4 * width - (has_switch ? 3 : 0));
+        w->size += index_size + 4 * width - (has_switch ? 3 : 0);
     }
 }
 
@@ -309,12 +292,10 @@ static void choose_index_sizes(writer *w, const mmd_model *model)
     }
 }
 
-/* Into `bytes`; or compares with what is `expected`; or only measures. */
-static writer write_all(const mmd_model *model, uint8_t *bytes, const uint8_t *expected)
+/* Into `bytes`; NULL: only measures. Returns the size. */
+static size_t write_all(const mmd_model *model, uint8_t *bytes)
 {
-    uint8_t row[ROW];
-    writer w = {.at = bytes, .expected = expected, .utf8 = model->utf8};
-    w.row = expected ? row : NULL;
+    writer w = {.at = bytes, .utf8 = model->utf8};
     choose_index_sizes(&w, model);
     write_header(&w, model);
     write_vertices(&w, model);
@@ -322,18 +303,12 @@ static writer write_all(const mmd_model *model, uint8_t *bytes, const uint8_t *e
     write_records(&w, model);
     if (version_of(model) >= 2.05f)
         write_count(&w, 0); /* soft bodies */
-    return w;
+    return w.size;
 }
 
 size_t mmd_pmx_size(const mmd_model *model)
 {
-    return model ? write_all(model, NULL, NULL).size : 0;
-}
-
-bool mmd_pmx_is_written_as(const mmd_model *model, const uint8_t *bytes, size_t size)
-{
-    return model->soft_body_count == 0 && mmd_pmx_size(model) == size &&
-           !write_all(model, NULL, bytes).differs;
+    return model ? write_all(model, NULL) : 0;
 }
 
 bool mmd_pmx_write(const mmd_model *model, uint8_t *bytes, mmd_error *err)
@@ -344,6 +319,6 @@ bool mmd_pmx_write(const mmd_model *model, uint8_t *bytes, mmd_error *err)
         return mmd_refuse(err,
                           "the model was loaded without its %zu soft bodies, so it cannot be saved",
                           model->soft_body_count);
-    write_all(model, bytes, NULL);
+    write_all(model, bytes);
     return true;
 }
