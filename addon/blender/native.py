@@ -29,6 +29,8 @@ _LATER = (
     "fit_steps",
     "model_defaults",
     "motion_encoding",
+    "motion_file",
+    "pose_file",
     "retargeting.fit",
     "retargeting.mmd_controls",
 )

@@ -11,6 +11,8 @@
     def skin(mesh, bone_matrices, ...): ...           # module_skin.c
     def _render(mesh, skinned, ...): ...              # module_render.c
     def _cp932(names): ...                            # motion_save.c
+    def _motion_bytes(motion, part, ...): ...         # motion_save.c
+    def _motion_of_bytes(bytes, encoding): ...        # motion_type.c
     def backends(): ...
     def shutdown(): ...
     __version__
@@ -111,6 +113,8 @@ static PyMethodDef methods[] = {
     {"_fit", mmd_py_fit_by_name, METH_VARARGS, "For the class Fit of the package."},
     {"_render", mmd_py_module_render, METH_VARARGS, "For render() of the package."},
     {"_cp932", mmd_py_motion_cp932, METH_O, "For pose_file.py."},
+    {"_motion_bytes", mmd_py_motion_bytes, METH_VARARGS, "For motion_file.py."},
+    {"_motion_of_bytes", mmd_py_motion_of_bytes, METH_VARARGS, "For motion_encoding.py."},
     FUNCTION(backends, backends, METH_NOARGS),
     FUNCTION(shutdown, shutdown, METH_NOARGS),
     {0}};

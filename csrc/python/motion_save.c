@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Motion.save(): VMD, and VPD for one frame. */
+/* The bytes of Motion.save() in motion_file.py: VMD, and VPD for one frame. */
 #include "core/formats/formats.h"
 #include "core/pose/sampling.h"
 #include "python/argument.h"
@@ -12,8 +12,8 @@
 
 typedef struct save_call {
     mmd_py_state *state;
-    PyObject *path, *part, *names, *frame, *model;
-    bool is_vpd, cut_names, omit_names;
+    PyObject *frame, *model;
+    int is_vpd, cut_names, omit_names;
     mmd_arena arena;
 } save_call;
 
@@ -96,7 +96,7 @@ static PyObject *write_vpd(const save_call *call, const mmd_motion *pose)
     MMD_PY_OWNED PyObject *motion =
         copy ? mmd_py_motion_new(call->state, copy, NULL) : mmd_py_exceptions_raise(&err);
     return motion ? mmd_py_object_call("mmdskin.pose_file", "contents", "(Oi)", motion,
-                                       (int)call->cut_names)
+                                       call->cut_names)
                   : NULL;
 }
 
@@ -124,66 +124,20 @@ PyObject *mmd_py_motion_cp932(PyObject *module, PyObject *names)
     return all;
 }
 
-/* The part of a motion that the file gets. */
-static bool select_part(const save_call *call, const mmd_motion *motion, mmd_motion *tracks)
+PyObject *mmd_py_motion_bytes(PyObject *module, PyObject *args)
 {
-    static const char *const parts[] = {"all", "model", "camera"};
-    int part = MMD_PART_ALL;
-    bool has_model =
-        motion->bone_track_count || motion->morph_track_count || motion->properties.key_count;
-    bool has_camera =
-        motion->camera.key_count || motion->light.key_count || motion->shadow.key_count;
-    if (call->part != Py_None && !mmd_py_argument_word(call->part, "part", parts, 3, &part))
-        return false;
-    if (call->part == Py_None && has_model && has_camera && !call->is_vpd)
-        return PyErr_Format(
-            PyExc_ValueError,
-            "part: the motion has keys of a model and of a camera or light, which MMD "
-            "loads from two files; expected \"model\" or \"camera\", or \"all\" for a "
-            "file that other programs read");
-    if (call->is_vpd && part == MMD_PART_CAMERA)
-        return PyErr_Format(PyExc_ValueError, "part: a VPD holds the pose of a model");
-    *tracks = mmd_motion_select(motion, (mmd_motion_part)part);
-    return true;
-}
-
-static bool parse(save_call *call, PyObject *args, PyObject *kwargs)
-{
-    static char *names[] = {"path", "part", "names", "frame", "model", NULL};
-    static const char *const treatments[] = {"error", "cut", "omit"};
-    int treatment = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOOO:save", names, &call->path, &call->part,
-                                     &call->names, &call->frame, &call->model) ||
-        !mmd_py_argument_word(call->names, "names", treatments, 3, &treatment))
-        return false;
-    MMD_PY_OWNED PyObject *ending = mmd_py_object_call(MMD_PY_FILE_IO, "check_name", "(Osss)",
-                                                       call->path, "motion", ".vmd", ".vpd");
-    if (!ending)
-        return false;
-    bool is_vpd = PyUnicode_CompareWithASCIIString(ending, ".vpd") == 0;
-    bool has_pose = call->frame != Py_None || call->model != Py_None;
-    call->cut_names = treatment == 1;
-    call->omit_names = treatment == 2;
-    call->is_vpd = is_vpd || (has_pose && PyObject_HasAttrString(call->path, "write"));
-    if (has_pose && !call->is_vpd)
-        PyErr_SetString(PyExc_ValueError, "frame, model: only a VPD, whose name ends in .vpd, "
-                                          "holds the pose of one frame");
-    return call->is_vpd || !has_pose;
-}
-
-PyObject *mmd_py_motion_save(PyObject *self, PyObject *args, PyObject *kwargs)
-{
-    save_call call = {
-        .state = mmd_py_state_of(self), .part = Py_None, .frame = Py_None, .model = Py_None};
-    const mmd_motion *motion = mmd_py_motion_data(self);
-    mmd_motion tracks, pose;
-    PyObject *bytes = NULL;
-    if (parse(&call, args, kwargs) && select_part(&call, motion, &tracks)) {
-        if (!call.is_vpd)
-            bytes = check_names(&call, &tracks) ? write_vmd(&call, &tracks) : NULL;
-        else if (sample_frame(&call, &tracks, &pose) && check_names(&call, &pose))
-            bytes = write_vpd(&call, &pose);
-    }
+    save_call call = {.state = mmd_py_state_of_module(module)};
+    PyObject *motion, *bytes = NULL;
+    int part;
+    if (!PyArg_ParseTuple(args, "O!ipppOO", call.state->types[MMD_PY_MOTION], &motion, &part,
+                          &call.is_vpd, &call.cut_names, &call.omit_names, &call.frame,
+                          &call.model))
+        return NULL;
+    mmd_motion pose, tracks = mmd_motion_select(mmd_py_motion_data(motion), (mmd_motion_part)part);
+    if (!call.is_vpd)
+        bytes = check_names(&call, &tracks) ? write_vmd(&call, &tracks) : NULL;
+    else if (sample_frame(&call, &tracks, &pose) && check_names(&call, &pose))
+        bytes = write_vpd(&call, &pose);
     mmd_arena_free(&call.arena);
-    return bytes ? mmd_py_object_call(MMD_PY_FILE_IO, "write", "(ON)", call.path, bytes) : NULL;
+    return bytes;
 }

@@ -88,97 +88,49 @@ static mmd_text decode_name(void *encoding, mmd_arena *arena, const uint8_t *byt
     return result;
 }
 
-static PyObject *load(mmd_py_state *state, PyObject *bytes, PyObject *encoding)
+PyObject *mmd_py_motion_of_bytes(PyObject *module, PyObject *args)
 {
-    char *data;
-    Py_ssize_t size;
-    if (PyBytes_AsStringAndSize(bytes, &data, &size) < 0)
+    PyObject *bytes, *encoding;
+    if (!PyArg_ParseTuple(args, "O!O", &PyBytes_Type, &bytes, &encoding))
         return NULL;
+    const uint8_t *data = (const uint8_t *)PyBytes_AsString(bytes);
+    size_t size = (size_t)PyBytes_Size(bytes);
     mmd_error err = {0};
     mmd_motion *motion;
-    if (encoding) {
+    if (encoding != Py_None) {
         mmd_text_decoder names = {decode_name, encoding};
-        motion = mmd_motion_load_with((const uint8_t *)data, (size_t)size, &names, &err);
+        motion = mmd_motion_load_with(data, size, &names, &err);
         if (PyErr_Occurred()) {
             mmd_motion_free(motion);
             return NULL;
         }
     } else {
         Py_BEGIN_ALLOW_THREADS
-        motion = mmd_motion_load((const uint8_t *)data, (size_t)size, &err);
+        motion = mmd_motion_load(data, size, &err);
         Py_END_ALLOW_THREADS
     }
     if (!motion)
         return mmd_py_exceptions_raise(&err);
-    PyObject *self = mmd_py_motion_new(state, motion, bytes);
-    if (self)
-        ((motion_object *)self)->encoding = Py_XNewRef(encoding);
+    PyObject *self = mmd_py_motion_new(mmd_py_state_of_module(module), motion, bytes);
+    if (self && encoding != Py_None)
+        ((motion_object *)self)->encoding = Py_NewRef(encoding);
     return self;
-}
-
-/* The argument `encoding` as Python's own name for it; NULL, without an exception, for cp932. */
-static PyObject *encoding_name(PyObject *argument)
-{
-    if (argument == Py_None)
-        return NULL;
-    if (!PyUnicode_Check(argument))
-        return PyErr_Format(PyExc_TypeError, "encoding: expected a str or None, not %R",
-                            (PyObject *)Py_TYPE(argument));
-    MMD_PY_OWNED PyObject *codec = mmd_py_object_call("codecs", "lookup", "(O)", argument);
-    PyObject *name = codec ? PyObject_GetAttrString(codec, "name") : NULL;
-    if (name && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, CP932) == 0)
-        Py_CLEAR(name);
-    return name;
 }
 
 PyObject *mmd_py_motion_load(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"", "encoding", "model", NULL};
-    PyObject *source, *encoding_arg = Py_None, *model = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O$O:load_motion", names, &source,
-                                     &encoding_arg, &model))
-        return NULL;
-    mmd_py_state *state = mmd_py_state_of_module(module);
-    MMD_PY_OWNED PyObject *encoding = encoding_name(encoding_arg);
-    if (PyErr_Occurred() || (model != Py_None && !mmd_py_model_check(state, model)))
-        return NULL;
-    MMD_PY_OWNED PyObject *bytes = mmd_py_object_call(MMD_PY_FILE_IO, "read", "(O)", source);
-    PyObject *motion = bytes ? load(state, bytes, encoding) : NULL;
-    return motion && model != Py_None && encoding_arg == Py_None
-               ? mmd_py_object_call("mmdskin.motion_encoding", "recognized", "(NOO)", motion, bytes,
-                                    model)
-               : motion;
-}
-
-/* Whether the model has the name of any track, or the motion has none. */
-static bool has_a_name(const mmd_binding *binding)
-{
-    const mmd_motion *motion = binding->motion;
-    bool found = !motion->bone_track_count && !motion->morph_track_count;
-    for (size_t i = 0; i < motion->bone_track_count; i++)
-        found |= binding->bone_track_bound[i];
-    for (size_t i = 0; i < motion->morph_track_count; i++)
-        found |= binding->morph_track_bound[i];
-    return found;
+    return mmd_py_object_forward("mmdskin.motion_encoding", "load_motion", module, args, kwargs);
 }
 
 bool mmd_py_motion_check_names(PyObject *self, PyObject *model)
 {
     motion_object *motion = (motion_object *)self;
-    const mmd_rig *rig = self == Py_None ? NULL : mmd_py_model_rig(model);
-    if (!rig || !motion->bytes || motion->is_known)
+    if (self == Py_None || !motion->bytes || motion->is_known)
         return true;
-    mmd_error err = {0};
-    mmd_binding *binding = mmd_binding_new(rig, motion->motion, &err);
-    if (!binding)
-        return mmd_py_exceptions_raise(&err) != NULL;
-    motion->is_known = has_a_name(binding);
-    mmd_binding_free(binding);
-    if (motion->is_known)
-        return true;
-    MMD_PY_OWNED PyObject *done = mmd_py_object_call("mmdskin.motion_encoding", "suggest", "(OOO)",
-                                                     self, motion->bytes, model);
-    return done != NULL;
+    MMD_PY_OWNED PyObject *known = mmd_py_object_call("mmdskin.motion_encoding", "check_names",
+                                                      "(OOO)", self, motion->bytes, model);
+    motion->is_known = known == Py_True;
+    return known != NULL;
 }
 
 static int motion_traverse(PyObject *self, visitproc visit, void *arg)
@@ -350,6 +302,11 @@ static PyObject *from_skeleton(PyObject *type, PyObject *args, PyObject *kwargs)
                                  kwargs);
 }
 
+static PyObject *save(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return mmd_py_object_forward("mmdskin.motion_file", "save", self, args, kwargs);
+}
+
 static PyMethodDef motion_methods[] = {
     MMD_PY_METHOD(Motion, camera_at, mmd_py_motion_camera_at, METH_O),
     MMD_PY_METHOD(Motion, light_at, mmd_py_motion_light_at, METH_O),
@@ -360,7 +317,7 @@ static PyMethodDef motion_methods[] = {
     MMD_PY_METHOD(Motion, from_skeleton, from_skeleton, MMD_PY_KEYWORDS | METH_CLASS),
     MMD_PY_METHOD(Motion, from_tracks, mmd_py_motion_from_tracks, MMD_PY_KEYWORDS | METH_CLASS),
     MMD_PY_METHOD(Motion, for_model, for_model, MMD_PY_KEYWORDS),
-    MMD_PY_METHOD(Motion, save, mmd_py_motion_save, MMD_PY_KEYWORDS),
+    MMD_PY_METHOD(Motion, save, save, MMD_PY_KEYWORDS),
     MMD_PY_METHOD(Motion, unmatched, unmatched, METH_O),
     MMD_PY_METHOD(Motion, _repr_html_, motion_html, METH_NOARGS),
     MMD_PY_METHOD(Motion, __reduce__, motion_reduce, METH_NOARGS),

@@ -216,6 +216,10 @@ PyObject *mmd_py_model_texture_factors_at(PyObject *model, PyObject *weights);
 
 /* The function load_motion() of the module. */
 PyObject *mmd_py_motion_load(PyObject *module, PyObject *args, PyObject *kwargs);
+/* The function _motion_bytes(motion, part, is_vpd, cut, omit, frame, model) of the module. */
+PyObject *mmd_py_motion_bytes(PyObject *module, PyObject *args);
+/* The function _motion_of_bytes(bytes, encoding) of the module. */
+PyObject *mmd_py_motion_of_bytes(PyObject *module, PyObject *args);
 
 /* Whether an argument is a Motion or None; false with a TypeError that begins with `expected`. */
 bool mmd_py_motion_check(mmd_py_state *state, PyObject *motion, const char *expected);
@@ -238,7 +242,6 @@ PyObject *mmd_py_motion_from_camera(PyObject *type, PyObject *args, PyObject *kw
 PyObject *mmd_py_motion_camera_at(PyObject *motion, PyObject *frames);
 PyObject *mmd_py_motion_light_at(PyObject *motion, PyObject *frames);
 PyObject *mmd_py_motion_shadow_at(PyObject *motion, PyObject *frames);
-PyObject *mmd_py_motion_save(PyObject *motion, PyObject *args, PyObject *kwargs);
 
 /* The bytes of names in cp932, with "?" for what it lacks, for pose_file.py. */
 PyObject *mmd_py_motion_cp932(PyObject *module, PyObject *names);

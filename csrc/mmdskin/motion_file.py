@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+"""Motion.save(): which file it writes, and what of the motion that gets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mmdskin import _mmdskin  # type: ignore[attr-defined]
+from mmdskin.argument import check_word
+from mmdskin.file_io import check_name, write
+
+if TYPE_CHECKING:
+    import mmdskin
+
+_PARTS = ("all", "model", "camera")  # by mmd_motion_part
+
+
+def save(
+    motion: mmdskin.Motion,
+    path: Any,
+    *,
+    part: str | None = None,
+    names: str = "error",
+    frame: float | None = None,
+    model: mmdskin.Model | None = None,
+) -> None:
+    check_word(names, "names", ("error", "cut", "omit"))
+    ending = check_name(path, "motion", ".vmd", ".vpd")
+    has_pose = frame is not None or model is not None
+    is_vpd = ending == ".vpd" or (has_pose and hasattr(path, "write"))
+    if has_pose and not is_vpd:
+        raise ValueError(
+            "frame, model: only a VPD, whose name ends in .vpd, holds the pose of one frame"
+        )
+    if part is not None:
+        check_word(part, "part", _PARTS)
+    elif not is_vpd and _has_model(motion) and _has_camera(motion):
+        raise ValueError(
+            "part: the motion has keys of a model and of a camera or light, which MMD loads from two files; "
+            'expected "model" or "camera", or "all" for a file that other programs read'
+        )
+    if is_vpd and part == "camera":
+        raise ValueError("part: a VPD holds the pose of a model")
+    cut, omit = names == "cut", names == "omit"
+    selected = _PARTS.index(part or "all")
+    write(path, _mmdskin._motion_bytes(motion, selected, is_vpd, cut, omit, frame, model))
+
+
+def _has_model(motion: mmdskin.Motion) -> bool:
+    return bool(motion.bones or motion.morphs or len(motion.properties.frames))
+
+
+def _has_camera(motion: mmdskin.Motion) -> bool:
+    return any(len(track.frames) for track in (motion.camera, motion.light, motion.shadow))
