@@ -52,7 +52,7 @@ class Fit(Generic[_Result]):
             start: Callable[..., Any] = mmd_controls.fit_skeleton
             self._steps = start(*args, **kwargs)
         else:
-            self._steps = _mmdskin._fit(function.__name__, args, kwargs)
+            self._steps = getattr(_mmdskin, f"_{function.__name__}")(*args, **kwargs)
         self._results: list[_Result] = []
         self._lock = RLock()  # a generator refuses a second thread
 

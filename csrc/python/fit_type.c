@@ -9,7 +9,6 @@
 #include "python/types.h"
 
 #include <math.h>
-#include <string.h>
 
 static const double SLICE = 0.03; /* seconds: a window that is drawn in between stays smooth */
 
@@ -110,25 +109,6 @@ PyObject *mmd_py_fit_finish(PyObject *object)
     PyObject *result = self && work(self, INFINITY) ? take_result(self) : NULL;
     Py_XDECREF(object);
     return result;
-}
-
-PyObject *mmd_py_fit_by_name(PyObject *module, PyObject *args)
-{
-    static const struct {
-        const char *name;
-        mmd_py_fit_start *start;
-    } kinds[] = {{"from_poses", mmd_py_motion_fit_poses},
-                 {"from_locals", mmd_py_motion_fit_locals},
-                 {"from_camera", mmd_py_motion_fit_camera}};
-    const char *name;
-    PyObject *arguments, *kwargs;
-    if (!PyArg_ParseTuple(args, "sO!O!", &name, &PyTuple_Type, &arguments, &PyDict_Type, &kwargs))
-        return NULL;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(name, kinds[i].name) == 0)
-            return kinds[i].start(mmd_py_state_of_module(module), arguments, kwargs);
-    PyErr_SetString(PyExc_ValueError, name);
-    return NULL;
 }
 
 static PyType_Slot fit_slots[] = {{Py_tp_doc, "A fit in slices, beneath the class Fit."},

@@ -26,13 +26,6 @@ PyObject *mmd_py_fit_report(const mmd_motion_fit *fit, const mmd_inverse_pose_lo
  */
 PyObject *mmd_py_fit_finish(PyObject *fit);
 
-/* Fits with the arguments of the methods of Motion. */
-typedef PyObject *mmd_py_fit_start(mmd_py_state *state, PyObject *args, PyObject *kwargs);
-mmd_py_fit_start mmd_py_motion_fit_poses, mmd_py_motion_fit_locals, mmd_py_motion_fit_camera;
-
-/* The function _fit(name, args, kwargs) of the module: the fit of Motion's method of this name. */
-PyObject *mmd_py_fit_by_name(PyObject *module, PyObject *args);
-
 extern PyType_Spec mmd_py_fit_spec;
 
 #endif

@@ -4,7 +4,9 @@
     class Model                                       # model_type.c, model_*.c
     class Motion                                      # motion_type.c, motion_*.c
     class Mesh, World, Simulation                     # mesh_type.c, world_type.c, ...
-    def _fit(name, args, kwargs): ...                 # fit_type.c
+    def _from_poses(model, pose, ...): ...            # motion_from_poses.c, for the class Fit
+    def _from_locals(model, translations, ...): ...   # motion_from_poses.c
+    def _from_camera(camera, ...): ...                # motion_camera.c
     Bone, ..., Skinned, Pose, Backend, Physics        # mmdskin/records.py
     def load_model(source): ...                       # model_type.c
     def load_motion(source, encoding=None, *, model=None): ... # motion_type.c
@@ -104,13 +106,17 @@ static bool hook_exit(void)
 /* clang-format off */
 #define FUNCTION(name, function, flags) \
     {#name, (PyCFunction)(void (*)(void))function, flags, MMD_DOC_##name}
+#define FIT(name, function) \
+    {#name, (PyCFunction)(void (*)(void))function, MMD_PY_KEYWORDS, "For the class Fit."}
 /* clang-format on */
 
 static PyMethodDef methods[] = {
     FUNCTION(load_model, mmd_py_model_load, METH_O),
     FUNCTION(load_motion, mmd_py_motion_load, MMD_PY_KEYWORDS),
     FUNCTION(skin, mmd_py_module_skin, MMD_PY_KEYWORDS),
-    {"_fit", mmd_py_fit_by_name, METH_VARARGS, "For the class Fit of the package."},
+    FIT(_from_poses, mmd_py_motion_fit_poses),
+    FIT(_from_locals, mmd_py_motion_fit_locals),
+    FIT(_from_camera, mmd_py_motion_fit_camera),
     {"_render", mmd_py_module_render, METH_VARARGS, "For render() of the package."},
     {"_cp932", mmd_py_motion_cp932, METH_O, "For pose_file.py."},
     {"_motion_bytes", mmd_py_motion_bytes, METH_VARARGS, "For motion_file.py."},

@@ -71,8 +71,9 @@ static bool set_up(mmd_py_state *state, camera_call *call, PyObject *camera, PyO
     return call->fit || mmd_py_exceptions_raise(&err);
 }
 
-PyObject *mmd_py_motion_fit_camera(mmd_py_state *state, PyObject *args, PyObject *kwargs)
+PyObject *mmd_py_motion_fit_camera(PyObject *module, PyObject *args, PyObject *kwargs)
 {
+    mmd_py_state *state = mmd_py_state_of_module(module);
     static char *names[] = {"camera", "frames", "tolerance", "degrees", "cuts", NULL};
     PyObject *camera, *frames = Py_None, *cuts = NULL;
     PyObject *tolerance_argument = NULL, *degrees_argument = NULL;
@@ -95,6 +96,6 @@ PyObject *mmd_py_motion_fit_camera(mmd_py_state *state, PyObject *args, PyObject
 
 PyObject *mmd_py_motion_from_camera(PyObject *type, PyObject *args, PyObject *kwargs)
 {
-    mmd_py_state *state = PyType_GetModuleState((PyTypeObject *)type);
-    return mmd_py_fit_finish(mmd_py_motion_fit_camera(state, args, kwargs));
+    PyObject *module = PyType_GetModule((PyTypeObject *)type);
+    return mmd_py_fit_finish(mmd_py_motion_fit_camera(module, args, kwargs));
 }

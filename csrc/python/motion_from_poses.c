@@ -278,11 +278,11 @@ static bool set_up_poses(fit_call *call, PyObject *pose)
            invert_call(call);
 }
 
-PyObject *mmd_py_motion_fit_poses(mmd_py_state *state, PyObject *args, PyObject *kwargs)
+PyObject *mmd_py_motion_fit_poses(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"model", "pose",    "frames", "tolerance", "physics_tolerance",
                             "ik",    "physics", "like",   "threads",   NULL};
-    fit_call parsed = new_call(state);
+    fit_call parsed = new_call(mmd_py_state_of_module(module));
     fit_options *options = &parsed.options;
     PyObject *pose;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OOOOOOO:from_poses", names, &parsed.model,
@@ -319,12 +319,12 @@ static bool set_up_locals(fit_call *call, mmd_py_pose_input *input)
     return call->rotations != NULL;
 }
 
-PyObject *mmd_py_motion_fit_locals(mmd_py_state *state, PyObject *args, PyObject *kwargs)
+PyObject *mmd_py_motion_fit_locals(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"model",   "translations", "rotations",         "morph_weights",
                             "frames",  "tolerance",    "physics_tolerance", "ik",
                             "physics", "like",         "threads",           NULL};
-    fit_call parsed = new_call(state);
+    fit_call parsed = new_call(mmd_py_state_of_module(module));
     fit_options *options = &parsed.options;
     MMD_PY_CLEARED_BY(mmd_py_pose_input_clear)
     mmd_py_pose_input input = {.rotations = Py_None, .weights = Py_None};
@@ -340,12 +340,12 @@ PyObject *mmd_py_motion_fit_locals(mmd_py_state *state, PyObject *args, PyObject
 
 PyObject *mmd_py_motion_from_poses(PyObject *type, PyObject *args, PyObject *kwargs)
 {
-    mmd_py_state *state = PyType_GetModuleState((PyTypeObject *)type);
-    return mmd_py_fit_finish(mmd_py_motion_fit_poses(state, args, kwargs));
+    PyObject *module = PyType_GetModule((PyTypeObject *)type);
+    return mmd_py_fit_finish(mmd_py_motion_fit_poses(module, args, kwargs));
 }
 
 PyObject *mmd_py_motion_from_locals(PyObject *type, PyObject *args, PyObject *kwargs)
 {
-    mmd_py_state *state = PyType_GetModuleState((PyTypeObject *)type);
-    return mmd_py_fit_finish(mmd_py_motion_fit_locals(state, args, kwargs));
+    PyObject *module = PyType_GetModule((PyTypeObject *)type);
+    return mmd_py_fit_finish(mmd_py_motion_fit_locals(module, args, kwargs));
 }

@@ -216,6 +216,11 @@ PyObject *mmd_py_model_texture_factors_at(PyObject *model, PyObject *weights);
 
 /* The function load_motion() of the module. */
 PyObject *mmd_py_motion_load(PyObject *module, PyObject *args, PyObject *kwargs);
+/* The functions _from_poses() and so on of the module, with the arguments of Motion.from_poses().
+ */
+PyObject *mmd_py_motion_fit_poses(PyObject *module, PyObject *args, PyObject *kwargs);
+PyObject *mmd_py_motion_fit_locals(PyObject *module, PyObject *args, PyObject *kwargs);
+PyObject *mmd_py_motion_fit_camera(PyObject *module, PyObject *args, PyObject *kwargs);
 /* The function _motion_bytes(motion, part, is_vpd, cut, omit, frame, model) of the module. */
 PyObject *mmd_py_motion_bytes(PyObject *module, PyObject *args);
 /* The function _motion_of_bytes(bytes, encoding) of the module. */
