@@ -444,17 +444,24 @@ if not TYPE_CHECKING:  # the names before 0.3, which are deprecated
         ("joined_collide", "collide_connected"),
     )
 
-    @functools.wraps(_physics_new)
-    def _physics_of(cls, *arguments, **settings):
+    def _renamed(settings):
         for old, new in _FORMER_NAMES:
             if old in settings:
                 if new in settings:
                     raise TypeError(f"{old} is the former name of {new}: give one of them")
-                warnings.warn(f"{old} is called {new}", DeprecationWarning, stacklevel=2)
+                warnings.warn(f"{old} is called {new}", DeprecationWarning, stacklevel=3)
                 settings[new] = settings.pop(old)
-        return _physics_new(cls, *arguments, **settings)
+        return settings
+
+    @functools.wraps(_physics_new)
+    def _physics_of(cls, *arguments, **settings):
+        return _physics_new(cls, *arguments, **_renamed(settings))
 
     Physics.__new__ = _physics_of
+
+    def world_settings(_world, *_arguments, **settings):
+        """The keyword arguments of a new World."""
+        return _renamed(settings)
 
 
 class BoneTrack(NamedTuple):

@@ -81,31 +81,6 @@ static bool build(world_object *self, PyObject *bodies, PyObject *joints, PyObje
     return self->world || mmd_py_exceptions_raise(&err);
 }
 
-static bool rename_argument(PyObject *kwargs, const char *former, const char *name)
-{
-    PyObject *value = PyDict_GetItemString(kwargs, former);
-    if (!value)
-        return true;
-    if (PyDict_GetItemString(kwargs, name)) {
-        PyErr_Format(PyExc_TypeError, "%s is the former name of %s: give one of them", former,
-                     name);
-        return false;
-    }
-    return PyErr_WarnFormat(PyExc_DeprecationWarning, 1, "%s is called %s", former, name) == 0 &&
-           PyDict_SetItemString(kwargs, name, value) == 0 &&
-           PyDict_DelItemString(kwargs, former) == 0;
-}
-
-/* The keyword arguments by their names; those before 0.3 are deprecated. NULL: an exception. */
-static PyObject *rename_arguments(PyObject *kwargs)
-{
-    PyObject *renamed = kwargs ? PyDict_Copy(kwargs) : PyDict_New();
-    if (renamed && !(rename_argument(renamed, "damping_extra", "additional_damping") &&
-                     rename_argument(renamed, "joined_collide", "collide_connected")))
-        Py_CLEAR(renamed);
-    return renamed;
-}
-
 static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *given)
 {
     static char *names[] = {"bodies",
@@ -126,7 +101,8 @@ static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *given)
     PyObject *ground = NULL, *wind = NULL;
     int contacts = 1, additional_damping = settings->additional_damping;
     int collide_connected = settings->collide_connected;
-    MMD_PY_OWNED PyObject *kwargs = rename_arguments(given);
+    MMD_PY_OWNED PyObject *kwargs =
+        mmd_py_object_forward("mmdskin.records", "world_settings", (PyObject *)type, args, given);
     bool parsed = kwargs && PyArg_ParseTupleAndKeywords(
                                 args, kwargs, "OO|$OOOOpppOO:World", names, &bodies, &joints,
                                 &gravity, &hz, &iterations, &ground, &contacts, &additional_damping,
