@@ -21,10 +21,10 @@ def report(
     keys: int,
     max_distance: float,
     bones: Iterable[tuple[str, int, float, float]],
-    names: Iterable[tuple[str, str]],
+    names: Iterable[tuple[str, str, str]],
 ) -> mmdskin.FitReport:
     """bones: name, why it is skipped (0: it is not), the angle off its fixed axis in radians, and by how much
-    it was scaled, sheared or mirrored. names: those that do not fit into a VMD, and why."""
+    it was scaled, sheared or mirrored. names: tracks, their names that do not fit into a VMD, and why."""
     notes = []
     for name, skipped, off_axis, scale in bones:
         degrees = math.degrees(off_axis)
@@ -34,7 +34,7 @@ def report(
             notes.append((name, f"off its fixed axis by up to {degrees:.1f} degrees"))
         if not skipped and scale:
             notes.append((name, f"scaled, sheared or mirrored by up to {scale:.3f}, which is lost"))
-    for name, fault in names:
+    for _, name, fault in names:
         note = (name, f"its name {fault}: MMD does not find it")
         if note not in notes:
             notes.append(note)

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from mmdskin import _mmdskin  # type: ignore[attr-defined]
 from mmdskin.argument import check_word
+from mmdskin.errors import text_of
 from mmdskin.file_io import check_name, write
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import mmdskin
 
 _PARTS = ("all", "model", "camera")  # by mmd_motion_part
@@ -44,6 +47,16 @@ def save(
     cut, omit = names == "cut", names == "omit"
     selected = _PARTS.index(part or "all")
     write(path, _mmdskin._motion_bytes(motion, selected, is_vpd, cut, omit, frame, model))
+
+
+def refuse_names(faults: Iterable[tuple[str, str, str]]) -> None:
+    """Of tracks: what they are, their names that the file does not hold, and why."""
+    texts = [
+        f'{track}: "{text_of(name.encode("utf-8", "surrogatepass"))}" {why}'
+        for track, name, why in faults
+    ]
+    if texts:
+        raise ValueError(f'{"; ".join(texts)}; names="omit" leaves them out')
 
 
 def _has_model(motion: mmdskin.Motion) -> bool:

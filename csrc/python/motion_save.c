@@ -17,42 +17,40 @@ typedef struct save_call {
     mmd_arena arena;
 } save_call;
 
-/* Collects the names that do not fit. */
-typedef struct name_faults {
-    PyObject *list; /* of str */
-    bool failed;    /* with an exception */
-} name_faults;
-
-static void add_fault(void *arg, const char *path, mmd_text name,
+static void add_fault(void *list, const char *path, mmd_text name,
                       const mmd_motion_names_fault *fault)
 {
-    name_faults *faults = arg;
-    MMD_PY_OWNED PyObject *shown = faults->failed ? NULL : mmd_py_exceptions_str(name.data);
-    MMD_PY_OWNED PyObject *text =
-        shown ? PyUnicode_FromFormat("%s: \"%U\" %s", path, shown, fault->text) : NULL;
-    faults->failed |= !text || PyList_Append(faults->list, text) < 0;
+    MMD_PY_OWNED PyObject *item =
+        PyErr_Occurred() ? NULL
+                         : Py_BuildValue("(sNs)", path, mmd_py_record_str(name), fault->text);
+    if (item)
+        PyList_Append(list, item);
+}
+
+PyObject *mmd_py_motion_name_faults(mmd_arena *arena, size_t capacity, mmd_motion *tracks)
+{
+    PyObject *list = PyList_New(0);
+    bool done = list && mmd_motion_names_fit(arena, capacity, add_fault, list, tracks);
+    if (!done && !PyErr_Occurred())
+        PyErr_NoMemory();
+    if (PyErr_Occurred())
+        Py_CLEAR(list);
+    return list;
 }
 
 /* Leaves out what does nothing and has a name that no file holds; false with an exception that
    lists all other such names. */
 static bool check_names(save_call *call, mmd_motion *tracks)
 {
+    size_t capacity = call->is_vpd ? MMD_NAME_ANY_SIZE : MMD_VMD_NAME_SIZE;
     if (call->cut_names)
         return true;
-    MMD_PY_OWNED PyObject *list = PyList_New(0);
-    name_faults faults = {list, !list};
-    size_t capacity = call->is_vpd ? MMD_NAME_ANY_SIZE : MMD_VMD_NAME_SIZE;
-    mmd_motion_names_report *report = call->omit_names ? NULL : add_fault;
-    bool done = list && mmd_motion_names_fit(&call->arena, capacity, report, &faults, tracks);
-    if (faults.failed)
-        return false;
-    if (!done)
-        return PyErr_NoMemory();
-    if (PyList_Size(list) == 0)
-        return true;
-    MMD_PY_OWNED PyObject *separator = PyUnicode_FromString("; ");
-    MMD_PY_OWNED PyObject *all = separator ? PyUnicode_Join(separator, list) : NULL;
-    return all && PyErr_Format(PyExc_ValueError, "%U; names=\"omit\" leaves them out", all);
+    if (call->omit_names)
+        return mmd_motion_names_fit(&call->arena, capacity, NULL, NULL, tracks) || PyErr_NoMemory();
+    MMD_PY_OWNED PyObject *faults = mmd_py_motion_name_faults(&call->arena, capacity, tracks);
+    MMD_PY_OWNED PyObject *none =
+        faults ? mmd_py_object_call("mmdskin.motion_file", "refuse_names", "(O)", faults) : NULL;
+    return none != NULL;
 }
 
 static PyObject *write_vmd(const save_call *call, const mmd_motion *tracks)

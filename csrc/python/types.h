@@ -2,6 +2,7 @@
 #ifndef MMD_PY_TYPES_H
 #define MMD_PY_TYPES_H
 
+#include "core/base/arena.h"
 #include "mmdskin.h"
 #include "python/array.h"
 #include "python/state.h"
@@ -221,6 +222,9 @@ PyObject *mmd_py_motion_load(PyObject *module, PyObject *args, PyObject *kwargs)
 PyObject *mmd_py_motion_fit_poses(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *mmd_py_motion_fit_locals(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *mmd_py_motion_fit_camera(PyObject *module, PyObject *args, PyObject *kwargs);
+/* The names of tracks that a file does not hold, a list of (path, name, why); leaves out those that
+   do nothing. NULL with an exception. */
+PyObject *mmd_py_motion_name_faults(mmd_arena *arena, size_t capacity, mmd_motion *tracks);
 /* The function _motion_bytes(motion, part, is_vpd, cut, omit, frame, model) of the module. */
 PyObject *mmd_py_motion_bytes(PyObject *module, PyObject *args);
 /* The function _motion_of_bytes(bytes, encoding) of the module. */
