@@ -2,6 +2,7 @@
 """Bones, names and sides of a model, and characters together, by mouse: make check-window."""
 
 import numpy as np
+import window
 from test_blender import addon_zip  # noqa: F401
 from window_session import (
     ARMATURE,
@@ -16,6 +17,7 @@ from window_session import (
 )
 
 DANCERS = "[o for o in bpy.data.objects if o.type == 'ARMATURE' and o.name.startswith('dancer')]"
+IN_HEADER = (0.18, *window.COLUMNS)  # the check box of a panel, beside its triangle
 
 
 @session("dancer")
@@ -117,7 +119,7 @@ def test_simulate_together(blender, folder):
     show_panel(blender)
     settings = f"[o.mmdskin for o in {DANCERS}]"
     for number in (1, 2):
-        blender.click(".mmdskin.physics")
+        blender.click(".mmdskin.physics", columns=IN_HEADER)
         blender.wait_for(f"sum(s.physics for s in {settings}) == {number}")
         if number == 1:
             blender.click_at(*blender.ask("on_display((-0.5, 0, 1.2))"))
