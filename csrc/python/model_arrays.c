@@ -65,19 +65,19 @@ static bool parse_array(builder *b, mmd_py_model_index which, const char *letter
 /* Python widens them from (V,) or (V,K) to (V,4), and says which of the two is missing. */
 static bool parse_influences(builder *b)
 {
-    enum { INDICES = MMD_PY_MODEL_bone_indices, WEIGHTS = MMD_PY_MODEL_bone_weights };
-    if (given(b, INDICES) || given(b, WEIGHTS) || b->kept[INDICES] != b->kept[WEIGHTS]) {
-        PyObject *indices = b->values[INDICES], *weights = b->values[WEIGHTS];
+    const mmd_py_model_index bones = MMD_PY_MODEL_bone_indices, weights = MMD_PY_MODEL_bone_weights;
+    if (given(b, bones) || given(b, weights) || b->kept[bones] != b->kept[weights]) {
+        PyObject *of_bones = b->values[bones], *of_weights = b->values[weights];
         MMD_PY_OWNED PyObject *both = mmd_py_object_call(
             "mmdskin.model_defaults", "influences", "(nOOii)", (Py_ssize_t)b->model.vertex_count,
-            indices ? indices : Py_None, weights ? weights : Py_None,
-            b->kept[INDICES] && b->model.bone_indices, b->kept[WEIGHTS] && b->model.bone_weights);
+            of_bones ? of_bones : Py_None, of_weights ? of_weights : Py_None,
+            b->kept[bones] && b->model.bone_indices, b->kept[weights] && b->model.bone_weights);
         if (!both || !mmd_py_record_parser_keep(&b->parser, both))
             return false;
-        b->values[INDICES] = PyTuple_GetItem(both, 0);
-        b->values[WEIGHTS] = PyTuple_GetItem(both, 1);
+        b->values[bones] = PyTuple_GetItem(both, 0);
+        b->values[weights] = PyTuple_GetItem(both, 1);
     }
-    return parse_array(b, INDICES, "", NULL, NULL) && parse_array(b, WEIGHTS, "", NULL, NULL);
+    return parse_array(b, bones, "", NULL, NULL) && parse_array(b, weights, "", NULL, NULL);
 }
 
 /* In replace(): whether other positions are as many as what is kept of the model's vertices. */
