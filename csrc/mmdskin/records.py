@@ -436,32 +436,37 @@ class Physics(NamedTuple):
         return self.collide_connected
 
 
-if not TYPE_CHECKING:  # the names before 0.3, which are deprecated
-    _physics_new = Physics.__new__
-    # Where memory is short, iterating over a dict's items would crash Python 3.11.
-    _FORMER_NAMES = (
-        ("damping_extra", "additional_damping"),
-        ("joined_collide", "collide_connected"),
-    )
+# The names before 0.3, which are deprecated. Where memory is short, iterating over a dict's items would
+# crash Python 3.11.
+_FORMER_NAMES = (
+    ("damping_extra", "additional_damping"),
+    ("joined_collide", "collide_connected"),
+)
 
-    def _renamed(settings):
-        for old, new in _FORMER_NAMES:
-            if old in settings:
-                if new in settings:
-                    raise TypeError(f"{old} is the former name of {new}: give one of them")
-                warnings.warn(f"{old} is called {new}", DeprecationWarning, stacklevel=3)
-                settings[new] = settings.pop(old)
-        return settings
+
+def _renamed(settings: dict[str, Any]) -> dict[str, Any]:
+    for old, new in _FORMER_NAMES:
+        if old in settings:
+            if new in settings:
+                raise TypeError(f"{old} is the former name of {new}: give one of them")
+            warnings.warn(f"{old} is called {new}", DeprecationWarning, stacklevel=3)
+            settings[new] = settings.pop(old)
+    return settings
+
+
+def world_settings(_world: object, *_arguments: object, **settings: Any) -> dict[str, Any]:
+    """The keyword arguments of a new World."""
+    return _renamed(settings)
+
+
+if not TYPE_CHECKING:
+    _physics_new = Physics.__new__
 
     @functools.wraps(_physics_new)
     def _physics_of(cls, *arguments, **settings):
         return _physics_new(cls, *arguments, **_renamed(settings))
 
     Physics.__new__ = _physics_of
-
-    def world_settings(_world, *_arguments, **settings):
-        """The keyword arguments of a new World."""
-        return _renamed(settings)
 
 
 class BoneTrack(NamedTuple):
