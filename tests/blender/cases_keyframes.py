@@ -25,7 +25,7 @@ class ManyKeyframes(case.Case):
         self.curve = self.new_curve(0)
 
     def new_curve(self, index):
-        return self.blender.actions.new_curve(self.holder, "location", index)
+        return self.holder.fcurves.new("location", index=index)
 
     def write(self, curve, handles=None):
         self.blender.fcurves.write(curve, self.frames, self.values, handles)
