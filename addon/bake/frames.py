@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Options of a bake, and the blocks of frames that its targets receive."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -77,7 +78,7 @@ class Block(NamedTuple):
     values: np.ndarray  # (F, K)
 
 
-class Target:
+class Target(ABC):
     """What a bake writes to: the frames of one mesh."""
 
     def __init__(self, part: Part, options: Options) -> None:
@@ -89,19 +90,21 @@ class Target:
         """Whether an earlier bake is kept."""
         return False
 
-    def start(self) -> None:
+    def start(self) -> None:  # noqa: B027, as only mesh caches have something to begin
         """Called before the first block."""
 
+    @abstractmethod
     def add(self, block: Block) -> None:
-        raise NotImplementedError
+        """Take the next block."""
 
     def finish(self) -> Iterable[float]:
         """Called after the last block; yields how much of it is done."""
         return ()
 
+    @abstractmethod
     def write(self, state: BakeState) -> None:
         """Change the mesh."""
-        raise NotImplementedError
 
+    @abstractmethod
     def close(self, done: bool) -> None:
         """Called at the end in any case; without `done`, the mesh is as before."""

@@ -7,6 +7,7 @@ import contextlib
 import errno
 import io
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -60,7 +61,7 @@ class Result(NamedTuple):
         return self.motion.camera, self.motion.light, self.motion.shadow
 
 
-class Export:
+class Export(ABC):
     """A file to be written."""
 
     path: str
@@ -68,13 +69,13 @@ class Export:
     objects: list[bpy.types.Object]  # that `read` reads
     simulated: Sequence[playback.Baked] = ()  # what is posed with hair that physics moves
 
+    @abstractmethod
     def read(self, depsgraph: bpy.types.Depsgraph) -> None:
         """Read the scene at its current frame."""
-        raise NotImplementedError
 
+    @abstractmethod
     def fit(self) -> modal_job.Steps[Result]:
         """Find keys."""
-        raise NotImplementedError
 
 
 class Job(modal_job.Job):

@@ -3,6 +3,7 @@
 by a motion with few keys.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
@@ -202,7 +203,7 @@ class Fitted(NamedTuple):
     offs: tuple[str, ...] = ()  # IK bones that had to be switched off
 
 
-class ModelFit:
+class ModelFit(ABC):
     """From frames of a model to a motion; UserError if the native module refuses them."""
 
     needs_frames = True  # whether the scene has to be read frame by frame
@@ -211,9 +212,9 @@ class ModelFit:
     def __init__(self, pmx: "mmdskin.Model", timing: Timing, options: Any) -> None:
         self._pmx, self._timing, self._options = pmx, timing, options
 
+    @abstractmethod
     def fit(self, samples: Samples | None) -> Steps[Fitted]:
         """`samples` are of the scene, if it has to be read."""
-        raise NotImplementedError
 
     def of_locals(
         self, values: tuple[np.ndarray, np.ndarray, np.ndarray], like: "mmdskin.Motion"

@@ -4,6 +4,7 @@ colors. They do not change along x: a texture is a column of pixels, lit at the 
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,9 +35,10 @@ def toons() -> NDArray[np.uint8]:
     a new array (10,32,4) uint8, sRGB and alpha. Row 0 is lit, row 31 in shadow. Drawn from their
     measured colors; no file of MMD is included. render() uses them unless others are passed.
     """
-    return _PIXELS.copy()
+    return _drawn().copy()
 
 
+@functools.cache
 def _drawn() -> NDArray[np.uint8]:
     row = np.arange(_ROWS)
     pixels = np.full((len(_RAMPS), _ROWS, 4), 255, np.uint8)
@@ -55,5 +57,4 @@ def _smooth_step(x: NDArray[np.float64]) -> NDArray[np.float64]:
     return t * t * (3 - 2 * t)
 
 
-_PIXELS = _drawn()
 toons.__module__ = "mmdskin"  # where it is exported: in pickles
