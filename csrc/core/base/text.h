@@ -30,7 +30,7 @@ typedef struct mmd_text_decoder {
 } mmd_text_decoder;
 
 /* The next character of UTF-8 that has not ended, and moves past it: U+FFFD for each maximal
-   well-formed prefix of what is none, as Unicode recommends and Python does. */
+   subpart of an ill-formed sequence, as Unicode recommends and Python does. */
 uint32_t mmd_text_next_utf8(const uint8_t *bytes, size_t size, size_t *at);
 
 /* Whether a text is UTF-8 without NUL, as all texts of models and motions are, apart from the
