@@ -20,7 +20,7 @@ from ..blender.actions import Block
 from ..operator_base.editing import Edit
 from ..pose import motion_source
 from ..scene import mmd_tools, saved_state, scene_model, setting_paths, sliders
-from ..scene.names import PHYSICS
+from ..scene.names import BONE_MORPH, PHYSICS
 from ..scene.saved_state import MOTION, MOTION_BEFORE, MOTION_WRITTEN
 
 # Forms of imported motions, as the operator's modes are called: keyframes with IK solved, or those of
@@ -139,7 +139,8 @@ class Record:
             constraint.mute = True
             self.state.constraints.append([bone.name, constraint.name])
             self.muted += 1
-            self.muted_of_user += not mmd_tools.is_of_model(constraint, self.armature)
+            is_morph = constraint.name.startswith(BONE_MORPH)
+            self.muted_of_user += not (is_morph or mmd_tools.is_of_model(constraint, self.armature))
 
     def unmute_constraints(self) -> None:
         """Unmute the muted constraints."""

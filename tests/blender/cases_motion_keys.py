@@ -430,6 +430,12 @@ class Sliders(OwnCase):
         self.assert_values(4, {"赤": 0.4 * red})
         self.assert_plays((0, 6, 10, 30), start=0)
 
+    def test_solved_keys_warn_of_no_constraints_of_bone_morphs(self):
+        with case.reports() as said:
+            self.imported(model_path="", mode="SOLVED")
+        self.assertTrue(any(text.startswith("Info: Muted ") for text in said), said)
+        self.assertFalse(any(text.startswith("Warning") for text in said), said)
+
     def test_of_a_pose(self):
         morphs = [motion_file.MorphKey("赤", 0, 0.5), motion_file.MorphKey("組", 0, 1.0)]
         keys = motion_file.Keys("", [k for k in self.keys.bones if k.frame == 0], morphs)
