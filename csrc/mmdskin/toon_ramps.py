@@ -4,7 +4,6 @@ colors. They do not change along x: a texture is a column of pixels, lit at the 
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,11 +34,6 @@ def toons() -> NDArray[np.uint8]:
     a new array (10,32,4) uint8, sRGB and alpha. Row 0 is lit, row 31 in shadow. Drawn from their
     measured colors; no file of MMD is included. render() uses them unless others are passed.
     """
-    return _drawn().copy()
-
-
-@functools.cache
-def _drawn() -> NDArray[np.uint8]:
     row = np.arange(_ROWS)
     pixels = np.full((len(_RAMPS), _ROWS, 4), 255, np.uint8)
     for number, (lit, shadow, first, last) in enumerate(_RAMPS):
