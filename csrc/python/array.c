@@ -219,14 +219,16 @@ static bool fits_floats(int type)
            (PyTypeNum_ISFLOAT(type) && type != NPY_LONGDOUBLE);
 }
 
-/* What most programs give for floats: arrays, lists and tuples of numbers in range, and numbers.
-   For all else NULL, without an exception if Python is to convert it, or to say what is wrong. */
+/* What most programs give for floats: arrays, lists and tuples of numbers in range, and numbers,
+   also NumPy's. For all else NULL, without an exception if Python is to convert it, or to say what
+   is wrong. */
 static PyArrayObject *convert_usual(PyObject *argument, mmd_py_array_dtype dtype, mmd_py_array *out)
 {
     if (dtype > MMD_PY_FLOAT64)
         return NULL;
     if (!PyArray_Check(argument) && !PyFloat_CheckExact(argument) && !PyLong_CheckExact(argument) &&
-        !PyList_CheckExact(argument) && !PyTuple_CheckExact(argument))
+        !PyList_CheckExact(argument) && !PyTuple_CheckExact(argument) &&
+        !PyArray_IsScalar(argument, Number))
         return NULL;
     MMD_PY_OWNED PyObject *input =
         PyArray_FromAny(argument, NULL, 0, MMD_PY_MAX_RANK, NPY_ARRAY_ENSUREARRAY, NULL);
