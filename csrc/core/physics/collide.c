@@ -71,8 +71,12 @@ size_t mmd_collide(mmd_collider a, mmd_collider b, double breaking_threshold,
 {
     if (a.shape->kind == MMD_SHAPE_BOX && b.shape->kind == MMD_SHAPE_BOX)
         return mmd_collide_box_box(a, b, contacts);
-    if (a.shape->kind != b.shape->kind)
-        return mmd_convex_gjk(a, b, breaking_threshold, contacts);
+    if (a.shape->kind != b.shape->kind) {
+        size_t count;
+        return mmd_convex_gjk(a, b, breaking_threshold, contacts, &count)
+                   ? count
+                   : mmd_convex_epa(a, b, contacts);
+    }
     /* Bullet reports contacts of two spheres only if they overlap. */
     bool spheres = a.shape->kind == MMD_SHAPE_SPHERE && b.shape->kind == MMD_SHAPE_SPHERE;
     return collide_segments(a, b, spheres ? 0 : breaking_threshold, contacts);

@@ -80,12 +80,12 @@ double mmd_convex_simplex_volume(const mmd_convex_simplex *simplex);
    the candidate, if it is the fourth vertex. In convex_gjk.c, as the two above. */
 bool mmd_convex_simplex_add(mmd_convex_simplex *simplex, double squared_distance, double volume);
 
-/* The contact of two shapes, by EPA if they overlap by more than their margins; in convex_gjk.c, as
-   the pair of shapes. Both return the number of contacts. */
-size_t mmd_convex_gjk(mmd_collider a, mmd_collider b, double breaking_threshold,
-                      mmd_collide_contact *contact);
+/* The contact of two shapes and the number of contacts, 0 or 1; in convex_gjk.c, as the pair of
+   shapes. False if they overlap by more than their margins: EPA finds that contact. */
+bool mmd_convex_gjk(mmd_collider a, mmd_collider b, double breaking_threshold,
+                    mmd_collide_contact *contact, size_t *count);
 
-/* Two shapes that overlap by more than their margins. */
+/* Two shapes that overlap by more than their margins: the number of contacts. */
 size_t mmd_convex_epa(mmd_collider a, mmd_collider b, mmd_collide_contact *contact);
 
 #endif

@@ -10,7 +10,7 @@
    |v|^2 - v . w <= 1e-6 |v|^2, or when w proves the distance to be out of reach.
 
    The shapes are shrunk by their collision margins (units): the distance of the surfaces is
-   |v| - margin_a - margin_b, the normal v / |v|. If the shrunk shapes overlap, EPA takes over. A
+   |v| - margin_a - margin_b, the normal v / |v|. If the shrunk shapes overlap, EPA is needed. A
    round shape has a support point in every direction, so that iterations only approach the
    distance; where they end is part of Bullet's result, hence its thresholds. */
 #include "core/math/mat3.h"
@@ -290,12 +290,13 @@ static size_t contact_of(mmd_collider a, mmd_collider b, double breaking_thresho
     return 1;
 }
 
-size_t mmd_convex_gjk(mmd_collider a, mmd_collider b, double breaking_threshold,
-                      mmd_collide_contact *contact)
+bool mmd_convex_gjk(mmd_collider a, mmd_collider b, double breaking_threshold,
+                    mmd_collide_contact *contact, size_t *count)
 {
     static const double down[3] = {0, -1, 0};
+    *count = 0;
     if (has_separating_axis(a, b, breaking_threshold))
-        return 0;
+        return true;
     double max_distance = a.shape->margin + b.shape->margin + breaking_threshold;
     mmd_convex_pair pair;
     mmd_convex_support_point first;
@@ -304,7 +305,9 @@ size_t mmd_convex_gjk(mmd_collider a, mmd_collider b, double breaking_threshold,
     mmd_convex_find_support_point(&pair, down, &first);
     mmd_convex_simplex_init(&first, &simplex);
     for (int i = 0; !contains_origin(&simplex) && i < MAX_ITERATIONS; i++)
-        if (!iterate(&pair, max_distance, &simplex))
-            return contact_of(a, b, breaking_threshold, &simplex, contact);
-    return mmd_convex_epa(a, b, contact);
+        if (!iterate(&pair, max_distance, &simplex)) {
+            *count = contact_of(a, b, breaking_threshold, &simplex, contact);
+            return true;
+        }
+    return false;
 }
