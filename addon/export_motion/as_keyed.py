@@ -13,67 +13,75 @@ import numpy as np
 from ..blender.native import mmdskin
 from ..import_motion.bezier import STRAIGHT
 from ..operator_base.modal_job import Steps
-from ..pose import merge, motion_source, physics_settings
-from ..scene import scene_model
+from ..pose import merge, physics_settings
 from . import originals
+from .job import Result, check_names, made
+from .model_export import ModelExport, property_track
 from .original_tracks import OriginalKeys, joined
-from .samples import Fitted, ModelFit, Samples, local_values, property_track
-from .timing import Timing
+from .samples import Samples, local_values
 
 
-class AsKeyed(ModelFit):
-    """`found` and `morphs` are the keys that stay; `properties` those of the files, None if they changed."""
-
-    def __init__(
-        self,
-        pmx: "mmdskin.Model",
-        timing: Timing,
-        options: Any,
-        found: originals.Originals,
-        morphs: originals.Morphs,
-        properties: "mmdskin.PropertyTrack | None",
-    ) -> None:
-        super().__init__(pmx, timing, options)
-        self._found, self._morphs, self._properties = found, morphs, properties
+class AsKeyed(ModelExport):
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        options, self._found = self._options, self._find()
+        found = self._found
         self._has_properties = options.switches or options.visibility
-        self.off_frames = found.off_frames
+        self.off_frames = sum(bone.keys.off_frames for bone in found.bones.values())
         self.needs_frames = (
             found.sampled
             or not all(bone.keys.complete for bone in found.bones.values())
-            or (options.morphs and morphs.sampled)
-            or (self._has_properties and properties is None)
+            or (options.morphs and found.sampled_morphs)
+            or (self._has_properties and found.properties is None)
         )
 
-    def fit(self, samples: Samples | None) -> Steps[Fitted]:
-        bones, morphs = self._bone_tracks(samples), dict(self._morphs.tracks)
-        worst, notes, track = 0.0, (), self._properties
+    def _find(self) -> originals.Originals:
+        """The keys that stay."""
+        return originals.find(self._sampler, self._timing)
+
+    def fitted(self, samples: Samples | None) -> Steps[Result]:
+        found = self._found
+        bones, morphs = self._bone_tracks(samples), dict(found.morphs)
+        worst, track = 0.0, found.properties
+        notes: tuple = ()
         if samples is not None:
             if track is None:
-                track = property_track(
-                    self._pmx, self._timing.file_frames, samples.visible, samples.ik
-                )
+                frames = self._timing.file_frames
+                track = property_track(self._pmx, frames, samples.visible, samples.ik)
+            check_names(self._motion(bones, morphs, track), self._options.names)
             like = mmdskin.Motion.from_tracks(bones=bones.values(), properties=track)
-            fitted, report = yield from self.of_locals(self._values(like, samples), like)
+            *pose, weights = self._values(like, samples)
+            yield from self._check_names(tuple(pose), weights)
+            columns, make = (*pose, weights), mmdskin.Motion.from_locals
+            fitted, report = yield from made(make, self._pmx, *columns, like=like, **self._common())
             worst, notes = report.worst, report.notes
-            if self._morphs.sampled:
+            if found.sampled_morphs:
                 morphs = {one.name: one for one in fitted.morphs} | morphs
-            found = {one.name: one for one in fitted.bones}
-            for number, bone in self._found.bones.items():
+            more = {one.name: one for one in fitted.bones}
+            for number, bone in found.bones.items():
                 name = self._pmx.bones[number].name
-                if name in found:
-                    bones[name] = _merged(bones[name], bone.keys, found[name])
-            bones = found | bones
-        motion = mmdskin.Motion.from_tracks(
-            bones=[*bones.values(), *self._other_tracks()],
-            morphs=morphs.values() if self._options.morphs else (),
-            properties=self._chosen(track) if self._has_properties else None,
-            name=self._name(),
-        )
-        return Fitted(motion, worst, notes)
+                if name in more:
+                    bones[name] = _merged(bones[name], bone.keys, more[name])
+            bones = more | bones
+        return Result(self.path, self._motion(bones, morphs, track), worst, notes)
 
-    def _name(self) -> str:
-        names = [file.motion.name for file in self._found.files]
-        return names[0] if len(names) == 1 and names[0] else self._pmx.name
+    def _motion(
+        self,
+        bones: "dict[str, mmdskin.BoneTrack]",
+        morphs: "dict[str, mmdskin.MorphTrack]",
+        switches: "mmdskin.PropertyTrack | None",
+    ) -> "mmdskin.Motion":
+        """With the keys of bones that the scene lacks, and without what is not to be exported."""
+        if switches is not None and not self._options.switches:
+            switches = switches._replace(ik_enabled=np.ones_like(switches.ik_enabled))
+        if switches is not None and not self._options.visibility:
+            switches = switches._replace(visible=np.ones_like(switches.visible))
+        return mmdskin.Motion.from_tracks(
+            bones=[*bones.values(), *self._found.others],
+            morphs=morphs.values() if self._options.morphs else (),
+            properties=switches if self._has_properties else None,
+            name=self._found.name or self._pmx.name,
+        )
 
     def _bone_tracks(self, samples: Samples | None) -> "dict[str, mmdskin.BoneTrack]":
         """By name; keys that are not known from the file have the values of the samples."""
@@ -119,23 +127,7 @@ class AsKeyed(ModelFit):
                     at = np.searchsorted(bone.keys.frames, self._timing.file_frames)
                     inside = np.append(bone.keys.kept, False)[at]
                     column[inside, number] = of_mmd[inside, number]
-        return values[0], values[1], samples.weights
-
-    def _other_tracks(self) -> list[Any]:
-        """Tracks of the files for bones that the scene lacks."""
-        whole = self._found.motion
-        if whole is None:
-            return []
-        others = [track for track in whole.motion.bones if track.name not in self._found.known]
-        return originals.in_range(whole, others, self._timing)
-
-    def _chosen(self, switches: "mmdskin.PropertyTrack") -> "mmdskin.PropertyTrack":
-        """The property keys without what is not to be exported."""
-        if not self._options.switches:
-            switches = switches._replace(ik_enabled=np.ones_like(switches.ik_enabled))
-        if not self._options.visibility:
-            switches = switches._replace(visible=np.ones_like(switches.visible))
-        return switches
+        return values[0], values[1], self._weights(samples.weights)
 
 
 def _merged(
@@ -155,43 +147,28 @@ def _merged(
     return type(track)(track.name, *joined([own, more]))
 
 
-def of_scene(
-    model: scene_model.SceneModel,
-    solver: Any,
-    timing: Timing,
-    animates_visibility: bool,
-    options: Any,
-) -> AsKeyed:
-    pmx = solver.rig.pmx
-    found = originals.find(model, originals.opened(solver, model.armature), timing)
-    morphs, properties = originals.find_morphs(model, pmx, found, timing), None
-    is_kept = not animates_visibility and originals.switches_kept(found, model.armature)
-    if found.motion is not None and is_kept:
-        properties = originals.property_keys(found.motion, timing)
-    return AsKeyed(pmx, timing, options, found, morphs, properties)
-
-
 class MotionFileKeys(AsKeyed):
     """The keys of a motion file that animates the model, and the scene's visibility, if it is animated."""
 
-    def __init__(
-        self, file: motion_source.Motion, timing: Timing, animates_visibility: bool, options: Any
-    ) -> None:
-        found, morphs = originals.of_file(file, timing)
-        self._file, self._switches = file, originals.property_keys(file, timing)
-        is_shown = animates_visibility and options.visibility
-        properties = None if is_shown else self._switches
-        super().__init__(file.rig.pmx, timing, options, found, morphs, properties)
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self._is_whole = not self.needs_frames
-        self.needs_frames = is_shown
+        self.needs_frames = self._found.properties is None
 
-    def fit(self, samples: Samples | None) -> Steps[Fitted]:
+    def _find(self) -> originals.Originals:
+        self._file = self._sampler.motion
+        self._switches = originals.property_keys(self._file, self._timing)
+        is_shown = self._sampler.animates_visibility and self._options.visibility
+        found = originals.of_file(self._file, self._timing)
+        return found._replace(properties=None if is_shown else self._switches)
+
+    def fitted(self, samples: Samples | None) -> Steps[Result]:
         if samples is None and not self._is_whole:
             *pose, weights = local_values(self._file, self._timing.times)
             samples = Samples(tuple(pose), weights, np.empty(0), np.empty(0))
         if samples is not None:
             samples = samples._replace(ik=self._ik())
-        return super().fit(samples)
+        return super().fitted(samples)
 
     def _ik(self) -> np.ndarray:
         """(F, B) bool whether the IK of each bone is on."""

@@ -8,8 +8,8 @@ import errno
 import io
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import bpy
 import numpy as np
@@ -22,6 +22,7 @@ from ..operator_base import modal_job
 from ..physics import playback
 from .timing import Timing
 
+_Fitted = TypeVar("_Fitted")
 _MOST = 15  # bytes of a name in a file
 LONG_NAMES = {"STOP": "error", "OMIT": "omit", "CUT": "cut"}  # as `names` of `Motion.save`
 _TEXT = "MMD Motion Export"  # the name of the text
@@ -70,47 +71,53 @@ class Export(ABC):
     simulated: Sequence[playback.Baked] = ()  # what is posed with hair that physics moves
 
     @abstractmethod
-    def read(self, depsgraph: bpy.types.Depsgraph) -> None:
-        """Read the scene at its current frame."""
+    def read(self, depsgraph: bpy.types.Depsgraph) -> Any:
+        """A row for `fit`: the scene at its current frame."""
 
     @abstractmethod
-    def fit(self) -> modal_job.Steps[Result]:
-        """Find keys."""
+    def fit(self, rows: list[Any]) -> modal_job.Steps[Result]:
+        """Find keys; the rows are no longer needed afterwards."""
 
 
-class Job(modal_job.Job):
-    """Closing it early writes nothing. Afterwards `results` has one for each export."""
+def of(
+    context: bpy.types.Context, exports: Sequence[Export], timing: Timing, names: str
+) -> modal_job.Job:
+    """The job of exports, with a Result for each. Closing it early writes nothing."""
+    reads = any(export.needs_frames for export in exports)
+    return modal_job.Job(_steps(context, exports, timing, names), timing.length if reads else 1)
 
-    def __init__(
-        self, context: bpy.types.Context, exports: Sequence[Export], timing: Timing, names: str
-    ) -> None:
-        self._context, self._exports, self._timing, self._names = context, exports, timing, names
-        self.results: list[Result] = []
-        reads = any(export.needs_frames for export in exports)
-        super().__init__(self._run(), timing.length if reads else 1)
 
-    def _run(self) -> Generator[modal_job.Progress, None, None]:
-        sources = [source for export in self._exports for source in export.simulated]
-        timing = self._timing
-        yield from playback.simulate(self._context, sources, timing.first, timing.last)
-        reading = [export for export in self._exports if export.needs_frames]
-        if reading:
-            yield from self._read(reading)
-        for export in self._exports:
-            self.results.append((yield from export.fit()))
-        contents = [
-            (one.path, saved(one.path, one.motion, names=self._names)) for one in self.results
-        ]
-        write(contents)
+def _steps(
+    context: bpy.types.Context, exports: Sequence[Export], timing: Timing, names: str
+) -> modal_job.Steps[list[Result]]:
+    sources = [source for export in exports for source in export.simulated]
+    yield from playback.simulate(context, sources, timing.first, timing.last)
+    reading = [export for export in exports if export.needs_frames]
+    rows: dict[Export, list[Any]] = {export: [] for export in exports}
 
-    def _read(self, exports: Sequence[Export]) -> modal_job.Steps[Any]:
-        def read(depsgraph: bpy.types.Depsgraph) -> None:
-            for export in exports:
-                export.read(depsgraph)
+    def read(depsgraph: bpy.types.Depsgraph) -> None:
+        for export in reading:
+            rows[export].append(export.read(depsgraph))
 
-        objects = [obj for export in exports for obj in export.objects]
-        frames = self._timing.scene_frames.tolist()
-        return modal_job.read_frames(self._context, objects, frames, read)
+    if reading:
+        objects = [obj for export in reading for obj in export.objects]
+        frames = timing.scene_frames.tolist()
+        yield from modal_job.read_frames(context, objects, frames, read)
+    results = []
+    for export in exports:
+        results.append((yield from export.fit(rows[export])))
+    write([(one.path, saved(one.path, one.motion, names=names)) for one in results])
+    return results
+
+
+def made(
+    function: Callable[..., _Fitted], /, *args: Any, **kwargs: Any
+) -> modal_job.Steps[_Fitted]:
+    """The result of a fit; UserError if the native module refuses its arguments."""
+    try:
+        return (yield from modal_job.fitted(mmdskin.Fit(function, *args, **kwargs)))
+    except (ValueError, MemoryError) as error:
+        raise UserError("The motion cannot be made: {reason}", reason=error) from error
 
 
 def sentence(results: Sequence[Result]) -> str:
@@ -209,7 +216,7 @@ def check_names(motion: "mmdskin.Motion", long_names: str) -> list[str]:
         *(track.name for track in motion.morphs if np.any(track.weights)),
         *(switches.ik_names[number] for number in np.flatnonzero(~switches.ik_enabled.all(axis=0))),
     ]
-    found = [name for name in dict.fromkeys(acting) if not _fits(name)]
+    found = [name for name in dict.fromkeys(acting) if not fits(name)]
     if found and long_names == "STOP":
         raise UserError(
             "MMD cannot find bones and morphs whose names are longer than 15 bytes or not in"
@@ -225,7 +232,8 @@ def _acts(track: "mmdskin.BoneTrack") -> bool:
     return bool(moves or not np.all(track.physics))
 
 
-def _fits(name: str) -> bool:
+def fits(name: str) -> bool:
+    """Whether a file can have it."""
     try:
         return len(name.encode("cp932", "surrogateescape")) <= _MOST
     except UnicodeEncodeError:

@@ -4,6 +4,7 @@
 Of several suns, the strongest is MMD's one light. Only the MMD Light has self-shadow keys.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import bpy
@@ -31,8 +32,8 @@ class LightExport:
         self.objects = [self._sun] if self._sun is not None else []
         self._light: Keys | None = None
         self._shadow: Keys | None = None
-        self._rows: list[list[float]] = []
         self.needs_frames = False
+        self._still: list[list[float]] = []  # the row of a light that nothing moves
         if self._sun is not None and self._is_mmd:
             self._light = linear_keys.find(_light_channels(self._sun), timing)
             self._shadow = linear_keys.find(_shadow_channels(self._sun), timing)
@@ -40,9 +41,9 @@ class LightExport:
         elif self._sun is not None:
             self.needs_frames = not _is_still(self._sun)
             if not self.needs_frames:
-                self.read(bpy.context.evaluated_depsgraph_get())
+                self._still = [self.read(bpy.context.evaluated_depsgraph_get())]
 
-    def read(self, depsgraph: bpy.types.Depsgraph) -> None:
+    def read(self, depsgraph: bpy.types.Depsgraph) -> list[float]:
         assert self._sun is not None
         sun: Any = self._sun.evaluated_get(depsgraph)
         row = [*(sun.location if self._is_mmd else _direction(sun)), *sun.data.color]
@@ -54,14 +55,15 @@ class LightExport:
                 name=sun.name,
                 frame=depsgraph.scene.frame_current,
             )
-        self._rows.append(row)
+        return row
 
-    def tracks(self) -> dict[str, Any]:
+    def tracks(self, rows: Sequence[list[float]]) -> dict[str, Any]:
         """Arguments of `Motion.from_tracks`; {} if there is nothing to write."""
         found: dict[str, Any] = {}
         if self._sun is None:
             return found
-        keys = self._light if self._light is not None else self._fitted_light()
+        values = np.array(rows or self._still, np.float64)
+        keys = self._light if self._light is not None else self._fitted_light(values[:, :6])
         # MMD begins with the same light.
         if keys.is_animated or not (self._is_mmd and light.has_defaults(self._sun)):
             places, colors = keys.values[:, :3], keys.values[:, 3:6]
@@ -70,21 +72,19 @@ class LightExport:
                 directions = np.array([light.direction(place) for place in places.tolist()])
             found["light"] = mmdskin.LightTrack(keys.frames, colors, directions)
         if self._is_mmd:
-            keys = self._shadow if self._shadow is not None else self._fitted_shadow()
+            keys = self._shadow if self._shadow is not None else self._fitted_shadow(values[:, 6:])
             if keys.is_animated or tuple(keys.values[0]) != light.DEFAULT_SHADOW:
                 modes = np.clip(np.rint(keys.values[:, 0]), 0, 2).astype(np.uint8)
                 distances = light.stored_shadow_distance(keys.values[:, 1])
                 found["shadow"] = mmdskin.ShadowTrack(keys.frames, modes, distances)
         return found
 
-    def _fitted_light(self) -> Keys:
-        values = np.array(self._rows, np.float64)[:, :6]
+    def _fitted_light(self, values: np.ndarray) -> Keys:
         lengths = light.LENGTHS if self._is_mmd else 1.0
         rows = linear_keys.rows_of_keys(values, _LIGHT * np.array([*[lengths] * 3, 1, 1, 1]))
         return Keys(self._timing.file_frames[rows], values[rows], True)
 
-    def _fitted_shadow(self) -> Keys:
-        values = np.array(self._rows, np.float64)[:, 6:]
+    def _fitted_shadow(self, values: np.ndarray) -> Keys:
         starts = [0, *(np.flatnonzero(np.diff(values[:, 0])) + 1).tolist()]
         rows = set(starts)
         for start, end in zip(starts, [*starts[1:], len(values) - 1], strict=True):

@@ -16,9 +16,9 @@ from ..operator_base import modal_job, properties
 from ..operator_base.importing import scale_property
 from ..operator_base.model_operator import OptionsDialog, PosingOperator
 from ..scene import scene_model
-from . import samples, scene_export
-from .job import LONG_NAMES, Export, Job, checked, sentence, write_text
-from .model_export import ModelExport
+from . import job, samples, scene_export
+from .as_keyed import AsKeyed, MotionFileKeys
+from .model_export import Solved
 from .timing import Timing, timing_of
 
 FORMS = [
@@ -191,13 +191,13 @@ class MMDSKIN_OT_export_motion(_Range, modal_job.AskedJob, Exporter, bpy.types.O
             "model_path": self.content == "MODEL",
         }.get(option, True)
 
-    def _start(self, context: bpy.types.Context) -> Job:
-        path = checked(self.filepath, self.filename_ext)
+    def _start(self, context: bpy.types.Context) -> modal_job.Job:
+        path = job.checked(self.filepath, self.filename_ext)
         native.load()
         exports, timing = self._exports(context, path)
-        return Job(context, exports, timing, LONG_NAMES[self.names])
+        return job.of(context, exports, timing, job.LONG_NAMES[self.names])
 
-    def _exports(self, context: bpy.types.Context, path: str) -> tuple[list[Export], Timing]:
+    def _exports(self, context: bpy.types.Context, path: str) -> tuple[list[job.Export], Timing]:
         if self.content == "CAMERA":
             timing = timing_of(context.scene, self, scene_export.blocks(context.scene, self))
             export = scene_export.SceneExport(path, context.scene, timing, self._options())
@@ -207,8 +207,8 @@ class MMDSKIN_OT_export_motion(_Range, modal_job.AskedJob, Exporter, bpy.types.O
         timing = timing_of(context.scene, self, blocks)
         paths = [path] if self.content == "MODEL" else [_with_name(path, one) for one in models]
         options = self._options()
-        exports: list[Export] = [
-            ModelExport(model, of_model, context.scene, timing, options)
+        exports = [
+            export_of(model, of_model, context.scene, timing, options)
             for model, of_model in zip(models, paths, strict=True)
         ]
         return exports, timing
@@ -228,13 +228,29 @@ class MMDSKIN_OT_export_motion(_Range, modal_job.AskedJob, Exporter, bpy.types.O
     def _stopped(self) -> None:
         self.inform("Export cancelled: nothing was written")
 
-    def _report(self, job: Job) -> set[Any]:
-        write_text(job.results)
-        for result in job.results:
+    def _report(self, exporting: modal_job.Job) -> set[Any]:
+        job.write_text(exporting.result)
+        for result in exporting.result:
             if result.lines:
                 self.report({"WARNING"}, result.lines[0])
-        self.report({"INFO"}, sentence(job.results))
+        self.report({"INFO"}, job.sentence(exporting.result))
         return {"FINISHED"}
+
+
+def export_of(
+    model: scene_model.SceneModel,
+    path: str,
+    scene: bpy.types.Scene,
+    timing: Timing,
+    options: Any,
+) -> job.Export:
+    """The export of a model in the chosen form, or the one that suits its animation."""
+    form = samples.form_of(model, scene, options)
+    sampler = samples.Sampler(model, scene, form != samples.AS_KEYED, options)
+    if form != samples.AS_KEYED:
+        return Solved(sampler, path, timing, options, form=form)
+    kind = AsKeyed if sampler.motion is None else MotionFileKeys
+    return kind(sampler, path, timing, options)
 
 
 def _with_name(path: str, model: scene_model.SceneModel) -> str:

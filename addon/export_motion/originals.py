@@ -4,7 +4,6 @@
 What has not changed since the import is written from the file, key for key.
 """
 
-import types
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -19,6 +18,7 @@ from ..scene import mmd_tools, model_file, scene_model, sliders
 from ..scene.names import PHYSICS
 from . import linear_keys, original_tracks
 from .original_tracks import Channel, OriginalKeys, OwnKeyframes
+from .samples import Sampler
 from .timing import Timing
 
 _ROTATIONS = {"QUATERNION": ("rotation_quaternion", 4), "AXIS_ANGLE": ("rotation_axis_angle", 4)}
@@ -35,34 +35,38 @@ class Bone(NamedTuple):
 class Originals(NamedTuple):
     bones: dict[int, Bone]  # by index in the file
     sampled: bool  # whether the scene has to be read frame by frame for other bones
-    motion: motion_source.Motion | None  # of the imported files
-    files: list[original_keys.Kept]
-    known: set[str]  # names, in the file, of the bones of the scene
-    # What imports have written; not of a motion file alone.
-    expected: Mapping[actions.Block, original_keys.Curves] = types.MappingProxyType({})
-
-    @property
-    def off_frames(self) -> int:
-        """How many keys are between the frames of the file."""
-        return sum(bone.keys.off_frames for bone in self.bones.values())
+    morphs: "dict[str, mmdskin.MorphTrack]"  # by name
+    sampled_morphs: bool  # as `sampled`, for other morphs
+    properties: "mmdskin.PropertyTrack | None"  # of the imported files, None if they changed
+    others: "list[mmdskin.BoneTrack]"  # of the files, for bones that the scene lacks
+    name: str  # of the model, in the file; "" if that is not one file
 
 
-def find(model: scene_model.SceneModel, opened: motion_source.Motion, timing: Timing) -> Originals:
-    """Nothing if anything besides an action and constraints moves the bones, like NLA strips.
-
-    `opened` is any motion of the model, for its bones and axes.
-    """
-    armature = model.armature
-    own = OwnKeyframes(armature)
-    known = {opened.rig.pmx.bones[i].name for i in opened.rig.bones.values()}
-    if own.has_strips:
-        return Originals({}, True, None, [], known)
-    files = _files(armature, opened.rig.pmx)
-    motions = [opened.with_motion(file.motion, "", file.start, file.speed) for file in files]
-    expected = original_keys.curves_of(model, motions) if motions else {}
-    whole = merge.merged(motions) if motions else None
-    bones, sampled = _bones(armature, opened, whole, own, expected.get(armature, {}), timing)
-    return Originals(bones, sampled, whole, files, known, expected)
+def find(sampler: Sampler, timing: Timing) -> Originals:
+    """No keys of bones if anything besides an action and constraints moves them, like NLA strips."""
+    model, rig = sampler.model, sampler.rig
+    armature, pmx = model.armature, rig.pmx
+    own, files = OwnKeyframes(armature), list[original_keys.Kept]()
+    whole, expected = None, dict[actions.Block, original_keys.Curves]()
+    bones, sampled = dict[int, Bone](), True
+    if not own.has_strips:
+        files = _files(armature, pmx)
+        motions = [
+            motion_source.Motion(rig, file.motion, "", armature, file.start, file.speed)
+            for file in files
+        ]
+        if motions:
+            whole, expected = merge.merged(motions), original_keys.curves_of(model, motions)
+        bones, sampled = _bones(armature, rig, whole, own, expected.get(armature, {}), timing)
+    morphs, sampled_morphs = _morphs(model, pmx, whole, expected, timing)
+    properties, others = None, list[Any]()
+    if whole is not None:
+        known = {pmx.bones[i].name for i in rig.bones.values()}
+        others = _others(whole, known, timing)
+        if not sampler.animates_visibility and _switches_kept(armature, expected[armature]):
+            properties = property_keys(whole, timing)
+    name = files[0].motion.name if len(files) == 1 else ""
+    return Originals(bones, sampled, morphs, sampled_morphs, properties, others, name)
 
 
 def _files(armature: bpy.types.Object, pmx: "mmdskin.Model") -> list[original_keys.Kept]:
@@ -73,7 +77,7 @@ def _files(armature: bpy.types.Object, pmx: "mmdskin.Model") -> list[original_ke
 
 def _bones(
     armature: bpy.types.Object,
-    opened: motion_source.Motion,
+    rig: model_file.Rig,
     whole: motion_source.Motion | None,
     own: OwnKeyframes,
     expected: original_keys.Curves,
@@ -83,13 +87,13 @@ def _bones(
     tracks = {track.name: track for track in whole.motion.bones} if whole else {}
     found: dict[int, Bone] = {}
     sampled = False
-    for name, number in opened.rig.bones.items():
+    for name, number in rig.bones.items():
         pose_bone = armature.pose.bones[name]
         channels = _channels(pose_bone)
         if not own.alone_move(channels):
             sampled = True
             continue
-        track = tracks.get(opened.rig.pmx.bones[number].name)
+        track = tracks.get(rig.pmx.bones[number].name)
         known = own.curves.keys() | (expected.keys() if track is not None else set())
         if known.isdisjoint(channels):
             sampled |= not _is_at_rest(pose_bone)
@@ -141,11 +145,10 @@ def _physics(
     return switched
 
 
-def switches_kept(originals: Originals, armature: bpy.types.Object) -> bool:
+def _switches_kept(armature: bpy.types.Object, expected: original_keys.Curves) -> bool:
     """Whether the IK switches are still those of the files."""
     pairs = [pair for found in mmd_tools.by_ik_bone(armature).values() for pair in found]
     channels = [(actions.influence_path(bone.name, one.name), 0) for bone, one in pairs]
-    expected = originals.expected.get(armature, {})
     own = OwnKeyframes(armature)
     toggled = any(path.endswith(mmd_tools.TOGGLE) for path, _ in own.curves)
     muted = any(one.mute for _, one in pairs if one.type == "IK")
@@ -154,27 +157,20 @@ def switches_kept(originals: Originals, armature: bpy.types.Object) -> bool:
     )
 
 
-def opened(solver: Any, armature: bpy.types.Object) -> motion_source.Motion:
-    """A motion without tracks for the model of a Solver."""
-    empty = mmdskin.Motion.from_tracks()
-    return motion_source.Motion(solver.rig, empty, "", armature, 0, 1)
-
-
-class Morphs(NamedTuple):
-    tracks: "dict[str, mmdskin.MorphTrack]"  # by name of the morph
-    sampled: bool  # whether other morphs have to be read frame by frame
-
-
-def find_morphs(
-    model: scene_model.SceneModel, pmx: "mmdskin.Model", originals: Originals, timing: Timing
-) -> Morphs:
-    """MMD's keys are linear, as those of shape keys and sliders. With keys of morphs that the model lacks."""
-    whole, sampled = originals.motion, False
-    found: dict[str, mmdskin.MorphTrack] = {}
+def _morphs(
+    model: scene_model.SceneModel,
+    pmx: "mmdskin.Model",
+    whole: motion_source.Motion | None,
+    expected: Mapping[actions.Block, original_keys.Curves],
+    timing: Timing,
+) -> "tuple[dict[str, mmdskin.MorphTrack], bool]":
+    """The keys of morphs, and whether there are morphs whose keys cannot be MMD's: these are linear, as
+    those of shape keys and sliders. With keys of morphs that the model lacks."""
+    found, sampled = dict[str, mmdskin.MorphTrack](), False
     of_files = whole.motion.morphs if whole is not None else ()
-    on_frames = whole is not None and are_on_frames(whole, of_files, timing)
-    if on_frames and morphs_kept(model, originals.expected):
-        return Morphs(_named(in_range(whole, of_files, timing)), False)
+    on_frames = whole is not None and _are_on_frames(whole, of_files, timing)
+    if on_frames and _morphs_kept(model, expected):
+        return _named(in_range(whole, of_files, timing)), False
     for name, channel in _morph_channels(model, pmx).items():
         keys = linear_keys.find([channel], timing)
         if keys is None:
@@ -184,10 +180,10 @@ def find_morphs(
             found[name] = mmdskin.MorphTrack(name, keys.frames, weights)
     known = {morph.name for morph in pmx.morphs}
     others = [track for track in of_files if track.name not in known]
-    return Morphs(found | _named(in_range(whole, others, timing)), sampled)
+    return found | _named(in_range(whole, others, timing)), sampled
 
 
-def of_file(file: motion_source.Motion, timing: Timing) -> tuple[Originals, Morphs]:
+def of_file(file: motion_source.Motion, timing: Timing) -> Originals:
     """The keys of a motion file, as if the scene had all of them."""
     bone_indices = {bone.name: i for i, bone in reversed([*enumerate(file.rig.pmx.bones)])}
     bones: dict[int, Bone] = {}
@@ -199,11 +195,17 @@ def of_file(file: motion_source.Motion, timing: Timing) -> tuple[Originals, Morp
             rows = np.maximum(np.searchsorted(times, keys.times, "right") - 1, 0)
             bones[bone_indices[track.name]] = Bone(keys, track, track.physics[rows])
     sampled = len(on_frames) < len(file.motion.bones)
-    files = [original_keys.Kept(file.motion, file.start, file.speed)]
-    found = Originals(bones, sampled, file, files, {*bone_indices})
-    morphs = _on_frames(file, file.motion.morphs, timing)
-    kept = _named(in_range(file, morphs, timing))
-    return found, Morphs(kept, len(morphs) < len(file.motion.morphs))
+    kept = _on_frames(file, file.motion.morphs, timing)
+    sampled_morphs = len(kept) < len(file.motion.morphs)
+    morphs = _named(in_range(file, kept, timing))
+    others, name = _others(file, {*bone_indices}, timing), file.motion.name
+    return Originals(bones, sampled, morphs, sampled_morphs, None, others, name)
+
+
+def _others(whole: motion_source.Motion, known: set[str], timing: Timing) -> list[Any]:
+    """The tracks of bones that are not known."""
+    others = [track for track in whole.motion.bones if track.name not in known]
+    return in_range(whole, others, timing)
 
 
 def in_range(whole: Any, tracks: Any, timing: Timing) -> list[Any]:
@@ -212,14 +214,12 @@ def in_range(whole: Any, tracks: Any, timing: Timing) -> list[Any]:
     for track in tracks:
         if not len(track.frames):
             continue
-        frames = np.rint(timing.frames_at(whole.scene_frames(track.frames))).astype(np.int64)
+        frames, inside = _placed(whole, track, timing)
         if hasattr(track, "weights"):
-            inside = timing.within(frames)
-            weights = np.interp(inside, frames, track.weights).astype(np.float32)
-            found.append(mmdskin.MorphTrack(track.name, inside, weights))
+            within = timing.within(frames)
+            weights = np.interp(within, frames, track.weights).astype(np.float32)
+            found.append(mmdskin.MorphTrack(track.name, within, weights))
             continue
-        inside = timing.covers(frames)
-        inside[:-1] &= frames[1:] > frames[:-1]  # the last of several on one frame
         columns = [None if column is None else column[inside] for column in track[2:]]
         if inside.any():
             found.append(type(track)(track.name, frames[inside], *columns))
@@ -229,33 +229,39 @@ def in_range(whole: Any, tracks: Any, timing: Timing) -> list[Any]:
 def property_keys(whole: Any, timing: Timing) -> Any:
     """The property keys of a file within the export; the state before it is a key at its start."""
     track = whole.motion.properties
-    frames = np.rint(timing.frames_at(whole.scene_frames(track.frames))).astype(np.int64)
-    inside = timing.covers(frames)
+    frames, inside = _placed(whole, track, timing)
     before = np.flatnonzero(frames < timing.file_first)
     if len(before) and timing.file_first not in frames:
         inside[before[-1]] = True
         frames[before[-1]] = timing.file_first
-    inside[:-1] &= frames[1:] > frames[:-1]  # the last of several on one frame
     return type(track)(
         frames[inside], track.visible[inside], track.ik_names, track.ik_enabled[inside]
     )
 
 
-def are_on_frames(whole: Any, tracks: Any, timing: Timing) -> bool:
+def _placed(whole: Any, track: Any, timing: Timing) -> tuple[np.ndarray, np.ndarray]:
+    """(K,) int64 frames of the export, and which are in its range: the last of several on one frame."""
+    frames = np.rint(timing.frames_at(whole.scene_frames(track.frames))).astype(np.int64)
+    inside = timing.covers(frames)
+    inside[:-1] &= frames[1:] > frames[:-1]
+    return frames, inside
+
+
+def _are_on_frames(whole: Any, tracks: Any, timing: Timing) -> bool:
     """Whether all keys are on frames of the export."""
     times = [whole.scene_frames(track.frames) for track in tracks]
     return not times or timing.whole_frames_at(np.concatenate(times)) is not None
 
 
 def _on_frames(file: motion_source.Motion, tracks: Any, timing: Timing) -> list[Any]:
-    return [track for track in tracks if are_on_frames(file, [track], timing)]
+    return [track for track in tracks if _are_on_frames(file, [track], timing)]
 
 
 def _named(tracks: "list[mmdskin.MorphTrack]") -> "dict[str, mmdskin.MorphTrack]":
     return {track.name: track for track in tracks}
 
 
-def morphs_kept(
+def _morphs_kept(
     model: scene_model.SceneModel, expected: Mapping[actions.Block, original_keys.Curves]
 ) -> bool:
     """Whether the keys of all shape keys and sliders are still those that an import has written."""

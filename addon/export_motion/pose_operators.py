@@ -18,8 +18,7 @@ from ..import_motion.bezier import STRAIGHT
 from ..operator_base import modal_job
 from ..pose import motion_source, pose_source
 from ..scene import scene_model
-from . import job, samples
-from .model_export import form_of
+from . import job, model_export, samples
 from .operators import FORMS, Exporter
 from .timing import Timing
 
@@ -74,8 +73,9 @@ class MMDSKIN_OT_export_pose(Exporter, bpy.types.Operator):
             physics="LEAVE",
             physics_tolerance=_TOLERANCE,
             model_path=self.model_path,
+            names="OMIT",
         )
-        form = form_of(model, scene, options)
+        form = samples.form_of(model, scene, options)
         settings = pose_source.settings_of(model.armature, scene)
         is_simulated = isinstance(settings, motion_source.Settings) and settings.physics
         if self.bones == samples.AUTO and is_simulated:
@@ -84,14 +84,13 @@ class MMDSKIN_OT_export_pose(Exporter, bpy.types.Operator):
         sampler = samples.Sampler(model, scene, form != samples.AS_KEYED, options)
         if sampler.simulated is not None:
             sampler.simulated.show(scene)
-        sampler.read(context.evaluated_depsgraph_get())
-        found, pmx = sampler.result(), sampler.rig.pmx
+        row, pmx = sampler.read(context.evaluated_depsgraph_get()), sampler.rig.pmx
+        found = sampler.samples([row])
         if form != samples.AS_KEYED:
             frame = playhead.frame(scene)
             timing = Timing(frame, frame, 0, 1, 1.0, playhead.stretch(scene))
-            motion = modal_job.finished(
-                samples.Solved(pmx, timing, options, form).fit(found)
-            ).motion
+            export = model_export.Solved(sampler, "", timing, options, form=form)
+            motion = modal_job.finished(export.fitted(found)).motion
             return _with_resting(motion, pmx, sampler.rig.bones.values()), pmx
         return _tracks(pmx, found, sorted(sampler.rig.bones.values()), self.morphs), pmx
 
@@ -104,7 +103,7 @@ def _with_resting(
     names = (pmx.bones[i].name for i in bone_indices)
     bones: dict[str, Any] = {name: (name, [0], *rest) for name in names}
     bones.update((track.name, track) for track in motion.bones)
-    return samples.with_tracks(motion, bones=bones.values())
+    return model_export.with_tracks(motion, bones=bones.values())
 
 
 def _tracks(

@@ -1,29 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The animation of a model, read from the scene frame by frame, in the file's axes and units, and fitted
-by a motion with few keys.
-"""
+"""The animation of a model, read from the scene frame by frame, in the file's axes and units."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from bpy.types import Depsgraph, Object, Scene
 
 from ..blender import actions, evaluated_bones, playhead
-from ..blender.native import mmdskin
 from ..blender.user_error import UserError
-from ..operator_base import modal_job
-from ..operator_base.modal_job import Steps
+from ..import_motion import import_state
 from ..physics.group import Member
 from ..physics.playback import Baked
 from ..pose import ik_source, motion_source, pose_source, scene_motion
 from ..scene import mmd_tools, model_file, scene_model
-from .timing import Timing
 
 # Forms of bones: the items of the operator's option.
 AUTO, AS_KEYED, SOLVED_FK, SOLVED_BOTH = "AUTO", "AS_KEYED", "SOLVED_FK", "SOLVED_BOTH"
-_Result = TypeVar("_Result")
 
 
 class Samples(NamedTuple):
@@ -73,7 +66,7 @@ class Sampler:
         self.simulated: Baked | None = None
         if solved and settings is not None and options.physics == "KEYS":
             self.simulated = Baked(Member(model, settings, self.motion or self.solver))
-        self._shown = _Shown(armature, self.rig) if settings is None else None
+        self._is_shown = settings is None  # the pose is the one that Blender evaluates
         blocks = [obj.data.shape_keys for obj in model.meshes]
         self._keys = list(dict.fromkeys(block for block in blocks if block))
         # Our importer's sliders are read by the solver, else the shape keys with the morphs' names.
@@ -81,15 +74,13 @@ class Sampler:
         morphs = {} if has_sliders else scene_motion.morphs_of_keys(self.rig.pmx, armature)
         self._morphs = {key: morph for key, morph in morphs.items() if morph >= 0}
         self._visible = _Visibility(model)
-        self._name = model.name
-        self._frames: list[int] = []
-        self._rows: list[tuple] = []
 
     @property
     def animates_visibility(self) -> bool:
         return self._visible.is_animated
 
-    def read(self, depsgraph: Depsgraph) -> None:
+    def read(self, depsgraph: Depsgraph) -> tuple:
+        """A row for `samples`."""
         armature = self.model.armature.evaluated_get(depsgraph)
         if not armature.is_evaluated:
             raise UserError(
@@ -112,21 +103,19 @@ class Sampler:
         if self._solved:
             pose = (self._matrices(armature, local, frame),)
         visible = self._visible.value(depsgraph)
-        self._frames.append(depsgraph.scene.frame_current)
-        self._rows.append((*pose, weights, local.ik, visible))
+        return (depsgraph.scene.frame_current, *pose, weights, local.ik, visible)
 
-    def result(self) -> Samples:
-        columns = [np.array(column) for column in zip(*self._rows, strict=True)]
-        self._rows.clear()
-        *pose, weights, ik, visible = columns
+    def samples(self, rows: Sequence[tuple]) -> Samples:
+        frames, *pose, weights, ik, visible = map(np.array, zip(*rows, strict=True))
         for values in pose:
-            self._check_finite(values)
+            self._check_finite(frames, values)
         return Samples(tuple(pose), weights, ik, visible)
 
     def _matrices(self, armature: Object, local: ik_source.Local, frame: float) -> np.ndarray:
         """(B, 4, 4) of a solved pose, in the file's space."""
-        if self._shown is not None:
-            return self._shown.matrices(armature)
+        if self._is_shown:
+            columns = evaluated_bones.columns(armature.pose.bones, "matrix_channel")
+            return self.solver.in_file(columns).astype(np.float32)
         source: pose_source.Opened = self.motion or self.solver
         if self.simulated is not None:
             source = self.simulated.opened
@@ -134,43 +123,17 @@ class Sampler:
             return source.posed(source.motion_frames(frame))[0]
         return source.posed(local, frame)
 
-    def _check_finite(self, values: np.ndarray) -> None:
+    def _check_finite(self, frames: np.ndarray, values: np.ndarray) -> None:
         finite = np.isfinite(values).all(axis=tuple(range(2, values.ndim)))
         if not finite.all():
             frame, bone = np.argwhere(~finite)[0]
             raise UserError(
                 "'{name}' cannot be exported at frame {frame}:"
                 " the pose of bone '{bone}' contains invalid numbers",
-                name=self._name,
-                frame=self._frames[frame],
+                name=self.model.name,
+                frame=frames[frame],
                 bone=self.rig.pmx.bones[bone].name,
             )
-
-
-class _Shown:
-    """The armature as Blender evaluates it, in the file's space."""
-
-    def __init__(self, armature: Object, rig: model_file.Rig) -> None:
-        self._to_armature, self._to_file = rig.to_armature, np.linalg.inv(rig.to_armature)
-        scene_bones = {number: name for name, number in rig.bones.items()}
-        names = [scene_bones[number] for number in sorted(scene_bones)]
-        self._numbers = evaluated_bones.of(armature).indices(names)
-        column = {number: i for i, number in enumerate(sorted(scene_bones))}
-        # A bone that the scene lacks moves with its parent; the last column is at rest.
-        self._columns = [_nearest(rig.pmx.bones, i, column) for i in range(len(rig.pmx.bones))]
-
-    def matrices(self, armature: Object) -> np.ndarray:
-        matrices = pose_source.matrices(armature, armature, self._numbers).astype(np.float64)
-        in_file = self._to_file @ matrices @ self._to_armature
-        return np.append(in_file, np.eye(4)[None], axis=0)[self._columns].astype(np.float32)
-
-
-def _nearest(bones: Any, number: int, column: dict[int, int]) -> int:
-    while number >= 0:
-        if number in column:
-            return column[number]
-        number = bones[number].parent
-    return -1
 
 
 class _Visibility:
@@ -196,108 +159,34 @@ class _Visibility:
         return not self._by_meshes or not all(obj.hide_render for obj in meshes)
 
 
-class Fitted(NamedTuple):
-    motion: "mmdskin.Motion"
-    worst: float  # largest distance of a vertex, in the file's units
-    notes: tuple  # (bone, reason) of what was left out or lost
-    offs: tuple[str, ...] = ()  # IK bones that had to be switched off
+def form_of(model: scene_model.SceneModel, scene: Scene, options: Any) -> str:
+    """The form of a model's bones: the chosen one, or the one that suits its animation."""
+    if options.bones != AUTO:
+        return options.bones
+    settings = pose_source.settings_of(model.armature, scene)
+    if options.physics == "KEYS":
+        return SOLVED_BOTH
+    if getattr(settings, "rig", None) is not None:  # another armature has the keys
+        return SOLVED_BOTH
+    if settings is not None:  # MMD's IK or a motion file
+        return AS_KEYED
+    state = import_state.Record(model.armature).state
+    plays_original = bool(state.files) and state.form == import_state.ORIGINAL
+    return AS_KEYED if plays_original and not _is_constrained(model.armature) else SOLVED_BOTH
 
 
-class ModelFit(ABC):
-    """From frames of a model to a motion; UserError if the native module refuses them."""
-
-    needs_frames = True  # whether the scene has to be read frame by frame
-    off_frames = 0  # keys of the scene between the frames of the file
-
-    def __init__(self, pmx: "mmdskin.Model", timing: Timing, options: Any) -> None:
-        self._pmx, self._timing, self._options = pmx, timing, options
-
-    @abstractmethod
-    def fit(self, samples: Samples | None) -> Steps[Fitted]:
-        """`samples` are of the scene, if it has to be read."""
-
-    def of_locals(
-        self, values: tuple[np.ndarray, np.ndarray, np.ndarray], like: "mmdskin.Motion"
-    ) -> Steps[tuple]:
-        """The motion of local values of bones and weights of morphs, keyed like another, and a report."""
-        *bones, weights = values
-        columns, make = (*bones, self._weights(weights)), mmdskin.Motion.from_locals
-        return made(make, self._pmx, *columns, like=like, **self._common())
-
-    def _weights(self, weights: np.ndarray) -> np.ndarray:
-        return weights if self._options.morphs else np.zeros_like(weights)
-
-    def _common(self) -> dict[str, Any]:
-        return {
-            "frames": self._timing.file_frames,
-            "tolerance": self._options.tolerance,
-            "physics_tolerance": self._options.physics_tolerance,
-            "physics": self._options.physics.lower(),
-        }
-
-
-class Solved(ModelFit):
-    def __init__(self, pmx: "mmdskin.Model", timing: Timing, options: Any, form: str) -> None:
-        super().__init__(pmx, timing, options)
-        self._form = form
-
-    def fit(self, samples: Samples | None) -> Steps[Fitted]:
-        assert samples is not None
-        pmx, options, with_ik = self._pmx, self._options, self._form != SOLVED_FK
-        poses = (*samples.pose, self._weights(samples.weights))
-        make, ik = mmdskin.Motion.from_poses, "both" if with_ik else "off"
-        motion, report = yield from made(make, pmx, poses, ik=ik, **self._common())
-        on = np.full(samples.ik.shape, with_ik)
-        offs: tuple[str, ...] = ()
-        if with_ik and report.worst > options.tolerance:
-            offs = self._bent(motion, samples)
-            on[:, [i for i, bone in enumerate(pmx.bones) if bone.name in offs]] = False
-        visible = samples.visible if options.visibility else np.ones_like(samples.visible)
-        track = property_track(pmx, self._timing.file_frames, visible, on)
-        return Fitted(with_tracks(motion, properties=track), report.worst, report.notes, offs)
-
-    def _bent(self, motion: "mmdskin.Motion", samples: Samples) -> tuple[str, ...]:
-        """IK bones whose chain MMD's IK would pull away from where the keys put it."""
-        bones, found = self._pmx.bones, []
-        poses = self._pmx.pose(motion, self._timing.file_frames).bone_matrices, *samples.pose
-        for bone in bones:
-            if not bone.ik:
-                continue
-            chain = [bone.ik.target, *(link.bone for link in bone.ik.links)]
-            pivots = np.array([[*bones[i].position, 1] for i in chain], np.float32)
-            at = [np.einsum("fkij,kj->fki", pose[:, chain], pivots) for pose in poses]
-            if np.linalg.norm(at[0] - at[1], axis=-1).max() > self._options.tolerance:
-                found.append(bone.name)
-        return tuple(dict.fromkeys(found))
-
-
-def property_track(
-    pmx: "mmdskin.Model", frames: np.ndarray, visible: np.ndarray, ik: np.ndarray
-) -> "mmdskin.PropertyTrack":
-    """A key at the first of the frames and at each change; like MMD, each names all IK bones.
-
-    `visible` (F,) and `ik` (F, B) are values at frames `frames` (F,) of the file.
-    """
-    goals = {bone.name: i for i, bone in reversed([*enumerate(pmx.bones)]) if bone.ik}
-    names = tuple(dict.fromkeys(bone.name for bone in pmx.bones if bone.ik))
-    states = ik[:, [goals[name] for name in names]]
-    values = np.column_stack([visible, states])
-    changes = np.flatnonzero(np.append(True, (values[1:] != values[:-1]).any(axis=1)))
-    return mmdskin.PropertyTrack(frames[changes], visible[changes], names, states[changes])
-
-
-def made(function: Callable[..., _Result], /, *args: Any, **kwargs: Any) -> Steps[_Result]:
-    """The result of a fit; UserError if the native module refuses its arguments."""
-    try:
-        return (yield from modal_job.fitted(mmdskin.Fit(function, *args, **kwargs)))
-    except (ValueError, MemoryError) as error:
-        raise UserError("The motion cannot be made: {reason}", reason=error) from error
-
-
-def with_tracks(motion: "mmdskin.Motion", **tracks: Any) -> "mmdskin.Motion":
-    """The motion with other tracks, or another name."""
-    parts = {
-        name: getattr(motion, name)
-        for name in ("bones", "morphs", "camera", "light", "shadow", "properties", "name")
-    }
-    return type(motion).from_tracks(**{**parts, **tracks})
+def _is_constrained(armature: Object) -> bool:
+    """Whether a constraint acts on bones other than those for IK, append, bone morphs and physics."""
+    known = {(bone.name, one.name) for bone, one in mmd_tools.solving(armature)}
+    animated = actions.animated_paths(armature)
+    return any(
+        not constraint.mute
+        and (
+            constraint.influence > 0
+            or actions.influence_path(bone.name, constraint.name) in animated
+        )
+        and (bone.name, constraint.name) not in known
+        and not constraint.name.startswith("mmd_")
+        for bone in armature.pose.bones
+        for constraint in bone.constraints
+    )

@@ -5,6 +5,7 @@ A camera is written as keyed where it is set up as MMD's, else fitted.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import bpy
@@ -15,9 +16,8 @@ from ..blender.native import mmdskin
 from ..blender.user_error import UserError
 from ..operator_base.modal_job import Steps
 from . import camera_keys, light_export
-from .job import Export, Result
+from .job import Export, Result, made
 from .original_tracks import OwnKeyframes, joined
-from .samples import made
 from .timing import Timing
 
 _TO_FILE = np.eye(3)[[0, 2, 1]]  # the file's y is Blender's z
@@ -41,14 +41,16 @@ class SceneExport(Export):
         self.needs_frames = bool(self._reading)
         self.objects = [obj for part in self._reading for obj in part.objects]
 
-    def read(self, depsgraph: bpy.types.Depsgraph) -> None:
-        for part in self._reading:
-            part.read(depsgraph)
+    def read(self, depsgraph: bpy.types.Depsgraph) -> list[Any]:
+        return [part.read(depsgraph) for part in self._reading]
 
-    def fit(self) -> Steps[Result]:
-        tracks = self._light.tracks() if self._light is not None else {}
+    def fit(self, rows: list[Any]) -> Steps[Result]:
+        of_parts = dict(zip(self._reading, zip(*rows, strict=True), strict=bool(rows)))
+        tracks = {}
+        if self._light is not None:
+            tracks = self._light.tracks(of_parts.get(self._light, ()))
         if self._camera is not None:
-            tracks["camera"] = yield from self._camera.track()
+            tracks["camera"] = yield from self._camera.track(of_parts.get(self._camera, ()))
         if not tracks:
             raise UserError("The scene has no camera")
         return Result(self.path, mmdskin.Motion.from_tracks(**tracks))
@@ -78,9 +80,8 @@ class CameraExport:
             self._keyed = camera_keys.find(self.objects[0], timing, options.scale)
         self.needs_frames = self._keyed is None or bool(self._keyed.gaps)
         self._cuts = _cuts(self._shots, timing)
-        self._rows: list[tuple] = []
 
-    def read(self, depsgraph: bpy.types.Depsgraph) -> None:
+    def read(self, depsgraph: bpy.types.Depsgraph) -> tuple:
         scene = depsgraph.scene
         camera = _active(self._shots, playhead.time(scene)).evaluated_get(depsgraph)
         world = np.array(camera.matrix_world, np.float64)
@@ -109,24 +110,23 @@ class CameraExport:
         else:
             distance = 2 / projection[1, 1] / scale * _ORTHOGRAPHIC
         row = eye, eye + distance * ahead, up
-        self._rows.append((*(_TO_FILE @ one for one in row), angle, shows_depth))
+        return (*(_TO_FILE @ one for one in row), angle, shows_depth)
 
-    def track(self) -> Steps[Any]:
+    def track(self, rows: Sequence[tuple]) -> Steps[Any]:
         """A CameraTrack; UserError if the native module refuses the samples."""
         track = self._keyed.track if self._keyed is not None else None
         if self._keyed is not None and self._keyed.gaps:
-            track = yield from self._filled(self._keyed)
+            track = yield from self._filled(self._keyed, rows)
         if track is None:
-            track = yield from self._fitted(0, self._timing.length - 1)
+            track = yield from self._fitted(rows, 0)
         return track
 
-    def _fitted(self, first: int, last: int) -> Steps[Any]:
-        """The CameraTrack of samples."""
-        rows = self._rows[first : last + 1]
+    def _fitted(self, rows: Sequence[tuple], first: int) -> Steps[Any]:
+        """The CameraTrack of rows from a frame of the export on."""
         position, target, up, angles, depth = (
             np.array(column) for column in zip(*rows, strict=True)
         )
-        frames = self._timing.file_frames[first : last + 1]
+        frames = self._timing.file_frames[first : first + len(rows)]
         switches = frames[np.flatnonzero(np.diff(depth.astype(int))) + 1]
         cuts = {*self._cuts, *switches.tolist()}
         motion = yield from made(
@@ -140,17 +140,18 @@ class CameraExport:
         at = np.asarray(motion.camera.frames, np.int64) - int(frames[0])
         return motion.camera._replace(perspective=depth[at])
 
-    def _filled(self, keyed: camera_keys.Keyed) -> Steps[Any]:
+    def _filled(self, keyed: camera_keys.Keyed, rows: Sequence[tuple]) -> Steps[Any]:
         """The own keys, and fitted ones where MMD's curves differ; None if they do not join."""
         own, parts = keyed.track, list[Any]()
         own_frames = np.asarray(own.frames, np.int64) - self._timing.file_first
         curves = own.interpolation.copy()
         for key in keyed.gaps:
-            found = yield from self._fitted(int(own_frames[key - 1]), int(own_frames[key]))
+            first, last = own_frames[key - 1 : key + 1].tolist()
+            found = yield from self._fitted(rows[first : last + 1], first)
             found = found._replace(rotations=_turned(found.rotations, own.rotations[key - 1]))
             frames = np.asarray(found.frames, np.int64) - self._timing.file_first
-            inner = (frames > own_frames[key - 1]) & (frames < own_frames[key])
-            if not _joins(found, own, key) or frames[-1] != own_frames[key]:
+            inner = (frames > first) & (frames < last)
+            if not _joins(found, own, key) or frames[-1] != last:
                 return None
             curves[key] = found.interpolation[-1]
             parts.append([np.asarray(column)[inner] for column in found])

@@ -274,19 +274,22 @@ class Solver:
         if found.physics:
             physics[[self.rig.bones[name] for name in self._moved]] = found.physics
         gravity = np.array(found.gravity)[[0, 2, 1]] if found.gravity else None
-        columns = found.basis[self._bone_indices]
-        channels = (self._by_blender if self.settings.evaluated else self._channels)(columns)
+        if self.settings.evaluated:
+            channels = self.rig.pmx.locals_of(self.in_file(found.basis))
+        else:
+            channels = self._channels(found.basis[self._bone_indices])
         if self._driving is not None:
             self._driving.apply(found.rig, *channels)
             ik &= ~self._driving.solved
         return Local(*channels, weights, ik, physics, gravity)
 
-    def _by_blender(self, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """As `_channels`, from matrices from rest to pose in armature space."""
-        matrices = np.eye(4)[None].repeat(len(columns) + 1, 0)  # the last one for bones without
-        turned = columns.transpose(0, 2, 1).astype(np.float64) @ self.rig.to_armature
-        matrices[:-1] = self._to_file @ turned
-        return self.rig.pmx.locals_of(matrices[self._above])
+    def in_file(self, columns: np.ndarray) -> np.ndarray:
+        """(B, 4, 4) from rest to pose of the file's bones in its space, from those of all pose bones in
+        armature space, by column. A bone that the scene lacks moves with its parent."""
+        matrices = np.eye(4)[None].repeat(len(self._names) + 1, 0)  # the last one for bones without
+        turned = columns[self._bone_indices].transpose(0, 2, 1).astype(np.float64)
+        matrices[:-1] = self._to_file @ turned @ self.rig.to_armature
+        return matrices[self._above]
 
     def _channels(self, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Local translations (B, 3) and rotations (B, 4) x y z w, of the file's bones and axes."""

@@ -170,8 +170,9 @@ def _model_poses(
     else:
         options = SimpleNamespace(model_path="", physics="")
         sampler = samples.Sampler(model, scene, True, options)
-        yield from read_frames(context, [model.armature, *model.meshes], frames, sampler.read)
-        pmx, matrices = sampler.rig.pmx, sampler.result().pose[0]
+        objects = [model.armature, *model.meshes]
+        rows = yield from read_frames(context, objects, frames, sampler.read)
+        pmx, matrices = sampler.rig.pmx, sampler.samples(rows).pose[0]
     return pmx.skeleton, mmdskin.Pose(matrices, None)
 
 

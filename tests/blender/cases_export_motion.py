@@ -8,6 +8,7 @@ import io
 import os
 import sys
 import types
+from unittest import mock
 
 import bpy
 import case
@@ -216,6 +217,33 @@ class Refused(ExportCase):
         self.assertEqual(cut, long.encode("cp932")[:15])
         self.assertEqual(bpy.data.texts["MMD Motion Export"].as_string().count(long), 1)
 
+    def test_a_name_that_is_too_long_is_found_before_the_fit_of_all_frames(self):
+        long = self.give_a_long_name()
+        module = addon().blender.native.load()
+
+        def fits(form, **options):
+            """How many frames each fit had."""
+            lengths, fit = [], module.Fit
+
+            def counted(*arguments, **kwargs):
+                lengths.append(len(kwargs["frames"]))
+                return fit(*arguments, **kwargs)
+
+            with mock.patch.object(module, "Fit", counted):
+                if options:
+                    self.exported(bones=form, **options)
+                else:
+                    self.assert_refused(f"'{long}'", bones=form)
+            return lengths
+
+        for form in ("SOLVED_BOTH", "SOLVED_FK", "AS_KEYED"):
+            with self.subTest(form=form):
+                self.assertLess(max(fits(form), default=0), 4)
+                self.assertEqual(fits(form, names="CUT"), [16])
+        driver = self.armature.pose.bones["腕.L"].driver_add("location", 0).driver
+        driver.expression = "frame / 20"  # the bone has no keys that could be its own
+        self.assertEqual([length < 4 for length in fits("AS_KEYED")], [True])
+
     def test_bones_whose_names_are_too_long_are_left_out(self):
         long = self.give_a_long_name()
         self.animate(self.armature.pose.bones[0].name)
@@ -280,10 +308,8 @@ class Refused(ExportCase):
         options = types.SimpleNamespace(**{**values, "model_path": self.model_path})
         timing = module.timing.timing_of(bpy.context.scene, options, [])
         model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
-        export = module.model_export.ModelExport(
-            model, self.out, bpy.context.scene, timing, options
-        )
-        run = module.job.Job(bpy.context, [export], timing, False)
+        export = module.operators.export_of(model, self.out, bpy.context.scene, timing, options)
+        run = module.job.of(bpy.context, [export], timing, False)
         next(run)
         run.close()
         self.assertFalse(os.path.exists(self.out))

@@ -22,12 +22,12 @@ class LongExport:
     def __init__(self, path, model):
         self.path, self._model = path, model
 
-    def fit(self):
+    def fit(self, rows):
         shape = (FRAMES, len(self._model.bones), 3)
         moves = np.random.default_rng(1).standard_normal(shape, np.float32)
         turns = np.tile(np.float32([0, 0, 0, 1]), (*moves.shape[:2], 1))
         make = addon().blender.native.load().Motion.from_locals
-        return addon().export_motion.samples.made(make, self._model, moves, turns)
+        return addon().export_motion.job.made(make, self._model, moves, turns)
 
 
 class Stopped(MotionCase):
@@ -37,7 +37,7 @@ class Stopped(MotionCase):
         jobs = addon().export_motion
         self.export = LongExport(self.out, self.loaded()[0])
         timing = jobs.timing.Timing(1, FRAMES, 0, FRAMES, 1, 1)
-        self.job = jobs.job.Job(bpy.context, [self.export], timing, "stop")
+        self.job = jobs.job.of(bpy.context, [self.export], timing, "stop")
 
     def test_escape_ends_the_search_for_keys_at_once(self):
         before, threads = fingerprint.of_file(), threading.enumerate()
