@@ -56,7 +56,7 @@ def live_errors():
     return [live_of(block).error_text for block in blocks if live_of(block).error]
 
 
-def physics_troubles():
+def physics_problems():
     """The reasons why the preview shows no physics, for objects in the file."""
     state_of = sys.modules["addon_package"].physics.cache.state_of
     armatures = [obj for obj in bpy.data.objects if obj.type == "ARMATURE"]

@@ -13,7 +13,7 @@ from cases_physics_override import Elsewhere
 from cases_preview_arriving import addon
 from cases_preview_linked import Linked, said
 from cases_preview_normals import angles, shown, with_normals
-from cases_preview_truth import trouble
+from cases_preview_truth import problem
 from cases_transaction import Transaction
 
 FRAMES = range(1, 21)
@@ -108,7 +108,7 @@ class Bakes(Override):
         bpy.context.scene.frame_set(8)
         self.armature.pose.bones["腕.L"].location = 0.1, 0.2, 0
         self.assert_close(scene.evaluated_positions(self.mesh), self.expected(), BAR)
-        self.assertIsNone(trouble(self.mesh))
+        self.assertIsNone(problem(self.mesh))
 
     def test_the_panel_shows_the_bake(self):
         self.bake()
@@ -378,7 +378,7 @@ class NotLiveInItsFile(Override):
         for frame in FRAMES[::6]:
             bpy.context.scene.frame_set(frame)
             self.assert_close(scene.evaluated_positions(self.mesh), self.expected(), BAR)
-        self.assertIsNone(trouble(self.mesh))
+        self.assertIsNone(problem(self.mesh))
         bpy.context.scene.frame_set(1)
         bpy.ops.mmdskin.clear_bake()
         self.assert_same(before)

@@ -287,7 +287,7 @@ class Baked(Channels):
             bpy.ops.mmdskin.clear_bake()
 
 
-class Troubles(imported.Case):
+class Problems(imported.Case):
     def test_a_model_without_its_file(self):
         model = scene.Scene(case.small_model())
         model.armature.mmdskin.source = "IK"

@@ -287,4 +287,4 @@ class Simulated(ShowsCase):
                 bpy.context.scene.frame_set(frame)
                 shown = scene.evaluated_positions(self.mesh)
                 self.assert_close(shown, self.expected([frame * 30 / fps])[0])
-            self.assertEqual(case.physics_troubles(), [])
+            self.assertEqual(case.physics_problems(), [])

@@ -307,7 +307,7 @@ class Shows(ShowsCase):
 
     def test_any_frame_in_any_order(self):
         self.assert_shows([12, 3, 16, 0, 20])
-        self.assertEqual(case.physics_troubles(), [])
+        self.assertEqual(case.physics_problems(), [])
         names = os.listdir(self.folder.name)
         self.assertFalse([name for name in names if "physics" in name])
 

@@ -94,11 +94,11 @@ class Group(Keyed):
             bpy.context.scene.frame_set(frame)
             found = [scene.evaluated_positions(mesh) for mesh in (self.mesh, self.other_mesh)]
             self.assertEqual(case.live_errors(), [])
-            self.assertEqual(case.physics_troubles(), [])
+            self.assertEqual(case.physics_problems(), [])
             for shown, expected in zip(found, self.both(frame, **options), strict=True):
                 self.assert_close(shown, expected, bar, frame)
 
-    def troubles(self, frame=11):
+    def problems(self, frame=11):
         bpy.context.scene.frame_set(frame)
         for mesh in (self.mesh, self.other_mesh):
             scene.evaluated_positions(mesh)
@@ -106,8 +106,8 @@ class Group(Keyed):
         return [state_of(armature).problem_text for armature in self.armatures]
 
     def assert_outdated(self):
-        for trouble in self.troubles():
-            self.assertRegex(trouble, "have changed since the simulation")
+        for problem in self.problems():
+            self.assertRegex(problem, "have changed since the simulation")
 
     def own_keys(self, *armatures):
         for armature in armatures:
@@ -167,7 +167,7 @@ class Together(Group):
             self.assert_close(
                 scene.evaluated_positions(self.mesh), self.both(frame, place=place)[0], NEAR
             )
-        self.assertEqual(case.physics_troubles(), [])
+        self.assertEqual(case.physics_problems(), [])
         for other in ((*place[:4], half, 0, half), (99, *place[1:])):
             hair = self.both(11, place=other)[0]
             self.assertGreater(np.abs(self.both(11, place=place)[0] - hair).max(), 0.01)
@@ -236,7 +236,7 @@ class Reopened(Group):
                 bpy.ops.wm.open_mainfile(filepath=self.blend)
                 found = [bpy.data.objects[name] for name in names]
                 self.armatures, meshes = tuple(found[:2]), found[2:]
-                self.assertEqual(case.physics_troubles(), [])
+                self.assertEqual(case.physics_problems(), [])
                 for mesh, positions in zip(meshes, expected, strict=True):
                     self.assert_close(scene.evaluated_positions(mesh), positions, NEAR)
                 self.mesh, self.other_mesh = meshes
@@ -258,10 +258,10 @@ class Reopened(Group):
         expected = scene.evaluated_positions(self.mesh)
         self.put((-0.088, 0.042, 0.032))
         scene.evaluated_positions(self.mesh)
-        self.assertRegex(" ".join(case.physics_troubles()), "have changed since the simulation")
+        self.assertRegex(" ".join(case.physics_problems()), "have changed since the simulation")
         self.put(self.place)
         self.assert_close(scene.evaluated_positions(self.mesh), expected, 0)
-        self.assertEqual(case.physics_troubles(), [])
+        self.assertEqual(case.physics_problems(), [])
 
 
 class Live(Group):
@@ -404,39 +404,39 @@ class Outdated(Group):
         super().setUp()
         self.own_keys(*self.armatures)
         self.simulate()
-        self.assertEqual(self.troubles(), ["", ""])
+        self.assertEqual(self.problems(), ["", ""])
 
     def test_when_a_setting_of_the_other_model_changes(self):
         self.other.mmdskin.physics_hz = 120
         self.assert_outdated()
         self.other.mmdskin.physics_hz = 60
-        self.assertEqual(self.troubles(), ["", ""])
+        self.assertEqual(self.problems(), ["", ""])
 
     def test_when_the_other_model_is_moved(self):
         self.put((-0.088, 0.042, 0.032))
         self.assert_outdated()
         self.put(self.place)
-        self.assertEqual(self.troubles(), ["", ""])
+        self.assertEqual(self.problems(), ["", ""])
 
     def test_when_the_other_model_leaves_the_group(self):
         """A motion file alone needs no simulation."""
         self.settings.source = "MOTION"
         self.other.mmdskin.physics_group = ""
-        self.assertEqual(self.troubles()[0], "")
-        self.assertRegex(self.troubles()[1], "have changed since the simulation")
+        self.assertEqual(self.problems()[0], "")
+        self.assertRegex(self.problems()[1], "have changed since the simulation")
 
     def test_when_keys_of_the_other_model_change(self):
         for sources in (("MOTION", "IK"), ("IK", "IK")):
             for armature, source in zip(self.armatures, sources, strict=True):
                 armature.mmdskin.source = source
             self.simulate()
-            self.assertEqual(self.troubles(), ["", ""])
+            self.assertEqual(self.problems(), ["", ""])
             curves = addon().blender.actions.played(self.other.animation_data)[0]
             curve = next(c for c in curves if c.data_path.endswith("location"))
             curve.keyframe_points[1].co.y += 0.01
             curve.update()
             with self.subTest(sources):
-                self.assertRegex(self.troubles()[0], "have changed since the simulation")
+                self.assertRegex(self.problems()[0], "have changed since the simulation")
             curve.keyframe_points[1].co.y -= 0.01
             curve.update()
 
@@ -459,7 +459,7 @@ class Deleted(Group):
                     shown = scene.evaluated_positions(self.mesh)
                     self.assert_close(shown, self.alone(frame), BAR)
                 self.assertEqual(case.live_errors(), [])
-                self.assertEqual(self.trouble(), "")
+                self.assertEqual(self.problem(), "")
                 if not number:
                     self.setUp()
 
@@ -469,7 +469,7 @@ class Deleted(Group):
         pose = model.pose(motion, frame, physics=mmdskin.Physics(start=0, settle=20))
         return scene.in_blender(mmdskin.skin(model, pose, normals=False).positions)
 
-    def trouble(self):
+    def problem(self):
         return addon().physics.cache.state_of(self.armature).problem_text
 
 
@@ -479,7 +479,7 @@ class Refused(Group):
     def assert_neither(self, words):
         for shown in (self.mesh, self.other_mesh):
             scene.evaluated_positions(shown)
-        self.assertRegex(self.troubles()[0], words)
+        self.assertRegex(self.problems()[0], words)
         self.own_keys(self.armature)
         self.assert_refused(words)
 

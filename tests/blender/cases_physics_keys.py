@@ -58,7 +58,7 @@ class Live(Keyed):
         self.assert_shows((15, 2, 9, 0))
         for frame, share in ((3, 0.5), (3, 0.25), (8, 0.5)):
             shown = self.shown(frame + share)
-            self.assertEqual(case.physics_troubles(), [])
+            self.assertEqual(case.physics_problems(), [])
             self.assert_close(shown, self.between(frame, share), 10 * BAR, (frame, share))
 
     def between(self, frame, share):
@@ -93,7 +93,7 @@ class Live(Keyed):
         bone = self.bone("左足ＩＫ")
         bone.location.x += 0.1
         bpy.context.view_layer.update()
-        self.assertIn("This pose was not", self.trouble)
+        self.assertIn("This pose was not", self.problem)
         self.assertGreater(
             np.abs(scene.evaluated_positions(self.mesh) - self.expected(11)).max(), BAR
         )
@@ -112,7 +112,7 @@ class Live(Keyed):
         self.simulate()
         self.assert_shows((0, 10))
         self.shown(12)
-        self.assertIn("Only frames 0 to 10", self.trouble)
+        self.assertIn("Only frames 0 to 10", self.problem)
 
     def test_the_preview_range_is_simulated_where_it_is_on(self):
         current = bpy.context.scene
@@ -123,18 +123,18 @@ class Live(Keyed):
         with np.load(self.file) as file:
             last = file["first"] + (len(file["points"]) - 1) / file["rate"]
             self.assertEqual((file["first"], last), (3, 8))
-        for frame, trouble in ((8, ""), (15, "Only frames 3 to 8"), (4, "")):
+        for frame, problem in ((8, ""), (15, "Only frames 3 to 8"), (4, "")):
             self.shown(frame)
-            self.assertIn(trouble, self.trouble)
-            self.assertEqual(bool(trouble), bool(self.trouble))
+            self.assertIn(problem, self.problem)
+            self.assertEqual(bool(problem), bool(self.problem))
 
     @property
-    def trouble(self):
+    def problem(self):
         return addon().physics.cache.state_of(self.armature).problem_text
 
     def assert_told(self, words):
         self.shown(11)
-        self.assertIn(words, self.trouble)
+        self.assertIn(words, self.problem)
 
     def bone(self, name):
         return next(bone for bone in self.armature.pose.bones if bone["mmd_name_j"] == name)
@@ -152,7 +152,7 @@ class Live(Keyed):
         self.assert_shows((11,))
         bpy.context.scene.render.fps = 24
         self.shown(11)
-        self.assertIn("files or settings have changed", self.trouble)
+        self.assertIn("files or settings have changed", self.problem)
         bpy.context.scene.render.fps = 30
         self.pmx.rigid_bodies[-1].mass = 7
         self.write(self.pmx)
@@ -170,7 +170,7 @@ class Live(Keyed):
         self.assert_shows((11,))
         strip.frame_start, strip.frame_end = 2, 17
         self.shown(11)
-        self.assertIn("simulate again", self.trouble)
+        self.assertIn("simulate again", self.problem)
 
     def test_found_again_with_the_blend(self):
         self.simulate()
@@ -323,7 +323,7 @@ class Film(Keyed):
         self.simulate()
         for frame, expected in enumerate(self.stepped(13)):
             self.assert_close(self.shown(frame * 30 / self.fps), expected, 10 * BAR, frame)
-            self.assertEqual(case.physics_troubles(), [])
+            self.assertEqual(case.physics_problems(), [])
 
     def stepped(self, count):
         """(V, 3) of each frame of the scene: steps of the module from frame to frame."""

@@ -237,7 +237,7 @@ class Stiff(Live):
             self.assertEqual(panel._physics_problem(model, False), text)
             self.settings.physics = False
             self.points()
-            self.assertEqual(case.physics_troubles(), [])
+            self.assertEqual(case.physics_problems(), [])
             self.settings.physics = True
         scene.select(self.mesh)
         self.assertEqual(bpy.ops.mmdskin.bake(range="CURRENT"), {"FINISHED"})

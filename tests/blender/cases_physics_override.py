@@ -8,7 +8,7 @@ import case
 import numpy as np
 import scene
 from cases_panel import drawn_texts
-from cases_preview_truth import trouble
+from cases_preview_truth import problem
 from files import motion_file
 from keyed_physics import BAR, HAIR, Keyed, addon, switch
 
@@ -66,8 +66,8 @@ class Linked(Elsewhere):
     def test_shows_its_simulation(self):
         for _ in range(2):
             self.assert_close(self.frames(), self.known[True], BAR)
-            self.assertIsNone(trouble(self.mesh))
-            self.assertEqual(case.physics_troubles(), [])
+            self.assertIsNone(problem(self.mesh))
+            self.assertEqual(case.physics_problems(), [])
             self.open_again()
 
     def open_again(self):
@@ -93,8 +93,8 @@ class Overridden(Elsewhere):
     def assert_shows_both(self):
         for on in (False, True):
             self.assert_close(self.shown(on), self.known[on], BAR)
-            self.assertIsNone(trouble(self.mesh))
-            self.assertEqual(case.physics_troubles(), [])
+            self.assertIsNone(problem(self.mesh))
+            self.assertEqual(case.physics_problems(), [])
 
     def test_shows_the_same_as_its_library(self):
         self.assertGreater(np.abs(self.known[True] - self.known[False]).max(), 0.02)
@@ -150,7 +150,7 @@ class Overridden(Elsewhere):
             bpy.ops.mmdskin.simulate()
             os.rename(self.file, self.file + ".gone")
             self.shown(True)
-            self.assertEqual(case.physics_troubles(), [])
+            self.assertEqual(case.physics_problems(), [])
             os.rename(self.file + ".gone", self.file)
             with open(self.file, "rb") as file:
                 self.assertEqual(file.read(), before)
@@ -166,12 +166,12 @@ class Overridden(Elsewhere):
         scene.select(self.mesh)
         self.simulate()
         shown, path = self.frames(), self.settings.physics_cache
-        self.assertEqual(case.physics_troubles(), [])
+        self.assertEqual(case.physics_problems(), [])
         for _ in range(2):
             self.open_again()
             self.assertEqual(self.settings.physics_cache, path)
             self.assert_close(self.frames(), shown, BAR)
-            self.assertEqual(case.physics_troubles(), [])
+            self.assertEqual(case.physics_problems(), [])
 
     def import_switches(self):
         """A motion of the override; returns what it shows and its switches."""
@@ -188,7 +188,7 @@ class Overridden(Elsewhere):
     def assert_still_shows(self, shown, switches):
         self.assertEqual(self.switches(), switches)
         self.assert_close(self.frames(), shown, BAR)
-        self.assertEqual(case.physics_troubles(), [])
+        self.assertEqual(case.physics_problems(), [])
 
     def test_physics_switches_of_its_own_motion_last(self):
         """They are custom properties of bones that the library does not have."""

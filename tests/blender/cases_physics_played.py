@@ -53,7 +53,7 @@ class Plays(InOrder):
         for frame in (3, 12, 0, 8):
             bpy.context.scene.frame_set(frame)
             self.points()
-            self.assertEqual(case.physics_troubles(), [])
+            self.assertEqual(case.physics_problems(), [])
             self.assert_close(self.bones(), shown[frame], 1e-5)
         self.simulate()
         for one, other in zip(kept, self.samples(), strict=True):
@@ -85,9 +85,9 @@ class Plays(InOrder):
         self.simulate()
         bpy.context.scene.frame_set(11)
         kept = self.points()
-        self.assertEqual(case.physics_troubles(), [])
+        self.assertEqual(case.physics_problems(), [])
         posed = self.pose(0.01)
-        self.assertNotEqual(case.physics_troubles(), [])
+        self.assertNotEqual(case.physics_problems(), [])
         self.assert_close(posed, kept, 0.3 * scene.SCALE)
         self.assertGreater(np.abs(self.wait(0.2) - posed).max(), 1e-2)
 

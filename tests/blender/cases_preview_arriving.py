@@ -8,7 +8,7 @@ import bpy
 import case
 import numpy as np
 import scene
-from cases_preview_truth import trouble
+from cases_preview_truth import problem
 from live import Live
 
 
@@ -78,7 +78,7 @@ class Arrives(Arriving):
         bpy.context.scene.frame_set(8)
         self.assert_live()
         self.assertTrue(self.armature.mmdskin.preview)
-        self.assertIsNone(trouble(self.mesh))
+        self.assertIsNone(problem(self.mesh))
 
     def test_appended_by_the_menu(self):
         objects = os.path.join(self.path, "Object")
@@ -96,7 +96,7 @@ class Arrives(Arriving):
         bpy.context.scene.frame_set(8)
         self.assert_live()
         self.assertTrue(self.armature.mmdskin.preview)
-        self.assertIsNone(trouble(self.mesh))
+        self.assertIsNone(problem(self.mesh))
 
     def test_an_override_is_switched_off_and_on(self):
         plain = self.plain()
@@ -105,7 +105,7 @@ class Arrives(Arriving):
         for _ in range(2):
             bpy.ops.mmdskin.preview(action="DISABLE")
             self.assertFalse(self.armature.mmdskin.preview)
-            self.assertIsNone(trouble(self.mesh))
+            self.assertIsNone(problem(self.mesh))
             self.assert_close(scene.evaluated_positions(self.mesh), plain, 0)
             bpy.ops.mmdskin.preview(action="ENABLE")
             self.assertTrue(self.armature.mmdskin.preview)
@@ -144,9 +144,9 @@ class Arrives(Arriving):
         self.override()
         self.armature.mmdskin.source = "MOTION"
         self.assert_live()
-        self.assertIn("uses the Pose Source of its own file: change it there", trouble(self.mesh))
+        self.assertIn("uses the Pose Source of its own file: change it there", problem(self.mesh))
         self.armature.mmdskin.source = "ARMATURE"
-        self.assertIsNone(trouble(self.mesh))
+        self.assertIsNone(problem(self.mesh))
 
 
 class NotLiveInItsFile(Arriving):
@@ -157,7 +157,7 @@ class NotLiveInItsFile(Arriving):
         with self.assertRaisesRegex(RuntimeError, "MMD Skinning is off in its own file"):
             bpy.ops.mmdskin.preview(action="ENABLE")
         self.assertFalse(self.armature.mmdskin.preview)
-        self.assertIn("turn it on there", trouble(self.mesh))
+        self.assertIn("turn it on there", problem(self.mesh))
 
     def test_appended_it_can_be_switched_on(self):
         self.bring(link=False)

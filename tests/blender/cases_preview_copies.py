@@ -15,7 +15,7 @@ def addon():
     return sys.modules["addon_package"]
 
 
-def trouble(obj):
+def problem(obj):
     model = addon().scene.scene_model.model_of(obj, bpy.context.view_layer)
     return addon().preview.switch.problem_of(model)
 
@@ -58,7 +58,7 @@ class Copies(Live):
         self.assertEqual(self.twin.data, self.mesh.data)
         for obj in (self.mesh, self.twin):
             self.assert_left_to_the_armature(obj)
-            self.assertIn("used by 2 objects: make it single-user", trouble(obj))
+            self.assertIn("used by 2 objects: make it single-user", problem(obj))
 
     def test_a_linked_duplicate_that_was_removed_is_forgotten(self):
         self.duplicate(self.scene.root, self.armature, self.mesh, linked=True)
@@ -66,7 +66,7 @@ class Copies(Live):
         bpy.data.objects.remove(self.twin)
         bpy.context.scene.frame_set(8)
         self.assert_live()
-        self.assertIsNone(trouble(self.mesh))
+        self.assertIsNone(problem(self.mesh))
 
     def test_a_linked_duplicate_with_the_same_armature_is_live(self):
         twin = self.mesh.copy()

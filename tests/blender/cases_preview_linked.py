@@ -13,7 +13,7 @@ import numpy as np
 import scene
 from cases_panel import redraw
 from cases_preview_arriving import Arriving, addon
-from cases_preview_truth import trouble
+from cases_preview_truth import problem
 from live import BAR
 from mathutils import Matrix
 
@@ -93,7 +93,7 @@ class LinkedModels(Linked):
         self.assert_shown()
         self.assertGreater(np.abs(self.shown()[0][0] - plain).max(), 100 * BAR)
         self.assertTrue(self.armature.mmdskin.preview)
-        self.assertIsNone(trouble(self.mesh))
+        self.assertIsNone(problem(self.mesh))
 
     def test_follow_the_add_on(self):
         """Disabled, it leaves the mesh to the Armature modifier; enabled, it continues at the next
@@ -196,11 +196,11 @@ class LinkedModels(Linked):
         shown = scene.evaluated_positions(obj)
         obj.modifiers["MMD Skin"].show_viewport = False
         self.assert_close(shown, scene.evaluated_positions(obj), 0)
-        self.assertIn("with another armature", trouble(self.mesh))
+        self.assertIn("with another armature", problem(self.mesh))
         bpy.data.objects.remove(obj)
         self.mesh.data.update_tag()
         self.assert_shown()
-        self.assertIsNone(trouble(self.mesh))
+        self.assertIsNone(problem(self.mesh))
 
 
 class LinkedPanel(Linked):
@@ -343,7 +343,7 @@ class NotLiveInItsFile(Linked):
     def test_its_error_says_what_to_do(self):
         self.bring(link=True)
         self.assertFalse(self.armature.mmdskin.preview)
-        self.assertIn("where MMD Skinning is off: turn it on there", trouble(self.mesh))
+        self.assertIn("where MMD Skinning is off: turn it on there", problem(self.mesh))
 
 
 class Sources(cases_motion.MotionCase):

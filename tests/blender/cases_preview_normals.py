@@ -20,7 +20,7 @@ from cases_motion import dance
 from cases_panel import drawn_texts
 from cases_preview_arriving import Arriving
 from cases_preview_methods import METHODS, Deformed
-from cases_preview_truth import trouble
+from cases_preview_truth import problem
 from files import motion_file, pmx_file
 from judges import twin
 from live import BAR
@@ -422,7 +422,7 @@ class Arrived(Arriving, Normals):
         self.override()
         bpy.context.scene.frame_set(15)
         self.assert_normals()
-        self.assertIsNone(trouble(self.mesh))
+        self.assertIsNone(problem(self.mesh))
         self.armature.mmdskin.use_mmd_normals = False
         self.assertGreater(angles(shown(self.mesh), self.expected()).max(), 5)
 
@@ -433,11 +433,11 @@ class ArrivedWithout(Arriving, Normals):
 
     def test_an_overrides_error_says_what_to_do(self):
         self.override()
-        self.assertIsNone(trouble(self.mesh))
+        self.assertIsNone(problem(self.mesh))
         self.armature.mmdskin.use_mmd_normals = True
         bpy.context.scene.frame_set(15)
         self.assertGreater(angles(shown(self.mesh), self.expected()).max(), 5)
-        self.assertIn("shows no MMD Normals", trouble(self.mesh))
+        self.assertIn("shows no MMD Normals", problem(self.mesh))
 
 
 class SavedBy42(case.Case):

@@ -14,7 +14,7 @@ from cases_panel import drawn_texts
 from live import Live
 
 
-def trouble(obj):
+def problem(obj):
     addon = sys.modules["addon_package"]
     model = addon.scene.scene_model.model_of(obj, bpy.context.view_layer)
     return addon.preview.switch.problem_of(model)
@@ -32,11 +32,11 @@ class Truth(Live):
         self.mesh.data.update_tag()  # the scripts of these tests tag nothing, unlike users
         self.assert_close(scene.evaluated_positions(self.mesh), plain, 0)
         self.assertFalse(self.armature.mmdskin.preview)
-        self.assertIn("has stopped", trouble(self.mesh))
+        self.assertIn("has stopped", problem(self.mesh))
         self.assertTrue(any("has stopped" in text for text in drawn_texts(self.mesh)))
         self.armature.mmdskin.preview = True
         self.assertTrue(self.armature.mmdskin.preview)
-        self.assertIsNone(trouble(self.mesh))
+        self.assertIsNone(problem(self.mesh))
         self.assert_live()
 
     def test_modifier_deleted(self):
@@ -149,7 +149,7 @@ class Operator(case.Case):
         self.assertIn("has absolute shape keys", str(caught.exception))
         self.assertNotIn("Traceback", str(caught.exception))
         self.assertFalse(self.settings.preview)
-        self.assertIn("has absolute shape keys", trouble(self.mesh))
+        self.assertIn("has absolute shape keys", problem(self.mesh))
 
     def test_the_property_prints_why_it_stays_off(self):
         self.mesh.data.shape_keys.use_relative = False

@@ -147,7 +147,7 @@ class Keyed(imported.Case):
         for frame in frames:
             shown = self.shown(frame)
             self.assertEqual(case.live_errors(), [])
-            self.assertEqual(case.physics_troubles(), [])
+            self.assertEqual(case.physics_problems(), [])
             self.assert_close(shown, self.expected(frame, **settings), bar, frame)
 
     def assert_plain(self, words, frame=11):

@@ -13,7 +13,7 @@ import addon_profile
 import link_addon
 import pytest
 import test_blender
-import test_troubles
+import test_zip_problems
 import tomllib
 
 WEBSITE = "https://example.org/mmdskin"
@@ -57,7 +57,7 @@ def manifest(path):
 def test_the_zips_of_all_systems_are_valid(made):
     version = extension()
     tool = test_blender.extension_tool(version)
-    zips = sorted((test_blender.ROOT / "dist").glob(f"mmdskin-{test_troubles.VERSION}*.zip"))
+    zips = sorted((test_blender.ROOT / "dist").glob(f"mmdskin-{test_zip_problems.VERSION}*.zip"))
     for path in (*made, *zips):
         done = subprocess.run(
             [*addon_profile.blender_command(version), tool, "validate", path],
@@ -70,7 +70,7 @@ def test_the_zips_of_all_systems_are_valid(made):
 
 def test_a_zip_of_one_system_installs_and_bakes(made, tmp_path):
     (split,) = (path for path in made if path.stem.count("-") == 2)
-    test_troubles.Blender(extension(), tmp_path).step("first_bake", split, split)
+    test_zip_problems.Blender(extension(), tmp_path).step("first_bake", split, split)
 
 
 def test_a_zip_of_one_system_holds_its_wheel_only(made):

@@ -14,7 +14,7 @@ from pathlib import Path
 FLOORS = {"lines": 95, "branches": 88.0}  # percent
 ROOT = Path(__file__).resolve().parent.parent.parent
 FUZZ = Path("build/fuzz")
-ROOMS = [f"tests/{room}" for room in ("fit", "formats", "physics", "pose", "render", "skin")]
+FOLDERS = [f"tests/{folder}" for folder in ("fit", "formats", "physics", "pose", "render", "skin")]
 
 
 def run(counts, *command, **environment):
@@ -40,8 +40,8 @@ def run_all(folder, targets):
         )
         found = [place for place in inputs if Path(place).is_dir()]
         run(folder / f"{target}.profraw", folder / target, "-runs=0", *found)
-    rooms = [room for room in ROOMS if Path(room).is_dir()]
-    pytest = (sys.executable, "-m", "pytest", "-q", *rooms)
+    folders = [folder for folder in FOLDERS if Path(folder).is_dir()]
+    pytest = (sys.executable, "-m", "pytest", "-q", *folders)
     # A file per process: tests kill some, and those leave half a file.
     run(folder / "module-%p.profraw", *pytest, PYTHONPATH=str(folder / "module"))
 

@@ -16,7 +16,7 @@ WINDOWS_TESTS := $(addprefix tests/,module/test_import.py module/test_contract.p
 	module/test_pickle.py module/test_threads.py formats/test_model.py pose/test_pose.py \
 	skin/test_skin.py skin/test_deform.py)
 WINDOWS_CASES := cases_bake.
-WINDOWS_TROUBLES := -k update
+WINDOWS_PROBLEMS := -k update
 endif
 WINDOWS_ZIP := build/windows/zip/mmdskin-$(VERSION).zip
 
@@ -27,7 +27,7 @@ check-windows: build/windows/ready build/c/tests-windows.exe $(WINDOWS_ZIP) ## T
 	$(WINDOWS_PYTHON) -m pytest -q -p no:cacheprovider $(WINDOWS_TESTS)
 	$(BIN)/python tests/platforms/windows_gl.py
 	$(BIN)/python tests/platforms/windows_addon.py $(WINDOWS_ZIP) $(WINDOWS_CASES)
-	MMDSKIN_BLENDERS=windows $(BIN)/python -m pytest -q tests/blender/test_troubles.py $(WINDOWS_TROUBLES)
+	MMDSKIN_BLENDERS=windows $(BIN)/python -m pytest -q tests/blender/test_zip_problems.py $(WINDOWS_PROBLEMS)
 
 $(WINDOWS_ZIP): build/wheels/windows-x64.ready $(ADDON_SOURCES) build/windows/ready
 	$(BIN)/python addon/package.py --output $(@D) --wheel build/wheels/windows-x64/*.whl

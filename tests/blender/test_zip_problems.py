@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Problems between a zip and a running module, in real Blenders; troubles.py has the steps.
+"""Problems between a zip and a running module, in real Blenders; zip_problems.py has the steps.
 
 The profile and the zips lie under Japanese names with blanks. MMDSKIN_BLENDERS="windows" runs them in
 Windows' bpy 4.5 under Wine, which `make check-windows` sets up.
@@ -64,7 +64,7 @@ class Blender:
         return addon_profile.environment(profile)
 
     def step(self, name, new, old):
-        arguments = [HERE / "troubles.py", "--", name, *map(self.path, (new, old, self.folder))]
+        arguments = [HERE / "zip_problems.py", "--", name, *map(self.path, (new, old, self.folder))]
         done = subprocess.run(
             [*self.command(), *arguments],
             cwd=ROOT,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rooms of the add-on: each knows only those below it, and what others call is annotated.
+"""Packages of the add-on: each knows only those below it, and what others call is annotated.
 
 Read from the sources, without Blender.
 """
@@ -32,7 +32,7 @@ KNOWS |= {feature: {*LAYERS, *others} for feature, others in FEATURES.items()}
 KNOWS["ui"] = set(KNOWS)
 
 
-def room(path):
+def package(path):
     return path.relative_to(ADDON).parts[0]
 
 
@@ -83,7 +83,7 @@ def is_annotated(node):
     return node.returns is not None and all(one.annotation for one in arguments)
 
 
-def test_functions_called_by_other_rooms_are_annotated():
+def test_functions_called_by_other_packages_are_annotated():
     checked, bare = 0, set()
     for path in FILES:
         for file, name in called(path):
@@ -98,20 +98,20 @@ def test_functions_called_by_other_rooms_are_annotated():
     assert not bare, sorted(bare)
 
 
-def test_every_module_is_in_a_room():
+def test_every_module_is_in_a_package():
     assert [path.name for path in FILES if path.parent == ADDON] == ["__init__.py"]
-    assert {room(path) for path in FILES if path.parent != ADDON} == KNOWS.keys()
+    assert {package(path) for path in FILES if path.parent != ADDON} == KNOWS.keys()
 
 
-def test_rooms_know_only_those_below_them():
+def test_packages_know_only_those_below_them():
     met = {feature: set() for feature in FEATURES}
     up = []
     for path in FILES:
         for file in imported(path) if path.parent != ADDON else ():
-            if file.parent == ADDON or room(file) not in {room(path), *KNOWS[room(path)]}:
+            if file.parent == ADDON or package(file) not in {package(path), *KNOWS[package(path)]}:
                 up.append(f"{path.relative_to(ADDON)} imports {file.relative_to(ADDON)}")
-            if room(path) in FEATURES:
-                met[room(path)] |= {room(file)} & (FEATURES.keys() - {room(path)})
+            if package(path) in FEATURES:
+                met[package(path)] |= {package(file)} & (FEATURES.keys() - {package(path)})
     assert not up, up
     assert met == FEATURES
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Problems between a zip and a running module, one step per Blender:
-troubles.py -- STEP ZIP OLDER_ZIP FOLDER
+zip_problems.py -- STEP ZIP OLDER_ZIP FOLDER
 
-The driver (test_troubles.py) runs the steps in order, each in a process and all in one profile.
+The driver (test_zip_problems.py) runs the steps in order, each in a process and all in one profile.
 FOLDER is a place for files of the steps' own.
 """
 
