@@ -98,7 +98,7 @@ static bool build_track(const mmd_camera_fit_job *job, const double *columns,
 struct mmd_camera_fit {
     mmd_arena arena; /* owns this */
     mmd_camera_fit_job job;
-    mmd_key_fit_scratch scratch;
+    mmd_curve_fit_scratch scratch;
     double *columns;
     size_t read; /* frames of the columns */
     mmd_key_fit_keys keys;
@@ -114,9 +114,9 @@ static bool set_up(mmd_camera_fit *fit, mmd_error *err)
     fit->keys.frames = mmd_arena_alloc(&fit->arena, n, sizeof *fit->keys.frames);
     fit->keys.curves = mmd_arena_alloc(&fit->arena, n, 4 * CHANNELS);
     if (!tables || !fit->columns || !fit->keys.frames || !fit->keys.curves ||
-        !mmd_key_fit_scratch_init(&fit->arena, tables, n, &fit->scratch))
+        !mmd_curve_fit_scratch_init(&fit->arena, tables, n, &fit->scratch))
         return mmd_fail_memory(err);
-    fit->scratch.curve.grid_violation = MMD_CURVE_STEEP_GRID_VIOLATION;
+    fit->scratch.grid_violation = MMD_CURVE_STEEP_GRID_VIOLATION;
     fit->keys.frame_credit = MMD_KEY_FIT_FRAME_CREDIT;
     return true;
 }

@@ -132,22 +132,30 @@ static void evaluate_basis(int x1, int x2, size_t n, curve_basis *out)
     }
 }
 
-/* Minimizes a y1^2 + 2 b y1 y2 + c y2^2 - 2 p y1 - 2 q y2 over the box where the free minimum
-   y1, y2 is outside of it: on one of two edges. */
-static void clamp_minimum(const normal_matrix *m, double p, double q, double *y1, double *y2)
-{
-    if (*y1 >= 0 && *y1 <= 1 && *y2 >= 0 && *y2 <= 1)
-        return;
-    double fixed1 = mmd_clamp(*y1, 0, 1), fixed2 = mmd_clamp(*y2, 0, 1);
-    double free2 = mmd_clamp((q - m->b * fixed1) / m->c, 0, 1),
-           free1 = mmd_clamp((p - m->b * fixed2) / m->a, 0, 1);
-    double cost1 = m->a * fixed1 * fixed1 + 2 * m->b * fixed1 * free2 + m->c * free2 * free2 -
-                   2 * p * fixed1 - 2 * q * free2;
-    double cost2 = m->a * free1 * free1 + 2 * m->b * free1 * fixed2 + m->c * fixed2 * fixed2 -
-                   2 * p * free1 - 2 * q * fixed2;
-    *y1 = cost1 < cost2 ? fixed1 : free1;
-    *y2 = cost1 < cost2 ? free2 : fixed2;
-}
+/* Defines a function that minimizes a y1^2 + 2 b y1 y2 + c y2^2 - 2 p y1 - 2 q y2 over the box
+   where the free minimum y1, y2 is outside of it: on one of two edges. */
+#define CLAMP_MINIMUM(name, number)                                                                \
+    static inline number name##_unit(number y)                                                     \
+    {                                                                                              \
+        y = y > 0 ? y : 0;                                                                         \
+        return y < 1 ? y : 1;                                                                      \
+    }                                                                                              \
+    LOOPS void name(number a, number b, number c, number p, number q, number *y1, number *y2)      \
+    {                                                                                              \
+        number fixed1 = name##_unit(*y1), fixed2 = name##_unit(*y2);                               \
+        number free1 = name##_unit((p - b * fixed2) / a);                                          \
+        number free2 = name##_unit((q - b * fixed1) / c);                                          \
+        number cost1 = a * fixed1 * fixed1 + 2 * b * fixed1 * free2 + c * free2 * free2 -          \
+                       2 * p * fixed1 - 2 * q * free2;                                             \
+        number cost2 = a * free1 * free1 + 2 * b * free1 * fixed2 + c * fixed2 * fixed2 -          \
+                       2 * p * free1 - 2 * q * fixed2;                                             \
+        bool inside = fixed1 == *y1 && fixed2 == *y2, first = cost1 < cost2;                       \
+        *y1 = inside || first ? fixed1 : free1;                                                    \
+        *y2 = !inside && first ? free2 : fixed2;                                                   \
+    }
+
+CLAMP_MINIMUM(clamp_double, double)
+CLAMP_MINIMUM(clamp_float, float)
 
 static void fill_lane(coarse_table *table, size_t pair, size_t n)
 {
@@ -191,38 +199,23 @@ LOOPS float least_of(const float lanes[LANES])
     return least;
 }
 
-LOOPS float clamp_unit(float y)
-{
-    y = y > 0 ? y : 0;
-    return y < 1 ? y : 1;
-}
+/* A tube as the tables take it: long ones are compared at samples only. */
+typedef struct coarse_tube {
+    const coarse_table *table;
+    const float *center, *half_width;
+    float sampled_center[COARSE], sampled_half_width[COARSE];
+} coarse_tube;
 
-/* clamp_minimum() of a whole chunk. */
-LOOPS void clamp_lanes(const coarse_chunk *chunk, const float *p, const float *q, float *y1,
-                       float *y2)
-{
-    for (size_t lane = 0; lane < LANES; lane++) {
-        float a = chunk->a[lane], b = chunk->b[lane], c = chunk->c[lane];
-        float fixed1 = clamp_unit(y1[lane]), fixed2 = clamp_unit(y2[lane]);
-        float free1 = clamp_unit((p[lane] - b * fixed2) / a);
-        float free2 = clamp_unit((q[lane] - b * fixed1) / c);
-        float cost1 = a * fixed1 * fixed1 + 2 * b * fixed1 * free2 + c * free2 * free2 -
-                      2 * p[lane] * fixed1 - 2 * q[lane] * free2;
-        float cost2 = a * free1 * free1 + 2 * b * free1 * fixed2 + c * fixed2 * fixed2 -
-                      2 * p[lane] * free1 - 2 * q[lane] * fixed2;
-        bool inside = fixed1 == y1[lane] && fixed2 == y2[lane], first = cost1 < cost2;
-        y1[lane] = inside || first ? fixed1 : free1;
-        y2[lane] = !inside && first ? free2 : fixed2;
-    }
-}
-
-/* The violations of the pairs of one chunk, or numbers above `limit` where all are. */
-LOOPS void find_violations(const coarse_table *table, const coarse_chunk *chunk,
-                           const float *center, const float *half_width, float limit,
+/* By how much the best curve of each pair of a chunk violates a tube, as a fraction of the whole
+   progress, or numbers above `limit` where all are. */
+LOOPS void find_violations(const coarse_tube *tube, size_t index, float limit,
                            float violation[LANES])
 {
+    const coarse_chunk *chunk = &tube->table->chunks[index];
+    const float *center = tube->center, *half_width = tube->half_width;
+    size_t count = tube->table->count;
     float p[LANES] = {0}, q[LANES] = {0}, y1[LANES], y2[LANES], outside = 0;
-    for (size_t k = 0; k < table->count; k++)
+    for (size_t k = 0; k < count; k++)
         for (size_t lane = 0; lane < LANES; lane++) {
             float residual = center[k] - chunk->basis3[k][lane];
             p[lane] += chunk->basis1[k][lane] * residual;
@@ -236,9 +229,10 @@ LOOPS void find_violations(const coarse_table *table, const coarse_chunk *chunk,
         outside = distance1 > outside ? distance1 : outside;
         violation[lane] = -1;
     }
-    if (outside > 0.5f)
-        clamp_lanes(chunk, p, q, y1, y2);
-    for (size_t k = 0; k < table->count; k++) {
+    for (size_t lane = 0; outside > 0.5f && lane < LANES; lane++)
+        clamp_float(chunk->a[lane], chunk->b[lane], chunk->c[lane], p[lane], q[lane], &y1[lane],
+                    &y2[lane]);
+    for (size_t k = 0; k < count; k++) {
         for (size_t lane = 0; lane < LANES; lane++) {
             float residual = chunk->basis1[k][lane] * y1[lane] + chunk->basis2[k][lane] * y2[lane] +
                              chunk->basis3[k][lane] - center[k];
@@ -251,9 +245,8 @@ LOOPS void find_violations(const coarse_table *table, const coarse_chunk *chunk,
 }
 
 FUNCTION_OF(violations_of_chunk, find_violations,
-            (const coarse_table *table, const coarse_chunk *chunk, const float *center,
-             const float *half_width, float limit, float violation[LANES]),
-            (table, chunk, center, half_width, limit, violation))
+            (const coarse_tube *tube, size_t chunk, float limit, float violation[LANES]),
+            (tube, chunk, limit, violation))
 
 /* Of the tube with its ends, (0, 0) and (1, 1), between frames. */
 static void resample(const float *values, size_t n, float first, float last, float *out)
@@ -266,61 +259,21 @@ static void resample(const float *values, size_t n, float first, float last, flo
     }
 }
 
-/* A tube as the tables take it. */
-typedef struct coarse_tube {
-    const coarse_table *table;
-    const float *center, *half_width;
-    float sampled_center[COARSE], sampled_half_width[COARSE];
-} coarse_tube;
-
-static void coarse_tube_init(const mmd_curve_grid_tables *tables, size_t n, const float *center,
-                             const float *half_width, coarse_tube *tube)
+/* Clamps the tube of the scratch memory to 0..1. */
+static void coarse_tube_init(mmd_curve_fit_scratch *scratch, size_t n, coarse_tube *tube)
 {
-    tube->table = &tables->of_frames[n <= COARSE ? n : COARSE + 1];
-    tube->center = center, tube->half_width = half_width;
+    for (size_t k = 0; k + 1 < n; k++) {
+        double from = mmd_clamp(scratch->lower[k], 0, 1), to = mmd_clamp(scratch->upper[k], 0, 1);
+        scratch->center[k] = (float)((from + to) / 2);
+        scratch->half_width[k] = (float)((to - from) / 2);
+    }
+    tube->table = &scratch->grid->of_frames[n <= COARSE ? n : COARSE + 1];
+    tube->center = scratch->center, tube->half_width = scratch->half_width;
     if (n > COARSE) {
-        resample(center, n, 0, 1, tube->sampled_center);
-        resample(half_width, n, 0, 0, tube->sampled_half_width);
+        resample(scratch->center, n, 0, 1, tube->sampled_center);
+        resample(scratch->half_width, n, 0, 0, tube->sampled_half_width);
         tube->center = tube->sampled_center, tube->half_width = tube->sampled_half_width;
     }
-}
-
-/* For each pair of the grid, by how much its best curve violates a tube with these centers and half
-   widths (n - 1,), as a fraction of the whole progress, or a number above `limit` where it is
-   above. Long tubes are compared at samples only. Returns the least violation and writes those of
-   all pairs. */
-static float search_grid(const mmd_curve_grid_tables *tables, size_t n, const float *center,
-                         const float *half_width, float limit, float violation[CHUNKS * LANES])
-{
-    coarse_tube tube;
-    float least = INFINITY;
-    coarse_tube_init(tables, n, center, half_width, &tube);
-    for (size_t chunk = 0; chunk < CHUNKS; chunk++) {
-        float *of_chunk = violation + chunk * LANES;
-        violations_of_chunk(tube.table, &tube.table->chunks[chunk], tube.center, tube.half_width,
-                            limit, of_chunk);
-        least = fminf(least, least_of(of_chunk));
-    }
-    return least;
-}
-
-/* Whether any of these violations is at most `limit`. Starts at the chunk `last_chunk` and sets it
-   to the chunk of such a pair: a segment that grows by a few frames needs about the same curve.
-   Writes how many chunks it tried. */
-static bool grid_has(const mmd_curve_grid_tables *tables, size_t n, const float *center,
-                     const float *half_width, float limit, size_t *last_chunk, size_t *tried)
-{
-    coarse_tube tube;
-    float violation[LANES];
-    coarse_tube_init(tables, n, center, half_width, &tube);
-    for (*tried = 1; *tried <= CHUNKS; ++*tried) {
-        violations_of_chunk(tube.table, &tube.table->chunks[*last_chunk], tube.center,
-                            tube.half_width, limit, violation);
-        if (least_of(violation) <= limit)
-            return true;
-        *last_chunk = (*last_chunk + 1) % CHUNKS;
-    }
-    return false;
 }
 
 /* The stages */
@@ -346,11 +299,12 @@ static bool pay(mmd_curve_fit_scratch *scratch, size_t n, size_t count)
 }
 
 bool mmd_curve_fit_scratch_init(mmd_arena *arena, const mmd_curve_grid_tables *grid,
-                                size_t max_frames, mmd_curve_fit_scratch *scratch)
+                                size_t frame_count, mmd_curve_fit_scratch *scratch)
 {
-    size_t n = max_frames + 1;
+    size_t n = (frame_count < MMD_CURVE_MAX_FRAMES ? frame_count : MMD_CURVE_MAX_FRAMES) + 1;
     *scratch = (mmd_curve_fit_scratch){.grid = grid, .grid_violation = MMD_CURVE_GRID_VIOLATION};
-    return MMD_ARENA_ARRAY(arena, scratch->center, n) &&
+    return MMD_ARENA_ARRAY(arena, scratch->lower, n) && MMD_ARENA_ARRAY(arena, scratch->upper, n) &&
+           MMD_ARENA_ARRAY(arena, scratch->center, n) &&
            MMD_ARENA_ARRAY(arena, scratch->half_width, n) &&
            MMD_ARENA_ARRAY(arena, scratch->basis, n);
 }
@@ -375,7 +329,6 @@ typedef struct candidate {
 typedef struct search {
     mmd_curve_fit_scratch *scratch;
     size_t n;
-    const double *lower, *upper;
     uint8_t *curve;
     uint64_t tried[128][2]; /* bits of pairs x1, x2 that stages 2 and 4 have tried */
 } search;
@@ -397,7 +350,7 @@ static void solve_pair(const search *s, candidate *out)
     double scale = 1 / determinant_of(&m);
     out->y1 = (m.c * p - m.b * q) * scale;
     out->y2 = (m.a * q - m.b * p) * scale;
-    clamp_minimum(&m, p, q, &out->y1, &out->y2);
+    clamp_double(m.a, m.b, m.c, p, q, &out->y1, &out->y2);
     out->squares = 0, out->violation = -1;
     for (size_t k = 0; k + 1 < n; k++) {
         double residual = samples[k].b1 * out->y1 + samples[k].b2 * out->y2 + samples[k].b3 -
@@ -413,7 +366,7 @@ static void solve_pair(const search *s, candidate *out)
 static void interval_of_y2(const search *s, double y1, double *y2_lower, double *y2_upper)
 {
     const curve_basis *samples = s->scratch->basis;
-    const double *lower = s->lower, *upper = s->upper;
+    const double *lower = s->scratch->lower, *upper = s->scratch->upper;
     size_t k = 0;
     *y2_lower = 0, *y2_upper = 127;
     for (; k + 1 < s->n && *y2_lower <= *y2_upper; k++) {
@@ -528,8 +481,9 @@ typedef enum tube_kind { TUBE_EMPTY, TUBE_OF_LINE, TUBE_OF_CURVE } tube_kind;
 
 /* A curve with control points within 0..1 never turns back, so that a tube whose running maximum of
    `lower` passes `upper` holds none: exact, and cheap. */
-static tube_kind classify(size_t n, const double *lower, const double *upper)
+static tube_kind classify(const mmd_curve_fit_scratch *scratch, size_t n)
 {
+    const double *lower = scratch->lower, *upper = scratch->upper;
     tube_kind kind = TUBE_OF_LINE;
     double top = 0;
     for (size_t k = 0; k + 1 < n; k++) {
@@ -543,48 +497,47 @@ static tube_kind classify(size_t n, const double *lower, const double *upper)
     return kind;
 }
 
-static void clamp_tube(mmd_curve_fit_scratch *scratch, size_t n, const double *lower,
-                       const double *upper)
+/* Begins with the chunk of the last curve: a segment that grows by a few frames needs about the
+   same one. */
+bool mmd_curve_fit_exists(mmd_curve_fit_scratch *scratch, size_t n)
 {
-    for (size_t k = 0; k + 1 < n; k++) {
-        double from = mmd_clamp(lower[k], 0, 1), to = mmd_clamp(upper[k], 0, 1);
-        scratch->center[k] = (float)((from + to) / 2);
-        scratch->half_width[k] = (float)((to - from) / 2);
-    }
-}
-
-bool mmd_curve_fit_exists(mmd_curve_fit_scratch *scratch, size_t n, const double *lower,
-                          const double *upper)
-{
-    tube_kind kind = classify(n, lower, upper);
+    float violation[LANES];
+    coarse_tube tube;
+    tube_kind kind = classify(scratch, n);
     if (kind != TUBE_OF_CURVE)
         return kind == TUBE_OF_LINE;
-    clamp_tube(scratch, n, lower, upper);
-    size_t tried;
-    bool found = grid_has(scratch->grid, n, scratch->center, scratch->half_width,
-                          scratch->grid_violation, &scratch->last_chunk, &tried);
+    coarse_tube_init(scratch, n, &tube);
+    size_t tried = 1;
+    for (; tried <= CHUNKS; tried++) {
+        violations_of_chunk(&tube, scratch->last_chunk, scratch->grid_violation, violation);
+        if (least_of(violation) <= scratch->grid_violation)
+            break;
+        scratch->last_chunk = (scratch->last_chunk + 1) % CHUNKS;
+    }
     pay_grid(scratch, n, tried);
-    return found;
+    return tried <= CHUNKS;
 }
 
-bool mmd_curve_fit(mmd_curve_fit_scratch *scratch, size_t n, const double *lower,
-                   const double *upper, uint8_t curve[4])
+bool mmd_curve_fit(mmd_curve_fit_scratch *scratch, size_t n, uint8_t curve[4])
 {
     static const uint8_t line[4] = {20, 20, 107, 107};
-    float violation[CHUNKS * LANES], limit = 2 * scratch->grid_violation;
-    tube_kind kind = classify(n, lower, upper);
+    float violation[CHUNKS * LANES], limit = 2 * scratch->grid_violation, least = INFINITY;
+    coarse_tube tube;
+    tube_kind kind = classify(scratch, n);
     if (kind == TUBE_OF_LINE)
         memcpy(curve, line, sizeof line);
     if (kind != TUBE_OF_CURVE)
         return kind == TUBE_OF_LINE;
     if (!pay_grid(scratch, n, CHUNKS))
         return false;
-    clamp_tube(scratch, n, lower, upper);
-    float least =
-        search_grid(scratch->grid, n, scratch->center, scratch->half_width, limit, violation);
+    coarse_tube_init(scratch, n, &tube);
+    for (size_t chunk = 0; chunk < CHUNKS; chunk++) {
+        violations_of_chunk(&tube, chunk, limit, violation + chunk * LANES);
+        least = fminf(least, least_of(violation + chunk * LANES));
+    }
     if (least > limit)
         return false;
-    search s = {scratch, n, lower, upper, curve, {{0}}};
+    search s = {scratch, n, curve, {{0}}};
     for (int i = 0; i < BEST_PAIRS && scratch->credit >= 0; i++) {
         size_t best = 0;
         for (size_t pair = 1; pair < PAIRS; pair++)
@@ -600,12 +553,11 @@ bool mmd_curve_fit(mmd_curve_fit_scratch *scratch, size_t n, const double *lower
     return false;
 }
 
-bool mmd_curve_fit_is_within(const uint8_t curve[4], size_t n, const double *lower,
-                             const double *upper)
+bool mmd_curve_fit_is_within(const mmd_curve_fit_scratch *scratch, size_t n, const uint8_t curve[4])
 {
     for (size_t k = 0; k + 1 < n; k++) {
         double y = mmd_sampling_bezier(curve, (double)(k + 1) / (double)n);
-        if (y < lower[k] - 1e-9 || y > upper[k] + 1e-9)
+        if (y < scratch->lower[k] - 1e-9 || y > scratch->upper[k] + 1e-9)
             return false;
     }
     return true;

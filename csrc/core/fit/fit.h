@@ -27,8 +27,9 @@ const mmd_curve_grid_tables *mmd_curve_grid_tables_new(mmd_arena *arena);
 
 enum { MMD_CURVE_MAX_FRAMES = 16384 }; /* n of one curve */
 
-/* Memory of one thread for curves of up to `max_frames` frames. */
+/* Memory of one thread: a tube, and the search for a curve in it. */
 typedef struct mmd_curve_fit_scratch {
+    double *lower, *upper; /* the tube (n - 1,), which the caller writes */
     const mmd_curve_grid_tables *grid;
     float *center, *half_width;    /* of the tube, clamped to 0..1 */
     struct mmd_curve_basis *basis; /* of the pair x1, x2 under test */
@@ -37,26 +38,25 @@ typedef struct mmd_curve_fit_scratch {
     int64_t credit;       /* work that may still be done, about nanoseconds */
 } mmd_curve_fit_scratch;
 
-/* False when memory is short. Steep curves, as cameras have them, need a larger grid_violation than
-   the MMD_CURVE_GRID_VIOLATION that it gets here; the search then takes longer. */
+/* For tracks of `frame_count` frames. False when memory is short. Steep curves, as cameras have
+   them, need a larger grid_violation than the MMD_CURVE_GRID_VIOLATION that it gets here; the
+   search then takes longer. */
 #define MMD_CURVE_GRID_VIOLATION 0.015f
 #define MMD_CURVE_STEEP_GRID_VIOLATION 0.03f
 bool mmd_curve_fit_scratch_init(mmd_arena *arena, const mmd_curve_grid_tables *grid,
-                                size_t max_frames, mmd_curve_fit_scratch *scratch);
+                                size_t frame_count, mmd_curve_fit_scratch *scratch);
 
 /* Whether a curve with real control points stays in the tube, up to grid_violation. Unlike
    mmd_curve_fit() this is monotonic in n: a part of a Bezier curve is a Bezier curve, but not one
    of integers. */
-bool mmd_curve_fit_exists(mmd_curve_fit_scratch *scratch, size_t n, const double *lower,
-                          const double *upper);
+bool mmd_curve_fit_exists(mmd_curve_fit_scratch *scratch, size_t n);
 
 /* Finds x1 y1 x2 y2 within the tube. False when the search finds none, or the credit ends. */
-bool mmd_curve_fit(mmd_curve_fit_scratch *scratch, size_t n, const double *lower,
-                   const double *upper, uint8_t curve[4]);
+bool mmd_curve_fit(mmd_curve_fit_scratch *scratch, size_t n, uint8_t curve[4]);
 
 /* Whether a curve stays in the tube. */
-bool mmd_curve_fit_is_within(const uint8_t curve[4], size_t n, const double *lower,
-                             const double *upper);
+bool mmd_curve_fit_is_within(const mmd_curve_fit_scratch *scratch, size_t n,
+                             const uint8_t curve[4]);
 
 /* Finds few keys for values at every frame. Between two keys each channel follows
    a curve of its own; all channels of a track share the frames of their keys. */
@@ -91,16 +91,6 @@ typedef struct mmd_key_fit {
     bool avoid_neighbors; /* keys on neighboring frames only at cuts, where possible */
 } mmd_key_fit;
 
-/* Memory of one thread for tracks of up to `frame_count` frames. */
-typedef struct mmd_key_fit_scratch {
-    mmd_curve_fit_scratch curve;
-    double *lower, *upper;
-} mmd_key_fit_scratch;
-
-/* False when memory is short. */
-bool mmd_key_fit_scratch_init(mmd_arena *arena, const mmd_curve_grid_tables *grid,
-                              size_t frame_count, mmd_key_fit_scratch *scratch);
-
 /* The work of a frame, in units of about a nanosecond. Dances take a fifth of it on average. */
 enum { MMD_KEY_FIT_FRAME_CREDIT = 25000 };
 
@@ -120,7 +110,7 @@ typedef struct mmd_key_fit_keys {
    again. The work is in proportion to the number of frames, whatever their values are: where the
    search takes more, it becomes coarser, and keys denser. Constant tracks get one key: the last key
    is dropped where it repeats the one before within tolerance. */
-bool mmd_key_fit_continue(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch,
+bool mmd_key_fit_continue(const mmd_key_fit *fit, mmd_curve_fit_scratch *scratch,
                           mmd_key_fit_keys *keys);
 
 /* Keys of straight lines, for morphs: each is the farthest frame that the cone of slopes from the
@@ -141,7 +131,6 @@ typedef struct mmd_mesh_tolerance_bone {
 } mmd_mesh_tolerance_bone;
 
 typedef struct mmd_mesh_tolerance {
-    size_t bone_count;
     float *reach;    /* (B,) units; negative: no vertex and no IK chain depends on the bone */
     uint32_t *chain; /* (B,) moving bones on the longest chain through the bone */
 } mmd_mesh_tolerance;

@@ -35,15 +35,6 @@ static const double MIN_HALF_ANGLE = 5e-8; /* float32 quaternions resolve no les
 /* Half of an angle, as quaternions have it: beyond it rounding would choose the direction. */
 static const double MAX_HALF_ANGLE = 1.57;
 
-bool mmd_key_fit_scratch_init(mmd_arena *arena, const mmd_curve_grid_tables *grid,
-                              size_t frame_count, mmd_key_fit_scratch *scratch)
-{
-    size_t most = frame_count < MMD_CURVE_MAX_FRAMES ? frame_count : MMD_CURVE_MAX_FRAMES;
-    return MMD_ARENA_ARRAY(arena, scratch->lower, most + 1) &&
-           MMD_ARENA_ARRAY(arena, scratch->upper, most + 1) &&
-           mmd_curve_fit_scratch_init(arena, grid, most, &scratch->curve);
-}
-
 /* Intersects the tube with that of one column: lower, upper = (v_k - v_a -+ tolerance) / change.
    Pays for the samples up to the first that leaves no tube, as rotation_tube() does. */
 static bool narrow_tube(const double *values, size_t stride, size_t n, double from, double to,
@@ -122,13 +113,13 @@ static bool rotation_tube(const double *samples, size_t n, double tolerance, dou
 
 /* Computes the tube of a channel from frame a on over n frames. False when no curve can be in it.
  */
-static bool channel_tube(const mmd_key_fit_channel *channel, mmd_key_fit_scratch *scratch, size_t a,
-                         size_t n)
+static bool channel_tube(const mmd_key_fit_channel *channel, mmd_curve_fit_scratch *scratch,
+                         size_t a, size_t n)
 {
     size_t columns = channel->columns;
     const double *samples = channel->values + a * columns;
     double *lower = scratch->lower, *upper = scratch->upper;
-    int64_t *credit = &scratch->curve.credit;
+    int64_t *credit = &scratch->credit;
     if (channel->kind == MMD_CHANNEL_ROTATION)
         return rotation_tube(samples, n, channel->tolerance, lower, upper, credit);
     open_tube(n, lower, upper);
@@ -143,53 +134,46 @@ static bool channel_tube(const mmd_key_fit_channel *channel, mmd_key_fit_scratch
     return true;
 }
 
-/* Whether real-valued curves fit all tubes between two frames, up to grid_violation. */
-static bool segment_exists(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch, size_t a, size_t b)
-{
-    for (size_t c = 0; c < fit->channel_count; c++)
-        if (!channel_tube(&fit->channels[c], scratch, a, b - a) ||
-            !mmd_curve_fit_exists(&scratch->curve, b - a, scratch->lower, scratch->upper))
-            return false;
-    return true;
-}
-
-/* Finds curves of integers between two frames; leaves `curves` as they are when there are none. */
-static bool fit_segment(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch, size_t a, size_t b,
+/* Finds curves of integers between two frames; where there are none, leaves `curves` as they are.
+   NULL: only whether real-valued curves fit all tubes, up to grid_violation. */
+static bool fit_segment(const mmd_key_fit *fit, mmd_curve_fit_scratch *scratch, size_t a, size_t b,
                         uint8_t *curves)
 {
     uint8_t found[4 * MMD_TRACK_CHANNELS];
     for (size_t c = 0; c < fit->channel_count; c++)
         if (!channel_tube(&fit->channels[c], scratch, a, b - a) ||
-            !mmd_curve_fit(&scratch->curve, b - a, scratch->lower, scratch->upper, found + 4 * c))
+            !(curves ? mmd_curve_fit(scratch, b - a, found + 4 * c)
+                     : mmd_curve_fit_exists(scratch, b - a)))
             return false;
-    memcpy(curves, found, 4 * fit->channel_count);
+    if (curves)
+        memcpy(curves, found, 4 * fit->channel_count);
     return true;
 }
 
-static bool segment_still_fits(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch,
+static bool segment_still_fits(const mmd_key_fit *fit, mmd_curve_fit_scratch *scratch,
                                const mmd_key_fit_segment *segment)
 {
     size_t a = segment->first, n = segment->last - segment->first;
     for (size_t c = 0; c < fit->channel_count; c++)
         if (!channel_tube(&fit->channels[c], scratch, a, n) ||
-            !mmd_curve_fit_is_within(segment->curves + 4 * c, n, scratch->lower, scratch->upper))
+            !mmd_curve_fit_is_within(scratch, n, segment->curves + 4 * c))
             return false;
     return true;
 }
 
 /* The farthest frame in (a, last] that curves reach, about, while there is credit: real curves, or,
    where `curves` is not NULL, those of integers, which it writes. */
-static size_t farthest(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch, size_t a, size_t last,
-                       uint8_t *curves)
+static size_t farthest(const mmd_key_fit *fit, mmd_curve_fit_scratch *scratch, size_t a,
+                       size_t last, uint8_t *curves)
 {
     size_t reached = a + 1, unreached = last + 1;
-    for (size_t step = 1; unreached - reached > 1 && scratch->curve.credit >= 0; step *= 2) {
+    for (size_t step = 1; unreached - reached > 1 && scratch->credit >= 0; step *= 2) {
         size_t b = reached + step;
         if (unreached <= last) /* bisect */
             b = reached + (unreached - reached) / 2;
         else if (b > last)
             b = last;
-        if (curves ? fit_segment(fit, scratch, a, b, curves) : segment_exists(fit, scratch, a, b))
+        if (fit_segment(fit, scratch, a, b, curves))
             reached = b;
         else
             unreached = b;
@@ -199,12 +183,12 @@ static size_t farthest(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch, siz
 
 /* The end of a segment in (a + 1, last] whose curves of integers are written, or a + 1. The farther
    below the end of real curves, the longer the steps: n frames take about 8 ln n tries. */
-static size_t search_downwards(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch, size_t a,
+static size_t search_downwards(const mmd_key_fit *fit, mmd_curve_fit_scratch *scratch, size_t a,
                                size_t last, uint8_t *curves)
 {
     size_t top = farthest(fit, scratch, a, last, NULL) + EXTRA_FRAMES;
     top = top < last ? top : last;
-    for (size_t b = top, step; b > a + 1 && scratch->curve.credit >= 0;
+    for (size_t b = top, step; b > a + 1 && scratch->credit >= 0;
          b = b > a + 1 + step ? b - step : a + 1) {
         step = 1 + (top - b) / 8;
         if (fit_segment(fit, scratch, a, b, curves))
@@ -226,8 +210,8 @@ static size_t last_before_cut(const mmd_key_fit *fit, mmd_key_fit_keys *keys, si
 }
 
 /* The end of the segment from a, at most `last`, whose curves are written. */
-static size_t next_key(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch, size_t a, size_t last,
-                       uint8_t *curves)
+static size_t next_key(const mmd_key_fit *fit, mmd_curve_fit_scratch *scratch, size_t a,
+                       size_t last, uint8_t *curves)
 {
     size_t b = a + 1;
     /* Any curve will do between neighboring frames, as those of a cut. */
@@ -235,10 +219,10 @@ static size_t next_key(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch, siz
         memcpy(curves + 4 * c, mmd_motion_linear_curves, 4);
     if (last <= a + 1)
         return b;
-    scratch->curve.credit -= GALLOP_CREDIT;
-    if (scratch->curve.credit >= 0)
+    scratch->credit -= GALLOP_CREDIT;
+    if (scratch->credit >= 0)
         b = search_downwards(fit, scratch, a, last, curves);
-    scratch->curve.credit += GALLOP_CREDIT;
+    scratch->credit += GALLOP_CREDIT;
     if (b == a + 1)
         b = farthest(fit, scratch, a, last, curves);
     /* Leave no single frame before a cut or the end. */
@@ -248,60 +232,30 @@ static size_t next_key(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch, siz
     return b;
 }
 
-/* The least and largest value of each column, of the frames that have been added. */
-typedef struct value_range {
-    double least[MMD_TRACK_CHANNELS][MMD_CHANNEL_COLUMNS];
-    double most[MMD_TRACK_CHANNELS][MMD_CHANNEL_COLUMNS];
-} value_range;
-
-static void add_to_range(const mmd_key_fit *fit, size_t first, size_t end, value_range *range)
+/* How many keys one column of a channel needs: without the last ones that repeat the one before. */
+static size_t needed_keys(const mmd_key_fit_channel *channel, size_t column, size_t frame_count,
+                          const uint32_t *frames, size_t count)
 {
-    for (size_t c = 0; c < fit->channel_count; c++)
-        for (size_t i = first; i < end; i++)
-            for (size_t k = 0; k < fit->channels[c].columns; k++) {
-                double value = fit->channels[c].values[i * fit->channels[c].columns + k];
-                range->least[c][k] = fmin(range->least[c][k], value);
-                range->most[c][k] = fmax(range->most[c][k], value);
-            }
-}
-
-/* Whether all values of the range are within tolerance of those of frame a. */
-static bool is_constant_from(const mmd_key_fit *fit, size_t a, const value_range *range)
-{
-    for (size_t c = 0; c < fit->channel_count; c++) {
-        const mmd_key_fit_channel *channel = &fit->channels[c];
-        double limit = channel->tolerance / (channel->kind == MMD_CHANNEL_ROTATION ? 4 : 1);
-        for (size_t k = 0; k < channel->columns; k++) {
-            double key = channel->values[a * channel->columns + k];
-            if (channel->kind == MMD_CHANNEL_INTEGER)
-                key = rint(key);
-            if (range->most[c][k] - key > limit || key - range->least[c][k] > limit)
-                return false;
+    const double *values = channel->values + column;
+    double limit = channel->tolerance / (channel->kind == MMD_CHANNEL_ROTATION ? 4 : 1);
+    double least = INFINITY, most = -INFINITY; /* of the frames from i on */
+    for (size_t i = frame_count; count > 1; count--) {
+        for (; i > frames[count - 2]; i--) {
+            least = fmin(least, values[(i - 1) * channel->columns]);
+            most = fmax(most, values[(i - 1) * channel->columns]);
         }
-    }
-    return true;
-}
-
-/* How many of the keys remain without the last ones that repeat the key before. */
-static size_t without_repeated_keys(const mmd_key_fit *fit, const uint32_t *frames, size_t count)
-{
-    value_range range;
-    size_t end = fit->frame_count;
-    for (size_t c = 0; c < MMD_TRACK_CHANNELS; c++)
-        for (size_t k = 0; k < MMD_CHANNEL_COLUMNS; k++)
-            range.least[c][k] = INFINITY, range.most[c][k] = -INFINITY;
-    for (; count > 1; count--) {
-        size_t a = frames[count - 2];
-        add_to_range(fit, a, end, &range);
-        if (!is_constant_from(fit, a, &range))
+        double key = values[i * channel->columns];
+        if (channel->kind == MMD_CHANNEL_INTEGER)
+            key = rint(key);
+        if (most - key > limit || key - least > limit)
             break;
-        end = a;
     }
     return count;
 }
 
 /* Adds the next key, and returns its frame. */
-static size_t add_key(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch, mmd_key_fit_keys *keys)
+static size_t add_key(const mmd_key_fit *fit, mmd_curve_fit_scratch *scratch,
+                      mmd_key_fit_keys *keys)
 {
     size_t row = 4 * fit->channel_count, a = keys->frames[keys->count - 1];
     size_t last = last_before_cut(fit, keys, a);
@@ -325,10 +279,10 @@ static size_t add_key(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch, mmd_
     return b;
 }
 
-bool mmd_key_fit_continue(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch,
+bool mmd_key_fit_continue(const mmd_key_fit *fit, mmd_curve_fit_scratch *scratch,
                           mmd_key_fit_keys *keys)
 {
-    int64_t *credit = &scratch->curve.credit, work = 0;
+    int64_t *credit = &scratch->credit, work = 0;
     if (keys->count == 0) {
         keys->frames[keys->count++] = 0;
         keys->credit = FIRST_CREDIT;
@@ -336,7 +290,7 @@ bool mmd_key_fit_continue(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch,
             memcpy(keys->curves + 4 * c, mmd_motion_linear_curves, 4);
     }
     *credit = keys->credit;
-    scratch->curve.last_chunk = keys->last_chunk;
+    scratch->last_chunk = keys->last_chunk;
     size_t a = keys->frames[keys->count - 1];
     while (a + 1 < fit->frame_count && work < SLICE) {
         int64_t before = *credit;
@@ -347,10 +301,17 @@ bool mmd_key_fit_continue(const mmd_key_fit *fit, mmd_key_fit_scratch *scratch,
         a = b;
     }
     keys->credit = *credit;
-    keys->last_chunk = scratch->curve.last_chunk;
+    keys->last_chunk = scratch->last_chunk;
     if (a + 1 < fit->frame_count)
         return false;
-    keys->count = without_repeated_keys(fit, keys->frames, keys->count);
+    size_t needed = 1;
+    for (size_t c = 0; c < fit->channel_count; c++)
+        for (size_t i = 0; i < fit->channels[c].columns; i++) {
+            size_t of_column =
+                needed_keys(&fit->channels[c], i, fit->frame_count, keys->frames, keys->count);
+            needed = of_column > needed ? of_column : needed;
+        }
+    keys->count = needed;
     return true;
 }
 
@@ -379,10 +340,9 @@ size_t mmd_key_fit_lines(const double *values, size_t frame_count, double tolera
                          uint32_t *frames)
 {
     const mmd_key_fit_channel channel = {MMD_CHANNEL_SCALARS, 1, values, tolerance};
-    const mmd_key_fit fit = {.frame_count = frame_count, .channel_count = 1, .channels = &channel};
     size_t count = 1;
     frames[0] = 0;
     for (size_t a = 0; a + 1 < frame_count; count++)
         frames[count] = (uint32_t)(a = farthest_line(values, frame_count, a, tolerance));
-    return without_repeated_keys(&fit, frames, count);
+    return needed_keys(&channel, 0, frame_count, frames, count);
 }

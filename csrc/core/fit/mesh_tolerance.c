@@ -132,7 +132,7 @@ bool mmd_mesh_tolerance_init(mmd_arena *arena, const mmd_rig *rig, const int32_t
     bool *selected = mmd_arena_alloc(&temporary, n, sizeof *selected);
     uint32_t *above = mmd_arena_alloc(&temporary, n, sizeof *above);
     uint32_t *below = mmd_arena_alloc(&temporary, n, sizeof *below);
-    *out = (mmd_mesh_tolerance){n, mmd_arena_alloc(arena, n, sizeof *out->reach),
+    *out = (mmd_mesh_tolerance){mmd_arena_alloc(arena, n, sizeof *out->reach),
                                 mmd_arena_alloc(arena, n, sizeof *out->chain)};
     if (!boxes || !selected || !above || !below || !out->reach || !out->chain)
         return false;

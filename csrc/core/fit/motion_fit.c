@@ -28,7 +28,7 @@ enum { TRACK_STEP = 1 << 9, COMPARE_STEP = 1 << 20 };
 /* Memory of one thread. */
 typedef struct mmd_motion_fit_worker {
     mmd_arena arena;
-    mmd_key_fit_scratch scratch;
+    mmd_curve_fit_scratch scratch;
     double *columns; /* (F,7) */
     mmd_key_fit_segment *segments;
     mmd_poser *poser;
@@ -201,7 +201,7 @@ static bool prepare_worker(const mmd_motion_fit *fit, mmd_motion_fit_worker *wor
     worker->segments =
         mmd_arena_alloc_uninitialized(&worker->arena, frames, sizeof *worker->segments);
     return worker->columns && worker->segments &&
-           mmd_key_fit_scratch_init(&worker->arena, fit->tables, frames, &worker->scratch);
+           mmd_curve_fit_scratch_init(&worker->arena, fit->tables, frames, &worker->scratch);
 }
 
 /* The rotation that a bone's track gets at a frame. */
