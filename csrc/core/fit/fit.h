@@ -233,26 +233,38 @@ typedef enum mmd_motion_fit_skip {
 } mmd_motion_fit_skip;
 
 typedef struct mmd_motion_fit_track {
-    int32_t bone, morph;   /* one of them, the other is -1 */
-    bool fitted;           /* all of its keys are found */
-    bool translation_only; /* the rotation stays at rest */
-    double scale;          /* of the tolerance, after corrections */
+    int32_t bone, morph;           /* one of them, the other is -1 */
+    bool fitted;                   /* all of its keys are found */
+    double scale;                  /* of the tolerance, after corrections */
+    const mmd_bone_track *earlier; /* of the bone in the earlier motion, or NULL */
     mmd_key_fit_keys keys;
 } mmd_motion_fit_track;
+
+/* Memory of one thread. */
+typedef struct mmd_motion_fit_worker {
+    mmd_arena arena;
+    mmd_curve_fit_scratch scratch;
+    double *columns; /* (F,7) */
+    mmd_key_fit_segment *segments;
+    mmd_poser *poser; /* of the motion that is compared */
+    mmd_skin_workspace skin;
+    float *matrices, *morph_weights, *expected, *actual;
+    float *max_squares; /* (V,) squared distance of each vertex, largest of the frames */
+} mmd_motion_fit_worker;
 
 typedef struct mmd_motion_fit {
     mmd_arena arena;
     mmd_motion_fit_job job;
     const mmd_curve_grid_tables *tables;
+    const int32_t *order; /* (B,) parents and append sources first */
     mmd_mesh_tolerance tolerance;
     uint8_t *skipped; /* (B,) mmd_motion_fit_skip of bones that have a pose other than at rest */
     bool *simulated;  /* (B,) a rigid body moves it */
-    bool *turned;     /* (B,) a rigid body only turns it */
     bool *follows_simulated; /* (B,) that, or what it follows */
     size_t track_count;
     mmd_motion_fit_track *tracks;
-    struct mmd_motion_fit_worker *workers; /* (MMD_MAX_THREADS,) */
-    mmd_motion *motion;                    /* once built */
+    mmd_motion_fit_worker *workers; /* (MMD_MAX_THREADS,) */
+    mmd_motion *motion;             /* once built */
     enum {
         MMD_MOTION_FIT_TRACKS, /* parts of mmd_motion_fit_next(): the next one */
         MMD_MOTION_FIT_COMPARE,
@@ -278,5 +290,30 @@ double mmd_motion_fit_share(const mmd_motion_fit *fit, double of_part);
 
 /* Passes the motion to the caller, who frees it. */
 mmd_motion *mmd_motion_fit_release_motion(mmd_motion_fit *fit);
+
+/* What the files of motion_fit share. */
+
+/* Makes tracks of the bones and morphs that need them, and measures tolerances. False when memory
+   is short. */
+bool mmd_motion_fit_choose(mmd_motion_fit *fit);
+
+/* Makes the motion of fitted tracks; compares frames of it; selects the tracks to fit again. */
+mmd_thread_pool_task mmd_motion_fit_build, mmd_motion_fit_compare, mmd_motion_fit_refine;
+
+/* The local values of a bone at a frame of the job, and the rotation that its track gets there. */
+static inline const float *mmd_motion_fit_translation(const mmd_motion_fit_job *job, size_t frame,
+                                                      size_t bone)
+{
+    return job->translations + 3 * (frame * job->rig->bone_count + bone);
+}
+
+static inline const float *mmd_motion_fit_rotation(const mmd_motion_fit_job *job, size_t frame,
+                                                   size_t bone)
+{
+    return job->rotations + 4 * (frame * job->rig->bone_count + bone);
+}
+
+const float *mmd_motion_fit_track_rotation(const mmd_motion_fit *fit,
+                                           const mmd_motion_fit_track *track, size_t frame);
 
 #endif
