@@ -236,8 +236,10 @@ compile_commands.json: tests/check/compile_commands.py Makefile csrc/platforms/f
 # The C library: needs a C compiler and cglm's headers, nothing else.
 
 PREFIX ?= /usr/local
-# As files name it that other projects read.
-override PREFIX := $(abspath $(PREFIX))
+# As files name it that other projects read; with spaces it is several words to make.
+space := $(subst ,, )
+override PREFIX := $(subst ?,$(space),$(abspath $(subst $(space),?,$(PREFIX))))
+INTO = "$(DESTDIR)$(PREFIX)"
 MINOR_VERSION := $(shell echo $(VERSION) | cut -d. -f1,2)
 # Structs may change with the minor version, so it is in the name that programs load.
 SONAME := libmmdskin.so.$(MINOR_VERSION)
@@ -254,17 +256,17 @@ build/libmmdskin.so: $(call objects,shared,$(CORE))
 	@$(CC) -shared -Wl,-soname,$(SONAME) -Wl,-z,relro,-z,now $^ -lm -pthread -o $@
 
 install: library ## Install the C library, its header, licenses, CMake package and pkg-config file below PREFIX=/usr/local
-	@mkdir -p $(addprefix $(DESTDIR)$(PREFIX)/,include lib/pkgconfig lib/cmake/mmdskin share/licenses/mmdskin)
-	install -m 644 csrc/mmdskin.h $(DESTDIR)$(PREFIX)/include
-	install -m 644 build/libmmdskin.a $(DESTDIR)$(PREFIX)/lib
-	install -m 755 build/libmmdskin.so $(DESTDIR)$(PREFIX)/lib/libmmdskin.so.$(VERSION)
-	ln -sf libmmdskin.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/$(SONAME)
-	ln -sf $(SONAME) $(DESTDIR)$(PREFIX)/lib/libmmdskin.so
-	install -m 644 LICENSE csrc/licenses/cglm.txt $(DESTDIR)$(PREFIX)/share/licenses/mmdskin
-	install -m 644 csrc/install/mmdskinConfig.cmake $(DESTDIR)$(PREFIX)/lib/cmake/mmdskin
+	@mkdir -p $(addprefix $(INTO)/,include lib/pkgconfig lib/cmake/mmdskin share/licenses/mmdskin)
+	install -m 644 csrc/mmdskin.h $(INTO)/include
+	install -m 644 build/libmmdskin.a $(INTO)/lib
+	install -m 755 build/libmmdskin.so $(INTO)/lib/libmmdskin.so.$(VERSION)
+	ln -sf libmmdskin.so.$(VERSION) $(INTO)/lib/$(SONAME)
+	ln -sf $(SONAME) $(INTO)/lib/libmmdskin.so
+	install -m 644 LICENSE csrc/licenses/cglm.txt $(INTO)/share/licenses/mmdskin
+	install -m 644 csrc/install/mmdskinConfig.cmake $(INTO)/lib/cmake/mmdskin
 	for file in pkgconfig/mmdskin.pc cmake/mmdskin/mmdskinConfigVersion.cmake; do \
 		sed 's#@PREFIX@#$(PREFIX)#; s#@VERSION@#$(VERSION)#' csrc/install/$${file##*/}.in \
-			>$(DESTDIR)$(PREFIX)/lib/$$file || exit; done
+			>$(INTO)/lib/$$file || exit; done
 
 # C on its own: every compiler, and the core under the sanitizers
 

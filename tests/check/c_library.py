@@ -9,6 +9,7 @@ library, from C and from C++; PROGRAMs are the same examples, built otherwise.
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -76,13 +77,8 @@ def check_needs():
 
 
 def by_pkg_config(prefix, folder):
-    flags = run(
-        "pkg-config",
-        "--cflags",
-        "--libs",
-        "mmdskin",
-        env=os.environ | {"PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig")},
-    ).split()
+    env = os.environ | {"PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig")}
+    flags = shlex.split(run("pkg-config", "--cflags", "--libs", "mmdskin", env=env))
     for name in ("pose", "simulate"):
         source = EXAMPLES / f"{name}.c"
         rpath = f"-Wl,-rpath,{prefix / 'lib'}"
@@ -153,7 +149,10 @@ def main(prefix, programs):
         if not model.rigid_bodies:
             raise SystemExit("the sample model has no physics")
         (folder / "cmake").mkdir()
-        programs += [*by_pkg_config(prefix, folder), *by_cmake(prefix, folder / "cmake")]
+        spaced = folder / "a prefix"
+        run("make", "install", f"PREFIX={spaced}", cwd=ROOT)
+        check_files(spaced)
+        programs += [*by_pkg_config(spaced, folder), *by_cmake(prefix, folder / "cmake")]
         for program in programs:
             check(program, files, model, motion)
 
