@@ -244,5 +244,7 @@ def test_what_cannot_be_moved_is_refused():
     broken = poses.copy()
     broken[7, 3, 0, 3] = np.nan
     refused(ValueError, "frame 7, bone 3", model, skeleton, broken, fps=120)
+    broken[7, 3] = 0
+    refused(ValueError, "frame 7, bone 3 .* does not end with the row", model, skeleton, broken)
     prop = mmdskin.Model.from_arrays([[0, 0, 0]], bones=[mmdskin.Bone("センター")])
     refused(ValueError, "no bone is hips, head", prop, skeleton, poses)

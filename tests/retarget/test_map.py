@@ -189,6 +189,7 @@ def test_limbs_out_of_proportion_are_doubtful():
         ({"human": {"head": 1.5}}, TypeError, "expected a name, an index or None, not .*float"),
         ({"human": {"head": "a"}, "names": ["a", "a", "b"]}, ValueError, 'two bones are named "a"'),
         ({"reference": np.zeros((2, 4, 4))}, ValueError, "reference: shape"),
+        ({"rest": np.zeros((3, 4, 4))}, ValueError, 'bone 0 "a" does not end with the row 0 0 0 1'),
     ],
 )
 def test_what_is_not_a_skeleton_is_refused(change, error, text):
@@ -198,7 +199,7 @@ def test_what_is_not_a_skeleton_is_refused(change, error, text):
 
 
 def test_scale_and_mirrors_in_matrices_are_dropped():
-    rest = np.array([np.diag([3.0, 3, 3, 1]), np.diag([-2.0, 1, 1, 1]), np.zeros((4, 4))])
+    rest = np.array([np.diag([3.0, 3, 3, 1]), np.diag([-2.0, 1, 1, 1]), np.diag([0.0, 0, 0, 1])])
     found = mmdskin.Skeleton(["a", "b", "c"], [-1, 0, 0], rest).rest[:, :3, :3]
     assert np.allclose(found @ found.transpose(0, 2, 1), np.eye(3), atol=1e-12)
     assert np.allclose(np.linalg.det(found), 1)

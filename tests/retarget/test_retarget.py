@@ -378,6 +378,16 @@ def point():
             ValueError,
             'frame 0, bone 0 "Hips" is not finite',
         ),
+        (
+            {"poses": np.zeros((1, 51, 4, 4))},
+            ValueError,
+            'poses: frame 0, bone 0 "Hips" does not end with the row 0 0 0 1',
+        ),
+        (
+            {"poses": humanoid().rest.transpose(0, 2, 1)},
+            ValueError,
+            'poses: bone 0 "Hips" does not end with the row',
+        ),
         ({"scale": 0}, ValueError, "scale: 0, expected a positive"),
         ({"scale": np.nan}, ValueError, "scale: nan"),
         ({"fps": -1}, ValueError, "fps: -1"),

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mmdskin.errors import counted
 from mmdskin.rotations import cross, nearest
 
 LARGEST = 1e9  # a coordinate
 MOST_TRANSFORMS = 1 << 24  # of all bones in all frames, 2 GiB
 RATES = (0.01, 10_000.0)  # frames per second
-_RIGID = 1e-5  # how far from a rotation a matrix may be before it is made one
+_RIGID = 1e-5  # how far a matrix may be from a rotation above the row 0 0 0 1
 
 
 class Tree:
@@ -32,7 +33,7 @@ class Tree:
         self.parents.flags.writeable = False
         bad = np.flatnonzero((self.parents < -1) | (self.parents >= count))
         if len(bad):
-            raise ValueError(f"parents[{bad[0]}]: {array[bad[0]]} of {count} bones")
+            raise ValueError(f"parents[{bad[0]}]: {array[bad[0]]} of {counted(count, 'bone')}")
         self._above = self.parents.tolist()
         # Here and below, the last of the list, [-1], is the parent of the roots.
         self.children: list[list[int]] = [[] for _ in range(count + 1)]
@@ -86,12 +87,16 @@ def matrices(values: ArrayLike, name: str, names: Sequence[str]) -> NDArray[np.f
     if array.ndim not in (3, 4) or array.shape[-3:] != (len(names), 4, 4):
         raise ValueError(f"{name}: shape {array.shape}, expected (…,{len(names)},4,4)")
     m = np.ascontiguousarray(array.reshape(-1, 4, 4).transpose(1, 2, 0))  # long axes are fast
-    fits = np.abs(m[:3]).max((0, 1), initial=0) <= LARGEST  # NaN does not
-    bad = np.argwhere(~fits.reshape(array.shape[:-2]))
-    if len(bad):
-        frame = f"frame {bad[0][0]}, " if array.ndim == 4 else ""
-        at = bad[0][-1]
-        raise ValueError(f'{name}: {frame}bone {at} "{names[at]}" is not finite, or above 1e9')
+    row = np.array([[0.0], [0], [0], [1]])
+    for fits, fault in (  # NaN does not
+        (np.abs(m[:3]).max((0, 1), initial=0) <= LARGEST, "is not finite, or above 1e9"),
+        (np.abs(m[3] - row).max(0, initial=0) <= _RIGID, "does not end with the row 0 0 0 1"),
+    ):
+        bad = np.argwhere(~fits.reshape(array.shape[:-2]))
+        if len(bad):
+            frame = f"frame {bad[0][0]}, " if array.ndim == 4 else ""
+            at = bad[0][-1]
+            raise ValueError(f'{name}: {frame}bone {at} "{names[at]}" {fault}')
     x, y, z = (m[:3, i] for i in range(3))
     misses = [np.sum(x * x, 0) - 1, np.sum(y * y, 0) - 1, np.sum(x * y, 0)]
     off = np.abs([*misses, *(cross(x.T, y.T).T - z)]).max(0) > _RIGID

@@ -30,7 +30,7 @@ class Skeleton:
     names: B strings.
     parents: (B,) indices, -1 for roots; in any order.
     rest: (B,4,4) world matrices of the bones at rest in MMD's axes and units: convert() brings those
-        of other programs. Scale in them is dropped.
+        of other programs. Scale in them is dropped; a scale of zero leaves a bone unturned.
     human: {slot: name or index of a bone, or None for no bone}. What it does not name is found by
         names, then by the shape of the tree. Slots are those of VRM 1.0: hips, neck, head, jaw;
         with left or right before them Shoulder, UpperArm, LowerArm, Hand, UpperLeg, LowerLeg, Foot,
@@ -46,7 +46,8 @@ class Skeleton:
     without a bone, and what contradicts a body. notes: the same as texts, and how the map was made.
 
     Raises ValueError for shapes that do not fit, indices out of range, cycles of parents, numbers
-    that are not finite or above 1e9, and slots or bones that do not exist.
+    that are not finite or above 1e9, matrices that do not end with the row 0 0 0 1, and slots or bones
+    that do not exist.
     """
 
     names: tuple[str, ...]
