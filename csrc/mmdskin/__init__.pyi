@@ -762,7 +762,7 @@ class Motion:
             all of them out, so that MMD plays the same; "cut": cut the names at byte 15, as MMD
             does, with "?" for the characters. Names of a VPD have any length, but
             no line ends and no //.
-        frame: of a VPD: the frame whose pose it gets, a number; None: the first.
+        frame: of a VPD: the frame whose pose it gets, from 0 on, as in Model.pose(); None: the first.
         model: of a VPD: the Model whose bones and morphs it gets, in their order, and its name;
             None: all of the motion.
 

@@ -13,6 +13,7 @@ import numpy as np
 
 import mmdskin
 from mmdskin.array_arguments import check_shape, converted
+from mmdskin.errors import counted
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -112,21 +113,17 @@ def texture_items(textures: Any, model: mmdskin.Model | None) -> list[tuple[int,
         if not isinstance(key, int):
             raise TypeError(f"textures: key {key!r}, expected the index of a texture")
         if not 0 <= key < limit:
-            known = (
-                f"expected 0 to {limit - 1}" if model is None else f"the model has {limit} textures"
-            )
+            known = f"the model has {counted(limit, 'texture')}"
+            if model is None:
+                known = f"expected 0 to {limit - 1}"
             raise ValueError(f"textures: key {key}, {known}")
         images.append((key, f"textures[{key:d}]", textures[key]))
     return images
 
 
 def frame_numbers(frames: ArrayLike) -> NDArray[np.float64]:
-    try:
-        numbers = np.array(frames, np.float64)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"frames: expected numbers (F,), not {type(frames)!r}") from None
-    if numbers.ndim != 1:
-        raise ValueError(f"frames: shape {numbers.shape}, expected (F,)")
+    numbers = converted(frames, "frames", "float64", 5)[1].copy()
+    check_shape(numbers.shape, "frames", ("F",))
     not_finite = np.flatnonzero(~np.isfinite(numbers))
     if len(not_finite):
         at = not_finite[0]
@@ -140,8 +137,9 @@ def first_frame(frames: Any, count: int) -> int:
     first = float(numbers[0]) if numbers.size else -1.0
     fits = len(numbers) == count and first >= 0 and first.is_integer()
     if not fits or first + count > 2**32 or (numbers != first + np.arange(count)).any():
+        series = ", each one more than the one before" if count > 1 else ""
         raise ValueError(
-            f"frames: expected {count} whole numbers up to {2**32 - 1}, each one more than the one before"
+            f"frames: expected {counted(count, 'whole number')} up to {2**32 - 1}{series}"
         )
     return int(first)
 

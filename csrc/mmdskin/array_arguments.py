@@ -106,7 +106,7 @@ def _check_kind(array: NDArray[Any], argument: Any, name: str, wanted: np.dtype[
     )
     if fits:
         return
-    expected = "integers" if whole else "numbers"
+    expected = {"b": "booleans", "f": "numbers"}.get(wanted.kind, "integers")
     given = f"dtype {array.dtype}, expected {expected}"
     if kind == "O":
         _refuse_record(argument, name, expected)  # before NumPy 1.24

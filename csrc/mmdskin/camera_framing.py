@@ -33,7 +33,8 @@ def framing(
 
         camera = mmdskin.framing(model, motion)
 
-    shown: a Motion, a Pose or the result of skin(), of one frame or many; None: the rest pose.
+    shown: a Pose or the result of skin(), of one frame or many; of a Model also a Motion, or None: the
+        rest pose.
     frames: of a Motion; None: all of its frame_range. Of more than 1,000 it takes as many.
     size: as in render().
 
@@ -58,7 +59,8 @@ def framing(
     elif isinstance(shown, mmdskin.Skinned):
         found = iter([shown])
     else:
-        raise wrong_type(shown, "shown: expected a Motion, a Pose or a Skinned", "load_motion")
+        expected = "a Motion, a Pose or a Skinned" if model else "a Pose or a Skinned of the Mesh"
+        raise wrong_type(shown, f"shown: expected {expected}", "load_motion")
     camera = camera_of(*_box(model, found), size)
     if camera is None:
         raise ValueError(f"shown: a vertex is not finite or farther than {_FARTHEST:g}")

@@ -86,7 +86,7 @@ def frame_numbers(
 
 
 def physics_setting(text: str) -> tuple[str, Any]:
-    """NAME=VALUE as a field of Physics. Raises ValueError."""
+    """NAME=VALUE as a field of Physics. Raises ValueError, also for a value out of range."""
     name, _, value = text.partition("=")
     if name not in mmdskin.Physics._fields:
         raise ValueError(
@@ -112,9 +112,13 @@ def physics_setting(text: str) -> tuple[str, Any]:
         fits, expected = len(numbers) == 1, "a number"
     if not fits:
         raise ValueError(f"{text}: expected {name}={expected}")
+    setting: Any = numbers[0]
     if isinstance(default, tuple):
-        return name, tuple(numbers)
-    return name, int(numbers[0]) if expected == "a whole number" else numbers[0]
+        setting = tuple(numbers)
+    elif expected == "a whole number":
+        setting = int(setting)
+    mmdskin.Simulation(mmdskin.Model.from_arrays(), None, mmdskin.Physics(**{name: setting}))
+    return name, setting
 
 
 def physics_settings(options: Any) -> mmdskin.Physics:

@@ -13,6 +13,8 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import mmdskin
 from mmdskin import command_info, command_motion, command_render, command_skin
 from mmdskin.command_console import CommandError, warn
@@ -115,7 +117,7 @@ def _render(command: argparse.ArgumentParser) -> None:
     add("motion", metavar="MOTION", nargs="?", help="default: the rest pose")
     _add_output(command, "picture", ".png", ".mp4")
     which = command.add_mutually_exclusive_group().add_argument
-    which("--frame", type=_FINITE, default=0.0, help="default: 0")
+    which("--frame", type=_FRAME, default=0.0, help="default: 0")
     which(
         "--frames",
         type=_frames,
@@ -162,7 +164,7 @@ def _skin(command: argparse.ArgumentParser) -> None:
         metavar="METHOD",
         help=f"{', '.join(_METHODS)}; default: mmd, each vertex by its own type",
     )
-    add("--backend", default="auto", help="auto, cpu or gl; default: auto")
+    add("--backend", type=_backend, default="auto", help="auto, cpu or gl; default: auto")
     add("--threads", type=_number(int, "1 or more", 1), metavar="N", help="default: all cores")
     _add_encoding(command)
     _add_physics(command)
@@ -204,7 +206,7 @@ def _convert(command: argparse.ArgumentParser) -> None:
     )
     add("--motion", help="the dance of a .glb; default: none")
     add("--frames", type=_frames, metavar="A:B", help="of a .glb, a Python slice; default: all")
-    add("--frame", type=_FINITE, help="whose pose a .vpd gets; default: the first")
+    add("--frame", type=_FRAME, help="whose pose a .vpd gets; default: the first")
     add("--model", help="whose bones and morphs a .vpd gets; default: all of the motion")
     add(
         "--part", choices=("model", "camera", "all"), help="of a motion that has bones and a camera"
@@ -329,7 +331,7 @@ def _number(
     return check
 
 
-_FINITE = _number(float, "a finite number")
+_FRAME = _number(float, "0 or more", 0)
 _POSITIVE = _number(float, "a positive number", sys.float_info.min)
 
 
@@ -375,6 +377,16 @@ def _color(text: str) -> tuple[float, ...]:
         raise argparse.ArgumentTypeError(f"{text}: expected RRGGBB or RRGGBBAA")
     parts = bytes.fromhex(text.lstrip("#"))
     return tuple(part / 255 for part in (*parts, 255)[:4])
+
+
+def _backend(text: str) -> str:
+    """Also a kernel, as cpu:sse2."""
+    if text != "gl":  # which takes its time to start
+        try:
+            mmdskin.skin(mmdskin.Model.from_arrays(), np.empty((0, 4, 4)), backend=text)
+        except (ValueError, mmdskin.BackendError) as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 def _setting(text: str) -> tuple[str, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 import mmdskin
 from mmdskin import command_input
 from mmdskin.command_console import CommandError, Progress, warn
-from mmdskin.errors import printable
+from mmdskin.errors import counted, printable
 
 FRAMES_AT_ONCE = 64
 _SHOWN = {"body": "MODEL", "settings": "--set"}  # arguments that are not called as they are stored
@@ -149,7 +149,7 @@ def _show(report: mmdskin.FitReport) -> None:
     about: dict[str, list[str]] = {}
     for name, note in report.notes:
         about.setdefault(note, []).append(name)
-    print(f"{report.keys:,} keys")
+    print(counted(report.keys, "key"))
     for note, names in about.items():
         print(printable(f"{', '.join(names)}: {note}" if any(names) else note))
 

@@ -32,9 +32,14 @@ class BackendError(RuntimeError):
     """A backend that is not available; the message is the driver's."""
 
 
+def counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def printable(text: str) -> str:
-    """A text of a file as it is shown: what would control a terminal is escaped, as by repr()."""
-    return text.translate(_ESCAPES)
+    """A text of a file as it is shown: what would control a terminal, or cannot be
+    printed, is escaped, as by repr()."""
+    return text.translate(_ESCAPES).encode("utf-8", "backslashreplace").decode()
 
 
 def text_of(encoded: bytes) -> str:

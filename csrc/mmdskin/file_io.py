@@ -10,6 +10,7 @@ import re
 import stat
 from typing import Any
 
+from mmdskin.errors import counted
 from mmdskin.new_file import new_file
 
 _LIMIT = 1 << 30  # bytes of what is no regular file and might never end
@@ -119,7 +120,7 @@ def _write_to_file(file: Any, data: bytes) -> None:
     while True:
         taken = _count_taken(file, file.write(offered), len(offered))
         if not taken and offered:
-            raise OSError(f"path: the file has taken {done} of {len(data)} bytes")
+            raise OSError(f"path: the file has taken {done:,} of {counted(len(data), 'byte')}")
         done += taken
         if done >= len(data):
             return

@@ -32,6 +32,7 @@ CACHE_BYTES = 1 << 20
 # With fewer frames for each, pose() and skin() do not use several cores, and one core takes up to a quarter
 # longer: only a batch is written past the caches. More in all take too much memory.
 FRAMES_PER_CORE, MOST_FRAMES = 12, 192
+MOST_THREADS = 256  # of pose() and skin()
 
 
 def frames(
@@ -81,7 +82,7 @@ def frames(
     _check_positive("threads", threads)
     _check_positive("chunk", chunk)
     if chunk is None:
-        cores = threads or os.cpu_count() or 1
+        cores = min(threads or os.cpu_count() or 1, MOST_THREADS)
         fitting = max(1, CACHE_BYTES // (24 * max(1, len(model.positions))))
         chunk = max(fitting * cores, min(FRAMES_PER_CORE * cores, MOST_FRAMES))
 

@@ -27,7 +27,7 @@ def influences(
         check_shape(indices.shape, "bone_indices", (count,) if indices.ndim == 1 else (count, "K"))
         indices = indices[:, None] if indices.ndim == 1 else indices
         if not 1 <= indices.shape[1] <= _SLOTS:
-            raise ValueError(f"bone_indices: {indices.shape[1]} columns, expected 1 to {_SLOTS}")
+            raise ValueError(f"bone_indices: width {indices.shape[1]}, expected 1 to {_SLOTS}")
         columns = indices.shape[1]
     if weights is not None:
         weights = converted(weights, "bone_weights", "float32", 5)[1]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, final, over
 
 import numpy as np
 
-from mmdskin.errors import unknown_name
+from mmdskin.errors import counted, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -329,6 +329,7 @@ class Rendered(NamedTuple):
         Raises ValueError for such numbers, without an image and for the name of another format, and
         OSError.
         """
+        from mmdskin.array_arguments import converted
         from mmdskin.file_io import check_name, numbered, write
         from mmdskin.notebook import png
 
@@ -340,15 +341,18 @@ class Rendered(NamedTuple):
         if self.image.ndim == 3:
             write(path, png(self.image))
             return
-        given = [*(range(len(self.image)) if numbers is None else numbers)]
+        chosen = range(len(self.image)) if numbers is None else numbers
+        given = converted([*chosen], "numbers", "float64", 1)[1].tolist()
         if len(given) != len(self.image):
-            raise ValueError(f"numbers: {len(given)}, the batch has {len(self.image)} frames")
+            raise ValueError(
+                f"numbers: {len(given)}, the batch has {counted(len(self.image), 'frame')}"
+            )
         different: dict[int, None] = {}  # else one picture would replace another
         for at, number in enumerate(given):
-            if not float(number).is_integer():
+            if not number.is_integer():
                 raise ValueError(f"numbers[{at}] is {number}, expected a whole number")
             if int(number) in different:
-                raise ValueError(f"numbers[{at}] is {number} again")
+                raise ValueError(f"numbers[{at}] is {int(number)} again")
             different[int(number)] = None
         for number, image in zip(different, self.image, strict=True):
             write(numbered(os.fsdecode(path), number), png(image))

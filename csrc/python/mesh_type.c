@@ -139,10 +139,10 @@ static bool check_shapes(const mmd_py_array inputs[ARRAYS])
                                                           shapes[i].rank, shapes[i].shape, letters))
             return false;
         if (i == BONE_INDICES && (k < 1 || k > 4))
-            return PyErr_Format(PyExc_ValueError, "bone_indices: %zu columns, expected 1 to 4", k);
+            return PyErr_Format(PyExc_ValueError, "bone_indices: width %zu, expected 1 to 4", k);
     }
     if (inputs[TANGENTS].object && width != 3 && width != 4)
-        return PyErr_Format(PyExc_ValueError, "tangents: %zu columns, expected 3 or 4", width);
+        return PyErr_Format(PyExc_ValueError, "tangents: width %zu, expected 3 or 4", width);
     return true;
 }
 

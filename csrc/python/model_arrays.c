@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Model.from_arrays() and Model.replace(). */
+#include "core/base/error.h"
 #include "python/argument.h"
 #include "python/exceptions.h"
 #include "python/owned.h"
@@ -91,9 +92,9 @@ static bool check_kept_vertices(const builder *b, size_t count)
     return !*kept || count == b->model.vertex_count ||
            PyErr_Format(
                PyExc_ValueError,
-               "positions: %zu vertices, but the model has %zu: replace %s, too (None: the "
-               "default), and triangles and morphs, which refer to vertices",
-               count, b->model.vertex_count, kept);
+               "positions: %zu %s, but the model has %zu: replace %s, too (None: the default), and "
+               "triangles and morphs, which refer to vertices",
+               count, mmd_numbers_noun(count, "vertex", "vertices"), b->model.vertex_count, kept);
 }
 
 static bool parse_arrays(builder *b)
@@ -226,8 +227,7 @@ PyObject *mmd_py_model_replace(PyObject *self, PyObject *args, PyObject *kwargs)
     if (PyTuple_Size(args))
         return PyErr_Format(PyExc_TypeError, "replace: expected keywords only");
     if (model->soft_body_count)
-        return PyErr_Format(PyExc_ValueError, "the model was loaded without its %zu soft bodies",
-                            model->soft_body_count);
+        return PyErr_Format(PyExc_ValueError, "the model was loaded without its soft bodies");
     PyObject *made = NULL;
     if (parse_arguments(FORMAT ":replace", args, kwargs, &b)) {
         b.model = *model;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The Python function _render(), which draws what rendering.py has made of the arguments of
    render(). */
+#include "core/base/error.h"
 #include "core/skin/mesh.h"
 #include "gl/gl.h"
 #include "python/argument.h"
@@ -119,8 +120,9 @@ static bool set_shape(render_call *call, PyObject *mesh, PyObject *shown)
     if (call->inputs[POSITIONS]) {
         call->job.has_normals = call->inputs[NORMALS];
         return !call->job.has_normals || frames[NORMALS] == frames[POSITIONS] ||
-               PyErr_Format(PyExc_ValueError, "skinned.normals: %zu frames, positions have %zu",
-                            frames[NORMALS], frames[POSITIONS]);
+               PyErr_Format(PyExc_ValueError, "skinned.normals: %zu %s, positions have %zu",
+                            frames[NORMALS], mmd_numbers_noun(frames[NORMALS], "frame", "frames"),
+                            frames[POSITIONS]);
     }
     if (!mmd_py_skin_pose_parse(&call->pose, call->state, mesh, shown, Py_None, &call->skin,
                                 &call->batched))

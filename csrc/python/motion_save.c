@@ -77,8 +77,9 @@ static bool sample_frame(save_call *call, const mmd_motion *motion, mmd_motion *
     double frame = motion->first_frame;
     if (call->frame != Py_None && !mmd_py_argument_double(call->frame, "frame", &frame))
         return false;
-    if (!isfinite(frame))
-        return PyErr_Format(PyExc_ValueError, "frame: %S is not finite", call->frame);
+    if (!(frame >= 0 && isfinite(frame)))
+        return PyErr_Format(PyExc_ValueError, "frame: %S, expected a number from 0 on",
+                            call->frame);
     if (call->model != Py_None && !mmd_py_model_check(call->state, call->model))
         return false;
     const mmd_rig *rig = call->model == Py_None ? NULL : mmd_py_model_rig(call->model);

@@ -204,7 +204,7 @@ static bool parse_vector(PyObject *value, const record_parser *parser, size_t co
     if (!numbers)
         return false;
     if (PyTuple_Size(numbers) != (Py_ssize_t)count)
-        return PyErr_Format(PyExc_ValueError, "%s: %zd numbers, expected %zu", parser->path,
+        return PyErr_Format(PyExc_ValueError, "%s: length %zd, expected %zu", parser->path,
                             PyTuple_Size(numbers), count);
     for (size_t i = 0; i < count; i++)
         if (!parse_number(PyTuple_GetItem(numbers, (Py_ssize_t)i), parser, &to[i]))
@@ -300,7 +300,7 @@ static bool set_local_axes(const record_field *field, PyObject *value, record_pa
     if (!axes)
         return false;
     if (PyTuple_Size(axes) != 2)
-        return PyErr_Format(PyExc_ValueError, "%s: %zd axes, expected 2", parser->path,
+        return PyErr_Format(PyExc_ValueError, "%s: length %zd, expected 2 axes", parser->path,
                             PyTuple_Size(axes));
     return parse_vector(PyTuple_GetItem(axes, 0), parser, 3, bone->local_x) &&
            parse_vector(PyTuple_GetItem(axes, 1), parser, 3, bone->local_z);

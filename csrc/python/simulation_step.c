@@ -125,7 +125,7 @@ static bool check_list(PyObject *argument, const char *name, size_t model_count)
                             (PyObject *)Py_TYPE(argument));
     Py_ssize_t size = PySequence_Size(argument);
     if (size >= 0 && (size_t)size != model_count)
-        PyErr_Format(PyExc_ValueError, "%s: %zd items, expected one for each of %zu models", name,
+        PyErr_Format(PyExc_ValueError, "%s: length %zd, expected %zu, an item for each model", name,
                      size, model_count);
     return size >= 0 && (size_t)size == model_count;
 }

@@ -39,7 +39,7 @@ static PyObject *parse_list(PyObject *argument, const char *name, size_t count)
                             name, (PyObject *)Py_TYPE(argument));
     PyObject *items = PySequence_Tuple(argument);
     if (items && count != MMD_PY_ANY && (size_t)PyTuple_Size(items) != count) {
-        PyErr_Format(PyExc_ValueError, "%s: %zd items, expected one for each of %zu models", name,
+        PyErr_Format(PyExc_ValueError, "%s: length %zd, expected %zu, an item for each model", name,
                      PyTuple_Size(items), count);
         Py_CLEAR(items);
     }

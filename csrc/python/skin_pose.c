@@ -2,6 +2,7 @@
 /* Parses what skin() and render() skin a mesh by: bone matrices and morph weights, or a Pose. */
 #include "python/pose_io.h"
 
+#include "core/base/error.h"
 #include "python/exceptions.h"
 #include "python/types.h"
 
@@ -29,8 +30,8 @@ static bool parse_matrices(mmd_py_skin_pose *pose, mmd_py_state *state, PyObject
         return true;
     size_t bones = mmd_py_model_data(mesh)->bone_count;
     return job->bone_count == bones ||
-           PyErr_Format(PyExc_ValueError, "bone_matrices: %zu bones, the model has %zu",
-                        job->bone_count, bones);
+           PyErr_Format(PyExc_ValueError, "bone_matrices: %zu %s, the model has %zu",
+                        job->bone_count, mmd_numbers_noun(job->bone_count, "bone", "bones"), bones);
 }
 
 static bool parse_weights(mmd_py_skin_pose *pose, PyObject *weights, mmd_skin_job *job,

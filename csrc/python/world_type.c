@@ -232,13 +232,12 @@ static PyObject *apply_impulse(PyObject *object, PyObject *args, PyObject *kwarg
 {
     static char *names[] = {"body", "impulse", "torque", NULL};
     world_object *self = (world_object *)object;
-    long body;
+    long body, last = (long)mmd_world_body_count(self->world) - 1;
     PyObject *body_arg, *impulse_arg, *torque_arg = NULL;
     double impulse[3], torque[3] = {0};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O:apply_impulse", names, &body_arg,
                                      &impulse_arg, &torque_arg) ||
-        !mmd_py_argument_int(body_arg, "body", 0, (long)mmd_world_body_count(self->world) - 1,
-                             &body) ||
+        !mmd_py_argument_int(body_arg, "body", 0, last > 0 ? last : 0, &body) ||
         !mmd_py_argument_numbers(impulse_arg, "impulse", MMD_PY_FLOAT64, 3, impulse) ||
         (torque_arg && !mmd_py_argument_numbers(torque_arg, "torque", MMD_PY_FLOAT64, 3, torque)) ||
         !acquire(self))

@@ -158,7 +158,7 @@ class Reader(Speaking):
         translated = addon().blender.native.translated
         for note in (
             "source: reference: rest pose, 5 degrees from standing upright",
-            "body: lowered where a leg is too short (12 frames, at most 0.156)",
+            "body: lowered where a leg is too short (frames: 12, at most 0.156)",
             "scale: 1.203",
             "no bone",
             "0.31 long, on the right 0.4",

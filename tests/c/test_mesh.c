@@ -335,7 +335,7 @@ static void errors_name_invalid_arguments(void)
     check_refused(&desc, "tangents without normals");
     desc.normals = ORIGIN;
     desc.tangent_width = 2;
-    check_refused(&desc, "tangents: 2 columns, expected 3 or 4");
+    check_refused(&desc, "tangents: width 2, expected 3 or 4");
     desc.normals = desc.tangents = NULL;
     desc.positions = NULL;
     check_refused(&desc, "positions: missing");

@@ -35,7 +35,7 @@ BAD_VALUES = [
     ({"positions": SQUARE, "bone_indices": [0, 1, 2, 0], "bones": BONES}, "vertex 2: bone 2 of 2"),
     (
         {"positions": SQUARE, "bone_indices": [[0] * 5] * 4},
-        "bone_indices: 5 columns, expected 1 to 4",
+        "bone_indices: width 5, expected 1 to 4",
     ),
     ({"positions": SQUARE, "bone_indices": [[0, 1]] * 4}, "bone_weights: missing"),
     ({"positions": SQUARE, "bone_weights": [[1]] * 4}, "bone_indices: missing"),
@@ -73,7 +73,7 @@ BAD_VALUES = [
     ),
     ({"bones": [Bone("a", parent=0)]}, "bone 0: it is among its own ancestors"),
     ({"bones": [Bone("a", position=(0, 1e39, 0))]}, "bone 0: position is infinite"),
-    ({"bones": [Bone("a", position=(0, 1))]}, "bones[0].position: 2 numbers, expected 3"),
+    ({"bones": [Bone("a", position=(0, 1))]}, "bones[0].position: length 2, expected 3"),
     ({"bones": [Bone("a", flags=0x10000)]}, "bones[0].flags: 65536, expected 0 to 65535"),
     ({"bones": [Bone("a", tail_bone=3)]}, "bone 0: tail bone 3 of 1"),
     ({"bones": [Bone("a", append=mmdskin.Append(2))]}, "bone 0: append source 2 of 1"),

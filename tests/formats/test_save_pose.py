@@ -149,7 +149,8 @@ def test_large_and_small_numbers_are_written_in_full():
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
-        ({"frame": float("nan")}, ValueError, "frame: nan is not finite"),
+        ({"frame": float("nan")}, ValueError, "frame: nan, expected a number from 0 on"),
+        ({"frame": -1}, ValueError, "frame: -1, expected a number from 0 on"),
         ({"frame": "x"}, TypeError, "frame: expected a number"),
         ({"model": 3}, TypeError, "model"),
         ({"part": "camera"}, ValueError, "part: a VPD holds the pose of a model"),

@@ -376,8 +376,12 @@ def test_without_pillow_the_picture_has_no_textures(dancer, tmp_path, gl):
         ("skin chain.pmx swing.vmd -o none/a.npy", 1, "none/a.npy: there is no folder none"),
         ("skin chain.pmx swing.vmd -o folder.npy", 1, "folder.npy: "),
         ("skin chain.pmx swing.vmd -o a.npy --frames 91:", 1, "swing.vmd: no frame is chosen"),
-        ("skin chain.pmx swing.vmd -o a.npy --backend x", 1, 'backend: "x" is unknown'),
-        ("skin chain.pmx swing.vmd -o a.npy --physics --set hz=0", 1, "hz"),
+        ("skin chain.pmx swing.vmd -o a.npy --backend x", 2, 'backend: "x" is unknown'),
+        (
+            "skin chain.pmx swing.vmd -o a.npy --physics --set hz=0",
+            2,
+            "hz: 0, expected 1 to 100000",
+        ),
         *(
             (f"skin chain.pmx swing.vmd -o a.npy --physics --set {given}", 2, f"{given}: {words}")
             for given, words in (
@@ -391,6 +395,17 @@ def test_without_pillow_the_picture_has_no_textures(dancer, tmp_path, gl):
                 ("additional_damping=1", "expected additional_damping=true or false"),
             )
         ),
+        *(
+            (f"skin chain.pmx swing.vmd -o a.npy --physics --set {given}", 2, words)
+            for given, words in (
+                ("iterations=1e300", "argument --set: Physics.iterations: 1"),
+                ("settle=-1", "argument --set: Physics.settle: -1, expected 0 to"),
+                ("start=1e99", "argument --set: start: 1e+99, expected a frame"),
+                ("gravity=0,nan,0", "argument --set: gravity"),
+                ("gravity_seed=-1", "argument --set: Physics.gravity_seed: -1"),
+            )
+        ),
+        ("skin chain.pmx swing.vmd -o a.npy --backend cpu:x", 2, 'kernel "x" is unknown'),
         ("skin chain.pmx swing.vmd -o a.npy --encoding hex", 2, "'hex' is not a text encoding"),
         ("skin chain.pmx swing.vmd -o a.npy --set hz=60", 2, "--set is for --physics"),
         ("skin chain.pmx late.vmd -o a.npy", 1, "late.vmd: 4,294,967,296 frames, expected at most"),
@@ -439,12 +454,12 @@ def test_without_pillow_the_picture_has_no_textures(dancer, tmp_path, gl):
             (f"{words} {given}", 2, f"argument {given.replace(' ', ': ')}: expected {expected}")
             for words, given, expected in (
                 ("fit swing.vmd chain.pmx a.vmd", "--scale 0", "0.001 to 1000"),
-                ("render chain.pmx -o a.png", "--frame nan", "a finite number"),
+                ("render chain.pmx -o a.png", "--frame nan", "0 or more"),
                 ("render chain.pmx -o a.png", "--samples 9", "1 to 8"),
                 ("skin chain.pmx swing.vmd -o a.npy", "--threads 0", "1 or more"),
                 ("simulate chain.pmx swing.vmd -o a.vmd", "--tolerance 0", "a positive number"),
                 ("convert walk.bvh chain.pmx a.vmd", "--tolerance inf", "a positive number"),
-                ("convert swing.vmd a.vpd", "--frame first", "a finite number"),
+                ("convert swing.vmd a.vpd", "--frame -1", "0 or more"),
             )
         ),
         ("", 2, "required: COMMAND"),

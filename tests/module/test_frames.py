@@ -80,6 +80,12 @@ def test_by_default_every_core_has_enough_frames(model, cores, longest, monkeypa
     assert len(numbers) == max(longest, 4 * cores)
 
 
+def test_more_threads_than_are_used_take_no_more_memory(model, monkeypatch):
+    monkeypatch.setattr("mmdskin.frame_loop.CACHE_BYTES", 4 * 24 * len(model.positions))
+    numbers, _ = next(iter(mmdskin.frames(model, None, np.zeros(2000), threads=10**9)))
+    assert len(numbers) == 4 * 256
+
+
 def test_by_default_all_frames_come_in_order(model, motion):
     found = gather(mmdskin.frames(model, motion))
     np.testing.assert_array_equal(found[0], np.arange(153))
@@ -250,8 +256,8 @@ def test_wrong_arguments_are_errors_at_once(model, motion):
         ((motion, motion), {}, "model: expected a Model"),
         ((model, model), {}, "motion: expected a Motion or None"),
         ((model, motion, 3), {}, r"frames: shape \(\), expected \(F,\)"),
-        ((model, motion, slice(3)), {}, "frames: expected numbers .* not <class 'slice'>"),
-        ((model, motion, [[1], [2, 3]]), {}, "frames: expected numbers"),
+        ((model, motion, slice(3)), {}, "frames: expected numbers, not <class 'slice'>"),
+        ((model, motion, [[1], [2, 3]]), {}, "frames: setting an array"),
         ((model, motion, [0, 1, 2, np.nan]), {"chunk": 2}, r"^frames\[3\] is NaN$"),
         ((model, motion, [0, -np.inf]), {"physics": True}, r"^frames\[1\] is infinite$"),
         ((model, motion, [0]), {"chunk": 0}, "chunk: 0, expected at least 1"),

@@ -273,7 +273,7 @@ IMAGE = np.zeros((2, 2, 4), np.uint8)
     ("textures", "error", "words"),
     [
         ([IMAGE], TypeError, "textures: expected a dict, not <class 'list'>"),
-        ({1: IMAGE}, ValueError, "textures: key 1, the model has 1 textures"),
+        ({1: IMAGE}, ValueError, "textures: key 1, the model has 1 texture$"),
         ({0: IMAGE / 255}, TypeError, r"textures\[0\]: dtype float64, expected integers"),
         (
             {0: IMAGE[..., :3]},

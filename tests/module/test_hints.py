@@ -129,7 +129,9 @@ def test_a_size_has_two_numbers(model, size, error, words):
 @pytest.mark.parametrize(
     ("frames", "words"),
     [
-        ("all", "frames: expected numbers"),
+        ("all", "frames: dtype <U3, expected numbers"),
+        (["1"], "frames: dtype <U1, expected numbers"),
+        ([10**400], "frames: a number is too large"),
         (5, r"frames: shape \(\), expected \(F,\)"),
         ([0, np.nan], r"frames\[1\] is NaN"),
     ],
@@ -140,7 +142,7 @@ def test_frames_are_a_list_of_numbers(model, motion, tmp_path, frames, words):
         lambda: mmdskin.framing(model, motion, frames),
         lambda: mmdskin.save_glb(tmp_path / "a.glb", model, motion, frames),
     ):
-        with pytest.raises(ValueError, match=words):
+        with pytest.raises((TypeError, ValueError), match=words):
             call()
     assert np.isfinite(mmdskin.framing(model, motion, []).position).all()
 

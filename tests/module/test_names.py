@@ -117,6 +117,13 @@ def test_similar_names_are_searched_only_when_the_error_is_read(model, monkeypat
     assert "左ひじ" in str(refused.value)
 
 
+def test_the_error_can_be_printed_where_names_hold_bytes_that_are_no_characters():
+    cut = mmdskin.Motion.from_tracks([("左ひ\udc82", [0], None, None, None)])
+    with pytest.raises(KeyError) as refused:
+        cut.bones["左ひじ"]
+    assert str(refused.value) == r'no bone track "左ひじ"; nearest: "左ひ\udc82"'
+
+
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
 def test_the_error_is_pickled_with_its_text_and_without_the_bones(model, protocol):
     with pytest.raises(mmdskin.UnknownNameError) as refused:

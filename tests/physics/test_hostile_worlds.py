@@ -28,7 +28,7 @@ PAIR = [body(), body(position=(0, 2, 0))]
             [],
             'bodies[0].shape: "cone" is unknown, expected "sphere", "box" or "capsule"',
         ),
-        ([body(position=(1, 2))], [], "bodies[0].position: 2 numbers, expected 3"),
+        ([body(position=(1, 2))], [], "bodies[0].position: length 2, expected 3"),
         (PAIR, [joint(0, 2)], "joint 0: body 2 of 2"),
         (PAIR, [joint(0, -2)], "joint 0: body -2 of 2"),
         (PAIR, [joint(0, 1), joint(0, 1, rotation=(np.nan, 0, 0))], "joint 1: rotation is NaN"),

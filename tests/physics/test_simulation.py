@@ -265,7 +265,10 @@ def test_names_before_0_3_are_deprecated():
     assert not settings.damping_extra and not settings.joined_collide
     with pytest.warns(DeprecationWarning, match="damping_extra is called additional_damping"):
         world = mmdskin.World([], [], damping_extra=False)
-    with pytest.raises(ValueError, match="body"), pytest.warns(DeprecationWarning, match="push"):
+    with (
+        pytest.raises(ValueError, match="body: 0 of 0"),
+        pytest.warns(DeprecationWarning, match="push"),
+    ):
         world.push(0, (0, 0, 0))
     with pytest.raises(TypeError, match="nonsense"):
         mmdskin.World([], [], nonsense=1)

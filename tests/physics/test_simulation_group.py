@@ -356,7 +356,7 @@ def test_each_model_gets_its_item_of_a_step(chain):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"translations": [None]}, "translations: 1 items, expected one for each of 2 models"),
+        ({"translations": [None]}, "translations: length 1, expected 2, an item for each model"),
         ({"translations": {"root": ((0, 0, 0), None)}}, "translations: expected a list"),
         ({"rotations": 3}, "rotations: expected a list"),
         ({"morph_weights": [[], [1]]}, r"model 1: morph_weights: shape \(1,\)"),
@@ -397,7 +397,10 @@ def test_a_state_of_another_group_is_refused(chain):
         (lambda model, motion: ([model] * 1001,), "model: 1001 models"),
         (lambda model, motion: ([model, 3],), "expected a Model"),
         (lambda model, motion: ("ab",), "expected a Model"),
-        (lambda model, motion: ([model, model], [motion]), "motion: 1 items, expected one for"),
+        (
+            lambda model, motion: ([model, model], [motion]),
+            "motion: length 1, expected 2, an item for",
+        ),
         (lambda model, motion: ([model, model], motion), "motion: expected a list"),
         (lambda model, motion: ([model], [3]), "motion: expected a Motion or None"),
         (lambda model, motion: (model, [motion]), "motion: expected a Motion or None"),

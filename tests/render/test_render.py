@@ -172,7 +172,7 @@ def test_what_cannot_be_framed_is_refused():
     far = skinned._replace(positions=np.full_like(skinned.positions, np.inf))
     with pytest.raises(ValueError, match="shown: a vertex is not finite"):
         mmdskin.framing(mesh, far)
-    with pytest.raises(TypeError, match="shown: expected a Motion, a Pose or a Skinned"):
+    with pytest.raises(TypeError, match="shown: expected a Pose or a Skinned of the Mesh"):
         mmdskin.framing(mesh, 3)
     with pytest.raises(ValueError, match="frames: expected None"):
         mmdskin.framing(mesh, skinned, [0])

@@ -292,7 +292,7 @@ def test_files_beside_a_gltf_are_limited_in_size(tmp_path, monkeypatch):
 def test_few_bytes_do_not_become_gigabytes():
     file = standing()
     file.animate(0, "translation", [0, 1e6], np.zeros((2, 3)))
-    assert "30,000,001 frames of 1 nodes" in refused(file.glb())
+    assert "30,000,001 frames of 1 node," in refused(file.glb())
     file = standing()
     file.animate(0, "translation", [0, np.nan], np.zeros((2, 3)))
     assert "accessors[0]: expected finite numbers" in refused(file.glb())

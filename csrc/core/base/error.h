@@ -45,6 +45,12 @@ double mmd_numbers_clamp(double number);
 /* "NaN", "infinite" or "beyond 1e10", for error texts. */
 const char *mmd_numbers_fault(double number);
 
+/* The noun after a count, for error texts. */
+static inline const char *mmd_numbers_noun(size_t count, const char *one, const char *many)
+{
+    return count == 1 ? one : many;
+}
+
 /* Fails unless the array `name` has one frame, which all frames of the job share, or `expected`. */
 bool mmd_numbers_check_frame_count(const char *name, size_t frames, size_t expected,
                                    mmd_error *err);

@@ -107,7 +107,7 @@ static bool read_header(mmd_reader *r, mmd_model *model)
         return mmd_reader_fail(r, "PMX version %g, only 2.0 and 2.1 are supported",
                                (double)model->version);
     if (count < 8)
-        return mmd_reader_fail(r, "%d settings, expected at least 8", count);
+        return mmd_reader_fail(r, "the number of settings is %d, expected at least 8", count);
     const uint8_t *settings = mmd_bytes_take(&r->in, count);
     if (!settings)
         return mmd_reader_ok(r);

@@ -317,8 +317,7 @@ bool mmd_pmx_write(const mmd_model *model, uint8_t *bytes, mmd_error *err)
         return false;
     if (model->soft_body_count)
         return mmd_refuse(err,
-                          "the model was loaded without its %zu soft bodies, so it cannot be saved",
-                          model->soft_body_count);
+                          "the model was loaded without its soft bodies, so it cannot be saved");
     write_all(model, bytes);
     return true;
 }

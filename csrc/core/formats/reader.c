@@ -91,8 +91,9 @@ bool mmd_reader_check_count(mmd_reader *r, const char *what, int64_t value, size
     if (value < 0 || value > (int64_t)limit)
         return mmd_reader_fail(r, "%lld %s, limit %zu", (long long)value, what, limit);
     if ((size_t)value > left / min_size)
-        return mmd_reader_fail(r, "%lld %s need %zu bytes each, but only %zu bytes are left",
-                               (long long)value, what, min_size, left);
+        return mmd_reader_fail(r,
+                               "the number of %s is %lld, of %zu bytes each, but only %zu are left",
+                               what, (long long)value, min_size, left);
     *count = (size_t)value;
     return true;
 }

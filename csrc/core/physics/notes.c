@@ -2,6 +2,7 @@
 /* The texts of Simulation.notes: a body or joint, then what happened to it. */
 #include "core/physics/simulation_parts.h"
 
+#include "core/base/error.h"
 #include "core/base/text.h"
 
 #include <stdio.h>
@@ -111,8 +112,8 @@ void mmd_notes_text(const mmd_notes *notes, size_t index, const char *owner, cha
         kind++;
     const mmd_notes_entry *note = &notes->notes[kind];
     if (kind == MMD_NOTES_DROPPED_PAIRS) {
-        snprintf(text, size, "%zu pairs of close bodies, of too many, did not collide at frame %g",
-                 note->count, note->frame);
+        snprintf(text, size, "%zu %s of close bodies, of too many, did not collide at frame %g",
+                 note->count, mmd_numbers_noun(note->count, "pair", "pairs"), note->frame);
         return;
     }
     bool joint = texts[kind].of_joint;

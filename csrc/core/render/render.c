@@ -110,9 +110,11 @@ static bool check_materials(const mmd_render_job *job, mmd_error *err)
         if (!check_material(material, i, err))
             return false;
         if (material->triangle_count > left)
-            return mmd_refuse(
-                err, "materials[%zu]: %zu triangles, but of the mesh's %zu only %zu are left", i,
-                material->triangle_count, job->triangle_count, left);
+            return mmd_refuse(err,
+                              "materials[%zu]: %zu %s, but of the mesh's %zu only %zu are left", i,
+                              material->triangle_count,
+                              mmd_numbers_noun(material->triangle_count, "triangle", "triangles"),
+                              job->triangle_count, left);
         left -= material->triangle_count;
     }
     return true;

@@ -61,7 +61,7 @@ static bool check(const mmd_mesh_desc *desc, mmd_error *err)
     if (desc->tangents && !desc->normals)
         return mmd_refuse(err, "tangents without normals");
     if (desc->tangents && desc->tangent_width != 3 && desc->tangent_width != 4)
-        return mmd_refuse(err, "tangents: %zu columns, expected 3 or 4", desc->tangent_width);
+        return mmd_refuse(err, "tangents: width %zu, expected 3 or 4", desc->tangent_width);
     const mmd_numbers_array arrays[] = {
         {"positions", "vertex", desc->positions, 1, n, 3},
         {"bone_weights", "vertex", desc->bone_weights, 1, n, k},

@@ -162,8 +162,8 @@ bool mmd_skin_check(const mmd_skin_job *job, mmd_error *err)
                 if ((size_t)mesh->vertices[v].bones[i] >= job->bone_count)
                     return mmd_refuse(err, "vertex %zu: bone %d of %zu", v,
                                       (int)mesh->vertices[v].bones[i], job->bone_count);
-        return mmd_refuse(err, "bone_matrices: %zu bones, the mesh uses %zu", job->bone_count,
-                          mesh->bone_count);
+        return mmd_refuse(err, "bone_matrices: %zu %s, the mesh uses %zu", job->bone_count,
+                          mmd_numbers_noun(job->bone_count, "bone", "bones"), mesh->bone_count);
     }
     if (job->normals && !mesh->has_normals)
         return mmd_refuse(err, "normals: the mesh has none");

@@ -176,14 +176,18 @@ def _frames(data: bytes, start: int, joints: list[_Joint]) -> tuple[NDArray[np.f
     if not count or not channels:
         _fail("MOTION", "no frames or no channels")
     if count * len(joints) > MOST_TRANSFORMS:
-        what = f"{count:,} frames of {len(joints):,} joints"
+        what = f"{errors.counted(count, 'frame')} of {errors.counted(len(joints), 'joint')}"
         _fail("MOTION", f"{what}, expected at most {MOST_TRANSFORMS:,} in all")
-    what, size = f"{count:,} frames of {channels} channels", len(data) - head.end()
+    what = f"{errors.counted(count, 'frame')} of {errors.counted(channels, 'channel')}"
+    size = len(data) - head.end()
     if not count * channels <= size <= _LONGEST_NUMBER * (count * channels + 8):
-        _fail("MOTION", f"{size:,} bytes for {what}")
+        _fail("MOTION", f"{errors.counted(size, 'byte')} for {what}")
     values = _numbers(data[head.end() :])
     if values.size != count * channels:
-        _fail("MOTION", f"{values.size:,} numbers, expected {what}: {count * channels:,}")
+        _fail(
+            "MOTION",
+            f"{errors.counted(values.size, 'number')}, expected {what}: {count * channels:,}",
+        )
     values = values.reshape(count, channels)
     bad = np.flatnonzero(~(np.abs(values) <= LARGEST).all(1))  # NaN, too
     if len(bad):

@@ -252,7 +252,7 @@ class _Fit:
         turns = _by_parts(turned, near)
         for i, name in enumerate(names):
             values[name][1][near] = turns[:, i]
-        self.notes += [(name, f"new keys where hands meet, {len(near)} frames") for name in names]
+        self.notes += [(name, f"new keys where hands meet (frames: {len(near)})") for name in names]
         self._refit(self.target, values)
 
     def _arms_turned(self, arms: Array, frames: Array, gaps: Array, nears: Array) -> Array:

@@ -180,7 +180,9 @@ class _File:
         data = data[view.get("byteOffset", 0) :][: view["byteLength"]]
         end = start + max(rows - 1, 0) * stride + size * dtype.itemsize
         if min(rows, start) < 0 or stride < size * dtype.itemsize or end > len(data):
-            _fail(section, f"{rows:,} values in {len(data):,} bytes")
+            _fail(
+                section, f"{errors.counted(rows, 'value')} in {errors.counted(len(data), 'byte')}"
+            )
         self._values += rows * size
         if self._values > _MOST_VALUES:
             _fail(section, f"over {_MOST_VALUES:,} numbers in the keys of all channels")
@@ -240,7 +242,7 @@ def _posed(
             node = parents[node]
     count = int(max([0.0, *(times[-1] for times, _, _ in channels.values())]) * _FPS + 1e-6) + 1
     if count * len(needed) > _MOST_TRANSFORMS:
-        what = f"{count:,} frames of {len(needed):,} nodes"
+        what = f"{errors.counted(count, 'frame')} of {errors.counted(len(needed), 'node')}"
         _fail("animation", f"{what}, expected at most {_MOST_TRANSFORMS:,} in all")
     times = np.arange(count) / _FPS
     bones = [node for node in tree.order if node in chosen]

@@ -49,7 +49,7 @@ def put_feet(source: Source, target: Posing, k: float, fps: float) -> list[str]:
     _bend_legs(target, goals, ~(there & (drop == 0)[:, None]))
     if not drop.any():
         return []
-    lowered = f"{np.count_nonzero(drop)} frames, at most {drop.max():.3g}"
+    lowered = f"frames: {np.count_nonzero(drop)}, at most {drop.max():.3g}"
     return [f"body: lowered where a leg is too short ({lowered})"]
 
 
@@ -133,4 +133,4 @@ def join_hands(source: Source, target: Posing) -> list[str]:
         goals = meeting(wrist, gap, near)
         moved = two_bone(shoulder, goals, target.body.arm_bones, pole)
         _bend(target, ARM, moved, (near > 0)[:, None])
-    return [f"hands: their gap is kept in {np.count_nonzero(near)} frames"]
+    return [f"hands: their gap is kept (frames: {np.count_nonzero(near)})"]

@@ -55,7 +55,7 @@ def fit_skeleton(
     out = retarget(skeleton, sampled, body.skeleton, feet=feet, hands=hands, scale=scale, fps=_RATE)
     notes = [("", note) for note in out.notes]
     if fps != _RATE:
-        notes.append(("", f"{fps:g} frames per second became {_RATE}"))
+        notes.append(("", f"frames per second: {fps:g} became {_RATE}"))
     values, more = Controls(model, body, out.transforms).values(legs)
     # Where a leg is short, the same distance bends its knee further.
     tolerance *= min(1.0, body.leg / STANDARD_LEG)
