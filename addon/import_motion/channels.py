@@ -4,7 +4,6 @@
 The channels of each bone give MMD's pose, with IK and append solved.
 """
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import bpy
@@ -15,10 +14,9 @@ from ..pose import merge, quaternions
 from ..pose.motion_source import Motion
 from ..scene import scene_model, sliders
 from . import import_state
-from .tracks import Values, thinned
+from .tracks import Values, bone_axes, thinned
 
 _CHUNK = 256  # frames evaluated together
-_BATCH = 4096  # bones times frames that are processed together
 _SAME = 1e-5  # differences of two motions below this are ignored
 _STILL = 1e-5  # changes of a channel below this are ignored; locations relative to the model's size
 
@@ -35,44 +33,51 @@ class Channels(NamedTuple):
 def bone_channels(armature: bpy.types.Object, source: Motion, frames: np.ndarray) -> list[Channels]:
     """Channels of each bone of the file for frames of the scene, parents before children.
 
-    Affine matrices of N bones are (3, 4, N, F): elements first, so that each operation works on
-    long rows.
+    Computed in the file's space, where matrices turn and move; (3, 4, F), elements first, so that each
+    operation works on long rows.
     """
     bones = list(armature.data.bones)
     number = {bone.name: i for i, bone in enumerate(bones)}
     parents = [number[bone.parent.name] if bone.parent else -1 for bone in bones]
     size = max((bone.head_local.length for bone in bones), default=1.0)
+    to_file = np.linalg.inv(source.rig.to_armature)
+    heads = (to_file @ evaluated_bones.rest_matrices(armature))[:, :3, 3:]
+    to_bones, turns = bone_axes(armature, source, [bone.name for bone in bones])
     moved = _posed(source, frames)
-    # All in the file's space: the rest matrices include the change of axes to the scene.
-    rests = np.linalg.inv(source.rig.to_armature) @ evaluated_bones.rest_matrices(armature)
     file_bones = [source.rig.bones.get(bone.name, -1) for bone in bones]
-    leaders = _leaders(parents, [moved[i] if i >= 0 else None for i in file_bones], rests)
-    above = [leaders[parent] if parent >= 0 else -1 for parent in parents]
-    from_above = _whole(_inverses(rests[above, :3].transpose(1, 2, 0))) @ rests
-    # The matrices that Blender will compute from the leaders' channels: using them for the children
-    # prevents rounding errors from accumulating.
-    shown: dict[int, np.ndarray] = {}
-    found = {i: _at_rest(bone.name, frames) for i, bone in enumerate(bones) if file_bones[i] >= 0}
-    for batch in _batches([i for i, leader in enumerate(leaders) if leader == i], above, frames):
-        if above[batch[0]] < 0:
-            unposed = np.repeat(rests[batch, :3].transpose(1, 2, 0)[..., None], len(frames), axis=3)
-        else:
-            leading = np.stack([shown[above[i]] for i in batch], axis=2)
-            unposed = _moved_rests(leading, from_above[batch])
-        posed = moved[[file_bones[i] for i in batch]].transpose(1, 2, 0, 3).astype(np.float64)
-        basis = _product(_inverses(unposed), _moved_rests(posed, rests[batch]))
-        locations, rotations = basis[:, 3], quaternions.from_matrix_rows(basis[:, :3])
+    leaders = _leaders(parents, [moved[i] if i >= 0 else None for i in file_bones], heads)
+    # Rotations and offsets that Blender will compute from the leaders' channels: using them for the
+    # children prevents rounding errors from accumulating.
+    shown = {-1: (np.eye(3)[..., None], np.zeros((3, 1)))}
+    found = []
+    for i, (bone, parent, leader) in enumerate(zip(bones, parents, leaders, strict=True)):
+        if leader != i:
+            found += [_at_rest(bone.name, frames)] * (file_bones[i] >= 0)
+            continue
+        posed, head, to_bone = moved[file_bones[i]].astype(np.float64), heads[i], to_bones[i]
+        above, place = shown[leaders[parent] if parent >= 0 else -1]
+        local = np.einsum("ji...,jk...->ik...", above, posed[:, :3])
+        offset = np.einsum("ji...,j...->i...", above, posed[:, 3] - place)
+        locations = to_bone @ (offset + _applied(local, head) - head)
+        rotations = quaternions.from_matrix_rows(local)
+        rotations[1:] = turns[i] @ rotations[1:]
         _settle(locations, _STILL * size)
         _settle(rotations, _STILL)
-        basis[:, :3] = quaternions.matrix_rows(rotations)
-        unposed = _product(unposed, basis)
-        moves = (locations != 0).any(axis=(0, 2))
-        moves |= (np.abs(rotations[1:]) > _STILL).any(axis=(0, 2))
-        for k, i in enumerate(batch):
-            one = locations[:, k].copy().T, rotations[:, k].copy().T, bool(moves[k])
-            found[i] = Channels(bones[i].name, *one)
-            shown[i] = unposed[:, :, k]
-    return list(found.values())
+        moves = bool(locations.any() or (np.abs(rotations[1:]) > _STILL).any())
+        found.append(Channels(bone.name, locations.T.copy(), rotations.T.copy(), moves))
+        rotations[1:] = turns[i].T @ rotations[1:]
+        local = quaternions.matrix_rows(rotations)
+        offset = np.linalg.solve(to_bone, locations) + head - _applied(local, head)
+        shown[i] = (
+            np.einsum("ij...,jk...->ik...", above, local),
+            _applied(above, offset) + place,
+        )
+    return found
+
+
+def _applied(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Matrices (3, 3, F) times vectors (3, F) or (3, 1)."""
+    return np.einsum("ij...,j...->i...", matrices, vectors)
 
 
 def _at_rest(name: str, frames: np.ndarray) -> Channels:
@@ -81,13 +86,13 @@ def _at_rest(name: str, frames: np.ndarray) -> Channels:
     return Channels(name, np.zeros((len(frames), 3)), rotations, False)
 
 
-def _leaders(parents: list[int], posed: list[np.ndarray], rests: np.ndarray) -> list[int]:
+def _leaders(parents: list[int], posed: list[np.ndarray], heads: np.ndarray) -> list[int]:
     """The nearest bone that moves each bone: itself, an ancestor, or -1.
 
     `posed`: (3, 4, F) skinning matrices of each moving bone, None for those that do not move
     relative to their parents.
     """
-    size = max(np.abs(rests[:, :3, 3]).max(initial=0), 1e-3)
+    size = max(np.abs(heads).max(initial=0), 1e-3)
     tolerance = _STILL / 4 * np.array([1, 1, 1, size])[None, :, None]
     unmoved = np.eye(4)[:3, :, None]
     leaders: list[int] = []
@@ -99,18 +104,6 @@ def _leaders(parents: list[int], posed: list[np.ndarray], rests: np.ndarray) -> 
                 leader = i
         leaders.append(leader)
     return leaders
-
-
-def _batches(moving: list[int], above: list[int], frames: np.ndarray) -> Iterator[list[int]]:
-    """The moving bones in groups; ancestors are in earlier groups."""
-    depths: dict[int, int] = {-1: -1}
-    groups: dict[int, list[int]] = {}
-    for i in moving:
-        depths[i] = depths[above[i]] + 1
-        groups.setdefault(depths[i], []).append(i)
-    size = max(_BATCH // len(frames), 1)
-    for _, group in sorted(groups.items()):
-        yield from (group[at : at + size] for at in range(0, len(group), size))
 
 
 def _posed(source: Motion, frames: np.ndarray) -> np.ndarray:
@@ -197,44 +190,6 @@ def _moves(one: Channels, other: Channels) -> bool:
 
 def _differ(values: np.ndarray, others: np.ndarray | float) -> bool:
     return bool((np.abs(values - others) > _SAME).any())
-
-
-def _moved_rests(matrices: np.ndarray, rests: np.ndarray) -> np.ndarray:
-    """Affine matrices (3, 4, N, F) times one (N, 4, 4) per bone."""
-    turned = rests.transpose(0, 2, 1)[:, None] @ matrices.transpose(2, 0, 1, 3)
-    return turned.transpose(1, 2, 0, 3)
-
-
-def _whole(matrices: np.ndarray) -> np.ndarray:
-    """(F, 4, 4) of affine matrices (3, 4, F)."""
-    result = np.tile(np.eye(4), (matrices.shape[2], 1, 1))
-    result[:, :3] = matrices.transpose(2, 0, 1)
-    return result
-
-
-def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Of affine matrices (3, 4, ...)."""
-    result, term = np.empty_like(b), np.empty_like(b[0])
-    for row, (x, y, z, offset) in zip(result, a, strict=True):
-        np.multiply(x, b[0], out=row)
-        row += np.multiply(y, b[1], out=term)
-        row += np.multiply(z, b[2], out=term)
-        row[3] += offset
-    return result
-
-
-def _inverses(matrices: np.ndarray) -> np.ndarray:
-    """Of affine matrices (3, 4, ...)."""
-    linear, offset = matrices[:, :3], matrices[:, 3]
-    result, term = np.empty(matrices.shape), np.empty(matrices.shape[2:])
-    for i in range(3):
-        b, c = linear[i - 2], linear[i - 1]
-        for k in range(3):  # cofactors
-            np.multiply(b[k - 2], c[k - 1], out=result[k, i])
-            result[k, i] -= np.multiply(b[k - 1], c[k - 2], out=term)
-    result[:, :3] /= np.einsum("i...,i...->...", linear[0], result[:, 0])
-    np.einsum("ij...,j...->i...", result[:, :3], -offset, out=result[:, 3])
-    return result
 
 
 def _settle(values: np.ndarray, tolerance: float) -> None:

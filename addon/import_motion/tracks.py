@@ -62,11 +62,7 @@ def bone_tracks(armature: bpy.types.Object, source: Motion) -> list[Track]:
     known = [found for found in _known(source) if len(found[0].frames)]
     if not known:
         return []
-    rests = dict(
-        zip(armature.data.bones.keys(), evaluated_bones.rest_matrices(armature), strict=True)
-    )
-    rest = np.array([rests[name] for _, _, name in known])[:, :3, :3]
-    to_bones = np.linalg.solve(rest, source.rig.to_armature[None, :3, :3])
+    to_bones, turns = bone_axes(armature, source, [name for *_, name in known])
     # Process all keys together: most bones have few.
     counts = [len(track.frames) for track, _, _ in known]
     starts = np.cumsum(counts) - counts
@@ -76,7 +72,8 @@ def bone_tracks(armature: bpy.types.Object, source: Motion) -> list[Track]:
     )
     rotations = np.concatenate([track.rotations for track, _, _ in known]).astype(np.float64)
     rotations = _about_axes(rotations, axes[of_key])
-    rotations = _continuous(_turned(rotations, _nearest_rotations(to_bones), of_key), starts)
+    turned = np.einsum("kij,kj->ki", turns[of_key], rotations[:, :3])
+    rotations = _continuous(np.column_stack([rotations[:, 3], turned]), starts)
     frames = source.scene_frames(np.concatenate([track.frames for track, _, _ in known]))
     found = []
     for (track, _, name), to_bone, start in zip(known, to_bones, starts.tolist(), strict=True):
@@ -86,6 +83,19 @@ def bone_tracks(armature: bpy.types.Object, source: Motion) -> list[Track]:
             Track(name, frames[keys], locations, rotations[keys], track.interpolation, to_bone)
         )
     return found
+
+
+def bone_axes(
+    armature: bpy.types.Object, source: Motion, names: list[str]
+) -> tuple[np.ndarray, np.ndarray]:
+    """(B, 3, 3) from the file's translations to locations of bones, and from the axes of its rotations to
+    theirs: rest matrices are almost rotations."""
+    number = {name: i for i, name in enumerate(armature.data.bones.keys())}
+    rests = evaluated_bones.rest_matrices(armature)[[number[name] for name in names], :3, :3]
+    to_bones = np.linalg.solve(rests, source.rig.to_armature[None, :3, :3])
+    left, _, right = np.linalg.svd(to_bones)
+    turns = left @ right
+    return to_bones, np.linalg.det(turns)[:, None, None] * turns  # a mirror reverses rotations
 
 
 def _physics_switches(source: Motion) -> list[Switch]:
@@ -176,12 +186,6 @@ def _weights(source: Motion, track: "mmdskin.MorphTrack") -> tuple[np.ndarray, n
     return source.scene_frames(track.frames), track.weights
 
 
-def _nearest_rotations(linear: np.ndarray) -> np.ndarray:
-    """The orthogonal parts of maps (B, 3, 3), perhaps mirrored; rest matrices are almost rotations."""
-    u, _, v = np.linalg.svd(linear)
-    return u @ v
-
-
 def _about_axes(rotations: np.ndarray, axes: np.ndarray) -> np.ndarray:
     """Keys x y z w as MMD uses them for bones with a fixed axis, where that is not zero.
 
@@ -193,13 +197,6 @@ def _about_axes(rotations: np.ndarray, axes: np.ndarray) -> np.ndarray:
     sides = np.where((turns * axes).sum(axis=1) < 0, -1, 1)
     rotations[fixed, :3] = (sides * np.linalg.norm(turns, axis=1))[:, None] * axes
     return rotations
-
-
-def _turned(rotations: np.ndarray, turns: np.ndarray, of_key: np.ndarray) -> np.ndarray:
-    """Rotations x y z w in other axes, as w x y z; a mirror reverses them."""
-    turns = turns * np.linalg.det(turns)[:, None, None]
-    axes = np.einsum("kij,kj->ki", turns[of_key], rotations[:, :3])
-    return np.column_stack([rotations[:, 3], axes])
 
 
 def _continuous(rotations: np.ndarray, starts: np.ndarray) -> np.ndarray:
