@@ -5,6 +5,7 @@ The same folder is an extension (Blender 4.2 and later) and a classic add-on (3.
 """
 
 import atexit
+import importlib
 
 from .blender import native
 
@@ -22,61 +23,19 @@ bl_info = {
 if native.classic is not None:
     native.classic.forget_modules(__name__)
 
-from . import (  # noqa: E402
-    attach,
-    bake,
-    export,
-    export_motion,
-    import_model,
-    import_motion,
-    mirror,
-    mmd_look,
-    physics,
-    preview,
-    rename,
-    restore,
-    retarget,
-)
-from .blender import cache_files, caches, native, translations  # noqa: E402
-from .operator_base import importing, modal_job  # noqa: E402
-from .scene import model_file, setting_paths  # noqa: E402
-from .ui import (  # noqa: E402
-    model_properties,
-    motion_panels,
-    panels,
-    preferences,
-    report,
-    shown_model,
-)
+from .blender import native  # noqa: E402
 
-_parts = (
-    translations,
-    caches,
-    cache_files,
-    model_file,
-    model_properties,
-    setting_paths,
-    modal_job,
-    bake,
-    export,
-    import_model,
-    import_motion,
-    export_motion,
-    retarget,
-    importing,
-    report,
-    preferences,
-    restore,
-    rename,
-    mirror,
-    mmd_look,
-    physics,
-    preview,
-    attach,
-    shown_model,
-    panels,
-    motion_panels,
-)
+# The modules that register something, in this order.
+_PARTS = """
+    blender.translations blender.caches blender.cache_files scene.model_file ui.model_properties
+    scene.setting_paths operator_base.modal_job bake.operators bake.mesh_cache export.operators
+    import_model.operators import_motion.operators import_motion.handlers export_motion.operators
+    export_motion.pose_operators retarget.operators operator_base.importing ui.report ui.preferences
+    restore.operators rename mirror mmd_look.operators mmd_look.switch
+    physics.operators physics.keyed physics.live preview attach ui.shown_model ui.panels
+    ui.motion_panels
+""".split()
+_parts = [importlib.import_module(f".{name}", __name__) for name in _PARTS]
 
 
 def register() -> None:

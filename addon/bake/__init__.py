@@ -5,8 +5,3 @@
 targets (`shape_keys`, `mesh_cache`). `bake_state` stores what Clear Bake needs,
 `mesh_cache` restores that where Blender drops it.
 """
-
-from ..blender import registration
-from . import mesh_cache, operators
-
-register, unregister = registration.modules(operators, mesh_cache)

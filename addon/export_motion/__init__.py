@@ -3,8 +3,3 @@
 
 `samples` reads the scene frame by frame, `job` lets the native module find keys and writes files.
 """
-
-from ..blender import registration
-from . import operators, pose_operators
-
-register, unregister = registration.modules(operators, pose_operators)

@@ -23,8 +23,3 @@ Bones, morphs, materials and bodies refer to each other by their indices in the 
 in the file's units and axes. Each `mmd_morphs` entry has `key`, the name of its shape key, and
 `slider`, the name of its custom property of the armature, if there are such (`morphs`).
 """
-
-from . import operators
-
-register = operators.register
-unregister = operators.unregister

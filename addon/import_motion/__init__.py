@@ -4,8 +4,3 @@
 `operators` has the operators; `channels` computes, `keyframes` writes. `handlers`
 add again what library overrides lose, and follow files that were moved with the .blend.
 """
-
-from ..blender import registration
-from . import handlers, operators
-
-register, unregister = registration.modules(operators, handlers)

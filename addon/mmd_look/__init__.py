@@ -6,8 +6,3 @@ a material and lets drivers feed them. `edges` and `ground` add `followers`: obj
 evaluated mesh, with the nodes of `edge_nodes` and `ground_nodes`. `switch` does this for a model. The
 light is in `scene.light`.
 """
-
-from ..blender import registration
-from . import operators, switch
-
-register, unregister = registration.modules(operators, switch)

@@ -5,8 +5,3 @@
 are simulated `together`, play a file that Simulate (`operators`) wrote and `cache` reads (`playback`).
 Without such a file, hair moves `live` in the viewport.
 """
-
-from ..blender import registration
-from . import keyed, live, operators
-
-register, unregister = registration.modules(operators, keyed, live)

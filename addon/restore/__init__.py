@@ -1,5 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Restore Deform Data: read from the model's file what another importer has lost."""
-
-from .operators import register as register
-from .operators import unregister as unregister

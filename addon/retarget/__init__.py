@@ -5,6 +5,3 @@ were made for other models.
 Users call `operators`, which run `jobs`, and `bone_map`: which bone is which. `keys` turns poses into
 channels and writes them; of a Rigify rig, `rigify` finds the channels.
 """
-
-from .operators import register as register
-from .operators import unregister as unregister

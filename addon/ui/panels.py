@@ -16,7 +16,7 @@ from ..blender.translations import CONTEXT, label, tr, tr_count
 from ..blender.user_error import UserError
 from ..export.operators import MMDSKIN_OT_export
 from ..import_motion.operators import MMDSKIN_OT_clear_motion
-from ..mirror.operators import MMDSKIN_OT_flip_sliders, MMDSKIN_OT_mirror_pose
+from ..mirror import MMDSKIN_OT_flip_sliders, MMDSKIN_OT_mirror_pose
 from ..mmd_look import switch as look
 from ..mmd_look.operators import MMDSKIN_OT_look, MMDSKIN_OT_standard_colors
 from ..operator_base import properties
@@ -24,7 +24,7 @@ from ..pose import driving_rig, ik_source, motion_source
 from ..preview import driver_function, switch
 from ..preview.operators import MMDSKIN_OT_own_meshes, MMDSKIN_OT_preview, shared_meshes
 from ..preview.override import MMDSKIN_OT_make_override, file_of, is_linked
-from ..rename.operators import MMDSKIN_OT_switch_names
+from ..rename import MMDSKIN_OT_switch_names
 from ..scene import mesh_source, saved_state, scene_model
 from . import drawing, shown_model
 

@@ -132,7 +132,7 @@ class Names(cases_names.Case):
         self.load_model()
         before = fingerprint.of_file()
         with (
-            second_fails(addon().rename.operators, "_changes_of_materials"),
+            second_fails(addon().rename, "_changes_of_materials"),
             self.assertRaisesRegex(RuntimeError, "BrokenError"),
         ):
             bpy.ops.mmdskin.switch_names(all_models=True)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The operators Flip Sliders and Mirror Pose, and the mirrored values that they set."""
+"""Mirror a pose: bones by their rest poses, whatever their rolls, and sliders by their names.
+
+The operators Flip Sliders and Mirror Pose, and the mirrored values that they set.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -8,10 +11,10 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ..blender import registration
-from ..blender.user_error import cancels
-from ..operator_base.model_operator import ModelOperator
-from ..scene import names, scene_model, sliders
+from .blender import registration
+from .blender.user_error import cancels
+from .operator_base.model_operator import ModelOperator
+from .scene import names, scene_model, sliders
 
 _ROTATIONS = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}
 _MIRROR = np.diag((-1.0, 1.0, 1.0))  # about the plane x = 0 of the armature

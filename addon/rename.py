@@ -13,11 +13,11 @@ import bpy
 from bpy.props import EnumProperty
 from bpy.types import ID, Action, Context, FCurve, Key, Material, Object, Operator, PoseBone
 
-from ..blender import actions, registration
-from ..blender.user_error import UserError, cancels
-from ..operator_base.editing import Edit, editing
-from ..operator_base.model_operator import ModelOperator
-from ..scene import mmd_tools, names, saved_state, scene_model, stored
+from .blender import actions, registration
+from .blender.user_error import UserError, cancels
+from .operator_base.editing import Edit, editing
+from .operator_base.model_operator import ModelOperator
+from .scene import mmd_tools, names, saved_state, scene_model, stored
 
 _ELEMENT = re.compile(r'[\w.]+\["(?:[^"\\]|\\.)*"\]')  # a data path up to a bone or shape key
 
