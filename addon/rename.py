@@ -20,6 +20,7 @@ from .operator_base.model_operator import ModelOperator
 from .scene import mmd_tools, names, saved_state, scene_model, stored
 
 _ELEMENT = re.compile(r'[\w.]+\["(?:[^"\\]|\\.)*"\]')  # a data path up to a bone or shape key
+_BONES, _KEYS = "pose.bones", "key_blocks"  # collections in data paths
 
 
 class MMDSKIN_OT_switch_names(ModelOperator, Operator):
@@ -102,8 +103,8 @@ def _root_with_names(model: scene_model.SceneModel) -> Object:
 def _rename(edit: Edit, model: scene_model.SceneModel, english: bool) -> int:
     """Rename a checked model, also back if the edit fails; returns the number of changes."""
     root = scene_model.ancestor_with(model.armature, mmd_tools.NAME)
-    bones = _rename_bones(model, _changes_of_bones(model.armature, english))
-    edit.on_failure(_rename_bones, model, {new: old for old, new in bones.items()})
+    bones = _rename_bones(edit, model, _changes_of_bones(model.armature, english))
+    edit.on_failure(_rename_bones, edit, model, {new: old for old, new in bones.items()})
     keys = _rename_keys(model, root, _changes_of_keys(root, english))
     edit.on_failure(_rename_keys, model, root, {new: old for old, new in keys.items()})
     materials = _changes_of_materials(model.meshes, english)
@@ -163,18 +164,21 @@ def _changes_of_bones(armature: Object, english: bool) -> dict[str, str]:
     return _changes([bone.name for bone in bones], lambda e: names.bones(records, e), english)
 
 
-def _rename_bones(model: scene_model.SceneModel, wanted: dict[str, str]) -> dict[str, str]:
+def _rename_bones(
+    edit: Edit, model: scene_model.SceneModel, wanted: dict[str, str]
+) -> dict[str, str]:
     """{name: new name} of the items found."""
     armature = model.armature
-    curves = [(curve, curve.data_path) for curve in _curves_of_morphs(armature)] if wanted else []
+    found = _curves_of_morphs(edit, armature) if wanted else ()
+    curves = [(curve, curve.data_path) for curve in found]
     changed = _rename_all(armature.data.bones, wanted)
-    _follow(armature, saved_state.MOTION, "pose.bones", changed)
+    _follow(armature, saved_state.MOTION, _BONES, changed)
     # Blender does not always update actions of constraints, nor in all versions.
-    paths = _paths("pose.bones", changed)
+    paths = _paths(_BONES, changed)
     for curve, path in curves:
         curve.data_path = _renamed(path, {}, paths)
     for obj in model.meshes:
-        _follow_joints(obj, changed)
+        _follow(obj, saved_state.BAKE, _BONES, changed)
     return changed
 
 
@@ -192,10 +196,10 @@ def _rename_keys(
     changed: dict[str, str] = {}
     for block in _blocks(model):
         of_block = _rename_all(block.key_blocks, wanted)
-        _follow(block, saved_state.MOTION, "key_blocks", of_block)
+        _follow(block, saved_state.MOTION, _KEYS, of_block)
         changed |= of_block
     for obj in model.meshes:
-        _follow(obj, saved_state.BAKE, "key_blocks", changed)
+        _follow(obj, saved_state.BAKE, _KEYS, changed)
     for morph in stored.groups(root, mmd_tools.MORPHS):
         key = stored.text(morph, "key")
         if key in changed:
@@ -245,14 +249,18 @@ def _follow(owner: ID, state: str, collection: str, changed: dict[str, str]) -> 
     paths = _paths(collection, changed)
     if changed and saved_state.exists(owner, state):
         noted = saved_state.load(owner, state)
-        saved_state.store(owner, state, _renamed(noted, changed, paths))
+        for name, value in noted.items():
+            # Of a bake, single poses have the names of bones, and all else those of keys.
+            if state != saved_state.BAKE or (name == saved_state.POSES) == (collection == _BONES):
+                noted[name] = _renamed(value, changed, paths)
+        saved_state.store(owner, state, noted)
     before = saved_state.load_action(owner, f"{state}_before")
     if before is not None and before.users - before.use_fake_user <= 1:
         for curve in actions.curves_of(before):
             curve.data_path = _renamed(curve.data_path, {}, paths)
 
 
-def _curves_of_morphs(armature: Object) -> Iterator[FCurve]:
+def _curves_of_morphs(edit: Edit, armature: Object) -> Iterator[FCurve]:
     """The curves of the action of bone morphs, which becomes a single user of this armature."""
     found: dict[Action, list] = {}
     # The bones of objects that share the armature are renamed too.
@@ -263,18 +271,12 @@ def _curves_of_morphs(armature: Object) -> Iterator[FCurve]:
                 found.setdefault(constraint.action, []).append(constraint)
     for action, constraints in found.items():
         if action.users - action.use_fake_user > len(constraints):  # a copy of the model uses it
-            action = action.copy()
+            shared, action = action, action.copy()
+            edit.on_failure(bpy.data.actions.remove, action)
             for constraint in constraints:
+                edit.on_failure(actions.replace_action, constraint, shared)
                 actions.replace_action(constraint, action)
         yield from actions.curves_of(action)
-
-
-def _follow_joints(obj: Object, changed: dict[str, str]) -> None:
-    """Rename bones in the single poses that a bake stores."""
-    noted = saved_state.load(obj, saved_state.BAKE)
-    if saved_state.POSES in noted:
-        noted[saved_state.POSES] = _renamed(noted[saved_state.POSES], changed, {})
-        saved_state.store(obj, saved_state.BAKE, noted)
 
 
 def _paths(collection: str, changed: dict[str, str]) -> dict[str, str]:

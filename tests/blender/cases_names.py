@@ -2,6 +2,7 @@
 """Japanese and English names: at import and by the operator, and that all references follow."""
 
 import sys
+from unittest import mock
 
 import bpy
 import case
@@ -144,6 +145,19 @@ class Switch(Case):
         self.switch()
         self.assert_close(self.moved(self.armature), before)
 
+    def test_a_failure_gives_the_action_of_bone_morphs_back(self):
+        self.pmx.morphs += [morph("骨", "bone", [1], [(0.5, 1, -2, 0, 0.6, 0, 0.8)])]
+        self.load_model()
+        scene.select(self.armature)
+        bpy.ops.object.duplicate()
+        scene.select(self.mesh)
+        before = fingerprint.of_file()
+        rename = sys.modules["addon_package"].rename
+        broken = mock.patch.object(rename, "_changes_of_materials", side_effect=KeyError("x"))
+        with broken, self.assertRaises(RuntimeError):
+            bpy.ops.mmdskin.switch_names()
+        self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
+
     def moved(self, armature):
         """The arm as a bone morph moves it."""
         number = [bone["mmd_bone_id"] for bone in armature.pose.bones].index(1)
@@ -166,6 +180,11 @@ class Switch(Case):
         for angle, expected in zip((1.2, -1.2), shown, strict=True):
             self.bend(angle)
             self.assert_close(scene.evaluated_positions(self.mesh), expected)
+
+    def test_single_poses_gather_on_where_a_morph_has_the_name_of_a_bone(self):
+        self.pmx.bones[2].name = self.pmx.morphs[0].name = "誰も知らない"
+        self.load_model()
+        self.test_single_poses_of_driven_keys_gather_on()
 
     def bend(self, angle):
         elbow = self.armature.pose.bones[self.bones()[2]]
