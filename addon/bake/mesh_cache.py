@@ -5,9 +5,7 @@ Frames are streamed to a temporary file that gets its name when it is complete. 
 file, since another .blend may use it.
 """
 
-import contextlib
 import struct
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -142,16 +140,16 @@ class _File:
         self._new: NewFile | None = None
 
     def start(self, header: bytes) -> None:
-        with self._writing():
+        with cache_files.writing(self._first):
             self._new = output_files.create(self._first)
         self.put(header)
 
     def put(self, data: bytes | memoryview) -> None:
-        with self._writing():
+        with cache_files.writing(self._first):
             self._new.file.write(data)
 
     def finish(self) -> None:
-        with self._writing():
+        with cache_files.writing(self._first):
             self._new.finish()
             self.path = cache_files.place(self._new)
 
@@ -163,13 +161,6 @@ class _File:
             cache_files.remove_unneeded(self._first, self._before)
         elif self.path:
             cache_files.remove_placed(self._first, self.path)
-
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise cache_files.unwritable(self._first, error) from error
 
 
 @persistent

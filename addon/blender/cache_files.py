@@ -11,6 +11,7 @@ import contextlib
 import os
 import re
 import shutil
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import bpy
@@ -87,13 +88,12 @@ class FileSnapshot:
     """A copy of a file before an edit, beside it until `discard`."""
 
     def __init__(self, path: str) -> None:
-        self._copy = output_files.create(path)
-        try:
+        with writing(path), contextlib.ExitStack() as failed:
+            self._copy = output_files.create(path)
+            failed.callback(self.discard)
             with open(path, "rb") as file:
                 shutil.copyfileobj(file, self._copy.file)
-        except OSError as error:
-            self.discard()
-            raise unwritable(path, error) from error
+            failed.pop_all()
 
     def restore(self) -> None:
         self._copy.finish()  # not before: on Windows it is a leftover then
@@ -115,9 +115,17 @@ def shown(path: str) -> str:
         return path
 
 
-def unwritable(path: str, error: OSError) -> UserError:
-    reason = error.strerror or str(error)
-    return UserError("The cache '{path}' cannot be written: {reason}", path=path, reason=reason)
+@contextlib.contextmanager
+def writing(path: str) -> Iterator[None]:
+    """In the block, an OSError becomes a UserError about a cache."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            "The cache '{path}' cannot be written: {reason}",
+            path=path,
+            reason=error.strerror or str(error),
+        ) from error
 
 
 def _numbered(first: str, number: int) -> str:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Files that are written whole or not at all, by the module, and the errors of writing them."""
 
+import contextlib
 import importlib
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -44,6 +46,15 @@ def unwritable(path: str, reason: str | Exception) -> UserError:
     return UserError(
         "'{file}' cannot be written: {reason}", file=os.path.basename(path), reason=reason
     )
+
+
+@contextlib.contextmanager
+def writing(path: str, *others: type[Exception]) -> Iterator[None]:
+    """In the block, an OSError, or another of these errors, becomes `unwritable`."""
+    try:
+        yield
+    except (OSError, *others) as error:
+        raise unwritable(path, error) from error
 
 
 def _module() -> Any:

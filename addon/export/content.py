@@ -3,7 +3,7 @@
 
 import contextlib
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import bpy
 from bpy.types import Action, Context, Key, Object, Scene
@@ -88,52 +88,42 @@ def prepared(context: Context, content: Content) -> Iterator[None]:
     for obj in content.objects:
         if obj not in objects:
             raise _is_hidden(obj)
-    hidden = [(obj, obj.hide_get(), obj.hide_viewport, obj.hide_select) for obj in content.objects]
-    blocks = [block for obj in content.objects for block in (obj, _keys(obj)) if block]
-    held = [(block, *actions.assigned(block)) for block in blocks]
-    # If a file has no action at all, the glTF exporter treats its poses as rest poses.
-    action = None if bpy.data.actions else bpy.data.actions.new("export")
-    with playhead.Playhead(context):
-        try:
-            with selection.cleared(layer):
-                for obj in content.objects:
-                    obj.hide_viewport = obj.hide_select = False
-                    obj.hide_set(False)
-                    obj.select_set(True)
-                    if not obj.select_get():
-                        raise _is_hidden(obj)
-                layer.objects.active = content.objects[0]
-                # The glTF exporter of 3.4 exports the frames of every action, even of other models.
-                with _ranges([scene, *bpy.data.actions] if content.moves else [], content.frames):
-                    yield
-        finally:
-            if action is not None:
-                bpy.data.actions.remove(action)
-            for block, action, slots in held:
-                if block.animation_data and actions.assigned(block) != (action, slots):
-                    actions.assign(block, action, slots)
-            for obj, eye, viewport, select in hidden:
-                obj.hide_set(eye)
-                obj.hide_viewport, obj.hide_select = viewport, select
-            layer.update()
-
-
-@contextlib.contextmanager
-def _ranges(blocks: list[Action | Scene], frames: tuple[int, ...]) -> Iterator[None]:
-    """In the block these scenes and actions have the frames, first and last."""
-    before = [(block, block.frame_start, block.frame_end) for block in blocks]
-    loose = [block for block in blocks if not getattr(block, "use_frame_range", True)]
-    try:
-        for block in blocks:
-            block.frame_start, block.frame_end = frames
-        for action in loose:
-            action.use_frame_range = True
+    with playhead.Playhead(context), contextlib.ExitStack() as undo:
+        undo.callback(layer.update)
+        for obj in content.objects:
+            _keep(undo, obj, "hide_viewport", "hide_select")
+            undo.callback(obj.hide_set, obj.hide_get())
+            for block in filter(None, (obj, _keys(obj))):
+                undo.callback(_assign, block, *actions.assigned(block))
+        if not bpy.data.actions:  # the glTF exporter would treat the poses as rest poses
+            undo.callback(bpy.data.actions.remove, bpy.data.actions.new("export"))
+        undo.enter_context(selection.cleared(layer))
+        for obj in content.objects:
+            obj.hide_viewport = obj.hide_select = False
+            obj.hide_set(False)
+            obj.select_set(True)
+            if not obj.select_get():
+                raise _is_hidden(obj)
+        layer.objects.active = content.objects[0]
+        # The glTF exporter of 3.4 exports the frames of every action, even of other models.
+        for block in [scene, *bpy.data.actions] if content.moves else []:
+            _keep(undo, block, "frame_start", "frame_end")
+            block.frame_start, block.frame_end = content.frames
+            if isinstance(block, Action):
+                _keep(undo, block, "use_frame_range")
+                block.use_frame_range = True
         yield
-    finally:
-        for action in loose:
-            action.use_frame_range = False
-        for block, first, last in before:
-            block.frame_start, block.frame_end = first, last
+
+
+def _keep(undo: contextlib.ExitStack, owner: Any, *names: str) -> None:
+    for name in names:
+        undo.callback(setattr, owner, name, getattr(owner, name))
+
+
+def _assign(block: Any, action: Action | None, slots: list) -> None:
+    """Give a datablock its action again, which an exporter may have changed."""
+    if block.animation_data and actions.assigned(block) != (action, slots):
+        actions.assign(block, action, slots)
 
 
 def _is_hidden(obj: Object) -> UserError:

@@ -4,6 +4,7 @@
 Exporters may end without an error on a full disk. So the file itself must say that it is whole.
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -24,25 +25,20 @@ _FBX_END = bytes.fromhex("f85a8c6adef5d97eece90ce3758f290b")
 def write(path: str, export: Callable[[str], set[str]], size: int = 0) -> None:
     """Call `export` with the path of a new file, and put what it writes at `path`. UserError, too,
     if the disk has no room for `size` bytes."""
-    new, reason = None, tr("Blender's exporter failed")
-    try:
+    reason = tr("Blender's exporter failed")
+    with output_files.writing(path):
         output_files.check_replaceable(path)
         _check_room(path, size)
-        new = output_files.create(path)
-        target = _target(new)
-        try:
-            done = export(target)
-        except RuntimeError as error:
-            done, reason = set(), _last_line(error)
-        if done != {"FINISHED"} or not is_whole(target):
-            raise output_files.unwritable(path, reason)
-        for source, place in _files(target, path):
-            new.replace(source, place)
-    except OSError as error:
-        raise output_files.unwritable(path, error) from error
-    finally:
-        if new:
-            new.close()
+        with contextlib.closing(output_files.create(path)) as new:
+            target = _target(new)
+            try:
+                done = export(target)
+            except RuntimeError as error:
+                done, reason = set(), _last_line(error)
+            if done != {"FINISHED"} or not is_whole(target):
+                raise output_files.unwritable(path, reason)
+            for source, place in _files(target, path):
+                new.replace(source, place)
 
 
 def is_whole(path: str) -> bool:

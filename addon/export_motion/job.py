@@ -178,10 +178,8 @@ def checked(path: str, ending: str) -> str:
 def saved(path: str, motion: "mmdskin.Motion", **options: Any) -> bytes:
     """The bytes of a motion's file; UserError if it cannot be one."""
     data = io.BytesIO()
-    try:
+    with output_files.writing(path, ValueError, MemoryError):
         motion.save(data, **options)
-    except (ValueError, MemoryError) as error:
-        raise output_files.unwritable(path, error) from error
     return data.getvalue()
 
 
@@ -190,19 +188,15 @@ def write(contents: Iterable[tuple[str, bytes]]) -> None:
     with contextlib.ExitStack() as undo:
         written = []
         for path, data in contents:
-            try:
+            with output_files.writing(path):
                 new = output_files.create(path)
                 undo.callback(new.close)
                 new.file.write(data)
                 new.finish()
-            except OSError as error:
-                raise output_files.unwritable(path, error) from error
             written.append(new)
         for new in written:
-            try:
+            with output_files.writing(new.path):
                 new.replace()
-            except OSError as error:
-                raise output_files.unwritable(new.path, error) from error
 
 
 def check_names(motion: "mmdskin.Motion", long_names: str) -> list[str]:

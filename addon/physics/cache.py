@@ -6,6 +6,7 @@ file is not played; the panel then shows the reason.
 """
 
 import abc
+import contextlib
 import dataclasses
 import functools
 import math
@@ -266,20 +267,13 @@ def write(first: str, own: str, cache: Cache) -> str:
     inputs = fields.pop("inputs")
     fields["made_of"] = fields.pop("fingerprint")  # as in files of 0.1
     fields |= inputs._asdict() if inputs else {}
-    new = None
-    try:
-        new = output_files.create(path)
+    with cache_files.writing(path), contextlib.closing(output_files.create(path)) as new:
         np.savez(new.file, **fields)
         new.finish()
         if replaces:
             new.replace()
             return path
         return cache_files.place(new)
-    except OSError as error:
-        raise cache_files.unwritable(path, error) from error
-    finally:
-        if new:
-            new.close()
 
 
 def read(path: str) -> Cache | None:

@@ -116,10 +116,8 @@ def import_motion(
     """Replace the motion of a model; the action keeps the bytes of the file, for exports."""
     scene = context.scene
     path = os.path.join(bpy.app.tempdir, f"{bpy.path.clean_name(name)}.vmd")
-    try:
+    with output_files.writing(path, ValueError):
         motion.save(path)
-    except (OSError, ValueError) as error:
-        raise output_files.unwritable(path, error) from error
     settings = motion_source.Settings("", path, start, True, playhead.fps(scene))
     source = motion_source.load(model.armature, settings)
     options = SimpleNamespace(
