@@ -7,6 +7,7 @@ Its folder is not named `mmdskin`, since a classic add-on of that name would hid
 """
 
 import argparse
+import json
 import pathlib
 import re
 import sys
@@ -75,22 +76,21 @@ def _sources(
     numbers = ", ".join(re.findall(r"\d+", version)[:3])
     _put(texts, "__init__.py", '"version": (0, 0, 0)', f'"version": ({numbers})')
     _put(texts, "blender/native.py", 'REQUIRED = "0.0.0"', f'REQUIRED = "{version}"')
-    lists = {
+    manifest = {
+        "version": version,
         "platforms": sorted({_platform(wheel) for wheel in wheels}),
         "wheels": [f"./wheels/{w.name}" for w in wheels],
     }
-    added = "".join(
-        f"{key} = [{', '.join(map(_quoted, values))}]\n" for key, values in lists.items()
-    )
     if website:
-        added += f"website = {_quoted(website)}\n"
+        manifest["website"] = website
         _put(
             texts,
             "__init__.py",
             '"version": (',
-            f'"doc_url": {_quoted(website)},\n    "version": (',
+            f'"doc_url": {json.dumps(website)},\n    "version": (',
         )
-    _put(texts, "blender_manifest.toml", 'version = "0.0.0"\n', f'version = "{version}"\n{added}')
+    lines = "".join(f"{name} = {json.dumps(value)}\n" for name, value in manifest.items())
+    _put(texts, "blender_manifest.toml", 'version = "0.0.0"\n', lines)
     return {name: text.encode("utf-8") for name, text in texts.items()}
 
 
@@ -107,10 +107,6 @@ def _platform(wheel: pathlib.Path) -> str:
     system = "macos" if "macosx" in tag else "windows" if "win" in tag else "linux"
     machine = "arm64" if tag.endswith(("arm64", "aarch64")) else "x64"
     return f"{system}-{machine}"
-
-
-def _quoted(text: str) -> str:
-    return f'"{text}"'
 
 
 if __name__ == "__main__":
