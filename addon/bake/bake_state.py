@@ -174,11 +174,15 @@ def add_keys(obj: Object, state: BakeState, baked: Iterable[tuple[str, np.ndarra
     return names
 
 
+def deforming(obj: Object, armature: Object | None = None) -> list[Any]:
+    """The modifiers of an armature (or any), and where the mesh is in another file, that of the preview."""
+    live = nodes.modifier_of(obj)
+    return [*scene_model.armature_modifiers(obj, armature), *([live] if live else [])]
+
+
 def switch_armature_off(obj: Object, armature: Object, state: BakeState) -> None:
-    """Turn its modifiers off; where the mesh is in another file, also that of the preview."""
-    deforming: list = scene_model.armature_modifiers(obj, armature)
-    live = nodes.modifier_of(obj) if _is_from_library(obj) else None
-    for modifier in [*deforming, live] if live else deforming:
+    """Turn off what deforms a mesh object besides the bake."""
+    for modifier in deforming(obj, armature):
         state.modifiers.setdefault(modifier.name, [modifier.show_viewport, modifier.show_render])
         modifier.show_viewport = modifier.show_render = False
 

@@ -59,9 +59,7 @@ def in_range(first: int, last: int, step: int, samples: int) -> tuple[float, ...
 
 def count_in_range(first: int, last: int, step: int, samples: int) -> int:
     """The number of frames of `in_range`, also for panels, which cannot make a million at each redraw."""
-    if samples == 1:
-        return len(range(first, last + 1, step))
-    return max((last - first) * samples + 1, 0)
+    return max((last - first) * samples // step + 1, 0)
 
 
 def name_of(frame: float) -> str:
@@ -73,8 +71,8 @@ class Block(NamedTuple):
     """The poses of some frames of one mesh, few enough for `Part.skinned` to take them at once."""
 
     frames: tuple
-    pose: np.ndarray  # (F, B, 4, 4) in armature space, bones as in Group.bones
-    matrices: np.ndarray  # (F, B, 4, 4) in mesh space, bones as in Part.bones
+    pose: np.ndarray  # (F, B, 4, 4) in armature space, bones as in Part.bones
+    matrices: np.ndarray  # the same in mesh space
     values: np.ndarray  # (F, K)
 
 

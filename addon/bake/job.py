@@ -5,7 +5,7 @@ So an error or a cancel leaves the scene unchanged.
 """
 
 import contextlib
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,10 +21,10 @@ from ..pose import pose_source, skinner
 from ..pose.deformation import Deformation, gives_normals
 from ..preview import switch
 from ..scene import scene_model
-from . import bake_state, mesh_cache, shape_keys, sliders, sources
+from . import bake_state, joint_keys, mesh_cache, shape_keys, sliders, sources
 from .frames import Block, Options, Target
 
-_TARGETS: dict[str, Callable[[sources.Part, list[str], Options], Target]] = {
+_TARGETS: dict[str, type[Target]] = {
     "SHAPE_KEYS": shape_keys.ShapeKeys,
     "MESH_CACHE": mesh_cache.MeshCache,
     "CORRECTIVE": shape_keys.Corrective,
@@ -83,7 +83,9 @@ class Job(modal_job.Job):
             for target in targets:
                 _check_unchanged(target.part)
                 for fraction in target.finish():
-                    yield _finishing(target, fraction)
+                    name = target.part.obj.name
+                    text = tr("MMD Skin: choosing keys of '{name}'   Esc: cancel", name=name)
+                    yield modal_job.Progress(fraction, text)
             result = _write(targets, options)
             done = True
             return result
@@ -125,11 +127,6 @@ class Job(modal_job.Job):
                 yield modal_job.frames_done(first + len(block), len(frames), scene_frames)
 
 
-def _finishing(target: Target, fraction: float) -> modal_job.Progress:
-    text = tr("MMD Skin: choosing keys of '{name}'   Esc: cancel", name=target.part.obj.name)
-    return modal_job.Progress(fraction, text)
-
-
 class _Group:
     """A model: the source of its poses, and a target for each mesh."""
 
@@ -148,14 +145,13 @@ class _Group:
         parts = [part for part in parts if part.bones and part.skinner.vertex_count]
         if not parts:
             raise skinner.nothing_to_skin(model)
-        self.model, self.armature = model, model.armature
+        self.armature = model.armature
         self.bones = _with_parents(model.armature, {name for part in parts for name in part.bones})
-        self.poses = sources.poses_of(model, self.bones, settings)
-        self.poses.prepare(parts)
-        kind = _TARGETS[options.target]
+        self.poses = sources.poses_of(model, self.bones, settings, parts)
+        is_driven = options.target == "CORRECTIVE" and options.driven
+        kind = joint_keys.Driven if is_driven else _TARGETS[options.target]
         self.parts: list[tuple[list[int], Target]] = [
-            ([self.bones.index(name) for name in part.bones], kind(part, self.bones, options))
-            for part in parts
+            ([self.bones.index(name) for name in part.bones], kind(part, options)) for part in parts
         ]
 
     @property
@@ -166,16 +162,16 @@ class _Group:
         pose = self.poses.matrices(frames, depsgraph)
         self._check_finite(pose, frames)
         armature = self.armature.evaluated_get(depsgraph)
-        for chosen, target in self.parts:
-            part = target.part
+        for bones, target in self.parts:
+            part, chosen = target.part, pose[:, bones]
             _check_unchanged(part)
             obj = part.obj.evaluated_get(depsgraph)
-            matrices = pose_source.in_mesh_space(pose[:, chosen], armature, obj)
+            matrices = pose_source.in_mesh_space(chosen, armature, obj)
             values = self.poses.key_values(part, frames, depsgraph)
             size = max(1, _SKINNED // part.skinner.vertex_count)
             for first in range(0, len(frames), size):
                 some = slice(first, first + size)
-                target.add(Block(tuple(frames[some]), pose[some], matrices[some], values[some]))
+                target.add(Block(tuple(frames[some]), chosen[some], matrices[some], values[some]))
 
     def _check_finite(self, pose: np.ndarray, frames: list[float]) -> None:
         finite = np.isfinite(pose).all(axis=(2, 3))

@@ -101,9 +101,6 @@ class Joint:
     def count(self) -> int:
         return self.coefficients.shape[1]
 
-    def take(self, fit: tuple[np.ndarray, np.ndarray, np.ndarray, Any]) -> None:
-        self.coefficients, self.weights, self.added, self.error = fit
-
     def functions(self) -> list[Function]:
         """Values of the drivers: scaled to 0 to 1 in the frames, since not every program allows others."""
         values = self.terms @ self.coefficients
@@ -137,7 +134,7 @@ def choose(
             waiting.remove(joint)
             continue
         used += more
-        joint.take(fit)
+        joint.coefficients, joint.weights, joint.added, joint.error = fit
         left[:, joint.vertices] = before - joint.added
         for other in joints:
             if other is not joint and np.isin(other.vertices, joint.vertices).any():

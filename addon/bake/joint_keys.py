@@ -1,36 +1,30 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Corrective keys of one mesh, driven by joint rotations.
+"""A target of a bake: corrective keys of one mesh, driven by joint rotations.
 
 A joint is a pair of bones that both move a vertex: the one with the largest weight, and another.
 `joint_fit` decides how many keys each joint gets; this module computes their shapes.
 """
 
 import collections
-from collections.abc import Callable, Iterator
+from collections.abc import Generator, Iterator
 from typing import NamedTuple
 
 import numpy as np
 from mathutils import Matrix, Quaternion
 
+from ..blender.translations import tr, tr_count
 from ..scene import mesh_source
-from . import bake_state, joint_fit, joint_turns
+from . import bake_state, joint_fit, joint_turns, sliders
+from .frames import Block, Options
 from .joint_fit import Function
 from .linear_blend import LinearBlend, moved
+from .shape_keys import Correction, Corrective, longest
 from .sources import Part
 
 _RANGE = -1.0, 2.0  # of key values, which are from 0 to 1 in the baked frames
+_LITTLE = 0.9  # share of the error that remains when driven keys are not worthwhile
 _LOOKED_AT = 160  # vertices of a joint that are sampled to choose its functions
 _AT_ONCE = 500  # vertices whose shapes are computed in one step
-
-
-class Correction(NamedTuple):
-    """The offsets that a mesh needs in one frame."""
-
-    frame: int
-    vertices: np.ndarray  # (n,) indices of the vertices that need an offset
-    offsets: np.ndarray  # (n, 3) float32, before the blend
-    wanted: np.ndarray  # (n, 3) float32, after the blend
-    matrices: np.ndarray  # (B, 4, 4) float32 of the blend
 
 
 class _Key(NamedTuple):
@@ -40,106 +34,42 @@ class _Key(NamedTuple):
     offsets: np.ndarray  # (n, 3) float32 before the blend
 
 
-class Joints:
-    """The joints of one mesh, their rotations in the baked frames, and their keys."""
+class Driven(Corrective):
+    """Corrective keys of all frames together."""
 
-    def __init__(self, part: Part, bones: list[str], blend: LinearBlend) -> None:
-        self._part, self._blend = part, blend
-        self._bone_indices = [bones.index(name) for name in part.bones]
-        self._vertices = _pairs(part, blend)
-        self._found: list[Correction] = []
+    def __init__(self, part: Part, options: Options) -> None:
+        super().__init__(part, options)
+        self._vertices = _pairs(part, self._blend)
         self._rotations: list[np.ndarray] = []  # (B, 3, 3) of each frame, in armature space
-        self._farthest = np.zeros(part.skinner.vertex_count, np.float32)  # in any frame
         self._keys: list[_Key] = []
 
-    @property
-    def count(self) -> int:
-        """How many keys `write` adds."""
-        return len(self._keys) + bool(self._shown_at_rest().any())
+    def adds_to(self, state: bake_state.BakeState) -> bool:
+        """Whether an earlier bake is kept: bakes of single poses add up."""
+        alike = state.target == "CORRECTIVE" and state.single_poses is not None
+        gathers = alike and not self.options.moves
+        return gathers and state.deformation == list(self.part.deformation)
 
-    def add(self, correction: Correction, pose: np.ndarray) -> None:
-        """Add a frame: the offsets that it needs, and its pose, (B, 4, 4) in armature space."""
-        self._found.append(correction)
-        self._rotations.append(_rotations(pose[self._bone_indices]))
-        self._note_farthest(correction)
+    def add(self, block: Block) -> None:
+        super().add(block)
+        self._rotations += [*_rotations(block.pose)]
 
-    def remember(self, state: bake_state.BakeState, rest: np.ndarray) -> None:
-        """Let new keys also reproduce the poses of earlier single-pose bakes.
+    def finish(self) -> Iterator[float]:
+        yield from self._choose_keys()
+        yield from super().finish()
 
-        A new pose replaces an earlier one of the same frame.
-        """
-        found, rotations = [], []
-        still = np.tile(np.eye(4, dtype=np.float32), (len(self._part.bones), 1, 1))
-        now = {one.frame for one in self._found}
-        for frame, turns in state.single_poses.poses:
-            if frame not in now:
-                rotations.append(_turned(turns, self._part.bones))
-                offsets = self._shown(state, rotations[-1], rest)
-                vertices = np.flatnonzero(offsets.any(axis=1))
-                offsets = offsets[vertices]
-                found.append(Correction(frame, vertices, offsets, offsets, still))
-                self._note_farthest(found[-1])
-        self._found, self._rotations = found + self._found, rotations + self._rotations
-
-    def plan(self, max_keys: int, tolerance: float) -> Iterator[int]:
-        """Choose the keys; yields how many there are so far."""
-        farthest = self._farthest
-        needed = self._needed = np.flatnonzero(farthest)
-        offsets = np.zeros((len(self._found), len(needed), 3), np.float32)
-        for one, row in zip(self._found, offsets, strict=True):
-            row[np.searchsorted(needed, one.vertices)] = one.offsets
-            yield 0
-        some = {pair: _some(held, farthest) for pair, held in self._vertices.items()}
-        some = {pair: held for pair, held in some.items() if len(held)}
-        looked_at = np.unique(np.concatenate([np.empty(0, int), *some.values()]))
-        maps = np.empty((len(self._found), len(looked_at), 3, 3), np.float32)
-        blend = self._blend.subset(looked_at)
-        for one, row in zip(self._found, maps, strict=True):
-            row[:] = blend.maps(one.matrices)[:, :, :3]
-            yield 0
-        joints, rotations = {}, np.array(self._rotations)
-        for pair, held in some.items():
-            turns = self._turns(pair, rotations)
-            joints[pair] = joint_fit.Joint(turns, np.searchsorted(looked_at, held))
-            yield 0
-        left = offsets[:, np.searchsorted(needed, looked_at)]
-        driven = max(1, max_keys - 1)  # `_shown_at_rest` may need one more
-        for _ in joint_fit.choose(list(joints.values()), left, maps, driven, tolerance):
-            yield sum(joint.count for joint in joints.values())
-        joints = {pair: joint for pair, joint in joints.items() if joint.count}
-        if joints:
-            yield from self._shape(joints, needed, offsets)
-        self._left = offsets
-
-    def errors(self, count: int) -> Iterator[float]:
-        """Yields an estimate of the largest remaining error in the last `count` frames."""
-        error = 0.0
-        for one, left in zip(self._found[-count:], self._left[-count:], strict=True):
-            stretch = np.linalg.norm(one.matrices[:, :3, :3], 2, axis=(1, 2)).max(initial=1)
-            # A blend stretches no vector more than its most stretched bone does.
-            large = np.linalg.norm(left, axis=1) * stretch > error
-            if large.any():
-                maps = self._blend.subset(self._needed[large]).maps(one.matrices)
-                lengths = np.linalg.norm(moved(maps, left[large]), axis=1)
-                error = max(error, float(lengths.max()))
-            yield error
-
-    def forget(self) -> None:
-        """Discard all keys."""
-        self._keys.clear()
-
-    def write(self, state: bake_state.BakeState, add_key: Callable, gathers: bool) -> None:
-        """Add the keys with their drivers; `gathers` lets a later bake `remember` their poses."""
-        obj, armature = self._part.obj, self._part.armature
+    def write(self, state: bake_state.BakeState) -> None:
+        """Add the keys with their drivers; a later bake of a pose needs what single poses store."""
+        obj, armature = self.part.obj, self.part.armature
+        sliders.mute_sliders(obj, state.sliders, state.keys)
+        bake_state.remove_keys(obj, state)  # of earlier poses, which the new keys include
         kept: list[list] = []
         numbers: collections.Counter[tuple[str, str]] = collections.Counter()
-        drivers: joint_turns.Drivers | None = None
+        drivers = joint_turns.Drivers(obj.data, armature)
         for key in self._keys:
             numbers[key.pair] += 1
             label = " ".join(key.pair[joint_turns.is_child(armature, key.pair) :])
             name = f"MMD {label} {numbers[key.pair]}"
-            name = add_key(state, name, key.vertices, key.offsets)
-            drivers = drivers or joint_turns.Drivers(obj.data, armature)
+            name = self._add_key(state, name, key.vertices, key.offsets)
             drivers.drive(name, key.pair, key.function.expression)
             block = obj.data.shape_keys.key_blocks[name]
             block.slider_min, block.slider_max = _RANGE
@@ -147,46 +77,135 @@ class Joints:
         at_rest = self._shown_at_rest()
         if at_rest.any():
             chosen = np.flatnonzero(at_rest.any(axis=1))
-            name = add_key(state, "MMD Rest", chosen, -at_rest[chosen])
+            name = self._add_key(state, "MMD Rest", chosen, -at_rest[chosen])
             obj.data.shape_keys.key_blocks[name].value = 1.0
-        state.turns = list(drivers.properties.values()) if drivers else []
-        if gathers:
+        state.turns = list(drivers.properties.values())
+        if not self.options.moves:
             poses = [
-                [one.frame, _turns_of_bones(rotations, self._part.bones)]
+                [one.frame, _turns_of_bones(rotations, self.part.bones)]
                 for one, rotations in zip(self._found, self._rotations, strict=True)
             ]
             state.single_poses = bake_state.SinglePoses(poses, kept)
 
-    def _note_farthest(self, found: Correction) -> None:
-        lengths = np.linalg.norm(found.wanted, axis=1)
-        self._farthest[found.vertices] = np.maximum(self._farthest[found.vertices], lengths)
+    def _choose_keys(self) -> Iterator[float]:
+        before, count = max(longest(found.wanted) for found in self._found), len(self._found)
+        gathered = self.part.state is not None and self.adds_to(self.part.state)
+        if gathered:
+            self._remember(self.part.state)
+        needed, left = yield from self._plan()
+        after = yield from self._error(needed, left, count)
+        if after >= before and not gathered:
+            self._keys.clear()
+            after = before
+        key_count = len(self._keys) + bool(self._shown_at_rest().any())
+        text = tr(
+            "Error of '{name}' reduced from {before:.2g} to {after:.2g} with {keys}",
+            name=self.part.obj.name,
+            before=before,
+            after=after,
+            keys=tr_count("1 key", "{count} keys", key_count),
+        )
+        if before:
+            self.notes.append(text)
+        if after > _LITTLE * before:
+            text = tr(
+                "Driven keys barely improve '{name}' on these frames: set Corrective"
+                " to Keyed, which is exact",
+                name=self.part.obj.name,
+            )
+            self.warnings.append(text)
+
+    def _remember(self, state: bake_state.BakeState) -> None:
+        """Let new keys also reproduce the poses of earlier single-pose bakes.
+
+        A new pose replaces an earlier one of the same frame.
+        """
+        found, rotations = [], []
+        now = {one.frame for one in self._found}
+        for frame, turns in state.single_poses.poses:
+            if frame not in now:
+                rotations.append(_turned(turns, self.part.bones))
+                offsets = self._shown(state, rotations[-1])
+                vertices = np.flatnonzero(offsets.any(axis=1))
+                offsets = offsets[vertices]
+                found.append(Correction(frame, vertices, offsets, offsets, self._still))
+        self._found[:0], self._rotations[:0] = found, rotations
+
+    def _plan(self) -> Generator[float, None, tuple[np.ndarray, np.ndarray]]:
+        """Choose the keys: returns the vertices that need an offset (n,), and what keys leave (F, n, 3)."""
+        max_keys, tolerance = self.options.max_keys, max(self.options.tolerance, self._least)
+        farthest = np.zeros(self.part.skinner.vertex_count, np.float32)  # in any frame
+        for one in self._found:
+            lengths = np.linalg.norm(one.wanted, axis=1)
+            farthest[one.vertices] = np.maximum(farthest[one.vertices], lengths)
+            yield 0.0
+        needed = np.flatnonzero(farthest)
+        offsets = np.zeros((len(self._found), len(needed), 3), np.float32)
+        for one, row in zip(self._found, offsets, strict=True):
+            row[np.searchsorted(needed, one.vertices)] = one.offsets
+            yield 0.0
+        some = {pair: _some(held, farthest) for pair, held in self._vertices.items()}
+        some = {pair: held for pair, held in some.items() if len(held)}
+        looked_at = np.unique(np.concatenate([np.empty(0, int), *some.values()]))
+        maps = np.empty((len(self._found), len(looked_at), 3, 3), np.float32)
+        blend = self._blend.subset(looked_at)
+        for one, row in zip(self._found, maps, strict=True):
+            row[:] = blend.maps(one.matrices)[:, :, :3]
+            yield 0.0
+        joints, rotations = {}, np.array(self._rotations)
+        for pair, held in some.items():
+            turns = self._turns(pair, rotations)
+            joints[pair] = joint_fit.Joint(turns, np.searchsorted(looked_at, held))
+            yield 0.0
+        left = offsets[:, np.searchsorted(needed, looked_at)]
+        driven = max(1, max_keys - 1)  # `_shown_at_rest` may need one more
+        for _ in joint_fit.choose(list(joints.values()), left, maps, driven, tolerance):
+            yield sum(joint.count for joint in joints.values()) / max_keys
+        joints = {pair: joint for pair, joint in joints.items() if joint.count}
+        if joints:
+            yield from self._shape(joints, needed, offsets)
+        return needed, offsets
+
+    def _error(
+        self, needed: np.ndarray, left: np.ndarray, count: int
+    ) -> Generator[float, None, float]:
+        """Returns an estimate of the largest remaining error in the last `count` frames."""
+        error = self._lost
+        for one, offsets in zip(self._found[-count:], left[-count:], strict=True):
+            stretch = np.linalg.norm(one.matrices[:, :3, :3], 2, axis=(1, 2)).max(initial=1)
+            # A blend stretches no vector more than its most stretched bone does.
+            large = np.linalg.norm(offsets, axis=1) * stretch > error
+            if large.any():
+                maps = self._blend.subset(needed[large]).maps(one.matrices)
+                error = max(error, longest(moved(maps, offsets[large])))
+            yield 1.0
+        return error
 
     def _turns(self, pair: tuple[str, str], rotations: np.ndarray) -> np.ndarray:
-        first, second = (rotations[:, self._part.bones.index(name)] for name in pair)
-        return joint_turns.computed(self._part.armature, pair, first, second)
+        first, second = (rotations[:, self.part.bones.index(name)] for name in pair)
+        return joint_turns.computed(self.part.armature, pair, first, second)
 
     def _shown_at_rest(self) -> np.ndarray:
         """(V, 3) float32 that driven keys add at rest: another key subtracts it."""
-        result = np.zeros((self._part.skinner.vertex_count, 3), np.float32)
+        result = np.zeros((self.part.skinner.vertex_count, 3), np.float32)
         for key in self._keys:
             result[key.vertices] += np.float32(key.function.rest) * key.offsets
         return result
 
-    def _shown(
-        self, state: bake_state.BakeState, rotations: np.ndarray, rest: np.ndarray
-    ) -> np.ndarray:
+    def _shown(self, state: bake_state.BakeState, rotations: np.ndarray) -> np.ndarray:
         """(V, 3) float32 that the keys of an earlier bake add in a pose."""
-        blocks, result = self._part.obj.data.shape_keys.key_blocks, np.zeros_like(rest)
+        blocks, result = self.part.obj.data.shape_keys.key_blocks, np.zeros_like(self._rest)
         for name, pair, function in state.single_poses.keys:
-            if name in blocks and set(pair) <= set(self._part.bones):
+            if name in blocks and set(pair) <= set(self.part.bones):
                 turns = self._turns(pair, rotations[None])
                 value = Function(*function).above_rest(joint_fit.terms(turns))[0]
-                result += np.float32(value) * (mesh_source.key_positions(blocks[name]) - rest)
+                offsets = mesh_source.key_positions(blocks[name]) - self._rest
+                result += np.float32(value) * offsets
         return result
 
     def _shape(
         self, joints: dict[tuple[str, str], joint_fit.Joint], needed: np.ndarray, left: np.ndarray
-    ) -> Iterator[int]:
+    ) -> Iterator[float]:
         """Compute the keys: each vertex is fitted to the functions of all its joints together.
 
         What they add is subtracted from `left` (F, n, 3).
@@ -213,7 +232,7 @@ class Joints:
                 solved = np.tensordot(solution, needs, 1)
                 left[:, chosen] = needs - np.tensordot(shown, solved, 1)
                 shapes[np.ix_(own, chosen)] = solved
-                yield len(functions)
+                yield len(functions) / self.options.max_keys
         self._keys = [
             _Key(pair, function, needed[used], shape[used])
             for (pair, function), used, shape in zip(functions, held, shapes, strict=True)
@@ -248,9 +267,9 @@ def _some(vertices: np.ndarray, farthest: np.ndarray) -> np.ndarray:
 
 
 def _rotations(pose: np.ndarray) -> np.ndarray:
-    """(B, 3, 3) float64 rotations of the matrices, without scale."""
-    axes = pose[:, :3, :3].astype(np.float64)
-    lengths = np.linalg.norm(axes, axis=1, keepdims=True)
+    """(…, 3, 3) float64 rotations of the matrices, without scale."""
+    axes = pose[..., :3, :3].astype(np.float64)
+    lengths = np.linalg.norm(axes, axis=-2, keepdims=True)
     return axes / np.where(lengths > 0, lengths, 1)
 
 

@@ -34,7 +34,7 @@ _HEADER = struct.Struct("<12siiffi")
 class MeshCache(Target):
     """The cache of one mesh, and a second one for its normals if these are baked."""
 
-    def __init__(self, part: Part, bones: list[str], options: Options) -> None:
+    def __init__(self, part: Part, options: Options) -> None:
         super().__init__(part, options)
         if abs(options.frames[0] / options.spacing) > FRAMES["max"]:
             raise UserError(
@@ -182,13 +182,11 @@ def recover(*_: object) -> None:
 
 def _state(obj: Object, reference: Object, cache: Modifier) -> bake_state.BakeState:
     """The state of a bake that plays `cache`, with the library's settings of what it hides."""
-    deforming: list = scene_model.armature_modifiers(reference)
-    live = nodes.modifier_of(reference)
     state = bake_state.begin(obj, obj.find_armature())
     state.target, state.added = "MESH_CACHE", cache.name
     state.normals = [name for name in NORMALS if name in obj.modifiers]
     state.active_modifier = reference.modifiers.active.name if reference.modifiers.active else ""
-    for modifier in [*deforming, live] if live else deforming:
+    for modifier in bake_state.deforming(reference):
         state.modifiers[modifier.name] = [modifier.show_viewport, modifier.show_render]
     state.frames, state.samples = _range_of(cache)
     return state

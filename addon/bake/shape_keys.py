@@ -2,30 +2,29 @@
 """Targets of a bake that are shape keys: all positions in place of the Armature modifier, or corrections.
 
 Corrective keys correct the linear blend of the modifier, which stays on like the user's keys. They hold
-the offsets before the blend that give MMD's result after it, and are keyframed, or driven by joint
-rotations (`joint_keys`).
+the offsets before the blend that give MMD's result after it. Those here are keyframed; joint rotations
+drive those of `joint_keys`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
 from ..scene import mesh_source
-from . import bake_state, joint_keys, linear_blend, sliders
+from . import bake_state, linear_blend, sliders
 from .frames import Block, Options, Target, name_of
-from .joint_keys import Correction
 from .sources import Part
 
 _SMALL = 1e-6  # relative to the model's size; anything smaller is float32 noise
-_LITTLE = 0.9  # share of the error that remains when driven keys are not worthwhile
 
 
 class ShapeKeys(Target):
     """Baked frames of one mesh. A frame range is keyed, so that each key shows at its own frame."""
 
-    def __init__(self, part: Part, bones: list[str], options: Options) -> None:
+    def __init__(self, part: Part, options: Options) -> None:
         super().__init__(part, options)
         self._poses: list[tuple[tuple, np.ndarray, np.ndarray]] = []  # arguments of `Part.skinned`
 
@@ -72,12 +71,21 @@ class ShapeKeys(Target):
             yield from zip(frames, positions, strict=True)
 
 
-class Corrective(Target):
-    """Corrective keys of one mesh."""
+class Correction(NamedTuple):
+    """The offsets that a mesh needs in one frame."""
 
-    def __init__(self, part: Part, bones: list[str], options: Options) -> None:
+    frame: int
+    vertices: np.ndarray  # (n,) indices of the vertices that need an offset
+    offsets: np.ndarray  # (n, 3) float32, before the blend
+    wanted: np.ndarray  # (n, 3) float32, after the blend
+    matrices: np.ndarray  # (B, 4, 4) float32 of the blend
+
+
+class Corrective(Target):
+    """Corrective keys of one mesh: one for each frame."""
+
+    def __init__(self, part: Part, options: Options) -> None:
         super().__init__(part, options)
-        self._found: list[Correction] = []
         obj, state = part.obj, part.state
         linear_blend.check(obj, part.armature, state.modifiers if state else {})
         if part.pinned is not None:
@@ -88,28 +96,16 @@ class Corrective(Target):
         self._still = np.tile(np.eye(4, dtype=np.float32), (len(part.bones), 1, 1))
         self._rest = mesh_source.rest_positions(obj.data)
         self._least = _SMALL * max(1.0, float(np.abs(self._rest).max()))
-        self._before = 0.0  # the largest error without keys
+        self._found: list[Correction] = []
         # Vertices that no offset can restore, and their largest error.
         self._flat, self._lost = 0, 0.0
-        self._joints = joint_keys.Joints(part, bones, self._blend) if options.driven else None
-        self._gathers = options.driven and not options.moves
-
-    def adds_to(self, state: bake_state.BakeState) -> bool:
-        """Whether an earlier bake is kept: bakes of single poses add up."""
-        alike = state.target == "CORRECTIVE" and state.single_poses is not None
-        return self._gathers and alike and state.deformation == list(self.part.deformation)
 
     def add(self, block: Block) -> None:
-        mixed = self.part.positions(self._still, block.values)
+        mixed, _ = self.part.skinned(block.frames, self._still, block.values)
         positions, _ = self.part.skinned(block.frames, block.matrices, block.values)
-        for i, frame in enumerate(block.frames):
-            found = self._correction(frame, block.matrices[i], mixed[i], positions[i])
-            self._found.append(found)
-            self._before = max(self._before, _longest(found.wanted))
-            if self._joints:
-                self._joints.add(found, block.pose[i])
+        self._found += map(self._correction, block.frames, block.matrices, mixed, positions)
 
-    def finish(self) -> Iterator[float]:
+    def finish(self) -> Iterable[float]:
         if self._flat:
             text = tr_count(
                 "'{name}' has 1 vertex pose that is too flat for shape keys to restore fully",
@@ -119,25 +115,16 @@ class Corrective(Target):
                 name=self.part.obj.name,
             )
             self.warnings.append(text)
-        if self._joints:
-            yield from self._choose_keys()
-        if not any(len(found.vertices) for found in self._found) and not (
-            self._joints and self._joints.count
-        ):
+        if not any(len(found.vertices) for found in self._found):
             text = tr(
                 "'{name}' needs no corrective keys: the Armature modifier gives the same result",
                 name=self.part.obj.name,
             )
             self.notes.append(text)
+        return ()
 
     def write(self, state: bake_state.BakeState) -> None:
-        obj = self.part.obj
-        if obj.data.shape_keys:
-            sliders.mute_sliders(obj, state.sliders, state.keys)
-        if self._joints:
-            bake_state.remove_keys(obj, state)  # of earlier poses, which the new keys include
-            self._joints.write(state, self._add_key, self._gathers)
-            return
+        sliders.mute_sliders(self.part.obj, state.sliders, state.keys)
         frames = [place for place, found in enumerate(self._found) if len(found.vertices)]
         names = []
         for found in (self._found[place] for place in frames):
@@ -158,41 +145,9 @@ class Corrective(Target):
         offsets, flat = linear_blend.offsets(maps[chosen], wanted[chosen])
         self._flat += len(flat)
         lacks = wanted[chosen][flat] - linear_blend.moved(maps[chosen][flat], offsets[flat])
-        self._lost = max(self._lost, _longest(lacks))
+        self._lost = max(self._lost, longest(lacks))
         offsets, wanted = offsets.astype(np.float32), wanted[chosen].astype(np.float32)
         return Correction(frame, chosen, offsets, wanted, matrices)
-
-    def _choose_keys(self) -> Iterator[float]:
-        joints, options, state = self._joints, self.options, self.part.state
-        gathered = state is not None and self.adds_to(state)
-        if gathered:
-            joints.remember(state, self._rest)
-        tolerance = max(options.tolerance, self._least)
-        for count in joints.plan(options.max_keys, tolerance):
-            yield count / options.max_keys
-        before, after = self._before, 0.0
-        for error in joints.errors(len(self._found)):
-            after = max(error, self._lost)
-            yield 1.0
-        if after >= before and not gathered:
-            joints.forget()
-            after = before
-        text = tr(
-            "Error of '{name}' reduced from {before:.2g} to {after:.2g} with {keys}",
-            name=self.part.obj.name,
-            before=before,
-            after=after,
-            keys=tr_count("1 key", "{count} keys", joints.count),
-        )
-        if before:
-            self.notes.append(text)
-        if after > _LITTLE * before:
-            text = tr(
-                "Driven keys barely improve '{name}' on these frames: set Corrective"
-                " to Keyed, which is exact",
-                name=self.part.obj.name,
-            )
-            self.warnings.append(text)
 
     def _add_key(
         self, state: bake_state.BakeState, name: str, vertices: np.ndarray, offsets: np.ndarray
@@ -215,5 +170,5 @@ def _show(
         keys.key_blocks[name].value = 1.0
 
 
-def _longest(vectors: np.ndarray) -> float:
+def longest(vectors: np.ndarray) -> float:
     return float(np.linalg.norm(vectors, axis=1).max(initial=0))

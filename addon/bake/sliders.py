@@ -6,13 +6,14 @@ would apply again. Their values, curves and drivers are stored in the state of t
 """
 
 import contextlib
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import bpy
 import numpy as np
-from bpy.types import Action, FCurve, Key, Library, Object, ShapeKey
+from bpy.types import Action, FCurve, Key, Object, ShapeKey
 
 from ..blender import actions, drivers
 
@@ -57,13 +58,15 @@ def add_pulses(
 def mute_sliders(obj: Object, noted: MutedSliders, baked: list[str]) -> None:
     """Set the muted keys of a mesh object to 0 and store their values."""
     keys = obj.data.shape_keys
+    if keys is None:
+        return
     muted = [key for key in keys.key_blocks if key.mute]
     for key in muted:
         if key.value and key.name not in baked:
             noted.values[key.name] = key.value
     paths = {actions.value_path(key.name) for key in muted}
     _own_actions(keys, paths, noted)
-    for kind, curves in (("curves", _curves(keys, paths)), ("drivers", _drivers(keys, paths))):
+    for kind, curves in _moving(keys, paths).items():
         for curve in curves:
             if not curve.mute:
                 curve.mute = True
@@ -87,9 +90,11 @@ def unmute_sliders(obj: Object, noted: MutedSliders) -> None:
     for name, limits in noted.ranges.items():
         if name in keys.key_blocks:
             _set_range(keys.key_blocks[name], *limits)
-    for kind, found in (("curves", _curves), ("drivers", _drivers)):
-        for curve in found(keys, set(getattr(noted, kind))):
-            curve.mute = False
+    paths = {*noted.curves, *noted.drivers}
+    for kind, curves in _moving(keys, paths).items():
+        for curve in curves:
+            if curve.data_path in getattr(noted, kind):
+                curve.mute = False
 
 
 def give_actions_back(obj: Object, noted: MutedSliders) -> None:
@@ -119,15 +124,11 @@ def give_actions_back(obj: Object, noted: MutedSliders) -> None:
 @contextlib.contextmanager
 def temporarily_restored(sliders: Iterable[tuple[Object, MutedSliders]]) -> Iterator[None]:
     """In the block, sliders of meshes that are already baked move as if they were not."""
-    before = [(obj, _saved_sliders(obj)) for obj, _ in sliders]
-    try:
+    with contextlib.ExitStack() as undo:
         for obj, noted in sliders:
+            undo.callback(_set_sliders, obj, *_saved_sliders(obj))
             unmute_sliders(obj, noted)
         yield
-    finally:
-        for obj, saved in before:
-            with contextlib.suppress(ReferenceError):  # it was removed in the meantime
-                _set_sliders(obj, *saved)
 
 
 def _set_range(key: ShapeKey, lowest: float, highest: float) -> None:
@@ -146,7 +147,10 @@ def _saved_sliders(obj: Object) -> tuple[dict[str, tuple[float, float, float]], 
 def _set_sliders(
     obj: Object, sliders: dict[str, tuple[float, float, float]], mutes: list[bool]
 ) -> None:
-    keys = obj.data.shape_keys
+    try:
+        keys = obj.data.shape_keys
+    except ReferenceError:  # it was removed in the meantime
+        return
     for curve, mute in zip(_curves_and_drivers(keys), mutes, strict=False):
         curve.mute = mute
     for key in keys.key_blocks if keys else ():
@@ -159,15 +163,15 @@ def _set_sliders(
 def _curves_and_drivers(keys: Key) -> list[FCurve]:
     """Every curve and driver of a slider."""
     paths = {actions.value_path(key.name) for key in keys.key_blocks} if keys else ()
-    return [*_curves(keys, paths), *_drivers(keys, paths)] if paths else []
+    return [*itertools.chain(*_moving(keys, paths).values())] if paths else []
 
 
-def _curves(keys: Key, paths: set[str]) -> list[FCurve]:
-    return [curve for curve in actions.playing_curves(keys) if curve.data_path in paths]
-
-
-def _drivers(keys: Key, paths: set[str]) -> list[FCurve]:
-    return [curve for curve in drivers.of(keys) if curve.data_path in paths]
+def _moving(keys: Key, paths: set[str]) -> dict[str, list[FCurve]]:
+    """What moves sliders, by the fields of MutedSliders."""
+    found = {"curves": actions.playing_curves(keys), "drivers": drivers.of(keys)}
+    return {
+        kind: [one for one in curves if one.data_path in paths] for kind, curves in found.items()
+    }
 
 
 def _own_actions(keys: Key, paths: set[str], noted: MutedSliders) -> None:
@@ -179,7 +183,7 @@ def _own_actions(keys: Key, paths: set[str], noted: MutedSliders) -> None:
     uses = [player.action for player in players]
     for player in [p for p in players if _moves_any(p, paths) and _is_shared(p.action, uses)]:
         action = player.action
-        library = _path(action.library)
+        library = action.library.filepath if action.library else None
         if player == data:
             noted.shared, noted.library = action.name, library
             noted.slots = actions.assigned(keys)[1]
@@ -198,7 +202,3 @@ def _moves_any(player: Any, paths: set[str]) -> bool:
     """Whether a curve that is not muted animates any of the paths."""
     found = (curve for curves in actions.played(player) for curve in curves)
     return any(curve.data_path in paths and not curve.mute for curve in found)
-
-
-def _path(library: Library | None) -> str | None:
-    return library.filepath if library else None

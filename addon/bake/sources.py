@@ -20,15 +20,18 @@ from .bake_state import BakeState
 
 
 def poses_of(
-    model: scene_model.SceneModel, bones: list[str], settings: pose_source.Settings | None
+    model: scene_model.SceneModel,
+    bones: list[str],
+    settings: pose_source.Settings | None,
+    parts: "list[Part]",
 ) -> "Poses":
-    """The pose source of the named bones for settings; None means the armature."""
+    """The pose source of the named bones of a model's parts; settings of None mean the armature."""
     if settings is None:
         return Poses(model.armature, bones)
     opened = pose_source.load(model.armature, settings)
     source = Baked(Member(model, settings, opened))
     kind = IkPoses if isinstance(opened, ik_source.Solver) else MotionPoses
-    return kind(bones, source)
+    return kind(bones, source, parts)
 
 
 class Poses:
@@ -41,9 +44,6 @@ class Poses:
         self._armature = armature
         self._bone_indices = evaluated_bones.of(armature).indices(bones)
 
-    def prepare(self, parts: "list[Part]") -> None:
-        pass
-
     def matrices(self, frames: list[float], depsgraph: Depsgraph) -> np.ndarray:
         armature = self._armature.evaluated_get(depsgraph)
         return pose_source.matrices(armature, armature, self._bone_indices)[None]
@@ -55,14 +55,10 @@ class Poses:
 class IkPoses(Poses):
     source: Baked
 
-    def __init__(self, bones: list[str], source: Baked) -> None:
+    def __init__(self, bones: list[str], source: Baked, parts: "list[Part]") -> None:
         super().__init__(source.member.model.armature, bones)
         self._bones, self.source = bones, source
-        self._parts: list[Part] = []
-
-    def prepare(self, parts: "list[Part]") -> None:
-        """Shape keys of group morphs may also move bones."""
-        self._parts = parts
+        self._parts = parts  # shape keys of group morphs may also move bones
 
     def matrices(self, frames: list[float], depsgraph: Depsgraph) -> np.ndarray:
         armature = self._armature.evaluated_get(depsgraph)
@@ -77,22 +73,15 @@ class IkPoses(Poses):
 class MotionPoses(Poses):
     source: Baked
 
-    def __init__(self, bones: list[str], source: Baked) -> None:
+    def __init__(self, bones: list[str], source: Baked, parts: "list[Part]") -> None:
         self._bones, self.source = bones, source
-        self.moves_scene = False
+        # Keys that the motion lacks keep the scene's values, so the scene's frame must change.
+        self.moves_scene = any(map(self._lacks_moving, parts))
 
     @property
     def _motion(self) -> Motion:
         assert isinstance(self.source.opened, Motion)
         return self.source.opened
-
-    def prepare(self, parts: "list[Part]") -> None:
-        """Keys that the motion lacks keep the scene's values, so the scene's frame must change."""
-        for part in parts:
-            known = zip(part.keys, self._known(part), strict=True)
-            unknown = {actions.value_path(name) for name, is_known in known if not is_known}
-            if unknown and not unknown.isdisjoint(actions.animated_paths(part.obj.data.shape_keys)):
-                self.moves_scene = True
 
     def matrices(self, frames: list[float], depsgraph: Depsgraph) -> np.ndarray:
         return self._motion.matrices(self._bones, _times(frames, depsgraph))
@@ -103,6 +92,12 @@ class MotionPoses(Poses):
             return np.tile(held, (len(frames), 1))
         values = self._motion.key_values(part.keys, _times(frames, depsgraph))
         return np.where(self._known(part), values, held).astype(np.float32)
+
+    def _lacks_moving(self, part: "Part") -> bool:
+        """Whether a key moves that the motion lacks."""
+        moving = actions.animated_paths(part.obj.data.shape_keys) if part.keys else ()
+        known = zip(part.keys, self._known(part), strict=True)
+        return any(actions.value_path(name) in moving for name, is_known in known if not is_known)
 
     def _known(self, part: "Part") -> np.ndarray:
         return np.asarray(self._motion.known_keys(part.keys), bool)
@@ -138,10 +133,6 @@ class Part:
         else:
             self.pinned = state.active[0] if state.pinned else None
 
-    def positions(self, matrices: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """(F, V, 3) float32 in mesh space, for matrices (F, B, 4, 4) and key values (F, K)."""
-        return self.skinner.skinned(matrices, values, self.deformation)[0]
-
     def skinned(
         self,
         frames: tuple,
@@ -149,7 +140,8 @@ class Part:
         values: np.ndarray,
         buffers: list[np.ndarray] | None = None,
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        """As `positions`, and the normals if they are baked, else None; in `buffers` if possible.
+        """(F, V, 3) float32 positions in mesh space, for matrices (F, B, 4, 4) and key values (F, K), and
+        the normals if they are baked, else None; in `buffers` if possible.
 
         UserError for poses that cannot be skinned.
         """
