@@ -25,8 +25,7 @@ static bool keep_stored(const mmd_motion_fit *fit, const mmd_motion_fit_track *f
             memcpy(to->stored + MMD_STORED_SIZE * k, earlier->stored + MMD_STORED_SIZE * at,
                    MMD_STORED_SIZE);
         else
-            mmd_vmd_encode(to->rotations + 4 * k, to->interpolation + 16 * k, to->physics[k],
-                           to->stored + MMD_STORED_SIZE * k);
+            mmd_vmd_encode(to, k, to->stored + MMD_STORED_SIZE * k);
     }
     return to->stored != NULL;
 }

@@ -20,11 +20,8 @@ typedef struct mmd_motion_names_fault {
     char text[96];
 } mmd_motion_names_fault;
 
-/* Whether a name fits into `capacity` bytes; fills the fault if not. */
-bool mmd_motion_names_fits(const uint16_t *encoding, mmd_text name, size_t capacity,
-                           mmd_motion_names_fault *fault);
-
-/* That, and fills the field with the name, padded with zeros, or with what fits. */
+/* Whether a name fits into `capacity` bytes; fills the fault if not, and `field`, unless it is
+   NULL, with the name, padded with zeros, or with what fits. */
 bool mmd_motion_names_encode(const uint16_t *encoding, mmd_text name, size_t capacity,
                              uint8_t *field, mmd_motion_names_fault *fault);
 
@@ -43,29 +40,22 @@ bool mmd_motion_names_fit(mmd_arena *arena, size_t capacity, mmd_motion_names_re
 mmd_motion *mmd_motion_load_with(const uint8_t *bytes, size_t size, const mmd_text_decoder *names,
                                  mmd_error *err);
 
-/* Fills a zeroed model, whose memory model->arena owns on failure, too. */
-bool mmd_pmx_read(mmd_model *model, const uint8_t *bytes, size_t size, mmd_error *err);
-
-/* The fields of a zeroed record from offset `first` on, with indices of these sizes. */
-void mmd_pmx_read_fields(mmd_reader *r, const uint8_t *sizes, mmd_model_record_kind kind,
-                         size_t first, void *record);
-
-/* Fills a zeroed model, whose memory model->arena owns on failure, too. */
-bool mmd_pmd_read(mmd_model *model, const uint8_t *bytes, size_t size, mmd_error *err);
-
-/* What a key's `stored` bytes mean, and how mmdskin stores it. */
-void mmd_vmd_decode(const uint8_t stored[MMD_STORED_SIZE], float rotation[4], uint8_t curves[16],
-                    uint8_t *physics);
-void mmd_vmd_encode(const float rotation[4], const uint8_t curves[16], bool physics,
-                    uint8_t stored[MMD_STORED_SIZE]);
-bool mmd_vmd_is_as_encoded(const mmd_bone_track *track, size_t key, const uint8_t *stored);
-
-bool mmd_vmd_read(mmd_motion *motion, const uint8_t *bytes, size_t size,
-                  const mmd_text_decoder *names, mmd_error *err);
+/* Readers, of all formats that load.c detects. They fill a zeroed model or motion, whose arena owns
+   its memory on failure, too. */
+bool mmd_pmx_read(mmd_reader *r, mmd_model *model);
+bool mmd_pmd_read(mmd_reader *r, mmd_model *model);
+bool mmd_vmd_read(mmd_reader *r, mmd_motion *motion);
 
 /* A pose, as a motion with keys at frame 0. It is in cp932, or in UTF-8 if it begins with the mark
    of that. mmdskin/pose_file.py writes it. */
-bool mmd_vpd_read(mmd_motion *motion, const uint8_t *bytes, size_t size,
-                  const mmd_text_decoder *names, mmd_error *err);
+bool mmd_vpd_read(mmd_reader *r, mmd_motion *motion);
+
+/* The fields of a zeroed record from offset `first` on. */
+void mmd_pmx_read_fields(mmd_reader *r, mmd_model_record_kind kind, size_t first, void *record);
+
+/* What a key's `stored` bytes mean, and how mmdskin stores a key. */
+void mmd_vmd_decode(const uint8_t stored[MMD_STORED_SIZE], float rotation[4], uint8_t curves[16],
+                    uint8_t *physics);
+void mmd_vmd_encode(const mmd_bone_track *track, size_t key, uint8_t stored[MMD_STORED_SIZE]);
 
 #endif

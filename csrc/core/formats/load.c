@@ -11,9 +11,8 @@
 
 typedef struct file_format {
     const char *signature; /* the first bytes */
-    bool (*read_model)(mmd_model *, const uint8_t *, size_t, mmd_error *);
-    bool (*read_motion)(mmd_motion *, const uint8_t *, size_t, const mmd_text_decoder *,
-                        mmd_error *);
+    bool (*read_model)(mmd_reader *, mmd_model *);
+    bool (*read_motion)(mmd_reader *, mmd_motion *);
 } file_format;
 
 /* The last one is any other file. */
@@ -36,39 +35,21 @@ static const file_format *format_of(const uint8_t *bytes, size_t size, mmd_error
     }
 }
 
-/* Whole sentences, as the add-on translates them. */
-static bool refuse_format(const char *sentence, mmd_error *err)
-{
-    mmd_fail(err, MMD_E_FORMAT, "%s", sentence);
-    if (err)
-        memcpy(err->section, "header", sizeof "header");
-    return false;
-}
-
-static bool read_model(mmd_model *model, const uint8_t *bytes, size_t size, mmd_error *err)
-{
-    const file_format *format = format_of(bytes, size, err);
-    if (!format || format->read_model)
-        return format && format->read_model(model, bytes, size, err);
-    return refuse_format(
-        format->read_motion ? "not a PMX or PMD file but a motion" : "not a PMX or PMD file", err);
-}
-
-static bool read_motion(mmd_motion *motion, const uint8_t *bytes, size_t size,
-                        const mmd_text_decoder *names, mmd_error *err)
-{
-    const file_format *format = format_of(bytes, size, err);
-    if (!format || format->read_motion)
-        return format && format->read_motion(motion, bytes, size, names, err);
-    return refuse_format(
-        format->read_model ? "not a VMD or VPD file but a model" : "not a VMD or VPD file", err);
-}
+/* Errors are whole sentences, as the add-on translates them. */
 
 mmd_model *mmd_model_load(const uint8_t *bytes, size_t size, mmd_error *err)
 {
-    mmd_model *model = mmd_arena_new_owner(sizeof *model, err);
-    return mmd_arena_keep_owner(model, model && read_model(model, bytes, size, err) &&
-                                           mmd_model_sanitize(model, err));
+    const file_format *format = format_of(bytes, size, err);
+    mmd_model *model = format ? mmd_arena_new_owner(sizeof *model, err) : NULL;
+    if (!model)
+        return NULL;
+    mmd_reader r = mmd_reader_begin(bytes, size, &model->arena, err);
+    bool read = format->read_model
+                    ? format->read_model(&r, model) && mmd_model_sanitize(model, err)
+                    : mmd_reader_fail(&r, format->read_motion ? "not a PMX or PMD file but a motion"
+                                                              : "not a PMX or PMD file");
+    mmd_arena_free(&r.scratch);
+    return mmd_arena_keep_owner(model, read);
 }
 
 mmd_motion *mmd_motion_load(const uint8_t *bytes, size_t size, mmd_error *err)
@@ -79,9 +60,19 @@ mmd_motion *mmd_motion_load(const uint8_t *bytes, size_t size, mmd_error *err)
 mmd_motion *mmd_motion_load_with(const uint8_t *bytes, size_t size, const mmd_text_decoder *names,
                                  mmd_error *err)
 {
-    mmd_motion *motion = mmd_arena_new_owner(sizeof *motion, err);
-    bool read = motion && read_motion(motion, bytes, size, names, err);
+    const file_format *format = format_of(bytes, size, err);
+    mmd_motion *motion = format ? mmd_arena_new_owner(sizeof *motion, err) : NULL;
+    if (!motion)
+        return NULL;
+    mmd_reader r = mmd_reader_begin(bytes, size, &motion->arena, err);
+    r.encoding = MMD_CP932_NAMES;
+    r.decoder = names;
+    bool read = format->read_motion
+                    ? format->read_motion(&r, motion)
+                    : mmd_reader_fail(&r, format->read_model ? "not a VMD or VPD file but a model"
+                                                             : "not a VMD or VPD file");
     if (read)
         mmd_motion_find_range(motion);
+    mmd_arena_free(&r.scratch);
     return mmd_arena_keep_owner(motion, read);
 }

@@ -10,8 +10,7 @@
 #include <string.h>
 
 typedef struct builder {
-    mmd_reader r;           /* allocates in the motion; reads nothing */
-    mmd_arena scratch;      /* freed after each track */
+    mmd_reader r;           /* reads nothing; scratch: freed after each track */
     mmd_string_table names; /* of the tracks of one kind; the strings are in the motion */
     mmd_arena name_arena;
     char path[48]; /* of errors: "bones[3]" */
@@ -84,7 +83,6 @@ static bool copy_columns(builder *b, const mmd_motion_layout *layout, const void
     bool ok = true;
     for (size_t i = 0; ok && i < layout->column_count && b->input_count; i++)
         ok = copy_column(b, &layout->columns[i], from, track);
-    mmd_arena_free(&b->scratch);
     return ok;
 }
 
@@ -98,9 +96,10 @@ static bool begin_track(builder *b, const mmd_motion_layout *layout, const void 
                           MMD_MAX_RECORDS);
     if (count && !frames)
         return mmd_refuse(b->r.err, "%s.frames: missing", b->path);
+    mmd_arena_free(&b->r.scratch);
     b->input_count = count;
-    b->keys = mmd_arena_alloc(&b->scratch, count, sizeof *b->keys);
-    uint64_t *scratch = mmd_arena_alloc(&b->scratch, count, sizeof *scratch);
+    b->keys = mmd_arena_alloc(&b->r.scratch, count, sizeof *b->keys);
+    uint64_t *scratch = mmd_arena_alloc(&b->r.scratch, count, sizeof *scratch);
     if (!b->keys || !scratch)
         return mmd_fail_memory(b->r.err);
     for (size_t k = 0; k < count; k++)
@@ -143,46 +142,31 @@ static void clear_names(builder *b)
     mmd_arena_free(&b->name_arena);
 }
 
-/* Of a key, keeps the stored rotation if it is still the track's, and the stored curves likewise.
- */
-static void update_stored(const mmd_bone_track *track, size_t key)
+/* Keeps the stored bytes, of keys that are not the same the rotation or the curves that still are,
+   unless all are as mmdskin would store them. */
+static bool keep_stored(builder *b, const mmd_bone_track *from, mmd_bone_track *track)
 {
-    enum { ROTATION = 4 * sizeof(float) };
-    float rotation[4];
-    uint8_t curves[16], physics, *stored = track->stored + MMD_STORED_SIZE * key;
-    uint8_t now[MMD_STORED_SIZE];
-    mmd_vmd_decode(stored, rotation, curves, &physics);
-    mmd_vmd_encode(track->rotations + 4 * key, track->interpolation + 16 * key, track->physics[key],
-                   now);
-    if (memcmp(rotation, track->rotations + 4 * key, sizeof rotation) != 0)
-        memcpy(stored, now, ROTATION);
-    if (memcmp(curves, track->interpolation + 16 * key, sizeof curves) != 0 ||
-        physics != track->physics[key])
-        memcpy(stored + ROTATION, now + ROTATION, sizeof now - ROTATION);
-}
-
-static bool copy_stored(builder *b, const mmd_bone_track *from, mmd_bone_track *track)
-{
+    enum { ROTATION = 4 * sizeof(float), CURVES = MMD_STORED_SIZE - ROTATION };
+    bool as_encoded = true;
     if (!from->stored || !b->count)
         return true;
-    track->stored = mmd_reader_alloc_uninitialized(&b->r, b->count, MMD_STORED_SIZE);
-    for (size_t k = 0; track->stored && k < b->count; k++)
-        memcpy(track->stored + MMD_STORED_SIZE * k,
-               from->stored + MMD_STORED_SIZE * mmd_track_key_index(b->keys[k]), MMD_STORED_SIZE);
-    return mmd_reader_ok(&b->r);
-}
-
-/* Drops the stored bytes where all are as mmdskin would store them. */
-static void complete_stored(mmd_bone_track *track)
-{
-    bool as_encoded = true;
-    for (size_t k = 0; track->stored && k < track->key_count; k++) {
-        update_stored(track, k);
-        as_encoded =
-            as_encoded && mmd_vmd_is_as_encoded(track, k, track->stored + MMD_STORED_SIZE * k);
+    uint8_t *stored = mmd_reader_alloc_uninitialized(&b->r, b->count, MMD_STORED_SIZE);
+    for (size_t k = 0; stored && k < b->count; k++) {
+        float rotation[4];
+        uint8_t curves[16], physics, now[MMD_STORED_SIZE], *to = stored + MMD_STORED_SIZE * k;
+        memcpy(to, from->stored + MMD_STORED_SIZE * mmd_track_key_index(b->keys[k]),
+               MMD_STORED_SIZE);
+        mmd_vmd_decode(to, rotation, curves, &physics);
+        mmd_vmd_encode(track, k, now);
+        if (memcmp(rotation, track->rotations + 4 * k, sizeof rotation) != 0)
+            memcpy(to, now, ROTATION);
+        if (memcmp(curves, track->interpolation + 16 * k, sizeof curves) != 0 ||
+            physics != track->physics[k])
+            memcpy(to + ROTATION, now + ROTATION, CURVES);
+        as_encoded = as_encoded && memcmp(to, now, sizeof now) == 0;
     }
-    if (as_encoded)
-        track->stored = NULL;
+    track->stored = as_encoded ? NULL : stored;
+    return mmd_reader_ok(&b->r);
 }
 
 static bool copy_switches(builder *b, const mmd_property_track *from, mmd_property_track *track)
@@ -207,12 +191,8 @@ static bool copy_track(builder *b, mmd_motion_kind kind, const void *from, void 
     if (kind == MMD_MOTION_PROPERTIES)
         return copy_switches(b, from, track) && copy_columns(b, layout, from, track);
     mmd_track_alloc(&b->r, layout, track, b->count);
-    if (!mmd_reader_ok(&b->r) || (kind == MMD_MOTION_BONES && !copy_stored(b, from, track)) ||
-        !copy_columns(b, layout, from, track))
-        return false;
-    if (kind == MMD_MOTION_BONES)
-        complete_stored(track);
-    return true;
+    return mmd_reader_ok(&b->r) && copy_columns(b, layout, from, track) &&
+           (kind != MMD_MOTION_BONES || keep_stored(b, from, track));
 }
 
 /* All tracks of a kind; those of names without keys are dropped. */
@@ -252,7 +232,7 @@ mmd_motion *mmd_motion_new(const mmd_motion *tracks, mmd_error *err)
     bool made = copy_name(&b, tracks->name, &motion->name);
     for (size_t kind = 0; made && kind < MMD_MOTION_KINDS; kind++)
         made = copy_tracks(&b, (mmd_motion_kind)kind, tracks, motion);
-    mmd_arena_free(&b.scratch);
+    mmd_arena_free(&b.r.scratch);
     clear_names(&b);
     if (made)
         mmd_motion_find_range(motion);

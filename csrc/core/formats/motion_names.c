@@ -8,18 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool check_size(size_t size, size_t capacity, uint32_t missing,
-                       mmd_motion_names_fault *fault)
-{
-    if (missing)
-        snprintf(fault->text, sizeof fault->text, "contains U+%04X, which cp932 cannot encode",
-                 (unsigned)missing);
-    else if (size > capacity)
-        snprintf(fault->text, sizeof fault->text, "takes %zu bytes, but a VMD stores only %zu",
-                 size, capacity);
-    return !missing && size <= capacity;
-}
-
 /* What a name of a VPD cannot contain: a line end, or // before a comment. NULL if it does not. */
 static const char *find_syntax(mmd_text name)
 {
@@ -32,27 +20,26 @@ static const char *find_syntax(mmd_text name)
     return NULL;
 }
 
-bool mmd_motion_names_fits(const uint16_t *encoding, mmd_text name, size_t capacity,
-                           mmd_motion_names_fault *fault)
-{
-    uint32_t missing;
-    const char *syntax = capacity == MMD_NAME_ANY_SIZE ? find_syntax(name) : NULL;
-    if (syntax) {
-        snprintf(fault->text, sizeof fault->text, "contains %s, where a name in a VPD ends",
-                 *syntax == '/' ? "//" : "a line end");
-        return false;
-    }
-    size_t size = mmd_text_encode_cp932(encoding, name, NULL, 0, &missing);
-    return check_size(size, capacity, missing, fault);
-}
-
 bool mmd_motion_names_encode(const uint16_t *encoding, mmd_text name, size_t capacity,
                              uint8_t *field, mmd_motion_names_fault *fault)
 {
     uint32_t missing;
-    memset(field, 0, capacity);
-    size_t size = mmd_text_encode_cp932(encoding, name, field, capacity, &missing);
-    return check_size(size, capacity, missing, fault);
+    const char *syntax = capacity == MMD_NAME_ANY_SIZE ? find_syntax(name) : NULL;
+    if (field)
+        memset(field, 0, capacity);
+    size_t size = mmd_text_encode_cp932(encoding, name, field, field ? capacity : 0, &missing);
+    if (syntax)
+        snprintf(fault->text, sizeof fault->text, "contains %s, where a name in a VPD ends",
+                 *syntax == '/' ? "//" : "a line end");
+    else if (missing)
+        snprintf(fault->text, sizeof fault->text, "contains U+%04X, which cp932 cannot encode",
+                 (unsigned)missing);
+    else if (size > capacity)
+        snprintf(fault->text, sizeof fault->text, "takes %zu bytes, but a VMD stores only %zu",
+                 size, capacity);
+    else
+        return true;
+    return false;
 }
 
 /* Names of one kind, checked whether they fit; what has no effect is left out. */
@@ -69,7 +56,7 @@ static bool is_kept(const name_check *names, const char *kind, size_t index, mmd
 {
     char path[48];
     mmd_motion_names_fault fault;
-    if (mmd_motion_names_fits(names->encoding, name, names->capacity, &fault))
+    if (mmd_motion_names_encode(names->encoding, name, names->capacity, NULL, &fault))
         return true;
     snprintf(path, sizeof path, "%s[%zu]", kind, index);
     if (has_no_effect || !names->report)

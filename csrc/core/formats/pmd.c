@@ -19,19 +19,23 @@ enum {
     TOONS = 10,
     TOON_NAME = 100,
     BODY = 83,
-    JOINT = 124
+    JOINT = 124,
+    /* Materials and bones, and what is converted when all of them are read. */
+    MATERIAL = 70,
+    MATERIAL_TOON = 44,
+    MATERIAL_TEXTURE = 50,
+    BONE = 39,
+    BONE_TAIL = 22,
+    BONE_TYPE = 24,
+    BONE_IK = 25
 };
 
 typedef struct pmd_file {
     mmd_model *model;
-    uint8_t *toon_of_material;
-    uint16_t *tails; /* of each bone, as in the file */
-    uint16_t *ik_fields;
-    uint8_t *types;
-    size_t file_bones;              /* in the file; extra ones for second IK entries follow */
-    size_t base_morph, file_morphs; /* base_morph == file_morphs: there is none */
+    const uint8_t *materials, *bones; /* in the file */
+    size_t file_bones;                /* in the file; extra ones for second IK entries follow */
+    size_t base_morph;                /* SIZE_MAX: there is none */
     size_t named_frames;
-    mmd_text *texture_fields;
     mmd_string_table texture_names;
 } pmd_file;
 
@@ -121,8 +125,9 @@ static bool find_textures(mmd_reader *r, pmd_file *pmd, const mmd_text *toons)
         return mmd_reader_ok(r);
     for (size_t i = 0; i < model->material_count; i++) {
         mmd_material *material = &model->materials[i];
-        split_texture(r, pmd, material, pmd->texture_fields[i]);
-        uint8_t toon = pmd->toon_of_material[i];
+        const uint8_t *at = pmd->materials + MATERIAL * i;
+        split_texture(r, pmd, material, mmd_reader_text(r, at + MATERIAL_TEXTURE, NAME));
+        uint8_t toon = at[MATERIAL_TOON];
         if (toon >= TOONS)
             continue;
         int32_t shared = toons ? shared_toon(&toons[toon]) : toon;
@@ -157,8 +162,9 @@ static void set_append(mmd_bone *bone, int32_t source, float ratio)
 static void convert_bone(pmd_file *pmd, size_t index)
 {
     mmd_bone *bone = &pmd->model->bones[index];
-    uint16_t tail = pmd->tails[index], ik_field = pmd->ik_fields[index];
-    uint8_t type = pmd->types[index];
+    const uint8_t *at = pmd->bones + BONE * index;
+    uint16_t tail = mmd_bytes_u16_at(at + BONE_TAIL), ik_field = mmd_bytes_u16_at(at + BONE_IK);
+    uint8_t type = at[BONE_TYPE];
     bool hidden = type == 3 || type == EFFECTOR || type == HIDDEN || type == APPENDS_TAIL;
     bone->flags |= MMD_BONE_ROTATABLE | MMD_BONE_OPERABLE;
     if (!hidden)
@@ -236,7 +242,7 @@ static bool reserve_ik_bones(mmd_reader *r, pmd_file *pmd, size_t extra)
 /* Raises layers to at least the parent's. Cycles are left alone. */
 static bool raise_layers(mmd_reader *r, mmd_model *model)
 {
-    size_t n = model->bone_count, *order = mmd_reader_alloc(r, n, sizeof *order);
+    size_t n = model->bone_count, *order = mmd_reader_scratch(r, n, sizeof *order);
     if (!order ||
         !mmd_model_order(model->bones, offsetof(mmd_bone, parent), sizeof(mmd_bone), n, order))
         return mmd_fail_memory(r->err);
@@ -256,9 +262,9 @@ static void resolve_base_morph(pmd_file *pmd)
     mmd_model *model = pmd->model;
     mmd_morph base = {0};
     size_t kept = 0;
-    if (pmd->base_morph < pmd->file_morphs)
+    if (pmd->base_morph != SIZE_MAX)
         base = model->morphs[pmd->base_morph];
-    for (size_t m = 0; m < pmd->file_morphs; m++) {
+    for (size_t m = 0; m < model->morph_count; m++) {
         mmd_morph *morph = &model->morphs[m];
         if (morph->panel == 0)
             continue;
@@ -323,17 +329,6 @@ static bool read_vertices(mmd_reader *r, mmd_model *model)
     return mmd_reader_ok(r);
 }
 
-static bool read_faces(mmd_reader *r, mmd_model *model)
-{
-    size_t n;
-    model->triangles = mmd_reader_begin_records(r, "faces", mmd_bytes_u32(&r->in), 2, INT32_MAX,
-                                                sizeof *model->triangles, &n);
-    model->triangle_count = n / 3;
-    for (size_t i = 0; model->triangles && i < n; i++)
-        model->triangles[i] = mmd_bytes_u16(&r->in);
-    return model->triangles && mmd_reader_ok(r);
-}
-
 static mmd_text numbered_name(mmd_reader *r, const char *stem, size_t number)
 {
     char *data = mmd_reader_alloc(r, strlen(stem) + 21, 1);
@@ -343,70 +338,61 @@ static mmd_text numbered_name(mmd_reader *r, const char *stem, size_t number)
     return (mmd_text){data, (size_t)size};
 }
 
+static bool read_material(mmd_reader *r, void *owner, void *record)
+{
+    (void)owner;
+    mmd_material *material = record;
+    material->name = numbered_name(r, "\xE6\x9D\x90\xE8\xB3\xAA", (size_t)r->record + 1); /* 材質 */
+    mmd_bytes_f32s(&r->in, material->diffuse, 4);
+    material->specular_power = mmd_bytes_f32(&r->in, 0);
+    mmd_bytes_f32s(&r->in, material->specular, 3);
+    mmd_bytes_f32s(&r->in, material->ambient, 3);
+    mmd_bytes_take(&r->in, 1); /* the toon */
+    bool edge = mmd_bytes_u8(&r->in) != 0;
+    uint32_t indices = mmd_bytes_u32(&r->in);
+    material->index_count = indices > INT32_MAX ? INT32_MAX : (int32_t)indices;
+    mmd_bytes_take(&r->in, NAME); /* textures */
+
+    float alpha = material->diffuse[3];
+    bool shadowless = fabsf(alpha - 0.98f) < 1e-6f; /* 0.98 means no self shadow */
+    if (alpha < 1)
+        material->flags |= MMD_MATERIAL_DOUBLE_SIDED;
+    if (edge)
+        material->flags |= MMD_MATERIAL_EDGE | MMD_MATERIAL_GROUND_SHADOW;
+    if (!shadowless)
+        material->flags |= MMD_MATERIAL_CASTS_SELF_SHADOW | MMD_MATERIAL_RECEIVES_SELF_SHADOW;
+    material->edge_color[3] = 1;
+    material->edge_size = 1;
+    material->texture = material->sphere_texture = material->toon = -1;
+    return true;
+}
+
 static bool read_materials(mmd_reader *r, pmd_file *pmd)
 {
-    mmd_model *model = pmd->model;
-    model->materials =
-        mmd_reader_begin_records(r, "materials", mmd_bytes_u32(&r->in), 70, MMD_MAX_RECORDS,
-                                 sizeof *model->materials, &model->material_count);
-    pmd->toon_of_material = mmd_reader_alloc(r, model->material_count, 1);
-    pmd->texture_fields = mmd_reader_alloc(r, model->material_count, sizeof *pmd->texture_fields);
-    if (!model->materials || !mmd_reader_ok(r))
-        return false;
-    for (size_t i = 0; i < model->material_count; i++) {
-        mmd_material *material = &model->materials[i];
-        r->record = (long)i;
-        material->name = numbered_name(r, "\xE6\x9D\x90\xE8\xB3\xAA", i + 1); /* 材質 */
-        mmd_bytes_f32s(&r->in, material->diffuse, 4);
-        material->specular_power = mmd_bytes_f32(&r->in, 0);
-        mmd_bytes_f32s(&r->in, material->specular, 3);
-        mmd_bytes_f32s(&r->in, material->ambient, 3);
-        pmd->toon_of_material[i] = mmd_bytes_u8(&r->in);
-        bool edge = mmd_bytes_u8(&r->in) != 0;
-        uint32_t indices = mmd_bytes_u32(&r->in);
-        material->index_count = indices > INT32_MAX ? INT32_MAX : (int32_t)indices;
-        pmd->texture_fields[i] = read_text(r, NAME);
+    uint32_t count = mmd_bytes_u32(&r->in);
+    pmd->materials = r->in.data + r->in.offset;
+    return mmd_reader_records(r, pmd->model, MMD_RECORD_MATERIAL, count, MATERIAL, read_material,
+                              pmd);
+}
 
-        float alpha = material->diffuse[3];
-        bool shadowless = fabsf(alpha - 0.98f) < 1e-6f; /* 0.98 means no self shadow */
-        if (alpha < 1)
-            material->flags |= MMD_MATERIAL_DOUBLE_SIDED;
-        if (edge)
-            material->flags |= MMD_MATERIAL_EDGE | MMD_MATERIAL_GROUND_SHADOW;
-        if (!shadowless)
-            material->flags |= MMD_MATERIAL_CASTS_SELF_SHADOW | MMD_MATERIAL_RECEIVES_SELF_SHADOW;
-        material->edge_color[3] = 1;
-        material->edge_size = 1;
-        material->texture = material->sphere_texture = material->toon = -1;
-        if (!mmd_reader_ok(r))
-            return false;
-    }
+static bool read_bone(mmd_reader *r, void *owner, void *record)
+{
+    (void)owner;
+    mmd_bone *bone = record;
+    bone->name = read_text(r, NAME);
+    bone->parent = read_bone_index(r);
+    mmd_bytes_take(&r->in, 5); /* tail, type, IK */
+    mmd_bytes_f32s(&r->in, bone->position, 3);
+    bone->tail_bone = bone->append_source = -1;
     return true;
 }
 
 static bool read_bones(mmd_reader *r, pmd_file *pmd)
 {
-    mmd_model *model = pmd->model;
-    model->bones = mmd_reader_begin_records(r, "bones", mmd_bytes_u16(&r->in), 39, UINT16_MAX,
-                                            sizeof *model->bones, &pmd->file_bones);
-    size_t n = pmd->file_bones;
-    pmd->tails = mmd_reader_alloc(r, n, sizeof *pmd->tails);
-    pmd->ik_fields = mmd_reader_alloc(r, n, sizeof *pmd->ik_fields);
-    pmd->types = mmd_reader_alloc(r, n, 1);
-    if (!model->bones || !mmd_reader_ok(r))
-        return false;
-    model->bone_count = n;
-    for (size_t i = 0; i < n; i++) {
-        mmd_bone *bone = &model->bones[i];
-        bone->name = read_text(r, NAME);
-        bone->parent = read_bone_index(r);
-        pmd->tails[i] = mmd_bytes_u16(&r->in);
-        pmd->types[i] = mmd_bytes_u8(&r->in);
-        pmd->ik_fields[i] = mmd_bytes_u16(&r->in);
-        mmd_bytes_f32s(&r->in, bone->position, 3);
-        bone->tail_bone = bone->append_source = -1;
-    }
-    return mmd_reader_ok(r);
+    uint16_t count = mmd_bytes_u16(&r->in);
+    pmd->bones = r->in.data + r->in.offset;
+    pmd->file_bones = count;
+    return mmd_reader_records(r, pmd->model, MMD_RECORD_BONE, count, BONE, read_bone, pmd);
 }
 
 static bool read_ik(mmd_reader *r, pmd_file *pmd)
@@ -448,12 +434,16 @@ static bool read_ik(mmd_reader *r, pmd_file *pmd)
     return true;
 }
 
-static bool read_morph(mmd_reader *r, mmd_morph *morph)
+static bool read_morph(mmd_reader *r, void *owner, void *record)
 {
+    pmd_file *pmd = owner;
+    mmd_morph *morph = record;
     morph->name = read_text(r, NAME);
     uint32_t count = mmd_bytes_u32(&r->in);
     morph->panel = mmd_bytes_u8(&r->in);
     morph->kind = MMD_MORPH_VERTEX;
+    if (morph->panel == 0 && pmd->base_morph == SIZE_MAX)
+        pmd->base_morph = (size_t)r->record;
     if (!mmd_reader_check_count(r, "offsets", count, 16, MMD_MAX_RECORDS, &morph->offset_count))
         return false;
     morph->indices = mmd_reader_alloc(r, morph->offset_count, sizeof *morph->indices);
@@ -464,24 +454,6 @@ static bool read_morph(mmd_reader *r, mmd_morph *morph)
         uint32_t index = mmd_bytes_u32(&r->in);
         morph->indices[i] = index > INT32_MAX ? -1 : (int32_t)index;
         mmd_bytes_f32s(&r->in, morph->values + 3 * i, 3);
-    }
-    return mmd_reader_ok(r);
-}
-
-static bool read_morphs(mmd_reader *r, pmd_file *pmd)
-{
-    mmd_model *model = pmd->model;
-    model->morphs = mmd_reader_begin_records(r, "morphs", mmd_bytes_u16(&r->in), 25, UINT16_MAX,
-                                             sizeof *model->morphs, &pmd->file_morphs);
-    pmd->base_morph = pmd->file_morphs;
-    if (!model->morphs)
-        return false;
-    for (size_t i = 0; i < pmd->file_morphs; i++) {
-        r->record = (long)i;
-        if (!read_morph(r, &model->morphs[i]))
-            return false;
-        if (model->morphs[i].panel == 0 && pmd->base_morph == pmd->file_morphs)
-            pmd->base_morph = i;
     }
     return mmd_reader_ok(r);
 }
@@ -507,7 +479,7 @@ static void add_element(mmd_display_frame *frame, uint8_t kind, int32_t index)
  */
 static bool read_morph_frame(mmd_reader *r, const pmd_file *pmd, mmd_display_frame *frame)
 {
-    int32_t *indices = mmd_reader_alloc(r, pmd->file_morphs, sizeof *indices), next = 0;
+    int32_t *indices = mmd_reader_scratch(r, pmd->model->morph_count, sizeof *indices), next = 0;
     size_t count = 0;
     if (!mmd_reader_check_count(r, "morphs shown", mmd_bytes_u8(&r->in), 2, UINT8_MAX, &count))
         return false;
@@ -519,11 +491,11 @@ static bool read_morph_frame(mmd_reader *r, const pmd_file *pmd, mmd_display_fra
     };
     if (!mmd_reader_ok(r))
         return false;
-    for (size_t i = 0; i < pmd->file_morphs; i++)
+    for (size_t i = 0; i < pmd->model->morph_count; i++)
         indices[i] = pmd->model->morphs[i].panel ? next++ : -1;
     for (size_t i = 0; i < count; i++) {
         uint16_t morph = mmd_bytes_u16(&r->in);
-        add_element(frame, 1, morph < pmd->file_morphs ? indices[morph] : -1);
+        add_element(frame, 1, morph < pmd->model->morph_count ? indices[morph] : -1);
     }
     return true;
 }
@@ -537,7 +509,7 @@ static bool read_frame_bones(mmd_reader *r, const pmd_file *pmd, mmd_display_fra
     if (!mmd_reader_check_count(r, "frame entries", count, 3, MMD_MAX_RECORDS, &entries))
         return false;
     const uint8_t *bytes = mmd_bytes_take(&r->in, 3 * entries);
-    size_t *sizes = mmd_reader_alloc(r, frames, sizeof *sizes);
+    size_t *sizes = mmd_reader_scratch(r, frames, sizeof *sizes);
     if (!mmd_reader_ok(r))
         return false;
     for (size_t i = 0; i < entries; i++) {
@@ -597,9 +569,8 @@ static bool read_english(mmd_reader *r, pmd_file *pmd)
     model->comment_english = read_text(r, 256);
     for (size_t i = 0; i < pmd->file_bones && mmd_reader_ok(r); i++)
         model->bones[i].name_english = read_text(r, NAME);
-    size_t skipped = pmd->base_morph < pmd->file_morphs ? pmd->base_morph : SIZE_MAX;
-    for (size_t i = 0; i < pmd->file_morphs && !r->in.failed; i++)
-        if (i != skipped)
+    for (size_t i = 0; i < model->morph_count && !r->in.failed; i++)
+        if (i != pmd->base_morph)
             model->morphs[i].name_english = read_text(r, NAME);
     for (size_t i = 0; i < pmd->named_frames && !r->in.failed; i++)
         model->display_frames[i + 2].name_english = read_frame_name(r);
@@ -630,56 +601,45 @@ static bool read_toons(mmd_reader *r, pmd_file *pmd)
     return mmd_reader_ok(r) && find_textures(r, pmd, toons);
 }
 
-static bool read_rigid_bodies(mmd_reader *r, pmd_file *pmd)
+static bool read_rigid_body(mmd_reader *r, void *owner, void *record)
 {
-    mmd_model *model = pmd->model;
-    model->rigid_bodies =
-        mmd_reader_begin_records(r, "rigid_bodies", mmd_bytes_u32(&r->in), BODY, MMD_MAX_RECORDS,
-                                 sizeof *model->rigid_bodies, &model->rigid_body_count);
-    if (!model->rigid_bodies)
-        return false;
-    for (size_t i = 0; i < model->rigid_body_count; i++) {
-        mmd_rigid_body *body = &model->rigid_bodies[i];
-        body->name = read_text(r, NAME);
-        body->bone = read_bone_index(r);
-        mmd_pmx_read_fields(r, NULL, MMD_RECORD_RIGID_BODY, offsetof(mmd_rigid_body, group), body);
-        /* Positions are relative to the bone, or to the center bone. */
-        size_t bone = body->bone < 0 ? 0 : (size_t)body->bone;
-        for (int k = 0; k < 3 && bone < pmd->file_bones; k++)
-            body->position[k] += model->bones[bone].position[k];
-        mmd_numbers_limit(body->position, 3);
-    }
-    return mmd_reader_ok(r);
+    const pmd_file *pmd = owner;
+    mmd_rigid_body *body = record;
+    body->name = read_text(r, NAME);
+    body->bone = read_bone_index(r);
+    mmd_pmx_read_fields(r, MMD_RECORD_RIGID_BODY, offsetof(mmd_rigid_body, group), body);
+    /* Positions are relative to the bone, or to the center bone. */
+    size_t bone = body->bone < 0 ? 0 : (size_t)body->bone;
+    for (int k = 0; k < 3 && bone < pmd->file_bones; k++)
+        body->position[k] += pmd->model->bones[bone].position[k];
+    mmd_numbers_limit(body->position, 3);
+    return true;
 }
 
-static bool read_joints(mmd_reader *r, mmd_model *model)
+static bool read_joint(mmd_reader *r, void *owner, void *record)
 {
-    model->joints =
-        mmd_reader_begin_records(r, "joints", mmd_bytes_u32(&r->in), JOINT, MMD_MAX_RECORDS,
-                                 sizeof *model->joints, &model->joint_count);
-    if (!model->joints)
-        return false;
-    for (size_t i = 0; i < model->joint_count; i++) {
-        mmd_joint *joint = &model->joints[i];
-        joint->name = read_text(r, NAME);
-        joint->body_a = mmd_bytes_i32(&r->in);
-        joint->body_b = mmd_bytes_i32(&r->in);
-        mmd_pmx_read_fields(r, NULL, MMD_RECORD_JOINT, offsetof(mmd_joint, position), joint);
-    }
-    return mmd_reader_ok(r);
+    (void)owner;
+    mmd_joint *joint = record;
+    joint->name = read_text(r, NAME);
+    joint->body_a = mmd_bytes_i32(&r->in);
+    joint->body_b = mmd_bytes_i32(&r->in);
+    mmd_pmx_read_fields(r, MMD_RECORD_JOINT, offsetof(mmd_joint, position), joint);
+    return true;
 }
 
 /* A file may end before any of these. */
 static bool read_optional(mmd_reader *r, pmd_file *pmd)
 {
-    const mmd_bytes *in = &r->in;
+    mmd_bytes *in = &r->in;
     if (mmd_bytes_left(in) && !read_english(r, pmd))
         return false;
     if (!read_toons(r, pmd))
         return false;
-    if (mmd_bytes_left(in) && !read_rigid_bodies(r, pmd))
+    if (mmd_bytes_left(in) && !mmd_reader_records(r, pmd->model, MMD_RECORD_RIGID_BODY,
+                                                  mmd_bytes_u32(in), BODY, read_rigid_body, pmd))
         return false;
-    return mmd_bytes_left(in) == 0 || read_joints(r, pmd->model);
+    return mmd_bytes_left(in) == 0 || mmd_reader_records(r, pmd->model, MMD_RECORD_JOINT,
+                                                         mmd_bytes_u32(in), JOINT, read_joint, pmd);
 }
 
 static bool read_header(mmd_reader *r, mmd_model *model)
@@ -696,12 +656,13 @@ static bool read_header(mmd_reader *r, mmd_model *model)
     return true;
 }
 
-bool mmd_pmd_read(mmd_model *model, const uint8_t *bytes, size_t size, mmd_error *err)
+bool mmd_pmd_read(mmd_reader *r, mmd_model *model)
 {
-    mmd_reader reader = mmd_reader_begin(bytes, size, &model->arena, err), *r = &reader;
-    pmd_file pmd = {.model = model};
-    return read_header(r, model) && read_vertices(r, model) && read_faces(r, model) &&
-           read_materials(r, &pmd) && read_bones(r, &pmd) && read_ik(r, &pmd) &&
-           read_morphs(r, &pmd) && read_display_frames(r, &pmd) && read_optional(r, &pmd) &&
-           convert(r, &pmd);
+    pmd_file pmd = {.model = model, .base_morph = SIZE_MAX};
+    return read_header(r, model) && read_vertices(r, model) &&
+           mmd_reader_faces(r, model, mmd_bytes_u32(&r->in), 2) && read_materials(r, &pmd) &&
+           read_bones(r, &pmd) && read_ik(r, &pmd) &&
+           mmd_reader_records(r, model, MMD_RECORD_MORPH, mmd_bytes_u16(&r->in), 25, read_morph,
+                              &pmd) &&
+           read_display_frames(r, &pmd) && read_optional(r, &pmd) && convert(r, &pmd);
 }

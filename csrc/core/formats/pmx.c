@@ -33,11 +33,6 @@ static mmd_text read_text(mmd_reader *r)
     return mmd_reader_text(r, bytes, size);
 }
 
-static int32_t vertex_index_at(const uint8_t *at, size_t size)
-{
-    return size == 1 ? *at : size == 2 ? mmd_bytes_u16_at(at) : (int32_t)mmd_bytes_u32_at(at);
-}
-
 /* Indices of all kinds but vertices are signed; a negative one means none. */
 static int32_t index_at(const uint8_t *at, size_t size)
 {
@@ -47,14 +42,14 @@ static int32_t index_at(const uint8_t *at, size_t size)
     return value < 0 ? -1 : value;
 }
 
-static int32_t read_index(mmd_reader *r, size_t size)
+static int32_t read_index(mmd_reader *r, mmd_index_kind kind)
 {
+    size_t size = r->index_sizes[kind];
     const uint8_t *at = mmd_bytes_take(&r->in, size);
     return at ? index_at(at, size) : -1;
 }
 
-static void read_field(mmd_reader *r, const uint8_t *sizes, const mmd_model_field *field,
-                       char *record)
+static void read_field(mmd_reader *r, const mmd_model_field *field, char *record)
 {
     void *at = record + field->offset;
     switch (field->content) {
@@ -65,7 +60,7 @@ static void read_field(mmd_reader *r, const uint8_t *sizes, const mmd_model_fiel
         mmd_bytes_f32s(&r->in, at, field->count);
         break;
     case MMD_FIELD_INDEX:
-        *(int32_t *)at = read_index(r, sizes[field->count]);
+        *(int32_t *)at = read_index(r, (mmd_index_kind)field->count);
         break;
     case MMD_FIELD_KIND:
         *(uint8_t *)at = mmd_bytes_u8(&r->in);
@@ -82,18 +77,17 @@ static void read_field(mmd_reader *r, const uint8_t *sizes, const mmd_model_fiel
     case MMD_FIELD_TOON:
         *(int32_t *)at = ((const mmd_material *)(void *)record)->shared_toon
                              ? mmd_bytes_u8(&r->in)
-                             : read_index(r, sizes[MMD_INDEX_TEXTURE]);
+                             : read_index(r, MMD_INDEX_TEXTURE);
         break;
     }
 }
 
-void mmd_pmx_read_fields(mmd_reader *r, const uint8_t *sizes, mmd_model_record_kind kind,
-                         size_t first, void *record)
+void mmd_pmx_read_fields(mmd_reader *r, mmd_model_record_kind kind, size_t first, void *record)
 {
     const mmd_model_record_table *table = &mmd_model_record_tables[kind];
     for (size_t i = 0; i < table->field_count; i++)
         if (table->fields[i].offset >= first && mmd_model_field_is_used(&table->fields[i], record))
-            read_field(r, sizes, &table->fields[i], record);
+            read_field(r, &table->fields[i], record);
 }
 
 static bool read_header(mmd_reader *r, mmd_model *model)
@@ -122,6 +116,7 @@ static bool read_header(mmd_reader *r, mmd_model *model)
             return mmd_reader_fail(r, "unknown index size %d, expected 1, 2 or 4", size);
         model->index_sizes[i] = size;
     }
+    r->index_sizes = model->index_sizes;
     model->utf8 = settings[0] == 1;
     r->encoding = (mmd_text_encoding)settings[0];
     model->additional_uv_count = settings[1];
@@ -145,17 +140,16 @@ static void copy_sdef(const uint8_t *at, float *sdef)
 }
 
 /* The rest of a vertex: bones and numbers, as many as the deform type has, and the edge scale. */
-static bool read_deform(mmd_reader *r, size_t index_size, uint8_t type, mmd_model *model, size_t v)
+static bool read_deform(mmd_reader *r, uint8_t type, mmd_model *model, size_t v)
 {
-    static const struct {
-        size_t bones, numbers;
-    } layouts[MMD_DEFORM_COUNT] = {{1, 0}, {2, 1}, {4, 4}, {2, 10}, {4, 4}};
+    size_t index_size = r->index_sizes[MMD_INDEX_BONE];
     int32_t *bones = model->bone_indices + 4 * v;
     float *weights = model->bone_weights + 4 * v;
     if (type >= MMD_DEFORM_COUNT)
         return mmd_reader_fail(r, "unknown deform type %d, expected 0 to %d", type,
                                MMD_DEFORM_COUNT - 1);
-    size_t count = layouts[type].bones, numbers = layouts[type].numbers;
+    size_t count = mmd_model_deform_layouts[type].bones;
+    size_t numbers = mmd_model_deform_layouts[type].weights + mmd_model_deform_layouts[type].sdef;
     const uint8_t *at = mmd_bytes_take(&r->in, count * index_size + 4 * numbers + 4);
     if (!at)
         return mmd_reader_ok(r);
@@ -177,11 +171,11 @@ static bool read_deform(mmd_reader *r, size_t index_size, uint8_t type, mmd_mode
     return true;
 }
 
-static bool read_vertices(mmd_reader *r, const uint8_t *sizes, mmd_model *model)
+static bool read_vertices(mmd_reader *r, mmd_model *model)
 {
     size_t sets = model->additional_uv_count, size = 32 + 16 * sets + 1;
     if (!mmd_reader_begin_vertices(r, model, mmd_bytes_i32(&r->in),
-                                   size + 4 + sizes[MMD_INDEX_BONE]))
+                                   size + 4 + r->index_sizes[MMD_INDEX_BONE]))
         return false;
     size_t n = model->vertex_count;
     for (size_t v = 0; v < n; v++) {
@@ -194,7 +188,7 @@ static bool read_vertices(mmd_reader *r, const uint8_t *sizes, mmd_model *model)
         mmd_bytes_f32s_copy(at + 24, model->uvs + 2 * v, 2);
         for (size_t s = 0; s < sets; s++)
             mmd_bytes_f32s_copy(at + 32 + 16 * s, model->additional_uvs + 4 * (sets * v + s), 4);
-        if (!read_deform(r, sizes[MMD_INDEX_BONE], at[size - 1], model, v))
+        if (!read_deform(r, at[size - 1], model, v))
             return false;
     }
     mmd_numbers_limit(model->positions, 3 * n);
@@ -204,47 +198,34 @@ static bool read_vertices(mmd_reader *r, const uint8_t *sizes, mmd_model *model)
     return true;
 }
 
-static bool read_faces(mmd_reader *r, const uint8_t *sizes, mmd_model *model)
+static bool read_material(mmd_reader *r, void *record)
 {
-    size_t count;
-    mmd_reader_begin_section(r, "faces");
-    if (!read_count(r, "faces", sizes[MMD_INDEX_VERTEX], INT32_MAX, &count))
-        return false;
-    model->triangle_count = count / 3;
-    model->triangles = mmd_reader_alloc_uninitialized(r, count / 3, 3 * sizeof *model->triangles);
-    const uint8_t *at = mmd_bytes_take(&r->in, count * sizes[MMD_INDEX_VERTEX]);
-    if (!mmd_reader_ok(r))
-        return false;
-    for (size_t i = 0; i < 3 * model->triangle_count; i++)
-        model->triangles[i] =
-            vertex_index_at(at + i * sizes[MMD_INDEX_VERTEX], sizes[MMD_INDEX_VERTEX]);
-    return true;
-}
-
-static bool read_material(mmd_reader *r, const uint8_t *sizes, void *record)
-{
-    (void)sizes;
+    (void)r;
     mmd_material *material = record;
     if (material->sphere_mode >= MMD_SPHERE_MODE_COUNT)
         material->sphere_mode = MMD_SPHERE_NONE;
-    return mmd_reader_ok(r);
+    return true;
 }
 
-static bool read_ik(mmd_reader *r, const uint8_t *sizes, mmd_bone *bone)
+static bool read_bone(mmd_reader *r, void *record)
 {
+    mmd_bone *bone = record;
+    if (!(bone->flags & MMD_BONE_IK))
+        return true;
     mmd_ik *ik = bone->ik = mmd_reader_alloc(r, 1, sizeof *ik);
     if (!ik)
         return mmd_reader_ok(r);
-    ik->target = read_index(r, sizes[MMD_INDEX_BONE]);
+    ik->target = read_index(r, MMD_INDEX_BONE);
     ik->loop_count = mmd_bytes_i32(&r->in);
     /* A solver with a negative angle does not run. */
     ik->unit_angle = mmd_bytes_f32(&r->in, -1);
-    if (!read_count(r, "IK links", sizes[MMD_INDEX_BONE] + 1, MMD_MAX_RECORDS, &ik->link_count))
+    if (!read_count(r, "IK links", r->index_sizes[MMD_INDEX_BONE] + 1u, MMD_MAX_RECORDS,
+                    &ik->link_count))
         return false;
     ik->links = mmd_reader_alloc(r, ik->link_count, sizeof *ik->links);
     for (size_t k = 0; ik->links && k < ik->link_count; k++) {
         mmd_ik_link *link = &ik->links[k];
-        link->bone = read_index(r, sizes[MMD_INDEX_BONE]);
+        link->bone = read_index(r, MMD_INDEX_BONE);
         link->limited = mmd_bytes_u8(&r->in) != 0;
         if (!link->limited)
             continue;
@@ -260,13 +241,7 @@ static bool read_ik(mmd_reader *r, const uint8_t *sizes, mmd_bone *bone)
     return mmd_reader_ok(r);
 }
 
-static bool read_bone(mmd_reader *r, const uint8_t *sizes, void *record)
-{
-    mmd_bone *bone = record;
-    return bone->flags & MMD_BONE_IK ? read_ik(r, sizes, bone) : mmd_reader_ok(r);
-}
-
-static bool read_morph(mmd_reader *r, const uint8_t *sizes, void *record)
+static bool read_morph(mmd_reader *r, void *record)
 {
     mmd_morph *morph = record;
     uint8_t kind = mmd_bytes_u8(&r->in);
@@ -278,7 +253,8 @@ static bool read_morph(mmd_reader *r, const uint8_t *sizes, void *record)
     morph->kind = (mmd_morph_kind)kind;
     size_t width = mmd_morph_width(morph->kind);
     size_t bytes = 4 * width - (mmd_morph_has_switch(morph->kind) ? 3 : 0);
-    size_t index_size = sizes[mmd_morph_target(morph->kind)], size = index_size + bytes, count;
+    size_t index_size = r->index_sizes[mmd_morph_target(morph->kind)], size = index_size + bytes,
+           count;
     if (!read_count(r, "offsets", size, MMD_MAX_RECORDS, &count))
         return false;
     morph->offset_count = count;
@@ -292,7 +268,8 @@ static bool read_morph(mmd_reader *r, const uint8_t *sizes, void *record)
     for (size_t i = 0; i < count; i++, at += size) {
         const uint8_t *numbers = at + index_size;
         float *values = morph->values + width * i;
-        morph->indices[i] = is_vertex ? vertex_index_at(at, index_size) : index_at(at, index_size);
+        morph->indices[i] =
+            is_vertex ? mmd_reader_vertex_index_at(at, index_size) : index_at(at, index_size);
         if (has_switch)
             *values++ = *numbers++ != 0;
         mmd_bytes_f32s_at(numbers, values, width - has_switch);
@@ -300,11 +277,11 @@ static bool read_morph(mmd_reader *r, const uint8_t *sizes, void *record)
     return true;
 }
 
-static bool read_display_frame(mmd_reader *r, const uint8_t *sizes, void *record)
+static bool read_display_frame(mmd_reader *r, void *record)
 {
     mmd_display_frame *frame = record;
-    size_t min_size = 1 + (sizes[MMD_INDEX_BONE] < sizes[MMD_INDEX_MORPH] ? sizes[MMD_INDEX_BONE]
-                                                                          : sizes[MMD_INDEX_MORPH]);
+    size_t bone = r->index_sizes[MMD_INDEX_BONE], morph = r->index_sizes[MMD_INDEX_MORPH];
+    size_t min_size = 1 + (bone < morph ? bone : morph);
     if (!read_count(r, "elements", min_size, MMD_MAX_RECORDS, &frame->element_count))
         return false;
     frame->elements = mmd_reader_alloc(r, frame->element_count, sizeof *frame->elements);
@@ -312,15 +289,16 @@ static bool read_display_frame(mmd_reader *r, const uint8_t *sizes, void *record
         return false;
     for (size_t i = 0; i < frame->element_count; i++) {
         frame->elements[i].kind = mmd_bytes_u8(&r->in) != 0;
-        frame->elements[i].index = read_index(
-            r, frame->elements[i].kind == 0 ? sizes[MMD_INDEX_BONE] : sizes[MMD_INDEX_MORPH]);
+        frame->elements[i].index =
+            read_index(r, frame->elements[i].kind == 0 ? MMD_INDEX_BONE : MMD_INDEX_MORPH);
     }
     return mmd_reader_ok(r);
 }
 
 /* Counts and skips them. Some 2.1 files end before this section. */
-static bool skip_soft_bodies(mmd_reader *r, const uint8_t *sizes, mmd_model *model)
+static bool skip_soft_bodies(mmd_reader *r, mmd_model *model)
 {
+    const uint8_t *sizes = r->index_sizes;
     if (model->version < 2.05f || mmd_bytes_left(&r->in) == 0)
         return true;
     size_t count, items, anchor = 1u + sizes[MMD_INDEX_RIGID_BODY] + sizes[MMD_INDEX_VERTEX];
@@ -345,50 +323,40 @@ static bool skip_soft_bodies(mmd_reader *r, const uint8_t *sizes, mmd_model *mod
     return true;
 }
 
-/* Of a record, what follows its fields. */
-typedef bool read_parts(mmd_reader *r, const uint8_t *sizes, void *record);
+/* A section of records, whose least size is this with so many indices. */
+typedef struct record_section {
+    size_t min_size, index_count;
+    mmd_index_kind index;
+    bool (*read_parts)(mmd_reader *r, void *record); /* that follow its fields */
+} record_section;
 
-/* A whole section: its count, then its records. NULL on failure. */
-static void *read_section(mmd_reader *r, const uint8_t *sizes, const char *name, size_t min_size,
-                          mmd_model_record_kind kind, read_parts *parts, size_t *count)
+static const record_section sections[MMD_RECORD_KIND_COUNT] = {
+    [MMD_RECORD_TEXTURE] = {4, 0, 0, NULL},
+    [MMD_RECORD_MATERIAL] = {84, 2, MMD_INDEX_TEXTURE, read_material},
+    [MMD_RECORD_BONE] = {26, 2, MMD_INDEX_BONE, read_bone},
+    [MMD_RECORD_MORPH] = {14, 0, 0, read_morph},
+    [MMD_RECORD_DISPLAY_FRAME] = {13, 0, 0, read_display_frame},
+    [MMD_RECORD_RIGID_BODY] = {69, 1, MMD_INDEX_BONE, NULL},
+    [MMD_RECORD_JOINT] = {105, 2, MMD_INDEX_RIGID_BODY, NULL},
+};
+
+static bool read_record(mmd_reader *r, void *owner, void *record)
 {
-    size_t size = mmd_model_record_tables[kind].size;
-    char *records = mmd_reader_begin_records(r, name, mmd_bytes_i32(&r->in), min_size,
-                                             MMD_MAX_RECORDS, size, count);
-    for (size_t i = 0; records && i < *count; i++) {
-        r->record = (long)i;
-        mmd_pmx_read_fields(r, sizes, kind, 0, records + i * size);
-        if (!mmd_reader_ok(r) || (parts && !parts(r, sizes, records + i * size)))
-            return NULL;
-    }
-    return records;
+    const mmd_model_record_kind *kind = owner;
+    mmd_pmx_read_fields(r, *kind, 0, record);
+    return mmd_reader_ok(r) &&
+           (!sections[*kind].read_parts || sections[*kind].read_parts(r, record));
 }
 
-#define SECTION(records, min_size, kind, parts, count)                                             \
-    ((model->records = read_section(r, sizes, #records, min_size, kind, parts, &model->count)) !=  \
-     NULL)
-
-static bool read_sections(mmd_reader *r, mmd_model *model)
+bool mmd_pmx_read(mmd_reader *r, mmd_model *model)
 {
     const uint8_t *sizes = model->index_sizes;
-    if (!read_header(r, model) || !read_vertices(r, sizes, model) || !read_faces(r, sizes, model))
-        return false;
-    size_t texture = sizes[MMD_INDEX_TEXTURE], bone = sizes[MMD_INDEX_BONE];
-    size_t body = sizes[MMD_INDEX_RIGID_BODY];
-    return SECTION(textures, 4, MMD_RECORD_TEXTURE, NULL, texture_count) &&
-           SECTION(materials, 84 + 2 * texture, MMD_RECORD_MATERIAL, read_material,
-                   material_count) &&
-           SECTION(bones, 26 + 2 * bone, MMD_RECORD_BONE, read_bone, bone_count) &&
-           SECTION(morphs, 14, MMD_RECORD_MORPH, read_morph, morph_count) &&
-           SECTION(display_frames, 13, MMD_RECORD_DISPLAY_FRAME, read_display_frame,
-                   display_frame_count) &&
-           SECTION(rigid_bodies, 69 + bone, MMD_RECORD_RIGID_BODY, NULL, rigid_body_count) &&
-           SECTION(joints, 105 + 2 * body, MMD_RECORD_JOINT, NULL, joint_count) &&
-           skip_soft_bodies(r, sizes, model);
-}
-
-bool mmd_pmx_read(mmd_model *model, const uint8_t *bytes, size_t size, mmd_error *err)
-{
-    mmd_reader r = mmd_reader_begin(bytes, size, &model->arena, err);
-    return read_sections(&r, model);
+    bool read = read_header(r, model) && read_vertices(r, model) &&
+                mmd_reader_faces(r, model, mmd_bytes_i32(&r->in), sizes[MMD_INDEX_VERTEX]);
+    for (mmd_model_record_kind kind = 0; read && kind < MMD_RECORD_KIND_COUNT; kind++) {
+        size_t size = sections[kind].index_count * sizes[sections[kind].index];
+        read = mmd_reader_records(r, model, kind, mmd_bytes_i32(&r->in),
+                                  sections[kind].min_size + size, read_record, &kind);
+    }
+    return read && skip_soft_bodies(r, model);
 }

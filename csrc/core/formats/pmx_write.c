@@ -50,19 +50,9 @@ static void write_u8(writer *w, uint8_t value)
     write_number(w, value, 1);
 }
 
-static void write_u16(writer *w, uint16_t value)
-{
-    write_number(w, value, 2);
-}
-
-static void write_u32(writer *w, uint32_t value)
-{
-    write_number(w, value, 4);
-}
-
 static void write_count(writer *w, size_t count)
 {
-    write_u32(w, (uint32_t)count);
+    write_number(w, (uint32_t)count, 4);
 }
 
 static void write_f32s(writer *w, const float *numbers, size_t count)
@@ -71,11 +61,6 @@ static void write_f32s(writer *w, const float *numbers, size_t count)
     if (at)
         mmd_bytes_put_f32s(at, numbers, count);
     w->size += 4 * count;
-}
-
-static void write_f32(writer *w, float number)
-{
-    write_f32s(w, &number, 1);
 }
 
 static void write_index(writer *w, mmd_index_kind kind, int32_t index)
@@ -88,10 +73,10 @@ static void write_utf16(writer *w, mmd_text text)
     for (size_t at = 0; at < text.size;) {
         uint32_t character = mmd_text_next_utf8((const uint8_t *)text.data, text.size, &at);
         if (character >= 0x10000) {
-            write_u16(w, (uint16_t)(0xD7C0 + (character >> 10)));
+            write_number(w, 0xD7C0 + (character >> 10), 2);
             character = 0xDC00 | (character & 0x3FF);
         }
-        write_u16(w, (uint16_t)character);
+        write_number(w, character, 2);
     }
 }
 
@@ -117,8 +102,9 @@ static float version_of(const mmd_model *model)
 
 static void write_header(writer *w, const mmd_model *model)
 {
+    float version = version_of(model);
     write_bytes(w, "PMX ", 4);
-    write_f32(w, version_of(model));
+    write_f32s(w, &version, 1);
     write_u8(w, 2 + MMD_INDEX_COUNT);
     write_u8(w, w->utf8);
     write_u8(w, (uint8_t)model->additional_uv_count);
@@ -132,29 +118,25 @@ static void write_header(writer *w, const mmd_model *model)
 /* On a copy of the writer, which stays in registers: bytes that are written might be its own. */
 static void write_vertices(writer *to, const mmd_model *model)
 {
-    static const struct {
-        size_t bones, weights, vectors;
-    } layouts[MMD_DEFORM_COUNT] = {{1, 0, 0}, {2, 1, 0}, {4, 4, 0}, {2, 1, 3}, {4, 4, 0}};
     size_t sets = model->additional_uv_count, index_size = to->index_sizes[MMD_INDEX_BONE];
     write_count(to, model->vertex_count);
     writer w = *to;
     for (size_t v = 0; v < model->vertex_count; v++) {
         uint8_t type = model->deform[v], *at = next_bytes(&w);
-        size_t bones = layouts[type].bones, weights = layouts[type].weights;
-        size_t sdef = 3 * layouts[type].vectors;
+        const mmd_model_deform_layout *has = &mmd_model_deform_layouts[type];
         if (at) {
             at = mmd_bytes_put_f32s(at, model->positions + 3 * v, 3);
             at = mmd_bytes_put_f32s(at, model->normals + 3 * v, 3);
             at = mmd_bytes_put_f32s(at, model->uvs + 2 * v, 2);
             at = mmd_bytes_put_f32s(at, model->additional_uvs + 4 * sets * v, 4 * sets);
             *at++ = type;
-            for (size_t i = 0; i < bones; i++)
+            for (size_t i = 0; i < has->bones; i++)
                 at = put_index(at, model->bone_indices[4 * v + i], index_size);
-            at = mmd_bytes_put_f32s(at, model->bone_weights + 4 * v, weights);
-            at = mmd_bytes_put_f32s(at, model->sdef + 9 * v, sdef);
+            at = mmd_bytes_put_f32s(at, model->bone_weights + 4 * v, has->weights);
+            at = mmd_bytes_put_f32s(at, model->sdef + 9 * v, has->sdef);
             mmd_bytes_put_f32s(at, model->edge_scales + v, 1);
         }
-        w.size += 37 + 16 * sets + index_size * bones + 4 * (weights + sdef);
+        w.size += 37 + 16 * sets + index_size * has->bones + 4 * (has->weights + has->sdef);
     }
     *to = w;
 }
@@ -189,10 +171,10 @@ static void write_field(writer *w, const mmd_model_field *field, const char *rec
         write_u8(w, *(const bool *)at);
         break;
     case MMD_FIELD_UINT16:
-        write_u16(w, *(const uint16_t *)at);
+        write_number(w, *(const uint16_t *)at, 2);
         break;
     case MMD_FIELD_INT32:
-        write_u32(w, *(const uint32_t *)at);
+        write_number(w, *(const uint32_t *)at, 4);
         break;
     case MMD_FIELD_TOON:
         if (((const mmd_material *)(const void *)record)->shared_toon)
@@ -206,8 +188,8 @@ static void write_field(writer *w, const mmd_model_field *field, const char *rec
 static void write_ik(writer *w, const mmd_ik *ik)
 {
     write_index(w, MMD_INDEX_BONE, ik->target);
-    write_u32(w, (uint32_t)ik->loop_count);
-    write_f32(w, ik->unit_angle);
+    write_number(w, (uint32_t)ik->loop_count, 4);
+    write_f32s(w, &ik->unit_angle, 1);
     write_count(w, ik->link_count);
     for (size_t k = 0; k < ik->link_count; k++) {
         const mmd_ik_link *link = &ik->links[k];

@@ -55,6 +55,13 @@ void *mmd_reader_alloc(mmd_reader *r, size_t count, size_t size)
     return memory;
 }
 
+void *mmd_reader_scratch(mmd_reader *r, size_t count, size_t size)
+{
+    void *memory = mmd_arena_alloc(&r->scratch, count, size);
+    r->no_memory |= !memory;
+    return memory;
+}
+
 void *mmd_reader_alloc_uninitialized(mmd_reader *r, size_t count, size_t size)
 {
     void *memory = mmd_arena_alloc_uninitialized(r->arena, count, size);
@@ -78,8 +85,13 @@ uint32_t mmd_reader_intern(mmd_reader *r, mmd_string_table *table, const uint8_t
                            size_t size)
 {
     uint32_t index = 0;
-    r->no_memory |= !mmd_string_table_add(r->arena, table, bytes, size, &index);
+    r->no_memory |= !mmd_string_table_add(&r->scratch, table, bytes, size, &index);
     return index;
+}
+
+mmd_text mmd_reader_string(mmd_reader *r, const mmd_string_table *table, size_t index)
+{
+    return mmd_reader_text(r, table->strings[index].bytes, table->strings[index].size);
 }
 
 bool mmd_reader_check_count(mmd_reader *r, const char *what, int64_t value, size_t min_size,
@@ -98,15 +110,22 @@ bool mmd_reader_check_count(mmd_reader *r, const char *what, int64_t value, size
     return true;
 }
 
-void *mmd_reader_begin_records(mmd_reader *r, const char *section, int64_t value, size_t min_size,
-                               size_t limit, size_t size, size_t *count)
+bool mmd_reader_records(mmd_reader *r, mmd_model *model, mmd_model_record_kind kind, int64_t value,
+                        size_t min_size, mmd_reader_record *read, void *owner)
 {
-    *count = 0;
-    mmd_reader_begin_section(r, section);
-    if (!mmd_reader_check_count(r, section, value, min_size, limit, count))
-        return NULL;
-    void *records = mmd_reader_alloc(r, *count, size);
-    return mmd_reader_ok(r) ? records : NULL;
+    const mmd_model_record_table *table = &mmd_model_record_tables[kind];
+    size_t count;
+    mmd_reader_begin_section(r, table->section);
+    if (!mmd_reader_check_count(r, table->section, value, min_size, MMD_MAX_RECORDS, &count))
+        return false;
+    char *records = mmd_reader_alloc(r, count, table->size);
+    for (size_t i = 0; records && i < count; i++) {
+        r->record = (long)i;
+        if (!read(r, owner, records + i * table->size) || !mmd_reader_ok(r))
+            return false;
+    }
+    mmd_model_set_records(table, model, records, count);
+    return mmd_reader_ok(r);
 }
 
 bool mmd_reader_begin_vertices(mmd_reader *r, mmd_model *model, int64_t value, size_t min_size)
@@ -129,4 +148,18 @@ bool mmd_reader_begin_vertices(mmd_reader *r, mmd_model *model, int64_t value, s
         return false;
     model->vertex_count = count;
     return true;
+}
+
+bool mmd_reader_faces(mmd_reader *r, mmd_model *model, int64_t value, size_t size)
+{
+    size_t count;
+    mmd_reader_begin_section(r, "faces");
+    if (!mmd_reader_check_count(r, "faces", value, size, INT32_MAX, &count))
+        return false;
+    model->triangle_count = count / 3;
+    model->triangles = mmd_reader_alloc_uninitialized(r, count / 3, 3 * sizeof *model->triangles);
+    const uint8_t *at = mmd_bytes_take(&r->in, count * size);
+    for (size_t i = 0; model->triangles && i < 3 * model->triangle_count; i++)
+        model->triangles[i] = mmd_reader_vertex_index_at(at + i * size, size);
+    return mmd_reader_ok(r);
 }

@@ -8,7 +8,6 @@
 #include "core/formats/track.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Sizes in bytes, docs/mmd-behavior.md#vmd. */
@@ -58,12 +57,6 @@ enum { MAX_STATES_PER_BYTE = 64 };
 
 static const char first_version[] = "Vocaloid Motion Data file";
 
-typedef struct vmd {
-    mmd_reader r;       /* fills the motion's memory */
-    mmd_reader scratch; /* memory freed after each section */
-    mmd_motion *motion;
-} vmd;
-
 /* Consecutive records of one size. */
 typedef struct section {
     const uint8_t *bytes;
@@ -91,24 +84,21 @@ static size_t field_size(const uint8_t *bytes, size_t capacity)
 
 /* Sections of later versions of MMD (`optional`) may be missing. Bytes in the place of one that
    cannot be one are trailing garbage and skipped. */
-static bool read_count(vmd *v, const char *name, size_t min_size, bool optional, size_t *count)
+static bool read_count(mmd_reader *r, const char *name, size_t min_size, bool optional,
+                       size_t *count)
 {
-    mmd_reader *r = &v->r;
     mmd_reader_begin_section(r, name);
     *count = 0;
-    if (optional && mmd_bytes_left(&r->in) < 4) {
-        r->in.offset = r->in.size;
-        return true;
-    }
     size_t start = r->in.offset;
     uint32_t value = mmd_bytes_u32(&r->in);
-    if (!mmd_reader_ok(r))
-        return false;
     size_t left = mmd_bytes_left(&r->in);
-    if (optional && (value > MMD_MAX_RECORDS || left == 0)) {
+    if (optional && (r->in.failed || value > MMD_MAX_RECORDS || left == 0)) {
+        r->in.failed = false;
         r->in.offset = r->in.size;
         return true;
     }
+    if (!mmd_reader_ok(r))
+        return false;
     if (value > MMD_MAX_RECORDS) {
         r->in.offset = start;
         return mmd_reader_fail(r, "%u records, limit %d", (unsigned)value, MMD_MAX_RECORDS);
@@ -123,42 +113,36 @@ static bool read_count(vmd *v, const char *name, size_t min_size, bool optional,
     return true;
 }
 
-static bool read_section(vmd *v, const char *name, size_t size, bool optional, section *s)
+static bool read_section(mmd_reader *r, const char *name, size_t size, bool optional, section *s)
 {
     s->size = size;
-    if (!read_count(v, name, size, optional, &s->count))
+    if (!read_count(r, name, size, optional, &s->count))
         return false;
-    s->bytes = mmd_bytes_take(&v->r.in, s->count * size);
+    s->bytes = mmd_bytes_take(&r->in, s->count * size);
     return true;
 }
 
-static bool ok(vmd *v)
+static bool allocate_keys(mmd_reader *r, size_t count, uint64_t **keys, uint64_t **scratch)
 {
-    v->r.no_memory |= v->scratch.no_memory;
-    return mmd_reader_ok(&v->r);
+    *keys = mmd_reader_scratch(r, count, sizeof **keys);
+    *scratch = mmd_reader_scratch(r, count, sizeof **scratch);
+    return mmd_reader_ok(r);
 }
 
-static bool allocate_keys(vmd *v, size_t count, uint64_t **keys, uint64_t **scratch)
+static bool group_records(mmd_reader *r, const section *s, bool named, grouping *g)
 {
-    *keys = mmd_reader_alloc(&v->scratch, count, sizeof **keys);
-    *scratch = mmd_reader_alloc(&v->scratch, count, sizeof **scratch);
-    return ok(v);
-}
-
-static bool group_records(vmd *v, const section *s, bool named, grouping *g)
-{
-    uint32_t *groups = mmd_reader_alloc(&v->scratch, s->count, sizeof *groups), group = 0;
-    if (!groups || !allocate_keys(v, s->count, &g->keys, &g->scratch))
-        return ok(v);
-    for (size_t i = 0; named && i < s->count && !v->scratch.no_memory; i++) {
+    uint32_t *groups = mmd_reader_scratch(r, s->count, sizeof *groups), group = 0;
+    if (!groups || !allocate_keys(r, s->count, &g->keys, &g->scratch))
+        return mmd_reader_ok(r);
+    for (size_t i = 0; named && i < s->count && !r->no_memory; i++) {
         const uint8_t *record = s->bytes + i * s->size;
         if (i == 0 || memcmp(record, record - s->size, NAME) != 0)
-            group = mmd_reader_intern(&v->scratch, &g->names, record, field_size(record, NAME));
+            group = mmd_reader_intern(r, &g->names, record, field_size(record, NAME));
         groups[i] = group;
     }
     g->count = named ? g->names.count : 1;
-    g->first = mmd_reader_alloc(&v->scratch, g->count + 2, sizeof *g->first);
-    if (!ok(v))
+    g->first = mmd_reader_scratch(r, g->count + 2, sizeof *g->first);
+    if (!mmd_reader_ok(r))
         return false;
     size_t *next = g->first + 1; /* of each group: where its next key goes */
     for (size_t i = 0; i < s->count; i++)
@@ -245,57 +229,56 @@ static const uint8_t *stored_of(const section *s, uint64_t key)
     return record_at(s, key) + s->size - MMD_STORED_SIZE;
 }
 
-bool mmd_vmd_is_as_encoded(const mmd_bone_track *track, size_t key, const uint8_t *stored)
+static bool is_as_encoded(const mmd_bone_track *track, size_t key, const uint8_t *stored)
 {
     uint8_t encoded[MMD_STORED_SIZE];
-    mmd_vmd_encode(track->rotations + 4 * key, track->interpolation + 16 * key, track->physics[key],
-                   encoded);
+    mmd_vmd_encode(track, key, encoded);
     return memcmp(encoded, stored, sizeof encoded) == 0;
 }
 
 /* Keeps the bytes of the keys unless all are as mmdskin stores them. */
-static void keep_stored(vmd *v, const section *s, const uint64_t *keys, mmd_bone_track *track)
+static void keep_stored(mmd_reader *r, const section *s, const uint64_t *keys,
+                        mmd_bone_track *track)
 {
     size_t k = 0;
-    while (k < track->key_count && mmd_vmd_is_as_encoded(track, k, stored_of(s, keys[k])))
+    while (k < track->key_count && is_as_encoded(track, k, stored_of(s, keys[k])))
         k++;
     if (k == track->key_count)
         return;
-    track->stored = mmd_reader_alloc_uninitialized(&v->r, track->key_count, MMD_STORED_SIZE);
+    track->stored = mmd_reader_alloc_uninitialized(r, track->key_count, MMD_STORED_SIZE);
     for (k = 0; track->stored && k < track->key_count; k++)
         memcpy(track->stored + MMD_STORED_SIZE * k, stored_of(s, keys[k]), MMD_STORED_SIZE);
 }
 
 /* Files may end before the morphs. */
-static bool read_tracks(vmd *v, mmd_motion_kind kind)
+static bool read_tracks(mmd_reader *r, mmd_motion_kind kind, mmd_motion *motion)
 {
     const mmd_motion_layout *layout = &mmd_motion_layouts[kind];
     section s = {.size = record_size(kind)};
     grouping g = {0};
-    bool named = layout->count, missing = kind == MMD_MOTION_MORPHS && !mmd_bytes_left(&v->r.in);
-    if ((!missing && !read_section(v, layout->name, s.size, !named, &s)) ||
-        !group_records(v, &s, named, &g))
+    bool named = layout->count, missing = kind == MMD_MOTION_MORPHS && !mmd_bytes_left(&r->in);
+    if ((!missing && !read_section(r, layout->name, s.size, !named, &s)) ||
+        !group_records(r, &s, named, &g))
         return false;
-    char *tracks = named ? mmd_reader_alloc(&v->r, g.count, layout->size)
-                         : mmd_motion_track(layout, v->motion, 0);
+    char *tracks =
+        named ? mmd_reader_alloc(r, g.count, layout->size) : mmd_motion_track(layout, motion, 0);
     for (size_t t = 0; tracks && t < g.count; t++) {
         uint64_t *keys;
         size_t count = sort_track(&g, t, &keys);
         void *track = tracks + t * layout->size;
-        mmd_track_alloc(&v->r, layout, track, count);
+        mmd_track_alloc(r, layout, track, count);
         if (named)
-            *(mmd_text *)track =
-                mmd_reader_text(&v->r, g.names.strings[t].bytes, g.names.strings[t].size);
-        if (!ok(v))
+            *(mmd_text *)track = mmd_reader_string(r, &g.names, t);
+        if (!mmd_reader_ok(r))
             return false;
         for (size_t k = 0; k < count; k++)
             read_key(kind, record_at(&s, keys[k]), track, k);
         if (kind == MMD_MOTION_BONES)
-            keep_stored(v, &s, keys, track);
+            keep_stored(r, &s, keys, track);
     }
     if (named)
-        mmd_motion_set_tracks(layout, v->motion, tracks, g.count);
-    return ok(v);
+        mmd_motion_set_tracks(layout, motion, tracks, g.count);
+    return mmd_reader_ok(r);
 }
 
 /* A record of the property section; its IK states are still in the file. */
@@ -330,13 +313,12 @@ static bool properties_fit(const mmd_reader *r, size_t extra, property *properti
     return read_properties(&attempt, extra, properties, count) && mmd_bytes_left(&attempt.in) == 0;
 }
 
-static void fill_properties(vmd *v, const property *properties, const uint64_t *keys,
-                            mmd_string_table *names)
+static void fill_properties(mmd_reader *r, mmd_motion *motion, const property *properties,
+                            const uint64_t *keys, mmd_string_table *names)
 {
-    mmd_property_track *track = &v->motion->properties;
+    mmd_property_track *track = &motion->properties;
     for (size_t i = 0; i < names->count; i++)
-        track->ik_names[i] =
-            mmd_reader_text(&v->r, names->strings[i].bytes, names->strings[i].size);
+        track->ik_names[i] = mmd_reader_string(r, names, i);
     memset(track->ik_enabled, 1, track->key_count * track->ik_count);
     for (size_t k = 0; k < track->key_count; k++) {
         const property *p = &properties[mmd_track_key_index(keys[k])];
@@ -344,54 +326,53 @@ static void fill_properties(vmd *v, const property *properties, const uint64_t *
         track->visible[k] = p->visible;
         for (size_t i = 0; i < p->state_count; i++) {
             const uint8_t *state = p->states + i * IK_STATE;
-            uint32_t ik = mmd_reader_intern(&v->scratch, names, state, field_size(state, NAME));
+            uint32_t ik = mmd_reader_intern(r, names, state, field_size(state, NAME));
             track->ik_enabled[k * track->ik_count + ik] = state[IK_NAME] != 0;
         }
     }
 }
 
-static bool read_property_section(vmd *v, mmd_motion_kind kind)
+static bool read_property_section(mmd_reader *r, mmd_motion_kind kind, mmd_motion *motion)
 {
     (void)kind;
     mmd_string_table names = {0};
     uint64_t *keys, *scratch;
     size_t count;
-    if (!read_count(v, "properties", PROPERTY, true, &count))
+    if (!read_count(r, "properties", PROPERTY, true, &count))
         return false;
-    size_t start = v->r.in.offset;
-    property *properties = mmd_reader_alloc(&v->scratch, count, sizeof *properties);
-    if (!properties || !allocate_keys(v, count, &keys, &scratch))
-        return ok(v);
+    size_t start = r->in.offset;
+    property *properties = mmd_reader_scratch(r, count, sizeof *properties);
+    if (!properties || !allocate_keys(r, count, &keys, &scratch))
+        return mmd_reader_ok(r);
     /* Some writers add a byte after the visibility, which only the size of the file reveals. */
     size_t extra =
-        !properties_fit(&v->r, 0, properties, count) && properties_fit(&v->r, 1, properties, count);
-    if (!read_properties(&v->r, extra, properties, count))
+        !properties_fit(r, 0, properties, count) && properties_fit(r, 1, properties, count);
+    if (!read_properties(r, extra, properties, count))
         return false;
-    v->r.record = MMD_NO_RECORD;
+    r->record = MMD_NO_RECORD;
     for (size_t i = 0; i < count; i++) {
         keys[i] = (uint64_t)properties[i].frame << 32 | i;
         for (size_t k = 0; k < properties[i].state_count; k++) {
             const uint8_t *state = properties[i].states + k * IK_STATE;
-            mmd_reader_intern(&v->scratch, &names, state, field_size(state, NAME));
+            mmd_reader_intern(r, &names, state, field_size(state, NAME));
         }
-        if (!ok(v))
+        if (!mmd_reader_ok(r))
             return false;
     }
     count = mmd_track_sort_keys(keys, scratch, count);
-    size_t limit = MAX_STATES_PER_BYTE * (v->r.in.offset - start);
+    size_t limit = MAX_STATES_PER_BYTE * (r->in.offset - start);
     if (names.count && count > limit / names.count)
-        return mmd_reader_fail(&v->r, "%zu keys of %zu IK names, limit %zu states", count,
-                               names.count, limit);
-    mmd_track_alloc_property(&v->r, &v->motion->properties, count, names.count);
-    if (!ok(v))
+        return mmd_reader_fail(r, "%zu keys of %zu IK names, limit %zu states", count, names.count,
+                               limit);
+    mmd_track_alloc_property(r, &motion->properties, count, names.count);
+    if (!mmd_reader_ok(r))
         return false;
-    fill_properties(v, properties, keys, &names);
-    return ok(v);
+    fill_properties(r, motion, properties, keys, &names);
+    return mmd_reader_ok(r);
 }
 
-static bool read_header(vmd *v)
+static bool read_header(mmd_reader *r, mmd_motion *motion)
 {
-    mmd_reader *r = &v->r;
     const uint8_t *header = mmd_bytes_take(&r->in, HEAD);
     if (!header)
         return mmd_reader_ok(r);
@@ -400,24 +381,18 @@ static bool read_header(vmd *v)
     const uint8_t *name = mmd_bytes_take(&r->in, size);
     if (!name)
         return mmd_reader_ok(r);
-    v->motion->name = mmd_reader_text(r, name, field_size(name, size));
+    motion->name = mmd_reader_text(r, name, field_size(name, size));
     return mmd_reader_ok(r);
 }
 
-bool mmd_vmd_read(mmd_motion *motion, const uint8_t *bytes, size_t size,
-                  const mmd_text_decoder *names, mmd_error *err)
+bool mmd_vmd_read(mmd_reader *r, mmd_motion *motion)
 {
-    static bool (*const sections[MMD_MOTION_KINDS])(vmd *, mmd_motion_kind) = {
+    static bool (*const sections[MMD_MOTION_KINDS])(mmd_reader *, mmd_motion_kind, mmd_motion *) = {
         read_tracks, read_tracks, read_tracks, read_tracks, read_tracks, read_property_section};
-    mmd_arena arena = {0};
-    vmd v = {.motion = motion, .scratch.arena = &arena};
-    v.r = mmd_reader_begin(bytes, size, &motion->arena, err);
-    v.r.encoding = MMD_CP932_NAMES;
-    v.r.decoder = names;
-    bool read = read_header(&v);
+    bool read = read_header(r, motion);
     for (size_t kind = 0; read && kind < MMD_MOTION_KINDS; kind++) {
-        read = sections[kind](&v, (mmd_motion_kind)kind);
-        mmd_arena_free(&arena);
+        read = sections[kind](r, (mmd_motion_kind)kind, motion);
+        mmd_arena_free(&r->scratch);
     }
     return read;
 }
@@ -438,15 +413,6 @@ static void write_bytes(writer *w, const void *bytes, size_t size)
     w->at += size;
 }
 
-/* Fills a field with the name, padded with zeros. */
-static bool encode_name(const writer *w, mmd_text name, const char *where, uint8_t *field)
-{
-    mmd_motion_names_fault fault;
-    return mmd_motion_names_encode(w->encoding, name, NAME, field, &fault) || w->cut_names ||
-           mmd_refuse(w->err, "%s: \"%.*s\" %s", where, mmd_text_fit(name, 120), name.data,
-                      fault.text);
-}
-
 /* The fields of names that are `stride` bytes apart. NULL if two of them are equal, possibly
    because they were cut, or on any other failure. */
 static const uint8_t *encode_names(writer *w, const char *kind, const mmd_text *first,
@@ -456,18 +422,19 @@ static const uint8_t *encode_names(writer *w, const char *kind, const mmd_text *
     uint8_t *fields = mmd_arena_alloc(&w->arena, count, NAME);
     bool ok = fields || mmd_fail_memory(w->err);
     for (size_t i = 0; ok && i < count; i++) {
-        char where[48];
+        mmd_motion_names_fault fault;
         uint32_t index;
         uint8_t *field = fields + i * NAME;
         const mmd_text *name = (const mmd_text *)(const void *)((const char *)first + i * stride);
-        snprintf(where, sizeof where, "%s[%zu]", kind, i);
-        ok = encode_name(w, *name, where, field);
-        if (ok && !mmd_string_table_add(&w->arena, &table, field, NAME, &index))
+        int shown = mmd_text_fit(*name, 120);
+        if (!mmd_motion_names_encode(w->encoding, *name, NAME, field, &fault) && !w->cut_names)
+            ok = mmd_refuse(w->err, "%s[%zu]: \"%.*s\" %s", kind, i, shown, name->data, fault.text);
+        else if (!mmd_string_table_add(&w->arena, &table, field, NAME, &index))
             ok = mmd_fail_memory(w->err);
-        else if (ok && index != i)
-            ok = mmd_refuse(
-                w->err, "%s: \"%.*s\" and the name of %s[%u] have the same first %d bytes", where,
-                mmd_text_fit(*name, 120), name->data, kind, (unsigned)index, NAME);
+        else if (index != i)
+            ok = mmd_refuse(w->err,
+                            "%s[%zu]: \"%.*s\" and the name of %s[%u] have the same first %d bytes",
+                            kind, i, shown, name->data, kind, (unsigned)index, NAME);
     }
     return ok ? fields : NULL;
 }
@@ -493,15 +460,15 @@ static void write_header(writer *w, const mmd_motion *motion)
 
 /* The interpolation is four rows of the same sixteen numbers, each shifted by one more, padded with
    zeros: channel c begins row c. Two numbers of row 0 are replaced by the physics flag. */
-void mmd_vmd_encode(const float rotation[4], const uint8_t curves[16], bool physics,
-                    uint8_t stored[MMD_STORED_SIZE])
+void mmd_vmd_encode(const mmd_bone_track *track, size_t key, uint8_t stored[MMD_STORED_SIZE])
 {
-    uint8_t *block = mmd_bytes_put_f32s(stored, rotation, 4);
+    uint8_t *block = mmd_bytes_put_f32s(stored, track->rotations + 4 * key, 4);
+    const uint8_t *curves = track->interpolation + 16 * key;
     for (int row = 0; row < 4; row++)
         for (int i = row; i < 16 + row; i++)
             block[15 * row + i] = i < 16 ? curves[4 * (i % 4) + i / 4] : 0;
     for (int i = 0; i < 2; i++)
-        block[2 + i] = physics ? 0 : physics_off[i];
+        block[2 + i] = track->physics[key] ? 0 : physics_off[i];
 }
 
 static size_t count_keys(mmd_motion_kind kind, const mmd_motion *motion)
@@ -524,24 +491,19 @@ static bool write_degrees(writer *w, double degrees, size_t key)
     return true;
 }
 
-static void write_stored(writer *w, const mmd_bone_track *track, size_t k)
-{
-    if (track->stored)
-        memcpy(w->at, track->stored + MMD_STORED_SIZE * k, MMD_STORED_SIZE);
-    else
-        mmd_vmd_encode(track->rotations + 4 * k, track->interpolation + 16 * k, track->physics[k],
-                       w->at);
-    w->at += MMD_STORED_SIZE;
-}
-
 static bool write_key(writer *w, mmd_motion_kind kind, const void *track, size_t k)
 {
     const mmd_motion_layout *layout = &mmd_motion_layouts[kind];
     uint8_t *record = w->at;
     w->at = mmd_bytes_put(w->at, ((const uint32_t *)mmd_motion_array(track, layout->frames))[k], 4);
     if (kind == MMD_MOTION_BONES) {
-        w->at = mmd_bytes_put_f32s(w->at, ((const mmd_bone_track *)track)->translations + 3 * k, 3);
-        write_stored(w, track, k);
+        const mmd_bone_track *bone = track;
+        w->at = mmd_bytes_put_f32s(w->at, bone->translations + 3 * k, 3);
+        if (bone->stored)
+            memcpy(w->at, bone->stored + MMD_STORED_SIZE * k, MMD_STORED_SIZE);
+        else
+            mmd_vmd_encode(bone, k, w->at);
+        w->at += MMD_STORED_SIZE;
         return true;
     }
     for (size_t i = 0; i < layout->column_count; i++) {

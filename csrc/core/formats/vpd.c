@@ -15,8 +15,7 @@ typedef struct bone_pose {
 } bone_pose;
 
 typedef struct vpd {
-    mmd_reader r;       /* fills the motion's memory */
-    mmd_reader scratch; /* memory freed after reading */
+    mmd_reader *r;
     mmd_motion *motion;
     mmd_string_table bones, morphs;
     bone_pose *poses; /* by index in `bones` */
@@ -202,7 +201,7 @@ static mmd_string read_name(mmd_reader *r)
 
 static bool read_bone(vpd *v)
 {
-    mmd_reader *r = &v->r;
+    mmd_reader *r = v->r;
     r->section = "bones";
     r->record = v->bone_blocks++;
     mmd_string name = read_name(r);
@@ -212,7 +211,7 @@ static bool read_bone(vpd *v)
             return false;
     if (!close_block(r))
         return false;
-    bone_pose *pose = &v->poses[mmd_reader_intern(&v->scratch, &v->bones, name.bytes, name.size)];
+    bone_pose *pose = &v->poses[mmd_reader_intern(r, &v->bones, name.bytes, name.size)];
     for (int i = 0; i < 3; i++)
         pose->translation[i] = isfinite(numbers[i]) ? numbers[i] : 0;
     memcpy(pose->rotation, numbers + 3, sizeof pose->rotation);
@@ -222,14 +221,14 @@ static bool read_bone(vpd *v)
 
 static bool read_morph(vpd *v)
 {
-    mmd_reader *r = &v->r;
+    mmd_reader *r = v->r;
     r->section = "morphs";
     r->record = v->morph_blocks++;
     mmd_string name = read_name(r);
     float weight;
     if (!read_number(r, &weight) || !close_block(r))
         return false;
-    v->weights[mmd_reader_intern(&v->scratch, &v->morphs, name.bytes, name.size)] =
+    v->weights[mmd_reader_intern(r, &v->morphs, name.bytes, name.size)] =
         isfinite(weight) ? weight : 0;
     return true;
 }
@@ -247,7 +246,7 @@ static void read_statement(vpd *v, const uint8_t *bytes, size_t size)
     size_t length = sizeof extension - 1;
     if (size >= length && memcmp(bytes + size - length, extension, length) == 0)
         size -= length;
-    v->motion->name = mmd_reader_text(&v->r, bytes, size);
+    v->motion->name = mmd_reader_text(v->r, bytes, size);
 }
 
 /* Skips one cp932 character. */
@@ -270,7 +269,7 @@ static void skip_block(mmd_reader *r)
 /* Anything but a bone or a morph: a statement, another block, unknown text. */
 static void skip_other(vpd *v)
 {
-    mmd_reader *r = &v->r;
+    mmd_reader *r = v->r;
     size_t start = r->in.offset;
     while (mmd_bytes_left(&r->in) && !ends_line(peek(r, 0)) && !is_comment(r, 0)) {
         uint8_t c = peek(r, 0);
@@ -285,57 +284,59 @@ static void skip_other(vpd *v)
     }
 }
 
-/* Tracks of these names with a key at frame 0. */
-static bool alloc_tracks(vpd *v, mmd_motion_kind kind, const mmd_string_table *names)
-{
-    const mmd_motion_layout *layout = &mmd_motion_layouts[kind];
-    char *tracks = mmd_reader_alloc(&v->r, names->count, layout->size), *track = tracks;
-    for (size_t i = 0; i < names->count && !v->r.no_memory; i++, track += layout->size) {
-        mmd_track_alloc(&v->r, layout, track, 1);
-        *(mmd_text *)(void *)track =
-            mmd_reader_text(&v->r, names->strings[i].bytes, names->strings[i].size);
-    }
-    mmd_motion_set_tracks(layout, v->motion, tracks, names->count);
-    return mmd_reader_ok(&v->r);
-}
-
+/* All keys are at frame 0, so that tracks share what is the same. */
 static bool fill_motion(vpd *v)
 {
+    mmd_reader *r = v->r;
     mmd_motion *motion = v->motion;
-    mmd_reader *r = &v->r;
-    if (!alloc_tracks(v, MMD_MOTION_BONES, &v->bones) ||
-        !alloc_tracks(v, MMD_MOTION_MORPHS, &v->morphs))
-        return false;
-    for (size_t i = 0; i < v->bones.count; i++) {
-        mmd_bone_track *track = &motion->bone_tracks[i];
-        memcpy(track->translations, v->poses[i].translation, sizeof v->poses[i].translation);
-        memcpy(track->rotations, v->poses[i].rotation, sizeof v->poses[i].rotation);
-        memcpy(track->interpolation, mmd_motion_linear_curves, 16);
-        track->physics[0] = 1;
-    }
-    for (size_t i = 0; i < v->morphs.count; i++)
-        motion->morph_tracks[i].weights[0] = v->weights[i];
+    size_t bones = motion->bone_track_count = v->bones.count;
+    size_t morphs = motion->morph_track_count = v->morphs.count;
+    uint32_t *frame = mmd_reader_alloc(r, 1, sizeof *frame);
+    uint8_t *curves = mmd_reader_alloc(r, 16, 1), *physics = mmd_reader_alloc(r, 1, 1);
+    bone_pose *poses = mmd_reader_alloc(r, bones, sizeof *poses);
+    float *weights = mmd_reader_alloc(r, morphs, sizeof *weights);
+    motion->bone_tracks = mmd_reader_alloc(r, bones, sizeof *motion->bone_tracks);
+    motion->morph_tracks = mmd_reader_alloc(r, morphs, sizeof *motion->morph_tracks);
     for (size_t kind = MMD_MOTION_CAMERA; kind < MMD_MOTION_PROPERTIES; kind++)
         mmd_track_alloc(r, &mmd_motion_layouts[kind],
                         mmd_motion_track(&mmd_motion_layouts[kind], motion, 0), 0);
     mmd_track_alloc_property(r, &motion->properties, 0, 0);
+    if (!mmd_reader_ok(r))
+        return false;
+    memcpy(curves, mmd_motion_linear_curves, 16);
+    *physics = 1;
+    for (size_t i = 0; i < bones; i++) {
+        poses[i] = v->poses[i];
+        motion->bone_tracks[i] = (mmd_bone_track){mmd_reader_string(r, &v->bones, i),
+                                                  1,
+                                                  frame,
+                                                  poses[i].translation,
+                                                  poses[i].rotation,
+                                                  curves,
+                                                  physics,
+                                                  NULL};
+    }
+    for (size_t i = 0; i < morphs; i++) {
+        weights[i] = v->weights[i];
+        motion->morph_tracks[i] =
+            (mmd_morph_track){mmd_reader_string(r, &v->morphs, i), 1, frame, &weights[i]};
+    }
     return mmd_reader_ok(r);
 }
 
 static bool read_text(vpd *v)
 {
-    mmd_reader *r = &v->r;
+    mmd_reader *r = v->r;
     size_t braces = 0;
     for (size_t i = 0; i < r->in.size; i++)
         braces += r->in.data[i] == '{';
-    v->poses = mmd_reader_alloc(&v->scratch, braces, sizeof *v->poses);
-    v->weights = mmd_reader_alloc(&v->scratch, braces, sizeof *v->weights);
+    v->poses = mmd_reader_scratch(r, braces, sizeof *v->poses);
+    v->weights = mmd_reader_scratch(r, braces, sizeof *v->weights);
     v->motion->name = (mmd_text){"", 0};
     skip_line(r);
     for (bool read = true; read;) {
-        r->no_memory |= v->scratch.no_memory;
-        if (r->no_memory)
-            return mmd_reader_ok(r);
+        if (!mmd_reader_ok(r))
+            return false;
         mmd_reader_begin_section(r, "header");
         skip_blanks(r);
         if (mmd_bytes_left(&r->in) == 0)
@@ -350,13 +351,9 @@ static bool read_text(vpd *v)
     return false;
 }
 
-bool mmd_vpd_read(mmd_motion *motion, const uint8_t *bytes, size_t size,
-                  const mmd_text_decoder *names, mmd_error *err)
+bool mmd_vpd_read(mmd_reader *r, mmd_motion *motion)
 {
-    MMD_ARENA_LOCAL mmd_arena arena = {0};
-    vpd v = {.motion = motion, .scratch.arena = &arena};
-    v.r = mmd_reader_begin(bytes, size, &motion->arena, err);
-    v.r.encoding = *bytes == 0xEF /* of the mark */ ? MMD_UTF8 : MMD_CP932_NAMES;
-    v.r.decoder = names;
-    return read_text(&v);
+    if (*r->in.data == 0xEF) /* of the mark */
+        r->encoding = MMD_UTF8;
+    return read_text(&(vpd){.r = r, .motion = motion});
 }

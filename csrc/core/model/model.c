@@ -107,7 +107,7 @@ static const mmd_model_field joint_fields[] = {
 
 #define TABLE(kind, plural, records, count, fields)                                                \
     {                                                                                              \
-        kind, plural, offsetof(mmd_model, records), offsetof(mmd_model, count),                    \
+        kind, plural, #records, offsetof(mmd_model, records), offsetof(mmd_model, count),          \
             sizeof *((mmd_model *)0)->records, fields, sizeof fields / sizeof *fields              \
     }
 
@@ -122,6 +122,11 @@ const mmd_model_record_table mmd_model_record_tables[MMD_RECORD_KIND_COUNT] = {
     [MMD_RECORD_RIGID_BODY] =
         TABLE("rigid body", "rigid bodies", rigid_bodies, rigid_body_count, rigid_body_fields),
     [MMD_RECORD_JOINT] = TABLE("joint", "joints", joints, joint_count, joint_fields),
+};
+
+const mmd_model_deform_layout mmd_model_deform_layouts[MMD_DEFORM_COUNT] = {
+    [MMD_BDEF1] = {1, 0, 0}, [MMD_BDEF2] = {2, 1, 0}, [MMD_BDEF4] = {4, 4, 0},
+    [MMD_SDEF] = {2, 1, 9},  [MMD_QDEF] = {4, 4, 0},
 };
 
 bool mmd_model_field_is_used(const mmd_model_field *field, const void *record)

@@ -17,6 +17,14 @@ enum {
 /* By how much the weights of a vertex may miss a sum of 1 where a model comes from arrays. */
 #define MMD_WEIGHT_TOLERANCE 1e-3f
 
+/* What a PMX file has of a vertex, by its deform type: how many bones, weights and numbers of SDEF.
+ */
+typedef struct mmd_model_deform_layout {
+    size_t bones, weights, sdef;
+} mmd_model_deform_layout;
+
+extern const mmd_model_deform_layout mmd_model_deform_layouts[MMD_DEFORM_COUNT];
+
 /* Makes a model from a reader valid, as mmdskin.h promises: an index out of range becomes -1 or is
    removed with its triangle, offset or element, cycles of parents are cut, unknown kinds become the
    nearest known one. False only when memory is short. docs/mmd-behavior.md#robust-reader */
@@ -49,9 +57,9 @@ typedef struct mmd_model_field {
 } mmd_model_field;
 
 typedef struct mmd_model_record_table {
-    const char *kind, *plural; /* in errors */
-    size_t array, count;       /* where a model has them */
-    size_t size;               /* of a record */
+    const char *kind, *plural, *section; /* in errors: of items, models and files */
+    size_t array, count;                 /* where a model has them */
+    size_t size;                         /* of a record */
     const mmd_model_field *fields;
     size_t field_count;
 } mmd_model_record_table;
@@ -83,6 +91,13 @@ static inline size_t mmd_model_record_count(const mmd_model_record_table *table,
     size_t count;
     memcpy(&count, (const char *)model + table->count, sizeof count);
     return count;
+}
+
+static inline void mmd_model_set_records(const mmd_model_record_table *table, mmd_model *model,
+                                         const void *records, size_t count)
+{
+    memcpy((char *)model + table->array, &records, sizeof records);
+    memcpy((char *)model + table->count, &count, sizeof count);
 }
 
 bool mmd_model_field_is_used(const mmd_model_field *field, const void *record);

@@ -186,11 +186,10 @@ static size_t pack_slots(const builder *b, int32_t *bones, float *weights)
    stores one weight of BDEF2 and SDEF, and none of BDEF1. */
 static bool complete_slots(const builder *b, uint8_t deform, int32_t *bones, float *weights)
 {
-    static const size_t slots[MMD_DEFORM_COUNT] = {1, 2, 4, 2, 4};
     if (deform >= MMD_DEFORM_COUNT)
         return mmd_refuse(b->err, "vertex %zu: deform type %d of %d", b->item, deform,
                           MMD_DEFORM_COUNT);
-    size_t count = slots[deform];
+    size_t count = mmd_model_deform_layouts[deform].bones;
     for (size_t i = 0; i < count; i++)
         if (bones[i] < -1 || bones[i] >= (int64_t)b->model->bone_count)
             return mmd_refuse(b->err, "vertex %zu: bone %d of %zu", b->item, (int)bones[i],
@@ -338,7 +337,7 @@ static bool copy_records(builder *b)
         char *record = copy(b, mmd_model_record_array(table, b->from), count, table->size);
         if (!record)
             return false;
-        memcpy((char *)b->model + table->array, &record, sizeof(void *));
+        mmd_model_set_records(table, b->model, record, count);
         b->kind = table->kind;
         for (b->item = 0; b->item < count; b->item++, record += table->size) {
             for (size_t i = 0; i < table->field_count; i++)

@@ -13,8 +13,7 @@
 /* Influence slots that the vertex's deform type reads. */
 static size_t used_slots(const mmd_mesh_desc *desc, size_t vertex)
 {
-    static const size_t slots[MMD_DEFORM_COUNT] = {1, 2, 4, 2, 4};
-    size_t used = desc->deform ? slots[desc->deform[vertex]] : 4;
+    size_t used = desc->deform ? mmd_model_deform_layouts[desc->deform[vertex]].bones : 4;
     return used < desc->influence_count ? used : desc->influence_count;
 }
 
