@@ -88,7 +88,7 @@ def turn_of(matrix):
 
 
 def assert_turn(matrix, q, atol=2e-6):
-    wanted = np.asarray(q, np.float64) / np.linalg.norm(q)
+    wanted = twin.normalized(q)
     found = turn_of(matrix)
     np.testing.assert_allclose(found * np.sign(found @ wanted), wanted, atol=atol)
 

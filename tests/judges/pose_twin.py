@@ -19,14 +19,15 @@ __all__ = ["matrix", "product", "quaternions"]
 
 
 def normalized(q):
+    q = np.asarray(q, np.float64)  # before its length, which float32 would round
     length = np.linalg.norm(q)
-    return np.asarray(q, np.float64) / length if length > 0 else IDENTITY
+    return q / length if length > 0 else IDENTITY
 
 
 def about(axis, angle):
     """The rotation by `angle` about `axis`, which may have any length."""
-    axis = np.asarray(axis, np.float64) / np.linalg.norm(axis)
-    return np.append(axis * math.sin(angle / 2), math.cos(angle / 2))
+    axis = np.asarray(axis, np.float64)
+    return np.append(axis / np.linalg.norm(axis) * math.sin(angle / 2), math.cos(angle / 2))
 
 
 def slerp(a, b, t):
@@ -78,7 +79,7 @@ def segment(frames, frame):
 
 def projected(q, axis):
     """MMD's fixed axis: the full angle about the axis."""
-    axis = np.asarray(axis, np.float64)
+    axis, q = np.asarray(axis, np.float64), np.asarray(q, np.float64)
     length = np.linalg.norm(axis)
     if length == 0:
         return q

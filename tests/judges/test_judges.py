@@ -5,7 +5,7 @@ import mmdskin
 import numpy as np
 import pytest
 from files import pmx_file as pmx
-from judges import twin
+from judges import pose_twin, twin
 from judges.check_values import CHECKS, PIVOT, QUARTER, W
 from sample import demo
 from sample import model as sample
@@ -33,6 +33,12 @@ def test_twin_gives_the_check_values(kind, blend, position, normal):
     positions, normals, _ = twin.skin(mesh, QUARTER, sdef_blend=blend)
     assert np.allclose(positions[0], position, atol=1e-6)
     assert np.allclose(normals[0], normal, atol=1e-5)
+
+
+@pytest.mark.parametrize("normalized", [pose_twin.normalized, twin.normalized_or])
+def test_twins_normalize_float32_in_double(normalized):
+    found = normalized(np.float32([0.1, -0.7, 0.3, 0.9]))
+    assert abs(found @ found - 1) < 1e-15
 
 
 def test_twin_moves_all_types_alike_when_matrices_are_equal():

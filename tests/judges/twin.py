@@ -124,8 +124,9 @@ def normalized_weights(mesh):
 
 def normalized_or(v, fallback=None):
     """Normalized rows; where zero, the normalized rows of `fallback`, or zero."""
+    v = np.asarray(v, np.float64)
     length = np.linalg.norm(v, axis=-1, keepdims=True)
-    result = np.divide(v, length, out=np.zeros_like(v, np.float64), where=length > 1e-300)
+    result = np.divide(v, length, out=np.zeros_like(v), where=length > 1e-300)
     return (
         result if fallback is None else np.where(length > 1e-300, result, normalized_or(fallback))
     )

@@ -360,14 +360,15 @@ def random_limits(r):
     return tuple(lower), tuple(upper)
 
 
-@pytest.mark.parametrize("seed", range(100))
+# 11004 enlarges differences of 1e-7, as of a float32 input, by a thousand.
+@pytest.mark.parametrize("seed", [*range(100), 11004])
 def test_chains_equal_the_twin(seed):
     r = np.random.default_rng(seed)
     model = random_chain(r)
     t = r.normal(0, 0.1, (len(model.bones), 3)).astype("f4")
     q = np.float32([twin.about(r.normal(size=3), a) for a in r.normal(0, 0.5, len(model.bones))])
     found = rigs.worlds(model, model.pose_from(t, q))
-    np.testing.assert_allclose(found, ik_twin.solve(model.bones, t, q), atol=1e-4)
+    np.testing.assert_allclose(found, ik_twin.solve(model.bones, t, q), atol=2e-6)
 
 
 # Rigs without a solution; each has a defined result
