@@ -127,6 +127,26 @@ typedef struct mmd_gl_stage {
 GLuint mmd_gl_program_make(const mmd_gl_macro *macros, size_t integers, size_t floats,
                            const mmd_gl_stage *stages, size_t stage_count, mmd_error *err);
 
+/* In gl_buffer.c */
+
+enum { MMD_GL_MAX_BUFFER_BYTES = 1 << 30 }; /* the largest buffer that any driver is asked for */
+
+/* Gives a buffer, 0: a new one, other contents, NULL: undefined ones. Returns it, still bound. One
+   without bytes has a few, so that programs can be given any. */
+GLuint mmd_gl_buffer_fill(GLenum target, GLuint buffer, size_t bytes, const void *data,
+                          GLenum usage);
+
+/* A new texture of bytes of a buffer, 0: of all that it has at any time. It stays bound to the
+   unit, which stays active. */
+GLuint mmd_gl_buffer_texture(GLenum unit, GLenum format, GLuint buffer, size_t first, size_t bytes);
+
+/* Activates a texture unit, too. */
+static inline void mmd_gl_texture_bind(GLenum unit, GLenum target, GLuint texture)
+{
+    glActiveTexture(GL_TEXTURE0 + unit);
+    mmd_gl1.BindTexture(target, texture);
+}
+
 /* Waits for the device, with a time limit: a device that hangs would otherwise block its callers
    forever. */
 

@@ -204,12 +204,6 @@ static void draw_ground_shadow(const mmd_gl_renderer *r)
 
 /* Surfaces */
 
-static void bind_texture(GLenum unit, GLuint texture)
-{
-    glActiveTexture(GL_TEXTURE0 + unit);
-    mmd_gl1.BindTexture(GL_TEXTURE_2D, texture);
-}
-
 static GLuint toon_texture(const mmd_gl_renderer *r, const mmd_render_material *material)
 {
     if (material->shared_toon >= 0)
@@ -220,13 +214,13 @@ static GLuint toon_texture(const mmd_gl_renderer *r, const mmd_render_material *
 static mmd_gl_look_variant variant_of(const mmd_gl_renderer *r, const mmd_render_material *material)
 {
     bool mapped = material->sphere_texture >= 0;
-    return (mmd_gl_look_variant){.textured = material->texture >= 0,
-                                 .toon = toon_texture(r, material) != 0,
-                                 .specular = material->specular_power > 0,
-                                 .self_shadow = r->job->effects.self_shadow,
-                                 .receives = r->has_shadow_map &&
-                                             (material->flags & MMD_MATERIAL_RECEIVES_SELF_SHADOW),
-                                 .sphere = mapped ? material->sphere_mode : MMD_SPHERE_NONE};
+    bool receives = material->flags & MMD_MATERIAL_RECEIVES_SELF_SHADOW;
+    return (mmd_gl_look_variant){{.textured = material->texture >= 0,
+                                  .toon = toon_texture(r, material) != 0,
+                                  .specular = material->specular_power > 0,
+                                  .self_shadow = r->job->effects.self_shadow,
+                                  .receives = receives && r->has_shadow_map,
+                                  .sphere = mapped ? material->sphere_mode : MMD_SPHERE_NONE}};
 }
 
 static bool draw_surfaces(const mmd_gl_renderer *r, mmd_error *err)
@@ -242,18 +236,19 @@ static bool draw_surfaces(const mmd_gl_renderer *r, mmd_error *err)
         if (!mmd_gl_renderer_is_visible(material))
             continue;
         mmd_gl_look_variant variant = variant_of(r, material);
-        GLuint program = mmd_gl_look_program_get(r->context, &variant, err);
+        GLuint program = mmd_gl_look_program_get(r->context, variant, err);
         if (!program)
             return false;
         if (program != used)
             mmd_gl_renderer_begin_rows(r, program, &r->targets->samples);
         used = program;
         if (variant.textured)
-            bind_texture(MMD_GL_TEXTURE_UNIT, r->textures[material->texture]);
+            mmd_gl_texture_bind(MMD_GL_TEXTURE_UNIT, GL_TEXTURE_2D, r->textures[material->texture]);
         if (variant.sphere != MMD_SPHERE_NONE)
-            bind_texture(MMD_GL_SPHERE_UNIT, r->textures[material->sphere_texture]);
+            mmd_gl_texture_bind(MMD_GL_SPHERE_UNIT, GL_TEXTURE_2D,
+                                r->textures[material->sphere_texture]);
         if (variant.toon)
-            bind_texture(MMD_GL_TOON_UNIT, toon_texture(r, material));
+            mmd_gl_texture_bind(MMD_GL_TOON_UNIT, GL_TEXTURE_2D, toon_texture(r, material));
         mmd_gl_renderer_draw_material(r, i, first);
     }
     return true;
@@ -263,7 +258,8 @@ bool mmd_gl_look_draw(const mmd_gl_renderer *r, mmd_error *err)
 {
     if (r->has_ground_shadow)
         draw_ground_shadow(r);
-    bind_texture(MMD_GL_SHADOW_UNIT, r->targets->shadow.texture);
+    mmd_gl_texture_bind(MMD_GL_SHADOW_UNIT, GL_TEXTURE_2D,
+                        r->targets->shadow.textures[MMD_GL_DEPTH_ATTACHMENT]);
     bool drawn = draw_surfaces(r, err);
     if (drawn && r->job->edges)
         mmd_gl_renderer_draw_edges(r);

@@ -151,31 +151,21 @@ static void sort_vertices(const mmd_mesh *mesh, const sorted_mesh *sorted, const
     }
 }
 
-static void make_texture(GLuint *texture, GLuint buffer, size_t first, size_t count)
-{
-    mmd_gl1.GenTextures(1, texture);
-    mmd_gl1.BindTexture(GL_TEXTURE_BUFFER, *texture);
-    glTexBufferRange(GL_TEXTURE_BUFFER, GL_RGBA32I, buffer, (GLintptr)(first * sizeof(texel)),
-                     (GLsizeiptr)(count * sizeof(texel)));
-}
-
-static void make_buffer(GLuint *buffer, const texel *texels, size_t count)
-{
-    glGenBuffers(1, buffer);
-    glBindBuffer(GL_TEXTURE_BUFFER, *buffer);
-    glBufferData(GL_TEXTURE_BUFFER, (GLsizeiptr)(count * sizeof *texels), texels, GL_STATIC_DRAW);
-}
-
 static void upload(const sorted_mesh *sorted, size_t offsets, mmd_gl_mesh *out)
 {
-    make_buffer(&out->vertices, sorted->vertices, sorted->texel_count);
+    const size_t size = sizeof(texel);
+    out->vertices = mmd_gl_buffer_fill(GL_TEXTURE_BUFFER, 0, sorted->texel_count * size,
+                                       sorted->vertices, GL_STATIC_DRAW);
     for (size_t i = 0; i < out->range_count; i++) {
         mmd_gl_mesh_range *range = &out->ranges[i];
-        make_texture(&range->texture, out->vertices, range->first_texel,
-                     VERTEX_TEXELS * range->vertex_count);
+        range->texture = mmd_gl_buffer_texture(MMD_GL_VERTICES_UNIT, GL_RGBA32I, out->vertices,
+                                               range->first_texel * size,
+                                               VERTEX_TEXELS * range->vertex_count * size);
     }
-    make_buffer(&out->morph_buffer, sorted->morphs, offsets ? offsets : 1);
-    make_texture(&out->morph_texture, out->morph_buffer, 0, offsets ? offsets : 1);
+    out->morph_buffer =
+        mmd_gl_buffer_fill(GL_TEXTURE_BUFFER, 0, offsets * size, sorted->morphs, GL_STATIC_DRAW);
+    out->morph_texture =
+        mmd_gl_buffer_texture(MMD_GL_VERTICES_UNIT, GL_RGBA32I, out->morph_buffer, 0, 0);
 }
 
 static void free_mesh(mmd_gl_object *object, mmd_gl_context *context)
@@ -190,12 +180,6 @@ static void free_mesh(mmd_gl_object *object, mmd_gl_context *context)
     }
     free(mesh->ranges);
     free(mesh);
-}
-
-static void release(void *data)
-{
-    mmd_gl_mesh *mesh = data;
-    mmd_gl_object_discard(&mesh->object);
 }
 
 static bool check_offsets(const sorted_mesh *sorted, mmd_error *err)
@@ -258,6 +242,6 @@ mmd_gl_mesh *mmd_gl_mesh_get(mmd_gl_context *context, const mmd_mesh *mesh, mmd_
         free_mesh(&made->object, context);
         return NULL;
     }
-    *mesh->device = (mmd_mesh_device_slot){.data = made, .release = release};
+    *mesh->device = (mmd_mesh_device_slot){.data = made, .release = mmd_gl_object_discard};
     return made;
 }

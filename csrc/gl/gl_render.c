@@ -8,7 +8,6 @@
 #include "gl/gl_renderer.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Distance of the near plane, relative to the farthest vertex. */
@@ -85,9 +84,8 @@ static bool draw_vertices(mmd_gl_renderer *r, const mmd_render_job *job, mmd_err
     mmd_render_view_init(job, 0, &r->view);
     for (int i = MMD_GL_RENDER_POSITION; r->frame == 0 && i <= MMD_GL_RENDER_NORMAL; i++) {
         size_t width = i == MMD_GL_RENDER_POSITION ? 4 : 3;
-        glBindBuffer(GL_ARRAY_BUFFER, buffers[i]);
-        glBufferData(GL_ARRAY_BUFFER, (GLsizeiptr)(job->vertex_count * width * sizeof(float)), NULL,
-                     GL_STREAM_COPY);
+        mmd_gl_buffer_fill(GL_ARRAY_BUFFER, buffers[i], job->vertex_count * width * sizeof(float),
+                           NULL, GL_STREAM_COPY);
     }
     GLuint normals = job->has_normals ? buffers[MMD_GL_RENDER_NORMAL] : 0;
     bool skinned = mmd_gl_render_skin_draw(r->skin, r->frame, &r->view,
@@ -170,7 +168,7 @@ static void resolve(const mmd_gl_renderer *r)
     mmd_gl_renderer_begin(
         r->programs->passes[linear ? MMD_GL_PASS_RESOLVE : MMD_GL_PASS_RESOLVE_SRGB],
         &r->targets->image);
-    mmd_gl1.BindTexture(GL_TEXTURE_2D, r->targets->samples.texture);
+    mmd_gl1.BindTexture(GL_TEXTURE_2D, r->targets->samples.textures[0]);
     mmd_gl1.DrawArrays(GL_TRIANGLES, 0, 3);
 }
 
@@ -240,8 +238,8 @@ static bool draw_frame(mmd_gl_renderer *r, size_t frame, mmd_error *err)
 
 static bool init_renderer(mmd_gl_renderer *r, mmd_error *err)
 {
-    r->view_positions = malloc(r->job->vertex_count * 4 * sizeof *r->view_positions + 1);
-    if (!r->view_positions)
+    if (!MMD_ARENA_ARRAY(&r->arena, r->view_positions, 4 * r->job->vertex_count) ||
+        !MMD_ARENA_ARRAY(&r->arena, r->textures, r->job->texture_count))
         return mmd_fail_memory(err);
     if ((r->skin && !mmd_gl_render_skin_init(r->skin, r->context, err)) ||
         !mmd_gl_render_buffers_init(r, err) || !mmd_gl_render_textures_init(r, err))
@@ -263,7 +261,7 @@ static bool render(mmd_gl_context *context, void *arg, mmd_error *err)
     for (size_t f = 0; ok && f < r->job->frame_count; f++)
         ok = draw_frame(r, f, err);
     ok = mmd_gl_render_output_finish(r, ok, err);
-    free(r->view_positions);
+    mmd_arena_free(&r->arena);
     if (mmd_gl_context_hangs(context)) /* leaves the objects, which the device may still use */
         return false;
     mmd_gl_render_buffers_free(r);
@@ -294,14 +292,11 @@ static bool check_size(mmd_gl_context *context, void *arg, mmd_error *err)
 {
     (void)context;
     const size_request *size = arg;
-    static const GLenum names[] = {GL_MAX_TEXTURE_SIZE, GL_MAX_RENDERBUFFER_SIZE};
-    GLint viewport[2] = {0}, limit = 0;
+    GLint viewport[2] = {0}, max = 0;
     mmd_gl1.GetIntegerv(GL_MAX_VIEWPORT_DIMS, viewport);
-    GLint max = viewport[0] < viewport[1] ? viewport[0] : viewport[1];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        mmd_gl1.GetIntegerv(names[i], &limit);
-        max = limit < max ? limit : max;
-    }
+    mmd_gl1.GetIntegerv(GL_MAX_TEXTURE_SIZE, &max);
+    for (int i = 0; i < 2; i++)
+        max = viewport[i] < max ? viewport[i] : max;
     size_t max_size = (size_t)max / size->samples;
     if (size->width <= max_size && size->height <= max_size)
         return true;

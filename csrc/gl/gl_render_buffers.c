@@ -6,10 +6,7 @@
 #include "core/base/error.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-enum { MAX_BUFFER_BYTES = 1 << 30 }; /* the largest buffer that any driver is asked for */
 
 /* Vertices */
 
@@ -22,20 +19,13 @@ static size_t attribute_stride(const mmd_render_job *job, mmd_gl_render_attribut
                                                     : (size_t)attribute_widths[attribute];
 }
 
-static void upload(GLenum target, GLuint buffer, size_t bytes, const void *data)
-{
-    static const float zero[4] = {0};
-    glBindBuffer(target, buffer);
-    glBufferData(target, (GLsizeiptr)(bytes ? bytes : sizeof zero), bytes ? data : zero,
-                 GL_STREAM_DRAW);
-}
-
 void mmd_gl_render_buffers_upload(const mmd_gl_renderer *r, mmd_gl_render_attribute attribute,
                                   const float *values)
 {
     size_t stride = attribute_stride(r->job, attribute);
     size_t bytes = r->job->vertex_count * stride * sizeof *values;
-    upload(GL_ARRAY_BUFFER, r->buffers[attribute], values ? bytes : 0, values);
+    mmd_gl_buffer_fill(GL_ARRAY_BUFFER, r->buffers[attribute], values ? bytes : 0, values,
+                       GL_STREAM_DRAW);
 }
 
 /* Attributes that the job lacks are constant. */
@@ -60,26 +50,19 @@ static void make_attributes(mmd_gl_renderer *r)
     glVertexAttrib2f(MMD_GL_RENDER_UV, 0, 0);
     glVertexAttrib1f(MMD_GL_RENDER_EDGE_SCALE, 1);
     glVertexAttrib2f(MMD_GL_RENDER_ADDITIONAL_UV, 0, 0);
-    glGenBuffers(1, &r->elements);
-    upload(GL_ELEMENT_ARRAY_BUFFER, r->elements, 3 * job->triangle_count * sizeof *job->triangles,
-           job->triangles);
+    r->elements = mmd_gl_buffer_fill(GL_ELEMENT_ARRAY_BUFFER, 0,
+                                     3 * job->triangle_count * sizeof *job->triangles,
+                                     job->triangles, GL_STREAM_DRAW);
     mmd_gl_render_buffers_upload(r, MMD_GL_RENDER_POSITION, NULL);
     mmd_gl_render_buffers_upload(r, MMD_GL_RENDER_EDGE_SCALE, job->edge_scales);
-}
-
-static void make_buffer_texture(GLuint *texture, GLenum unit, GLenum format, GLuint buffer)
-{
-    mmd_gl1.GenTextures(1, texture);
-    glActiveTexture(GL_TEXTURE0 + unit);
-    mmd_gl1.BindTexture(GL_TEXTURE_BUFFER, *texture);
-    glTexBuffer(GL_TEXTURE_BUFFER, format, buffer);
 }
 
 static bool check_limits(const mmd_render_job *job, mmd_error *err)
 {
     GLint texels = 0;
     mmd_gl1.GetIntegerv(GL_MAX_TEXTURE_BUFFER_SIZE, &texels);
-    size_t max = MAX_BUFFER_BYTES / 16 < (size_t)texels ? MAX_BUFFER_BYTES / 16 : (size_t)texels;
+    const size_t most = MMD_GL_MAX_BUFFER_BYTES / 16;
+    size_t max = most < (size_t)texels ? most : (size_t)texels;
     if (job->vertex_count > max || 3 * job->triangle_count > max)
         return mmd_gl_fail(err, "%zu vertices and %zu triangle corners, the device supports %zu",
                            job->vertex_count, 3 * job->triangle_count, max);
@@ -183,7 +166,7 @@ static bool make_uniforms(mmd_gl_renderer *r, mmd_error *err)
     mmd_gl1.GetIntegerv(GL_UNIFORM_BUFFER_OFFSET_ALIGNMENT, &alignment);
     size_t unit = alignment > 0 ? (size_t)alignment : 1;
     r->material_stride = (sizeof(material_uniforms) + unit - 1) / unit * unit;
-    char *all = calloc(job->material_count + 1, r->material_stride);
+    char *all = mmd_arena_alloc(&r->arena, job->material_count + 1, r->material_stride);
     if (!all)
         return mmd_fail_memory(err);
     size_t first = 0;
@@ -193,11 +176,8 @@ static bool make_uniforms(mmd_gl_renderer *r, mmd_error *err)
         memcpy(all + i * r->material_stride, &material, sizeof material);
     }
     glGenBuffers(1, &r->frame_buffer);
-    glGenBuffers(1, &r->material_buffer);
-    glBindBuffer(GL_UNIFORM_BUFFER, r->material_buffer);
-    glBufferData(GL_UNIFORM_BUFFER, (GLsizeiptr)((job->material_count + 1) * r->material_stride),
-                 all, GL_STATIC_DRAW);
-    free(all);
+    r->material_buffer = mmd_gl_buffer_fill(
+        GL_UNIFORM_BUFFER, 0, (job->material_count + 1) * r->material_stride, all, GL_STATIC_DRAW);
     return true;
 }
 
@@ -220,9 +200,9 @@ bool mmd_gl_render_buffers_init(mmd_gl_renderer *r, mmd_error *err)
     if (!check_limits(r->job, err))
         return false;
     make_attributes(r);
-    make_buffer_texture(&r->triangles_texture, MMD_GL_TRIANGLES_UNIT, GL_R32I, r->elements);
-    make_buffer_texture(&r->positions_texture, MMD_GL_POSITIONS_UNIT, GL_RGBA32F,
-                        r->buffers[MMD_GL_RENDER_POSITION]);
+    r->triangles_texture = mmd_gl_buffer_texture(MMD_GL_TRIANGLES_UNIT, GL_R32I, r->elements, 0, 0);
+    r->positions_texture = mmd_gl_buffer_texture(MMD_GL_POSITIONS_UNIT, GL_RGBA32F,
+                                                 r->buffers[MMD_GL_RENDER_POSITION], 0, 0);
     return mmd_gl_check("upload of the mesh", err) && make_uniforms(r, err);
 }
 

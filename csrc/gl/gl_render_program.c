@@ -6,29 +6,9 @@
 
 #include "shaders.h"
 
-typedef struct stage_sources {
-    const char *vertex, *fragment;
-} stage_sources;
-
-static stage_sources sources_of(mmd_gl_render_pass pass)
-{
-    switch (pass) {
-    case MMD_GL_PASS_RESOLVE:
-    case MMD_GL_PASS_RESOLVE_SRGB:
-        return (stage_sources){mmd_shader_resolve_vert, mmd_shader_resolve_frag};
-    case MMD_GL_PASS_LOOK:
-    case MMD_GL_PASS_GROUND_SHADOW:
-    case MMD_GL_PASS_SHADOW_MAP:
-        return (stage_sources){mmd_shader_look_vert, mmd_shader_look_frag};
-    default:
-        return (stage_sources){mmd_shader_render_vert, mmd_shader_render_frag};
-    }
-}
-
 /* The macros: the names of all passes and of what a variant may have, and the values of this one.
  */
-static GLuint make_program(mmd_gl_render_pass pass, const mmd_gl_look_variant *variant,
-                           mmd_error *err)
+static GLuint make_program(mmd_gl_render_pass pass, mmd_gl_look_variant variant, mmd_error *err)
 {
     const mmd_gl_macro macros[] = {
 #define PASS_MACRO(name) {#name, MMD_GL_PASS_##name},
@@ -45,21 +25,29 @@ static GLuint make_program(mmd_gl_render_pass pass, const mmd_gl_look_variant *v
         {"MULTIPLY", MMD_SPHERE_MULTIPLY},
         {"ADD", MMD_SPHERE_ADD},
         {"SUB_TEXTURE", MMD_SPHERE_SUB_TEXTURE},
-        {"TEXTURED", variant->textured},
-        {"TOON", variant->toon},
-        {"SPECULAR", variant->specular},
-        {"SELF_SHADOW", variant->self_shadow},
-        {"RECEIVES", variant->receives},
-        {"SPHERE", variant->sphere}};
+        {"TEXTURED", variant.textured},
+        {"TOON", variant.toon},
+        {"SPECULAR", variant.specular},
+        {"SELF_SHADOW", variant.self_shadow},
+        {"RECEIVES", variant.receives},
+        {"SPHERE", variant.sphere}};
+    bool resolves = pass == MMD_GL_PASS_RESOLVE || pass == MMD_GL_PASS_RESOLVE_SRGB;
+    bool looks = pass == MMD_GL_PASS_LOOK || pass == MMD_GL_PASS_GROUND_SHADOW ||
+                 pass == MMD_GL_PASS_SHADOW_MAP;
+    const char *vertex = resolves ? mmd_shader_resolve_vert
+                         : looks  ? mmd_shader_look_vert
+                                  : mmd_shader_render_vert;
+    const char *fragment = resolves ? mmd_shader_resolve_frag
+                           : looks  ? mmd_shader_look_frag
+                                    : mmd_shader_render_frag;
     const char *uniforms = mmd_shader_uniforms_glsl, *rescale = mmd_shader_rescale_glsl;
-    stage_sources sources = sources_of(pass);
-    const mmd_gl_stage stages[] = {{GL_VERTEX_SHADER, {uniforms, rescale, sources.vertex}},
-                                   {GL_FRAGMENT_SHADER, {uniforms, rescale, sources.fragment}}};
+    const mmd_gl_stage stages[] = {{GL_VERTEX_SHADER, {uniforms, rescale, vertex}},
+                                   {GL_FRAGMENT_SHADER, {uniforms, rescale, fragment}}};
     return mmd_gl_program_make(macros, sizeof macros / sizeof *macros, 0, stages, 2, err);
 }
 
-static bool compile(const mmd_gl_context *context, mmd_gl_render_pass pass,
-                    const mmd_gl_look_variant *variant, GLuint *program, mmd_error *err)
+static GLuint compile(const mmd_gl_context *context, mmd_gl_render_pass pass,
+                      mmd_gl_look_variant variant, GLuint *program, mmd_error *err)
 {
     if (!*program && !mmd_gl_is_interrupted(context, err))
         *program = make_program(pass, variant, err);
@@ -68,28 +56,18 @@ static bool compile(const mmd_gl_context *context, mmd_gl_render_pass pass,
 
 const mmd_gl_render_programs *mmd_gl_render_programs_get(mmd_gl_context *context, mmd_error *err)
 {
-    static const mmd_gl_look_variant none = {0};
+    const mmd_gl_look_variant none = {.index = 0};
     if (!MMD_GL_CONTEXT_KEEP(context, render_programs, err))
         return NULL;
     mmd_gl_render_programs *programs = context->render_programs;
-    for (int pass = 0; pass < MMD_GL_PASS_LOOK; pass++)
-        if (!compile(context, (mmd_gl_render_pass)pass, &none, &programs->passes[pass], err))
+    for (mmd_gl_render_pass pass = 0; pass < MMD_GL_PASS_LOOK; pass++)
+        if (!compile(context, pass, none, &programs->passes[pass], err))
             return NULL;
     return programs;
 }
 
-static size_t variant_index(const mmd_gl_look_variant *v)
+GLuint mmd_gl_look_program_get(mmd_gl_context *context, mmd_gl_look_variant variant, mmd_error *err)
 {
-    const bool has[] = {v->textured, v->toon, v->specular, v->self_shadow, v->receives};
-    size_t index = v->sphere;
-    for (size_t i = 0; i < sizeof has / sizeof *has; i++)
-        index = 2 * index + has[i];
-    return index;
-}
-
-GLuint mmd_gl_look_program_get(mmd_gl_context *context, const mmd_gl_look_variant *variant,
-                               mmd_error *err)
-{
-    GLuint *program = &context->render_programs->looks[variant_index(variant)];
-    return compile(context, MMD_GL_PASS_LOOK, variant, program, err) ? *program : 0;
+    return compile(context, MMD_GL_PASS_LOOK, variant,
+                   &context->render_programs->looks[variant.index], err);
 }

@@ -6,7 +6,6 @@
 #include "core/math/vec3.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* The bounding box of the rest pose, and the bones that move vertices. */
 static void find_bounds(mmd_gl_render_skin *skin)
@@ -27,13 +26,10 @@ static void find_bounds(mmd_gl_render_skin *skin)
 static bool init_device(mmd_gl_render_skin *skin, mmd_gl_context *context, mmd_error *err)
 {
     const mmd_mesh *mesh = skin->job.mesh;
-    skin->bone_used = calloc(mesh->bone_count + 1, sizeof *skin->bone_used);
-    skin->pass =
-        (mmd_gl_skin_pass){.job = &skin->job,
-                           .context = context,
-                           .bones = calloc(mesh->bone_count + 1, sizeof *skin->pass.bones),
-                           .weights = calloc(mesh->morph_count + 1, sizeof *skin->pass.weights)};
-    if (!skin->bone_used || !skin->pass.bones || !skin->pass.weights)
+    skin->pass = (mmd_gl_skin_pass){.job = &skin->job, .context = context};
+    if (!MMD_ARENA_ARRAY(&skin->arena, skin->bone_used, mesh->bone_count) ||
+        !MMD_ARENA_ARRAY(&skin->arena, skin->pass.bones, mesh->bone_count) ||
+        !MMD_ARENA_ARRAY(&skin->arena, skin->pass.weights, mesh->morph_count))
         return mmd_fail_memory(err);
     find_bounds(skin);
     return mmd_gl_skin_pass_begin(&skin->pass, err) &&
@@ -42,11 +38,9 @@ static bool init_device(mmd_gl_render_skin *skin, mmd_gl_context *context, mmd_e
 
 bool mmd_gl_render_skin_init(mmd_gl_render_skin *skin, mmd_gl_context *context, mmd_error *err)
 {
-    size_t vertices = skin->job.mesh->vertex_count;
-    bool has_normals = skin->job.mesh->has_normals;
-    skin->positions = malloc(3 * vertices * sizeof *skin->positions + 1);
-    skin->normals = has_normals ? malloc(3 * vertices * sizeof *skin->normals + 1) : NULL;
-    if (!skin->positions || (has_normals && !skin->normals))
+    size_t numbers = 3 * skin->job.mesh->vertex_count;
+    if (!MMD_ARENA_ARRAY(&skin->arena, skin->positions, numbers) ||
+        (skin->job.mesh->has_normals && !MMD_ARENA_ARRAY(&skin->arena, skin->normals, numbers)))
         return mmd_fail_memory(err);
     skin->job.positions = skin->positions;
     skin->job.normals = skin->normals;
@@ -56,11 +50,7 @@ bool mmd_gl_render_skin_init(mmd_gl_render_skin *skin, mmd_gl_context *context, 
 void mmd_gl_render_skin_free(mmd_gl_render_skin *skin)
 {
     mmd_skin_workspace_free(&skin->workspace);
-    free(skin->positions);
-    free(skin->normals);
-    free(skin->bone_used);
-    free(skin->pass.bones);
-    free(skin->pass.weights);
+    mmd_arena_free(&skin->arena);
 }
 
 bool mmd_gl_render_skin_frame(mmd_gl_render_skin *skin, size_t frame, mmd_error *err)

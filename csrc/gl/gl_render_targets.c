@@ -4,98 +4,57 @@
 
 #include "core/base/error.h"
 
+#include <string.h>
+
 enum { MIN_SHADOW_SIZE = 512, MAX_SHADOW_SIZE = 2048 }; /* pixels of a side of the depth map */
 
 enum { KEPT_TARGET_BYTES = 128 << 20 }; /* of all framebuffers between jobs */
-
-static void make_framebuffer(mmd_gl_framebuffer *out, size_t width, size_t height)
-{
-    out->width = (GLsizei)width;
-    out->height = (GLsizei)height;
-    glGenFramebuffers(1, &out->name);
-    glBindFramebuffer(GL_FRAMEBUFFER, out->name);
-    glGenRenderbuffers(MMD_GL_ATTACHMENT_COUNT, out->renderbuffers);
-}
 
 static void free_framebuffer(mmd_gl_framebuffer *framebuffer)
 {
     if (!framebuffer->name)
         return;
     glDeleteFramebuffers(1, &framebuffer->name);
-    glDeleteRenderbuffers(MMD_GL_ATTACHMENT_COUNT, framebuffer->renderbuffers);
-    mmd_gl1.DeleteTextures(1, &framebuffer->texture);
+    mmd_gl1.DeleteTextures(MMD_GL_ATTACHMENT_COUNT, framebuffer->textures);
     *framebuffer = (mmd_gl_framebuffer){0};
 }
 
-static void attach(mmd_gl_framebuffer *out, int index, GLenum attachment, GLenum format,
-                   size_t pixel_bytes)
+static size_t pixel_bytes(GLenum format)
 {
-    glBindRenderbuffer(GL_RENDERBUFFER, out->renderbuffers[index]);
-    glRenderbufferStorage(GL_RENDERBUFFER, format, out->width, out->height);
-    glFramebufferRenderbuffer(GL_FRAMEBUFFER, attachment, GL_RENDERBUFFER,
-                              out->renderbuffers[index]);
-    out->pixel_bytes += pixel_bytes;
+    return format == GL_RGBA32F ? 16 : format == GL_RGBA16F ? 8 : format ? 4 : 0;
 }
 
-static void attach_depth(mmd_gl_framebuffer *out)
+/* Makes a framebuffer, unless it is that of the last job with the same properties. */
+static bool make(mmd_gl_framebuffer *out, size_t width, size_t height,
+                 const GLenum formats[MMD_GL_ATTACHMENT_COUNT], mmd_error *err)
 {
-    attach(out, MMD_GL_GBUFFER_COUNT, GL_DEPTH_ATTACHMENT, GL_DEPTH_COMPONENT32F, 4);
-}
-
-/* Of a texture, which stays bound. */
-static void attach_texture(mmd_gl_framebuffer *out, GLint format, GLenum components, GLenum type,
-                           size_t pixel_bytes)
-{
-    mmd_gl1.GenTextures(1, &out->texture);
-    mmd_gl1.BindTexture(GL_TEXTURE_2D, out->texture);
-    mmd_gl1.TexImage2D(GL_TEXTURE_2D, 0, format, out->width, out->height, 0, components, type,
-                       NULL);
-    out->pixel_bytes += pixel_bytes;
-}
-
-static bool check_framebuffer(mmd_error *err)
-{
+    if (out->name && out->width == (GLsizei)width && out->height == (GLsizei)height &&
+        memcmp(out->formats, formats, sizeof out->formats) == 0)
+        return true;
+    free_framebuffer(out);
+    out->width = (GLsizei)width;
+    out->height = (GLsizei)height;
+    memcpy(out->formats, formats, sizeof out->formats);
+    glGenFramebuffers(1, &out->name);
+    glBindFramebuffer(GL_FRAMEBUFFER, out->name);
+    mmd_gl1.GenTextures(MMD_GL_ATTACHMENT_COUNT, out->textures);
+    GLenum drawn[MMD_GL_ATTACHMENT_COUNT];
+    for (GLenum i = 0; i < MMD_GL_ATTACHMENT_COUNT; i++) {
+        GLenum point =
+            i == MMD_GL_DEPTH_ATTACHMENT ? GL_DEPTH_ATTACHMENT : GL_COLOR_ATTACHMENT0 + i;
+        drawn[i] = formats[i] ? point : GL_NONE;
+        if (!formats[i])
+            continue;
+        mmd_gl1.BindTexture(GL_TEXTURE_2D, out->textures[i]);
+        glTexStorage2D(GL_TEXTURE_2D, 1, formats[i], out->width, out->height);
+        glFramebufferTexture(GL_FRAMEBUFFER, point, out->textures[i], 0);
+    }
+    glDrawBuffers(MMD_GL_GBUFFER_COUNT, drawn);
     if (!mmd_gl_check("memory for the image", err))
         return false;
     GLenum status = glCheckFramebufferStatus(GL_FRAMEBUFFER);
     return status == GL_FRAMEBUFFER_COMPLETE ||
            mmd_gl_fail(err, "framebuffer status 0x%04x", status);
-}
-
-/* Whether the last job's framebuffer has these properties. Frees it if not. */
-static bool is_kept(mmd_gl_framebuffer *framebuffer, size_t width, size_t height,
-                    unsigned attachments)
-{
-    if (framebuffer->name && framebuffer->width == (GLsizei)width &&
-        framebuffer->height == (GLsizei)height && framebuffer->attachments == attachments)
-        return true;
-    free_framebuffer(framebuffer);
-    framebuffer->attachments = attachments;
-    return false;
-}
-
-static bool make_samples(mmd_gl_framebuffer *out, const mmd_render_job *job, size_t rows,
-                         mmd_error *err)
-{
-    size_t width = job->width * job->samples, height = rows * job->samples;
-    if (is_kept(out, width, height, 0))
-        return true;
-    make_framebuffer(out, width, height);
-    attach_texture(out, GL_RGBA16F, GL_RGBA, GL_FLOAT, 8);
-    mmd_gl1.TexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
-    glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, out->texture, 0);
-    attach_depth(out);
-    return check_framebuffer(err);
-}
-
-static bool make_image(mmd_gl_framebuffer *out, const mmd_render_job *job, size_t rows,
-                       mmd_error *err)
-{
-    if (is_kept(out, job->width, rows, 0))
-        return true;
-    make_framebuffer(out, job->width, rows);
-    attach(out, 0, GL_COLOR_ATTACHMENT0, GL_RGBA8, 4);
-    return check_framebuffer(err);
 }
 
 /* Twice as fine as the picture, which the map is fitted to. */
@@ -111,13 +70,8 @@ static size_t shadow_size(const mmd_render_job *job)
 /* 16 bits of depth resolve what it spans more finely than its pixels resolve its other sides. */
 static bool make_shadow_map(mmd_gl_framebuffer *out, const mmd_render_job *job, mmd_error *err)
 {
-    static const GLenum no_color = GL_NONE;
-    size_t size = shadow_size(job);
-    if (is_kept(out, size, size, 0))
-        return true;
-    make_framebuffer(out, size, size);
-    attach_texture(out, GL_DEPTH_COMPONENT16, GL_DEPTH_COMPONENT, GL_UNSIGNED_SHORT, 2);
-    const struct {
+    static const GLenum formats[] = {0, 0, 0, GL_DEPTH_COMPONENT16};
+    static const struct {
         GLenum name;
         GLint value;
     } parameters[] = {{GL_TEXTURE_MIN_FILTER, GL_LINEAR},
@@ -126,37 +80,13 @@ static bool make_shadow_map(mmd_gl_framebuffer *out, const mmd_render_job *job, 
                       {GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE},
                       {GL_TEXTURE_COMPARE_MODE, GL_COMPARE_REF_TO_TEXTURE},
                       {GL_TEXTURE_COMPARE_FUNC, GL_LEQUAL}};
+    size_t size = shadow_size(job);
+    if (!make(out, size, size, formats, err))
+        return false;
+    mmd_gl1.BindTexture(GL_TEXTURE_2D, out->textures[MMD_GL_DEPTH_ATTACHMENT]);
     for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
         mmd_gl1.TexParameteri(GL_TEXTURE_2D, parameters[i].name, parameters[i].value);
-    glFramebufferTexture2D(GL_FRAMEBUFFER, GL_DEPTH_ATTACHMENT, GL_TEXTURE_2D, out->texture, 0);
-    glDrawBuffers(1, &no_color);
-    return check_framebuffer(err);
-}
-
-static bool make_gbuffer(mmd_gl_framebuffer *out, const mmd_render_job *job, size_t rows,
-                         mmd_error *err)
-{
-    static const struct {
-        GLenum format;
-        size_t bytes;
-    } formats[MMD_GL_GBUFFER_COUNT] = {{GL_R32I, 4}, {GL_R32F, 4}, {GL_RGBA32F, 16}};
-    const bool enabled[MMD_GL_GBUFFER_COUNT] = {job->triangle_buffer, job->depth_buffer,
-                                                job->normal_buffer};
-    unsigned attachments = 0;
-    for (int i = 0; i < MMD_GL_GBUFFER_COUNT; i++)
-        attachments |= (unsigned)enabled[i] << i;
-    if (is_kept(out, job->width, rows, attachments))
-        return true;
-    GLenum names[MMD_GL_GBUFFER_COUNT];
-    make_framebuffer(out, job->width, rows);
-    for (int i = 0; i < MMD_GL_GBUFFER_COUNT; i++) {
-        names[i] = enabled[i] ? GL_COLOR_ATTACHMENT0 + (GLenum)i : GL_NONE;
-        if (enabled[i])
-            attach(out, i, names[i], formats[i].format, formats[i].bytes);
-    }
-    attach_depth(out);
-    glDrawBuffers(MMD_GL_GBUFFER_COUNT, names);
-    return check_framebuffer(err);
+    return true;
 }
 
 /* Bands take some hundredths of a second and are about equal. Each draws all triangles, which
@@ -187,20 +117,20 @@ const mmd_gl_render_targets *mmd_gl_render_targets_get(mmd_gl_context *context,
 {
     if (!MMD_GL_CONTEXT_KEEP(context, render_targets, err))
         return NULL;
+    static const GLenum samples[] = {GL_RGBA16F, 0, 0, GL_DEPTH_COMPONENT32F};
+    static const GLenum image[MMD_GL_ATTACHMENT_COUNT] = {GL_RGBA8};
+    const GLenum gbuffer[] = {job->triangle_buffer ? GL_R32I : 0, job->depth_buffer ? GL_R32F : 0,
+                              job->normal_buffer ? GL_RGBA32F : 0, GL_DEPTH_COMPONENT32F};
     mmd_gl_render_targets *targets = context->render_targets;
-    size_t rows = targets->rows = rows_of_bands(context, job);
-    bool made = (!job->image || (make_samples(&targets->samples, job, rows, err) &&
-                                 make_image(&targets->image, job, rows, err))) &&
+    size_t width = job->width, rows = targets->rows = rows_of_bands(context, job);
+    bool made = (!job->image || (make(&targets->samples, width * job->samples, rows * job->samples,
+                                      samples, err) &&
+                                 make(&targets->image, width, rows, image, err))) &&
                 (!mmd_gl_render_targets_has_shadow_map(job) ||
                  make_shadow_map(&targets->shadow, job, err)) &&
                 (!mmd_gl_render_targets_has_gbuffer(job) ||
-                 make_gbuffer(&targets->gbuffer, job, rows, err));
+                 make(&targets->gbuffer, width, rows, gbuffer, err));
     return made ? targets : NULL;
-}
-
-static size_t framebuffer_bytes(const mmd_gl_framebuffer *framebuffer)
-{
-    return (size_t)framebuffer->width * (size_t)framebuffer->height * framebuffer->pixel_bytes;
 }
 
 void mmd_gl_render_targets_release(mmd_gl_context *context, bool ok)
@@ -212,7 +142,9 @@ void mmd_gl_render_targets_release(mmd_gl_context *context, bool ok)
                                  &targets->gbuffer};
     size_t bytes = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        bytes += framebuffer_bytes(all[i]);
+        for (int k = 0; k < MMD_GL_ATTACHMENT_COUNT; k++)
+            bytes +=
+                (size_t)all[i]->width * (size_t)all[i]->height * pixel_bytes(all[i]->formats[k]);
     for (size_t i = 0; (!ok || bytes > KEPT_TARGET_BYTES) && i < sizeof all / sizeof *all; i++)
         free_framebuffer(all[i]);
 }

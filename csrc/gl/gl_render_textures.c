@@ -7,7 +7,6 @@
 #include "core/base/error.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -201,9 +200,6 @@ static bool find_images(mmd_gl_renderer *r, mmd_error *err)
 bool mmd_gl_render_textures_init(mmd_gl_renderer *r, mmd_error *err)
 {
     static const uint8_t white[] = {255, 255, 255, 255};
-    r->textures = calloc(r->job->texture_count + 1, sizeof *r->textures);
-    if (!r->textures)
-        return mmd_fail_memory(err);
     if (!MMD_GL_CONTEXT_KEEP(r->context, textures, err))
         return false;
     r->context->textures->job++; /* textures that are found from now on are kept */
@@ -219,5 +215,4 @@ void mmd_gl_render_textures_release(mmd_gl_renderer *r, bool ok)
     struct mmd_gl_texture_cache *cache = r->context->textures;
     while (cache && cache->entries && (!ok || cache->bytes > KEPT_TEXTURE_BYTES))
         free_entry(cache, least_recently_used(cache));
-    free(r->textures);
 }

@@ -35,14 +35,18 @@ typedef enum mmd_gl_render_pass {
 } mmd_gl_render_pass;
 
 /* The macros that the pass LOOK is compiled with: what a material has. */
-typedef struct mmd_gl_look_variant {
-    bool textured, toon, specular;
-    bool self_shadow; /* whether it is on for the picture */
-    bool receives;    /* whether it falls on the material */
-    mmd_sphere_mode sphere;
+typedef union mmd_gl_look_variant {
+    struct {
+        unsigned textured : 1, toon : 1, specular : 1;
+        unsigned self_shadow : 1; /* whether it is on for the picture */
+        unsigned receives : 1;    /* whether it falls on the material */
+        unsigned sphere : 2;      /* mmd_sphere_mode */
+        unsigned unused : 25;
+    };
+    unsigned index; /* of its program */
 } mmd_gl_look_variant;
 
-enum { MMD_GL_LOOK_VARIANTS = 32 * MMD_SPHERE_MODE_COUNT };
+enum { MMD_GL_LOOK_VARIANTS = 1 << 7 };
 
 /* Vertex attributes of render.vert and look.vert, in the order of their locations. */
 #define MMD_GL_RENDER_ATTRIBUTES(X)                                                                \
@@ -84,7 +88,7 @@ const mmd_gl_render_programs *mmd_gl_render_programs_get(mmd_gl_context *context
 
 /* The program of a variant of LOOK, compiled at the first call, after mmd_gl_render_programs_get.
    0 if the driver refuses it. */
-GLuint mmd_gl_look_program_get(mmd_gl_context *context, const mmd_gl_look_variant *variant,
+GLuint mmd_gl_look_program_get(mmd_gl_context *context, mmd_gl_look_variant variant,
                                mmd_error *err);
 
 /* The framebuffers that render jobs draw to, which the context keeps for the next job. */
@@ -97,22 +101,21 @@ typedef enum mmd_gl_gbuffer {
     MMD_GL_GBUFFER_COUNT
 } mmd_gl_gbuffer;
 
-enum { MMD_GL_ATTACHMENT_COUNT = MMD_GL_GBUFFER_COUNT + 1 }; /* the last one is the depth buffer */
+enum { MMD_GL_DEPTH_ATTACHMENT = MMD_GL_GBUFFER_COUNT, MMD_GL_ATTACHMENT_COUNT };
 
-/* Its attachments are renderbuffers, except the one that is a texture. */
+/* The attachments are textures; the formats of those that it lacks are 0. */
 typedef struct mmd_gl_framebuffer {
-    GLuint name, renderbuffers[MMD_GL_ATTACHMENT_COUNT], texture;
+    GLuint name, textures[MMD_GL_ATTACHMENT_COUNT];
+    GLenum formats[MMD_GL_ATTACHMENT_COUNT];
     GLsizei width, height;
-    unsigned attachments; /* bits: which of the G-buffer's it has */
-    size_t pixel_bytes;
 } mmd_gl_framebuffer;
 
 /* Large pictures take a software renderer seconds. It draws them in bands of rows, between which
    the caller may interrupt it, and which need less memory. Their heights are those of the bands. */
 typedef struct mmd_gl_render_targets {
     size_t rows;                /* of a band: all, or fewer */
-    mmd_gl_framebuffer samples; /* supersampled, premultiplied; colors in its texture */
-    mmd_gl_framebuffer shadow;  /* the depth map of the light, its texture */
+    mmd_gl_framebuffer samples; /* supersampled, premultiplied */
+    mmd_gl_framebuffer shadow;  /* the depth map of the light */
     mmd_gl_framebuffer image, gbuffer;
 } mmd_gl_render_targets;
 
@@ -143,6 +146,7 @@ typedef struct mmd_gl_frame_uniforms {
 typedef struct mmd_gl_render_skin {
     mmd_skin_job job; /* its outputs are `positions` and `normals` on the CPU */
     bool on_device;
+    mmd_arena arena;            /* of the arrays below */
     float *positions, *normals; /* (V,3) of the current frame */
     mmd_skin_workspace workspace;
     mmd_gl_skin_pass pass;
@@ -177,6 +181,7 @@ typedef struct mmd_gl_renderer {
     const mmd_gl_render_programs *programs;
     const mmd_gl_render_targets *targets;
     mmd_gl_render_skin *skin; /* NULL: the job has positions */
+    mmd_arena arena;          /* of the arrays below */
 
     GLuint vertex_array, buffers[MMD_GL_RENDER_ATTRIBUTE_COUNT], elements;
     GLuint triangles_texture, positions_texture; /* buffer textures of elements and positions */

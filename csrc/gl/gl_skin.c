@@ -6,7 +6,6 @@
 #include "gl/gl_skin_pass.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -29,6 +28,7 @@ struct mmd_gl_skin_ring {
 /* Runs a job in passes of as many frames as the device's limits allow. */
 typedef struct pass_runner {
     mmd_gl_skin_pass pass;
+    mmd_arena arena; /* of its arrays */
     const mmd_gl_caller *caller;
     float *results[MMD_GL_SKIN_OUTPUTS]; /* the caller's memory; NULL: not computed */
     size_t widths[MMD_GL_SKIN_OUTPUTS];  /* floats per vertex; 0: not computed */
@@ -57,9 +57,9 @@ static bool plan_passes(pass_runner *r, mmd_error *err)
     size_t passes = (job->frame_count + frames - 1) / frames;
     r->pass_frames = (job->frame_count + passes - 1) / passes; /* of about equal size */
     r->streams = MMD_STREAMS && frame_bytes * job->frame_count > STREAMED_BYTES;
-    r->pass.bones = calloc(r->pass_frames * mesh->bone_count + 1, sizeof *r->pass.bones);
-    r->pass.weights = calloc(r->pass_frames * mesh->morph_count + 1, sizeof *r->pass.weights);
-    return (r->pass.bones && r->pass.weights) || mmd_fail_memory(err);
+    return (MMD_ARENA_ARRAY(&r->arena, r->pass.bones, r->pass_frames * mesh->bone_count) &&
+            MMD_ARENA_ARRAY(&r->arena, r->pass.weights, r->pass_frames * mesh->morph_count)) ||
+           mmd_fail_memory(err);
 }
 
 /* The outputs of a pass, one after the other. Returns their size. */
@@ -79,11 +79,9 @@ static bool reserve_device_buffer(struct mmd_gl_skin_ring *ring, size_t size, mm
 {
     if (size <= ring->device_size)
         return true;
-    if (!ring->device_buffer)
-        glGenBuffers(1, &ring->device_buffer);
     ring->device_size = 0;
-    glBindBuffer(GL_COPY_READ_BUFFER, ring->device_buffer);
-    glBufferData(GL_COPY_READ_BUFFER, (GLsizeiptr)size, NULL, GL_DYNAMIC_COPY);
+    ring->device_buffer =
+        mmd_gl_buffer_fill(GL_COPY_READ_BUFFER, ring->device_buffer, size, NULL, GL_DYNAMIC_COPY);
     if (!mmd_gl_check("output buffer", err))
         return false;
     ring->device_size = size;
@@ -119,29 +117,27 @@ static bool correct_imprecise(const mmd_skin_job *job, const float *marks, size_
 {
     const mmd_mesh *mesh = job->mesh;
     size_t n = mesh->vertex_count, prepared = SIZE_MAX;
+    MMD_ARENA_LOCAL mmd_arena arena = {0};
     mmd_skin_bone *bones = NULL;
     for (size_t i = first; i < first + count; i++, marks += width) {
         size_t frame = i / n;
         if (*marks != MMD_GL_IMPRECISE)
             continue;
-        if (!bones)
-            bones = malloc(mesh->bone_count * sizeof *bones + 1);
-        if (!bones)
+        if (!bones && !MMD_ARENA_ARRAY(&arena, bones, mesh->bone_count))
             return mmd_fail_memory(err);
         if (prepared != frame)
             mmd_skin_input_bones(job, frame, bones);
         prepared = frame;
-        const mmd_skin_input input = {
-            .mesh = mesh,
-            .method = job->method,
-            .sdef_blend = job->sdef_blend,
-            .correction = job->correction,
-            .bones = bones,
-            .normals = job->normals ? job->normals + 3 * frame * n : NULL,
-            .tangents = job->tangents ? job->tangents + mesh->tangent_width * frame * n : NULL};
+        mmd_skin_job one = mmd_skin_slice(job, frame, 1);
+        const mmd_skin_input input = {.mesh = mesh,
+                                      .method = job->method,
+                                      .sdef_blend = job->sdef_blend,
+                                      .correction = job->correction,
+                                      .bones = bones,
+                                      .normals = one.normals,
+                                      .tangents = one.tangents};
         mmd_skin_scalar_directions(&input, i % n);
     }
-    free(bones);
     return true;
 }
 
@@ -224,8 +220,7 @@ static bool skin(mmd_gl_context *context, void *arg, mmd_error *err)
     bool ok = plan_passes(r, err) && run_passes(r, err);
     for (size_t i = 0; i < RING_SIZE && !mmd_gl_context_hangs(context); i++)
         mmd_gl_readback_cancel(&context->skin_ring->slots[i]);
-    free(r->pass.bones);
-    free(r->pass.weights);
+    mmd_arena_free(&r->arena);
     return ok;
 }
 
@@ -246,9 +241,8 @@ typedef struct info_request {
 /* Compiles a shader, too, as drivers that open a context may still refuse it. */
 static bool read_info(mmd_gl_context *context, void *arg, mmd_error *err)
 {
-    static const mmd_gl_skin_variant plain = {
-        .kind = MMD_SKIN_LINEAR, .influences = 2, .normals = true};
-    if (!mmd_gl_skin_program_get(context, &plain, err))
+    const mmd_gl_skin_variant plain = {{.kind = MMD_SKIN_LINEAR, .influences = 2, .normals = 1}};
+    if (!mmd_gl_skin_program_get(context, plain, err))
         return false;
     info_request *info = arg;
     snprintf(info->device, info->size, "%s", context->device);

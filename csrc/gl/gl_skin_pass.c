@@ -11,25 +11,12 @@
 
 /* Programs */
 
-enum {
-    INFLUENCES = 5,
-    TANGENT_WIDTHS = 5,
-    VARIANTS = MMD_SKIN_KIND_COUNT * INFLUENCES * TANGENT_WIDTHS * 16
-};
-
 struct mmd_gl_skin_programs {
-    GLuint variants[VARIANTS]; /* 0: not compiled yet */
+    GLuint variants[MMD_GL_SKIN_VARIANTS]; /* 0: not compiled yet */
 };
-
-static size_t variant_index(const mmd_gl_skin_variant *v)
-{
-    size_t index =
-        ((size_t)v->kind * INFLUENCES + (size_t)v->influences) * TANGENT_WIDTHS + v->tangent_width;
-    return (((index * 2 + v->morphed) * 2 + v->slerp) * 2 + v->normals) * 2 + v->drawn;
-}
 
 /* Its macros are the constants that it shares with C; the shader has no copy of them. */
-static GLuint make_program(const mmd_gl_skin_variant *v, mmd_error *err)
+static GLuint make_program(mmd_gl_skin_variant v, mmd_error *err)
 {
     enum { FLOATS = 6 }; /* the last macros */
     const mmd_gl_macro macros[] = {{"LINEAR", MMD_SKIN_LINEAR},
@@ -38,13 +25,13 @@ static GLuint make_program(const mmd_gl_skin_variant *v, mmd_error *err)
                                    {"CENTER", MMD_SKIN_CENTER},
                                    {"BULGE_FREE", MMD_SKIN_BULGE_FREE},
                                    {"COMPENSATED", MMD_SKIN_COMPENSATED},
-                                   {"KIND", v->kind},
-                                   {"INFLUENCES", v->influences},
-                                   {"MORPHED", v->morphed},
-                                   {"SLERP", v->slerp},
-                                   {"NORMALS", v->normals},
-                                   {"DRAWN", v->drawn},
-                                   {"TANGENTS", (double)v->tangent_width},
+                                   {"KIND", v.kind},
+                                   {"INFLUENCES", v.influences},
+                                   {"MORPHED", v.morphed},
+                                   {"SLERP", v.slerp},
+                                   {"NORMALS", v.normals},
+                                   {"DRAWN", v.drawn},
+                                   {"TANGENTS", v.tangent_width},
                                    {"GROUP_SIZE", MMD_GL_GROUP_SIZE},
 #define LOCATION_MACRO(name) {#name, MMD_GL_SKIN_##name},
 #define UNIT_MACRO(name) {#name "_UNIT", MMD_GL_##name##_UNIT},
@@ -67,20 +54,17 @@ static GLuint make_program(const mmd_gl_skin_variant *v, mmd_error *err)
     return mmd_gl_program_make(macros, integers, FLOATS, &stage, 1, err);
 }
 
-GLuint mmd_gl_skin_program_get(mmd_gl_context *context, const mmd_gl_skin_variant *variant,
-                               mmd_error *err)
+GLuint mmd_gl_skin_program_get(mmd_gl_context *context, mmd_gl_skin_variant variant, mmd_error *err)
 {
     if (!MMD_GL_CONTEXT_KEEP(context, skin_programs, err))
         return 0;
-    GLuint *program = &context->skin_programs->variants[variant_index(variant)];
+    GLuint *program = &context->skin_programs->variants[variant.index];
     if (!*program)
         *program = make_program(variant, err);
     return *program;
 }
 
 /* Passes */
-
-enum { MAX_BUFFER_BYTES = 1 << 30 }; /* the largest buffer that any driver is asked for */
 
 typedef struct buffer_texture {
     GLuint buffer, texture;
@@ -91,29 +75,10 @@ struct mmd_gl_skin_buffers {
     buffer_texture bones, weights;
 };
 
-static void bind_texture(GLenum unit, GLuint texture)
-{
-    glActiveTexture(GL_TEXTURE0 + unit);
-    mmd_gl1.BindTexture(GL_TEXTURE_BUFFER, texture);
-}
-
 static buffer_texture make_buffer_texture(GLenum unit, GLenum format)
 {
-    buffer_texture made;
-    glGenBuffers(1, &made.buffer);
-    glBindBuffer(GL_TEXTURE_BUFFER, made.buffer);
-    glBufferData(GL_TEXTURE_BUFFER, 16, NULL, GL_STREAM_DRAW);
-    mmd_gl1.GenTextures(1, &made.texture);
-    bind_texture(unit, made.texture);
-    glTexBuffer(GL_TEXTURE_BUFFER, format, made.buffer);
-    return made;
-}
-
-static void upload_buffer_texture(const buffer_texture *texture, const void *data, size_t bytes)
-{
-    glBindBuffer(GL_TEXTURE_BUFFER, texture->buffer);
-    if (bytes)
-        glBufferData(GL_TEXTURE_BUFFER, (GLsizeiptr)bytes, data, GL_STREAM_DRAW);
+    GLuint buffer = mmd_gl_buffer_fill(GL_TEXTURE_BUFFER, 0, 0, NULL, GL_STREAM_DRAW);
+    return (buffer_texture){buffer, mmd_gl_buffer_texture(unit, format, buffer, 0, 0)};
 }
 
 bool mmd_gl_skin_pass_begin(mmd_gl_skin_pass *pass, mmd_error *err)
@@ -126,7 +91,6 @@ bool mmd_gl_skin_pass_begin(mmd_gl_skin_pass *pass, mmd_error *err)
         made->bones = make_buffer_texture(MMD_GL_BONES_UNIT, GL_RGBA32F);
         made->weights = make_buffer_texture(MMD_GL_MORPH_WEIGHTS_UNIT, GL_R32F);
     }
-    glActiveTexture(GL_TEXTURE0 + MMD_GL_VERTICES_UNIT);
     pass->mesh = mmd_gl_mesh_get(pass->context, pass->job->mesh, err);
     return pass->mesh;
 }
@@ -146,7 +110,8 @@ size_t mmd_gl_skin_pass_max_frames(const mmd_gl_skin_pass *pass, size_t frames, 
     GLint64 block = 0; /* some drivers have more than an int can tell */
     mmd_gl1.GetIntegerv(GL_MAX_TEXTURE_BUFFER_SIZE, &limit);
     glGetInteger64v(GL_MAX_SHADER_STORAGE_BLOCK_SIZE, &block);
-    size_t vertices = (size_t)(block < MAX_BUFFER_BYTES ? block : MAX_BUFFER_BYTES) / 16;
+    size_t vertices =
+        (size_t)(block < MMD_GL_MAX_BUFFER_BYTES ? block : MMD_GL_MAX_BUFFER_BYTES) / 16;
     if (texels > (size_t)limit || mesh->morph_count > (size_t)limit)
         return mmd_gl_fail(err, "%zu bones and %zu morphs, the device supports %d texels",
                            mesh->bone_count, mesh->morph_count, (int)limit);
@@ -170,16 +135,16 @@ static void upload(mmd_gl_skin_pass *pass, size_t first, size_t frames)
         size_t count = job->matrix_frames > 1 ? frames : 1;
         for (size_t f = 0; f < count; f++)
             mmd_skin_input_bones(job, first + f, pass->bones + f * bones);
-        upload_buffer_texture(&pass->context->skin_buffers->bones, pass->bones,
-                              count * bones * sizeof *pass->bones);
+        mmd_gl_buffer_fill(GL_TEXTURE_BUFFER, pass->context->skin_buffers->bones.buffer,
+                           count * bones * sizeof *pass->bones, pass->bones, GL_STREAM_DRAW);
     }
     if (first == 0 || job->morph_weight_frames > 1) {
         size_t count = job->morph_weight_frames > 1 ? frames : 1;
         pass->morphs_act = false;
         for (size_t f = 0; f < count; f++)
             pass->morphs_act |= mmd_skin_input_weights(job, first + f, pass->weights + f * morphs);
-        upload_buffer_texture(&pass->context->skin_buffers->weights, pass->weights,
-                              count * morphs * sizeof *pass->weights);
+        mmd_gl_buffer_fill(GL_TEXTURE_BUFFER, pass->context->skin_buffers->weights.buffer,
+                           count * morphs * sizeof *pass->weights, pass->weights, GL_STREAM_DRAW);
     }
 }
 
@@ -188,25 +153,26 @@ static mmd_gl_skin_variant variant_of(const mmd_gl_skin_pass *pass, const mmd_gl
 {
     const mmd_skin_job *job = pass->job;
     mmd_skin_kind kind = mmd_skin_kind_of(job->method, range->kind, range->count);
-    return (mmd_gl_skin_variant){.kind = kind,
-                                 .influences = range->count,
-                                 .morphed = range->morphed && pass->morphs_act,
-                                 .slerp =
-                                     kind == MMD_SKIN_SDEF && job->sdef_blend == MMD_SDEF_SLERP,
-                                 .normals = job->normals != NULL,
-                                 .tangent_width = job->tangents ? job->mesh->tangent_width : 0,
-                                 .drawn = drawn};
+    bool slerp = kind == MMD_SKIN_SDEF && job->sdef_blend == MMD_SDEF_SLERP;
+    return (mmd_gl_skin_variant){
+        {.kind = kind,
+         .influences = (unsigned)range->count,
+         .morphed = range->morphed && pass->morphs_act,
+         .slerp = slerp,
+         .normals = job->normals != NULL,
+         .tangent_width = job->tangents ? (unsigned)job->mesh->tangent_width : 0,
+         .drawn = drawn}};
 }
 
-static void set_uniforms(const mmd_gl_skin_pass *pass, const mmd_gl_skin_variant *variant,
-                         size_t vertices, const mmd_gl_skin_view *view)
+static void set_uniforms(const mmd_gl_skin_pass *pass, mmd_gl_skin_variant variant, size_t vertices,
+                         const mmd_gl_skin_view *view)
 {
     const mmd_skin_job *job = pass->job;
     size_t bone_stride = job->matrix_frames > 1 ? job->mesh->bone_count * MMD_GL_BONE_TEXELS : 0;
     size_t morph_stride = job->morph_weight_frames > 1 ? job->mesh->morph_count : 0;
     glUniform4i(MMD_GL_SKIN_SIZES, (GLint)vertices, (GLint)job->mesh->vertex_count,
                 (GLint)bone_stride, (GLint)morph_stride);
-    if (variant->kind == MMD_SKIN_BULGE_FREE || variant->kind == MMD_SKIN_COMPENSATED)
+    if (variant.kind == MMD_SKIN_BULGE_FREE || variant.kind == MMD_SKIN_COMPENSATED)
         glUniform1f(MMD_GL_SKIN_CORRECTION, job->correction);
     if (view) {
         glUniformMatrix3fv(MMD_GL_SKIN_VIEW_ROTATION, 1, GL_TRUE, view->rotation);
@@ -220,9 +186,10 @@ bool mmd_gl_skin_pass_run(mmd_gl_skin_pass *pass, size_t first, size_t frames,
 {
     upload(pass, first, frames);
     glMemoryBarrier(GL_ALL_BARRIER_BITS); /* others may still read the outputs of the last pass */
-    bind_texture(MMD_GL_BONES_UNIT, pass->context->skin_buffers->bones.texture);
-    bind_texture(MMD_GL_MORPH_WEIGHTS_UNIT, pass->context->skin_buffers->weights.texture);
-    bind_texture(MMD_GL_MORPH_OFFSETS_UNIT, pass->mesh->morph_texture);
+    const struct mmd_gl_skin_buffers *buffers = pass->context->skin_buffers;
+    mmd_gl_texture_bind(MMD_GL_BONES_UNIT, GL_TEXTURE_BUFFER, buffers->bones.texture);
+    mmd_gl_texture_bind(MMD_GL_MORPH_WEIGHTS_UNIT, GL_TEXTURE_BUFFER, buffers->weights.texture);
+    mmd_gl_texture_bind(MMD_GL_MORPH_OFFSETS_UNIT, GL_TEXTURE_BUFFER, pass->mesh->morph_texture);
     for (GLuint i = 0; i < MMD_GL_SKIN_OUTPUTS; i++)
         if (outputs[i].buffer)
             glBindBufferRange(GL_SHADER_STORAGE_BUFFER, i, outputs[i].buffer,
@@ -230,13 +197,13 @@ bool mmd_gl_skin_pass_run(mmd_gl_skin_pass *pass, size_t first, size_t frames,
     for (size_t i = 0; i < pass->mesh->range_count; i++) {
         const mmd_gl_mesh_range *range = &pass->mesh->ranges[i];
         mmd_gl_skin_variant variant = variant_of(pass, range, view != NULL);
-        GLuint program = mmd_gl_skin_program_get(pass->context, &variant, err);
+        GLuint program = mmd_gl_skin_program_get(pass->context, variant, err);
         if (!program)
             return false;
         size_t groups = (range->vertex_count + MMD_GL_GROUP_SIZE - 1) / MMD_GL_GROUP_SIZE;
-        bind_texture(MMD_GL_VERTICES_UNIT, range->texture);
+        mmd_gl_texture_bind(MMD_GL_VERTICES_UNIT, GL_TEXTURE_BUFFER, range->texture);
         glUseProgram(program);
-        set_uniforms(pass, &variant, range->vertex_count, view);
+        set_uniforms(pass, variant, range->vertex_count, view);
         glDispatchCompute((GLuint)groups, (GLuint)frames, 1);
     }
     glMemoryBarrier(GL_ALL_BARRIER_BITS);

@@ -15,14 +15,20 @@
    the device, passes and read-back. */
 
 /* The macros that skin.comp is compiled with. */
-typedef struct mmd_gl_skin_variant {
-    mmd_skin_kind kind;
-    int32_t influences; /* 0, 1, 2 or 4 */
-    bool morphed, slerp, normals;
-    size_t tangent_width; /* 0: no tangents */
-    bool drawn; /* positions in view space, and float is enough for normals; else positions in model
-                   space, and no normal that is not precise */
+typedef union mmd_gl_skin_variant {
+    struct {
+        unsigned kind : 3;       /* mmd_skin_kind */
+        unsigned influences : 3; /* 0, 1, 2 or 4 */
+        unsigned morphed : 1, slerp : 1, normals : 1;
+        unsigned tangent_width : 3; /* 0: no tangents */
+        unsigned drawn : 1; /* positions in view space, and float is enough for normals; else
+                               positions in model space, and no normal that is not precise */
+        unsigned unused : 19;
+    };
+    unsigned index; /* of its program */
 } mmd_gl_skin_variant;
+
+enum { MMD_GL_SKIN_VARIANTS = 1 << 13 };
 
 /* Invocations of a work group, and work groups in a direction; OpenGL guarantees so many. */
 enum { MMD_GL_GROUP_SIZE = 128, MMD_GL_MAX_GROUPS = 65535 };
@@ -55,7 +61,7 @@ enum { MMD_GL_BONE_TEXELS = sizeof(mmd_skin_bone) / 16 };
 
 /* The program of a variant of skin.comp with skinning.glsl, which the first call compiles. 0 if the
    driver refuses it; `err` has its log. */
-GLuint mmd_gl_skin_program_get(mmd_gl_context *context, const mmd_gl_skin_variant *variant,
+GLuint mmd_gl_skin_program_get(mmd_gl_context *context, mmd_gl_skin_variant variant,
                                mmd_error *err);
 
 /* Vertices with the same formula, which one dispatch skins. */

@@ -229,8 +229,9 @@ bool mmd_gl_thread_run(const mmd_gl_caller *caller, mmd_gl_thread_job *function,
     return job.interrupted ? mmd_fail(err, MMD_E_INTERRUPTED, "interrupted") : job.ok;
 }
 
-void mmd_gl_object_discard(mmd_gl_object *object)
+void mmd_gl_object_discard(void *discarded)
 {
+    mmd_gl_object *object = discarded;
     mmd_mutex_lock(&gl.lock);
     bool open = gl.open;
     if (open) {

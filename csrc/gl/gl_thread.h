@@ -44,8 +44,9 @@ typedef struct mmd_gl_object {
     void (*free)(struct mmd_gl_object *object, struct mmd_gl_context *context);
 } mmd_gl_object;
 
-/* Schedules the object to be freed on the OpenGL thread, without waiting. */
-void mmd_gl_object_discard(mmd_gl_object *object);
+/* Schedules the object, which begins with an mmd_gl_object, to be freed on the OpenGL thread,
+   without waiting. */
+void mmd_gl_object_discard(void *object);
 
 /* Stops the thread after its current job and closes the context. A later call starts it again. Does
    nothing if it was not started. */

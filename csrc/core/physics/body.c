@@ -94,11 +94,6 @@ void mmd_body_apply_impulse(mmd_body *body, const double impulse[3], const doubl
     mmd_vec3_add_scaled(change, 1, body->state.angular_velocity);
 }
 
-static double clamp_velocity(double velocity)
-{
-    return fmax(-MMD_BODY_LIMIT, fmin(velocity, MMD_BODY_LIMIT));
-}
-
 void mmd_body_move_kinematic(mmd_body *body, const mmd_body_pose *pose, double time_step)
 {
     mmd_body_state *state = &body->state;
@@ -108,7 +103,8 @@ void mmd_body_move_kinematic(mmd_body *body, const mmd_body_pose *pose, double t
     double length = mmd_vec3_length(delta), sign = delta[3] < 0 ? -1 : 1;
     double angle = 2 * mmd_portable_atan2(length, sign * delta[3]);
     for (int i = 0; i < 3; i++) {
-        state->velocity[i] = clamp_velocity((pose->position[i] - state->position[i]) / time_step);
+        state->velocity[i] = mmd_clamp((pose->position[i] - state->position[i]) / time_step,
+                                       -MMD_BODY_LIMIT, MMD_BODY_LIMIT);
         state->angular_velocity[i] = length > 0 ? sign * delta[i] / length * angle / time_step : 0;
     }
     state->pose = *pose;
@@ -118,13 +114,9 @@ void mmd_body_move_kinematic(mmd_body *body, const mmd_body_pose *pose, double t
 /* Shortens v, if below `threshold`, by ADDITIONAL_DAMPING_DECREMENT. */
 static void damp_slow(double v[3], double threshold)
 {
-    double speed = mmd_vec3_length(v);
+    const double decrement = ADDITIONAL_DAMPING_DECREMENT, speed = mmd_vec3_length(v);
     if (speed < threshold)
-        mmd_vec3_scale(v,
-                       speed > ADDITIONAL_DAMPING_DECREMENT
-                           ? (speed - ADDITIONAL_DAMPING_DECREMENT) / speed
-                           : 0,
-                       v);
+        mmd_vec3_scale(v, speed > decrement ? (speed - decrement) / speed : 0, v);
 }
 
 static void damp(mmd_body *body, bool additional_damping)

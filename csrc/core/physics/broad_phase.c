@@ -43,13 +43,13 @@ static int compare_excluded(const void *one, const void *other)
     return compare_pairs(*(const mmd_broad_phase_pair *)one, *(const mmd_broad_phase_pair *)other);
 }
 
-static bool exclude_joined(mmd_arena *arena, const mmd_joint *joints, size_t joint_count,
+static bool exclude_joined(mmd_arena *arena, const mmd_world_desc *desc,
                            mmd_broad_phase *broad_phase)
 {
-    if (!MMD_ARENA_ARRAY(arena, broad_phase->excluded, joint_count))
+    if (!MMD_ARENA_ARRAY(arena, broad_phase->excluded, desc->joint_count))
         return false;
-    for (size_t i = 0; i < joint_count; i++) {
-        int32_t a = joints[i].body_a, b = joints[i].body_b;
+    for (size_t i = 0; i < desc->joint_count; i++) {
+        int32_t a = desc->joints[i].body_a, b = desc->joints[i].body_b;
         if (a >= 0 && b >= 0 && a != b)
             broad_phase->excluded[broad_phase->excluded_count++] =
                 (mmd_broad_phase_pair){(uint32_t)(a < b ? a : b), (uint32_t)(a < b ? b : a)};
@@ -65,10 +65,10 @@ static bool init_order(mmd_arena *arena, size_t capacity, mmd_broad_phase_order 
            MMD_ARENA_ARRAY(arena, order->places, 2 * capacity);
 }
 
-bool mmd_broad_phase_init(mmd_arena *arena, const mmd_rigid_body *sources, const mmd_body *bodies,
-                          size_t body_count, const mmd_joint *joints, size_t joint_count,
+bool mmd_broad_phase_init(mmd_arena *arena, const mmd_world_desc *desc, const mmd_body *bodies,
                           size_t capacity, mmd_broad_phase *broad_phase)
 {
+    size_t body_count = desc->body_count;
     *broad_phase = (mmd_broad_phase){.body_count = body_count, .capacity = capacity};
     if (!MMD_ARENA_ARRAY(arena, broad_phase->dynamic, body_count) ||
         !MMD_ARENA_ARRAY(arena, broad_phase->entries, body_count) ||
@@ -81,12 +81,12 @@ bool mmd_broad_phase_init(mmd_arena *arena, const mmd_rigid_body *sources, const
         !init_order(arena, capacity, &broad_phase->manifolds))
         return false;
     for (size_t i = 0; i < body_count; i++) {
-        uint32_t group = 1u << sources[i].group, mask = sources[i].mask;
+        uint32_t group = 1u << desc->bodies[i].group, mask = desc->bodies[i].mask;
         broad_phase->entries[i] = (mmd_broad_phase_entry){
             .body = (uint32_t)i, .filter = mask << 16 | group, .wanted = group << 16 | mask};
         broad_phase->dynamic[i] = bodies[i].inverse_mass > 0;
     }
-    return exclude_joined(arena, joints, joint_count, broad_phase);
+    return desc->settings.collide_connected || exclude_joined(arena, desc, broad_phase);
 }
 
 /* Ties are broken by the body index, so that the order does not depend on earlier steps. */

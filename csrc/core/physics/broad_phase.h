@@ -43,10 +43,9 @@ typedef struct mmd_broad_phase {
     size_t dropped_count;            /* pairs of this step beyond the capacity */
 } mmd_broad_phase;
 
-/* Allocates all memory: for up to `capacity` pairs, further ones are dropped. `joints`, whose
-   indices are -1 or those of bodies, name the pairs to exclude. False if out of memory. */
-bool mmd_broad_phase_init(mmd_arena *arena, const mmd_rigid_body *sources, const mmd_body *bodies,
-                          size_t body_count, const mmd_joint *joints, size_t joint_count,
+/* For a world and its bodies, which are at rest. Allocates all memory: for up to `capacity` pairs,
+   further ones are dropped. False if out of memory. */
+bool mmd_broad_phase_init(mmd_arena *arena, const mmd_world_desc *desc, const mmd_body *bodies,
                           size_t capacity, mmd_broad_phase *broad_phase);
 
 /* Forgets all pairs, and with them their order. */

@@ -116,39 +116,33 @@ static inline double set_side(const mmd_constraint_row *row, const mmd_body *bod
     return mmd_vec3_dot(turn, angular);
 }
 
-/* Sets what depends on both sides in halves [first, end); `turning` is what they add to the inverse
-   effective mass. */
-static inline void set_row(const mmd_constraint_row *row, const mmd_body *bodies, double turning,
-                           mmd_constraint_block *block, int first, int end)
+/* Sets halves [first, end) of a block to the sides of a row: both, or the only one. */
+static inline void set_row(mmd_constraint_solver *solver, const mmd_constraint_row *rows,
+                           const mmd_body *bodies, uint32_t index, size_t block, int first, int end)
 {
+    const mmd_constraint_row *row = &rows[index];
     const mmd_body *a = &bodies[row->body_a], *b = &bodies[row->body_b];
-    double inverse_effective_mass =
-        turning + (a->inverse_mass + b->inverse_mass) * mmd_vec3_dot(row->linear, row->linear);
+    mmd_constraint_block *out = &solver->blocks[block];
+    double inverse_effective_mass = 0;
+    for (int half = first; half < end; half++) {
+        bool side_b = end - first == 2 ? half == 1 : !(a->inverse_mass > 0);
+        inverse_effective_mass += set_side(row, side_b ? b : a, side_b, out, half);
+        solver->links[block].bodies[half] = side_b ? row->body_b : row->body_a;
+        solver->links[block].contacts[half] = row->friction ? solver->halves[row->contact] : 0;
+    }
+    solver->halves[index] = (uint32_t)(2 * block) + (uint32_t)first;
+    solver->impulses[index] = &out->impulse.of[first][ROW];
+    inverse_effective_mass +=
+        (a->inverse_mass + b->inverse_mass) * mmd_vec3_dot(row->linear, row->linear);
     double effective_mass = inverse_effective_mass > DBL_MIN ? 1 / inverse_effective_mass : 0;
     double velocity = velocity_of(row, &a->state, &b->state);
     for (int half = first; half < end; half++) {
-        block->effective_mass_turn_x.of[half][ROW] = effective_mass;
-        block->rhs_turn_y.of[half][ROW] = (row->target_velocity - velocity) * effective_mass;
-        block->lower_turn_z.of[half][ROW] = row->lower_impulse;
-        block->upper_inverse_mass.of[half][ROW] = row->upper_impulse;
-        block->impulse.of[half][ROW] = block->impulse.of[half][BODY] = row->impulse;
+        out->effective_mass_turn_x.of[half][ROW] = effective_mass;
+        out->rhs_turn_y.of[half][ROW] = (row->target_velocity - velocity) * effective_mass;
+        out->lower_turn_z.of[half][ROW] = row->lower_impulse;
+        out->upper_inverse_mass.of[half][ROW] = row->upper_impulse;
+        out->impulse.of[half][ROW] = out->impulse.of[half][BODY] = row->impulse;
     }
-}
-
-/* Sets a half of a block to the only side of a row. */
-static void set_one_sided(mmd_constraint_solver *solver, const mmd_constraint_row *rows,
-                          const mmd_body *bodies, uint32_t index, size_t block, int half)
-{
-    const mmd_constraint_row *row = &rows[index];
-    mmd_constraint_links *links = &solver->links[block];
-    bool side_b = !(bodies[row->body_a].inverse_mass > 0);
-    uint32_t body = side_b ? row->body_b : row->body_a;
-    double turning = set_side(row, &bodies[body], side_b, &solver->blocks[block], half);
-    set_row(row, bodies, turning, &solver->blocks[block], half, half + 1);
-    links->bodies[half] = body;
-    links->contacts[half] = row->friction ? solver->halves[row->contact] : 0;
-    solver->halves[index] = (uint32_t)(2 * block) + (uint32_t)half;
-    solver->impulses[index] = &solver->blocks[block].impulse.of[half][ROW];
 }
 
 /* Sets the second half of a block to nothing, which acts on the ground. */
@@ -161,20 +155,6 @@ static void set_empty(mmd_constraint_solver *solver, size_t block)
         numbers[i].of[1][LINEAR] = numbers[i].of[1][ANGULAR] = 0;
 }
 
-static void set_two_sided(mmd_constraint_solver *solver, const mmd_constraint_row *rows,
-                          const mmd_body *bodies, uint32_t index, size_t block)
-{
-    const mmd_constraint_row *row = &rows[index];
-    mmd_constraint_block *out = &solver->blocks[block];
-    double turning = set_side(row, &bodies[row->body_a], false, out, 0) +
-                     set_side(row, &bodies[row->body_b], true, out, 1);
-    set_row(row, bodies, turning, out, 0, 2);
-    uint32_t contact = row->friction ? solver->halves[row->contact] : 0;
-    solver->links[block] = (mmd_constraint_links){{row->body_a, row->body_b}, {contact, contact}};
-    solver->halves[index] = (uint32_t)(2 * block);
-    solver->impulses[index] = &out->impulse.of[0][ROW];
-}
-
 static void set_blocks(mmd_constraint_solver *solver, const mmd_constraint_row *rows,
                        const mmd_body *bodies)
 {
@@ -185,15 +165,15 @@ static void set_blocks(mmd_constraint_solver *solver, const mmd_constraint_row *
         size_t end =
             block + counts[MMD_CONSTRAINT_ONE_SIDED] + counts[MMD_CONSTRAINT_ONE_SIDED_FRICTION];
         for (; block < end; block++, of_blocks += 2) {
-            set_one_sided(solver, rows, bodies, of_blocks[0], block, 0);
+            set_row(solver, rows, bodies, of_blocks[0], block, 0, 1);
             if (of_blocks[1] != MMD_CONSTRAINT_NO_ROW)
-                set_one_sided(solver, rows, bodies, of_blocks[1], block, 1);
+                set_row(solver, rows, bodies, of_blocks[1], block, 1, 2);
             else
                 set_empty(solver, block);
         }
         end += counts[MMD_CONSTRAINT_TWO_SIDED] + counts[MMD_CONSTRAINT_TWO_SIDED_FRICTION];
         for (; block < end; block++, of_blocks++)
-            set_two_sided(solver, rows, bodies, of_blocks[0], block);
+            set_row(solver, rows, bodies, of_blocks[0], block, 0, 2);
     }
 }
 

@@ -40,14 +40,16 @@ enum { MAX_BOUNCING_LIFETIME = 2 }; /* m_restingContactRestitutionThreshold */
 #define GROUND_FRICTION 0.5
 #define GROUND_RESTITUTION 0
 
-bool mmd_contact_set_init(mmd_arena *arena, const mmd_contact_set_desc *desc, mmd_contact_set *set)
+bool mmd_contact_set_init(mmd_arena *arena, const mmd_world_desc *desc, const mmd_body *bodies,
+                          mmd_contact_set *set)
 {
     size_t count = desc->body_count, pairs = PAIRS_PER_BODY * count + MIN_PAIRS;
-    size_t capacity = MANIFOLDS_PER_BODY * count + MIN_PAIRS + (desc->ground ? count : 0);
+    bool ground = desc->settings.ground;
+    size_t capacity = MANIFOLDS_PER_BODY * count + MIN_PAIRS + (ground ? count : 0);
     *set = (mmd_contact_set){.body_count = count,
                              .capacity = capacity,
-                             .ground = desc->ground,
-                             .ground_height = desc->ground_height};
+                             .ground = ground,
+                             .ground_height = desc->settings.ground_height};
     if (!MMD_ARENA_ARRAY(arena, set->shapes, count) ||
         !MMD_ARENA_ARRAY(arena, set->frictions, count + 1) ||
         !MMD_ARENA_ARRAY(arena, set->restitutions, count + 1) ||
@@ -58,15 +60,13 @@ bool mmd_contact_set_init(mmd_arena *arena, const mmd_contact_set_desc *desc, mm
         !MMD_ARENA_ARRAY(arena, set->order, pairs + count + 1))
         return false;
     for (size_t i = 0; i < count; i++) {
-        mmd_shape_init(&desc->sources[i], &set->shapes[i]);
-        set->frictions[i] = (double)desc->sources[i].friction;
-        set->restitutions[i] = (double)desc->sources[i].restitution;
+        mmd_shape_init(&desc->bodies[i], &set->shapes[i]);
+        set->frictions[i] = (double)desc->bodies[i].friction;
+        set->restitutions[i] = (double)desc->bodies[i].restitution;
     }
     set->frictions[count] = GROUND_FRICTION;
     set->restitutions[count] = GROUND_RESTITUTION;
-    return mmd_broad_phase_init(arena, desc->sources, desc->bodies, count, desc->excluding_joints,
-                                desc->excluding_joints ? desc->joint_count : 0, pairs,
-                                &set->broad_phase);
+    return mmd_broad_phase_init(arena, desc, bodies, pairs, &set->broad_phase);
 }
 
 void mmd_contact_set_clear(mmd_contact_set *set)

@@ -49,17 +49,9 @@ typedef struct mmd_contact_set {
     size_t point_count;
 } mmd_contact_set;
 
-typedef struct mmd_contact_set_desc {
-    size_t body_count, joint_count;
-    const mmd_rigid_body *sources;
-    const mmd_body *bodies;
-    const mmd_joint *excluding_joints; /* the bodies that these connect do not collide; or NULL */
-    bool ground;
-    double ground_height;
-} mmd_contact_set_desc;
-
-/* False if out of memory. */
-bool mmd_contact_set_init(mmd_arena *arena, const mmd_contact_set_desc *desc, mmd_contact_set *set);
+/* For a world and its bodies, which are at rest. False if out of memory. */
+bool mmd_contact_set_init(mmd_arena *arena, const mmd_world_desc *desc, const mmd_body *bodies,
+                          mmd_contact_set *set);
 
 /* Removes all contacts, or those of the bodies from `first` to before `end`. */
 void mmd_contact_set_clear(mmd_contact_set *set);

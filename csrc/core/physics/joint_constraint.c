@@ -144,7 +144,7 @@ static double motor_factor(double value, const mmd_joint_constraint_dof *dof, do
 /* Sets the part of a row that acts on one degree of freedom in this step: its violated limit, or
    its spring. False if nothing acts. */
 static bool set_motor(const mmd_joint_constraint_dof *dof, double value, double spring_force,
-                      double time_step, size_t iterations, mmd_constraint_row *row)
+                      double time_step, int iterations, mmd_constraint_row *row)
 {
     bool locked = dof->lower == dof->upper, below = value < dof->lower;
     if (dof->lower <= dof->upper && (below || value > dof->upper)) {
@@ -155,7 +155,7 @@ static bool set_motor(const mmd_joint_constraint_dof *dof, double value, double 
     }
     if (dof->spring_stiffness == 0)
         return false;
-    double velocity = spring_force / time_step / (double)iterations;
+    double velocity = spring_force / time_step / iterations;
     row->target_velocity = velocity * motor_factor(value, dof, velocity * time_step / SPRING_ERP);
     row->upper_impulse = fabs(spring_force) * time_step;
     row->lower_impulse = -row->upper_impulse;
@@ -204,17 +204,15 @@ double mmd_joint_constraint_limit_stretch(const mmd_joint_constraint *joint, dou
 {
     double basis_a[3][3], excess[3], excess_world[3];
     double stretch = linear_excess(joint, bodies, basis_a, excess);
-    if (joint->child == MMD_JOINT_CONSTRAINT_CHILD_NONE || !(stretch > max_stretch))
+    if (joint->child == MMD_JOINT_CONSTRAINT_NO_CHILD || !(stretch > max_stretch))
         return stretch;
-    bool child_is_b = joint->child == MMD_JOINT_CONSTRAINT_CHILD_B;
-    mmd_body *child = &bodies[child_is_b ? joint->body_b : joint->body_a];
+    mmd_body *child = &bodies[joint->child];
     if (child->inverse_mass == 0)
         return stretch;
-    double position[3];
+    double position[3], sign = joint->child == joint->body_b ? -1 : 1;
     mmd_vec3_copy(child->state.position, position);
     mmd_mat3_transform(basis_a, excess, excess_world);
-    mmd_vec3_add_scaled(excess_world, (child_is_b ? -1 : 1) * (stretch - max_stretch) / stretch,
-                        position);
+    mmd_vec3_add_scaled(excess_world, sign * (stretch - max_stretch) / stretch, position);
     *limited = mmd_body_is_in_range(position);
     if (*limited)
         mmd_vec3_copy(position, child->state.position);
@@ -234,7 +232,7 @@ double mmd_joint_constraint_bend(const mmd_joint_constraint *joint, const mmd_bo
 }
 
 size_t mmd_joint_constraint_rows(const mmd_joint_constraint *joint, const mmd_body *bodies,
-                                 double time_step, size_t iterations, mmd_constraint_row *rows)
+                                 double time_step, int iterations, mmd_constraint_row *rows)
 {
     mmd_joint_constraint_axes a, b;
     axes_to_world(&joint->axes_a, &bodies[joint->body_a], &a);

@@ -19,18 +19,14 @@ typedef struct mmd_joint_constraint_axes {
     double position[3], basis[3][3];
 } mmd_joint_constraint_axes;
 
-/* The body that the joint stretch limit may move. A body is the child of one joint at most, the
-   first in order that can claim it. */
-typedef enum mmd_joint_constraint_child {
-    MMD_JOINT_CONSTRAINT_CHILD_NONE,
-    MMD_JOINT_CONSTRAINT_CHILD_A,
-    MMD_JOINT_CONSTRAINT_CHILD_B
-} mmd_joint_constraint_child;
+#define MMD_JOINT_CONSTRAINT_NO_CHILD SIZE_MAX
 
 typedef struct mmd_joint_constraint {
     size_t index; /* among the joints of the world's desc */
     size_t body_a, body_b;
-    mmd_joint_constraint_child child;
+    /* The one of them that the joint stretch limit may move. A body is the child of one joint at
+       most, the first in order that can claim it. */
+    size_t child;
     mmd_joint_constraint_axes axes_a, axes_b; /* Bullet's m_frameInA, m_frameInB */
     mmd_joint_constraint_dof linear[3], angular[3];
 } mmd_joint_constraint;
@@ -52,7 +48,7 @@ double mmd_joint_constraint_limit_stretch(const mmd_joint_constraint *joint, dou
 
 /* Sets up the rows of this step, at most MMD_JOINT_CONSTRAINT_ROWS; returns their number. */
 size_t mmd_joint_constraint_rows(const mmd_joint_constraint *joint, const mmd_body *bodies,
-                                 double time_step, size_t iterations, mmd_constraint_row *rows);
+                                 double time_step, int iterations, mmd_constraint_row *rows);
 
 /* Sets `islands` (N,) so that bodies of a model have the same island index if joints connect them,
    directly or through other bodies that do not follow bones. */

@@ -25,28 +25,18 @@ static const struct {
                               "and all others were reset at frame %g, where the model jumped"},
 };
 
-static void add(mmd_notes *notes, mmd_notes_kind kind, size_t bit_index, mmd_notes_entry added)
+void mmd_notes_add(mmd_notes *notes, mmd_notes_kind kind, size_t index, double frame,
+                   double distance)
 {
     mmd_notes_entry *note = &notes->notes[kind];
-    if (notes->noted[bit_index] & 1u << kind)
+    uint16_t *noted = notes->noted + index;
+    if (texts[kind].of_joint)
+        noted += notes->model->rigid_body_count;
+    if (*noted & 1u << kind)
         return;
-    notes->noted[bit_index] |= (uint16_t)(1u << kind);
-    added.count = note->count + 1;
-    if (note->count == 0)
-        *note = added;
-    note->count = added.count;
-}
-
-void mmd_notes_add_body(mmd_notes *notes, mmd_notes_kind kind, size_t body, double frame)
-{
-    add(notes, kind, body, (mmd_notes_entry){.index = body, .frame = frame});
-}
-
-void mmd_notes_add_joint(mmd_notes *notes, mmd_notes_kind kind, size_t joint, double frame,
-                         double distance)
-{
-    add(notes, kind, notes->model->rigid_body_count + joint,
-        (mmd_notes_entry){.index = joint, .frame = frame, .distance = distance});
+    *noted |= (uint16_t)(1u << kind);
+    if (note->count++ == 0)
+        *note = (mmd_notes_entry){1, index, frame, distance};
 }
 
 void mmd_notes_add_dropped_pairs(mmd_notes *notes, size_t pairs, double frame)
@@ -60,13 +50,13 @@ static void note_model(const mmd_model *model, mmd_notes *notes)
 {
     for (size_t i = 0; i < model->rigid_body_count; i++)
         if (model->rigid_bodies[i].mode != MMD_FOLLOWS_BONE && model->rigid_bodies[i].mass == 0)
-            mmd_notes_add_body(notes, MMD_NOTES_NO_MASS, i, 0);
+            mmd_notes_add(notes, MMD_NOTES_NO_MASS, i, 0, 0);
     for (size_t i = 0; i < model->joint_count; i++) {
         const mmd_joint *joint = &model->joints[i];
         if (joint->body_a < 0 || joint->body_b < 0 || joint->body_a == joint->body_b)
-            mmd_notes_add_joint(notes, MMD_NOTES_NOT_CONNECTED, i, 0, 0);
+            mmd_notes_add(notes, MMD_NOTES_NOT_CONNECTED, i, 0, 0);
         else if (joint->kind > MMD_JOINT_6DOF)
-            mmd_notes_add_joint(notes, MMD_NOTES_JOINT_KIND, i, 0, 0);
+            mmd_notes_add(notes, MMD_NOTES_JOINT_KIND, i, 0, 0);
     }
 }
 

@@ -57,11 +57,9 @@ void mmd_pose_input_set_target(mmd_pose_input *input, const mmd_pose_job *job,
     copy_or_zero(job->translations, 3 * input->bone_count, target->translations);
     copy_or_zero(job->morph_weights, input->morph_count, target->morph_weights);
     for (size_t i = 0; i < input->bone_count; i++) {
+        double q[4] = {0, 0, 0, 1};
         target->ik[i] = job->ik && (!job->ik_bones || job->ik_bones[i]);
         target->physics[i] = !physics || physics[i];
-    }
-    for (size_t i = 0; i < input->bone_count; i++) {
-        double q[4] = {0, 0, 0, 1};
         for (size_t k = 0; job->rotations && k < 4; k++)
             q[k] = (double)job->rotations[4 * i + k];
         mmd_quat_normalize(q);

@@ -307,7 +307,7 @@ bool mmd_simulation_set_targets(mmd_simulation *simulation, const mmd_simulation
     if (!(seconds >= 0 && seconds <= MMD_SIMULATION_MAX_SECONDS))
         return mmd_refuse(err, "seconds: %g, expected 0 to %d", seconds,
                           MMD_SIMULATION_MAX_SECONDS);
-    if (gravity && !mmd_world_check_gravity(gravity, err))
+    if (gravity && !mmd_world_check_vector("gravity", gravity, 3, err))
         return false;
     for (size_t m = 0; m < simulation->member_count; m++)
         if (!check_target(&simulation->members[m], &targets[m], err))

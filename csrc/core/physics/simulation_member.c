@@ -7,7 +7,6 @@
 #include "core/base/error.h"
 
 #include <math.h>
-#include <stdio.h>
 
 /* Members */
 
@@ -16,13 +15,9 @@ static bool set_placement(const mmd_simulation_model *model, mmd_simulation_memb
 {
     static const double identity[7] = {0, 0, 0, 0, 0, 0, 1};
     const double *numbers = model->placement ? model->placement : identity;
-    double square = 0;
-    for (int i = 0; i < 7; i++)
-        if (!(fabs(numbers[i]) <= MMD_BODY_LIMIT))
-            return mmd_refuse(err, "places: %g, expected at most 1e6", numbers[i]);
-    for (int i = 3; i < 7; i++)
-        square += numbers[i] * numbers[i];
-    if (square < 1e-12)
+    if (!mmd_world_check_vector("places", numbers, 7, err))
+        return false;
+    if (mmd_vec3_dot(numbers + 3, numbers + 3) + numbers[6] * numbers[6] < 1e-12)
         return mmd_refuse(err, "places: quaternion of zero length");
     mmd_vec3_copy(numbers, member->placement.position);
     memcpy(member->placement.rotation, numbers + 3, sizeof member->placement.rotation);
@@ -84,16 +79,6 @@ bool mmd_simulation_members_fail(size_t member, size_t count, mmd_error *err)
 
 /* The world */
 
-static mmd_world_desc desc_of(const mmd_model *model, const mmd_world_settings *settings)
-{
-    return (mmd_world_desc){.body_count = model->rigid_body_count,
-                            .joint_count = model->joint_count,
-                            .bodies = model->rigid_bodies,
-                            .joints = model->joints,
-                            .contacts = true,
-                            .settings = *settings};
-}
-
 /* Joints that connect bodies of the joined list. */
 static void copy_joints(const mmd_simulation_member *member, mmd_joint *joints)
 {
@@ -110,33 +95,33 @@ static void copy_joints(const mmd_simulation_member *member, mmd_joint *joints)
 mmd_world *mmd_simulation_members_new_world(const mmd_simulation_member *members, size_t count,
                                             const mmd_world_settings *settings, mmd_error *err)
 {
-    mmd_world_desc desc = desc_of(members[0].rig->model, settings);
-    if (count == 1)
-        return mmd_world_new(&desc, err);
-    for (size_t m = 0; m < count; m++) {
-        mmd_world_desc own = desc_of(members[m].rig->model, settings);
-        if (!mmd_world_check(&own, err)) {
-            mmd_simulation_members_fail(m, count, err);
-            return NULL;
-        }
-    }
     const mmd_simulation_member *last = &members[count - 1];
-    desc.body_count = last->first_body + last->body_count;
-    desc.joint_count = last->first_joint + last->joint_count;
+    size_t body_count = last->first_body + last->body_count;
+    size_t joint_count = last->first_joint + last->joint_count;
     MMD_ARENA_LOCAL mmd_arena arena = {0};
-    mmd_rigid_body *bodies = mmd_arena_alloc(&arena, desc.body_count, sizeof *bodies);
-    mmd_joint *joints = mmd_arena_alloc(&arena, desc.joint_count, sizeof *joints);
-    if (!bodies || !joints || desc.body_count > INT32_MAX) {
+    mmd_rigid_body *bodies = mmd_arena_alloc(&arena, body_count, sizeof *bodies);
+    mmd_joint *joints = mmd_arena_alloc(&arena, joint_count, sizeof *joints);
+    if (!bodies || !joints || body_count > INT32_MAX) {
         mmd_fail_memory(err);
         return NULL;
     }
+    mmd_world_desc desc = {.contacts = true, .settings = *settings};
     for (size_t m = 0; m < count; m++) {
         const mmd_simulation_member *member = &members[m];
-        if (member->body_count)
-            memcpy(bodies + member->first_body, member->rig->model->rigid_bodies,
-                   member->body_count * sizeof *bodies);
+        desc.body_count = member->body_count;
+        desc.joint_count = member->joint_count;
+        desc.bodies = member->rig->model->rigid_bodies;
+        desc.joints = member->rig->model->joints;
+        if (!mmd_world_check(&desc, err)) {
+            mmd_simulation_members_fail(m, count, err);
+            return NULL;
+        }
+        if (desc.body_count)
+            memcpy(bodies + member->first_body, desc.bodies, desc.body_count * sizeof *bodies);
         copy_joints(member, joints + member->first_joint);
     }
+    desc.body_count = body_count;
+    desc.joint_count = joint_count;
     desc.bodies = bodies;
     desc.joints = joints;
     return mmd_world_new(&desc, err);

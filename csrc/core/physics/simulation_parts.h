@@ -127,9 +127,9 @@ size_t mmd_notes_init(void *memory, const mmd_model *model, mmd_notes *notes);
 /* Whether its numbers, which may come from outside, name bodies and joints of the model. */
 bool mmd_notes_are_valid(const mmd_notes *notes);
 
-void mmd_notes_add_body(mmd_notes *notes, mmd_notes_kind kind, size_t body, double frame);
-void mmd_notes_add_joint(mmd_notes *notes, mmd_notes_kind kind, size_t joint, double frame,
-                         double distance);
+/* Adds a body or joint of the model; `distance` 0 where its kind has none. */
+void mmd_notes_add(mmd_notes *notes, mmd_notes_kind kind, size_t index, double frame,
+                   double distance);
 /* Nothing if there are none. */
 void mmd_notes_add_dropped_pairs(mmd_notes *notes, size_t pairs, double frame);
 

@@ -132,7 +132,7 @@ static void find_member_poses(mmd_simulation *simulation, mmd_simulation_member 
     for (size_t i = 0; i < member->body_count; i++) {
         in_range[i] = follow(member, i, &simulation->poses[member->first_body + i]);
         if (!in_range[i] && member->bone_bodies.bindings[i].bone >= 0)
-            mmd_notes_add_body(&member->notes, MMD_NOTES_OUT_OF_RANGE, i, frame);
+            mmd_notes_add(&member->notes, MMD_NOTES_OUT_OF_RANGE, i, frame, 0);
     }
     if (after)
         memcpy(state->bones, member->saved_bones, size);
@@ -237,7 +237,7 @@ static void restart_teleported(mmd_simulation *simulation, double frame)
         mmd_simulation_member *member = &simulation->members[m];
         if (!has_teleported(simulation, member))
             continue;
-        mmd_notes_add_body(&member->notes, MMD_NOTES_TELEPORTED, 0, frame);
+        mmd_notes_add(&member->notes, MMD_NOTES_TELEPORTED, 0, frame, 0);
         restart_bodies(simulation, member->first_body, member->first_body + member->body_count,
                        NULL);
     }
@@ -324,7 +324,7 @@ static void restart_diverged(mmd_simulation *simulation, double frame)
         bool any = false;
         for (size_t i = first; i < end; i++)
             if (bodies[i].diverged && !restarting[simulation->islands[i]]) {
-                mmd_notes_add_body(&member->notes, MMD_NOTES_DIVERGED, i - first, frame);
+                mmd_notes_add(&member->notes, MMD_NOTES_DIVERGED, i - first, frame, 0);
                 restarting[simulation->islands[i]] = any = true;
             }
         if (!any)
@@ -338,7 +338,7 @@ static void note_joint(mmd_simulation *simulation, mmd_notes_kind kind, size_t j
                        double distance)
 {
     mmd_simulation_member *member = mmd_simulation_members_of_joint(simulation->members, joint);
-    mmd_notes_add_joint(&member->notes, kind, joint - member->first_joint, frame, distance);
+    mmd_notes_add(&member->notes, kind, joint - member->first_joint, frame, distance);
 }
 
 /* Applies the joint stretch limit, and notes where it acts and what it cannot hold. */

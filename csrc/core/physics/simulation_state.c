@@ -83,10 +83,9 @@ static bool is_valid_interval(const mmd_simulation *simulation)
            is_step(simulation, state->input_start_step) &&
            is_step(simulation, state->input_end_step) && is_frame(state->input_start_frame) &&
            is_frame(state->input_end_frame) && is_fraction(state->input_start_accumulator) &&
-           is_fraction(state->input_end_accumulator) &&
-           mmd_world_check_gravity(state->gravity, NULL) &&
-           mmd_world_check_gravity(state->start_gravity, NULL) &&
-           mmd_world_check_gravity(state->target_gravity, NULL) &&
+           is_fraction(state->input_end_accumulator) && mmd_body_is_in_range(state->gravity) &&
+           mmd_body_is_in_range(state->start_gravity) &&
+           mmd_body_is_in_range(state->target_gravity) &&
            (state->input_end_step <= state->input_start_step ||
             state->input_start_step <= state->step);
 }

@@ -29,9 +29,9 @@ struct mmd_world {
     mmd_islands_slot *joint_order; /* of this step, unless the desc has one */
     mmd_constraint_row *rows;      /* of joints, contacts, friction */
     mmd_constraint_solver solver;
-    double gravity[3], wind[3], time_step;
-    size_t iterations;
-    bool additional_damping, contacts, fixed_order;
+    mmd_world_settings settings;
+    double time_step;
+    bool contacts, fixed_order;
     mmd_contact_set contact_set;
 };
 
@@ -59,14 +59,11 @@ static void choose_children(mmd_world *world, bool *is_child)
 {
     for (size_t i = 0; i < world->joint_count; i++) {
         mmd_joint_constraint *joint = &world->joints[i];
-        size_t body_a = joint->body_a, body_b = joint->body_b;
-        bool a = !is_child[body_a] && world->bodies[body_a].inverse_mass > 0;
-        bool b = !is_child[body_b] && world->bodies[body_b].inverse_mass > 0;
-        joint->child = b   ? MMD_JOINT_CONSTRAINT_CHILD_B
-                       : a ? MMD_JOINT_CONSTRAINT_CHILD_A
-                           : MMD_JOINT_CONSTRAINT_CHILD_NONE;
-        if (joint->child != MMD_JOINT_CONSTRAINT_CHILD_NONE)
-            is_child[b ? body_b : body_a] = true;
+        const size_t candidates[] = {joint->body_b, joint->body_a};
+        joint->child = MMD_JOINT_CONSTRAINT_NO_CHILD;
+        for (int k = 0; k < 2 && joint->child == MMD_JOINT_CONSTRAINT_NO_CHILD; k++)
+            if (!is_child[candidates[k]] && world->bodies[candidates[k]].inverse_mass > 0)
+                is_child[joint->child = candidates[k]] = true;
     }
 }
 
@@ -103,13 +100,9 @@ static bool init_joints(const mmd_world_desc *desc, mmd_world *world, mmd_error 
 
 static bool init_world(const mmd_world_desc *desc, mmd_world *world, mmd_error *err)
 {
-    const mmd_world_settings *settings = &desc->settings;
     world->body_count = desc->body_count;
-    world->time_step = 1 / settings->hz;
-    world->iterations = (size_t)settings->iterations;
-    world->additional_damping = settings->additional_damping;
-    mmd_vec3_copy(settings->gravity, world->gravity);
-    mmd_vec3_copy(settings->wind, world->wind);
+    world->settings = desc->settings;
+    world->time_step = 1 / desc->settings.hz;
     world->contacts = desc->contacts;
     if (!MMD_ARENA_ARRAY(&world->arena, world->bodies, desc->body_count + 1))
         return mmd_fail_memory(err);
@@ -117,19 +110,12 @@ static bool init_world(const mmd_world_desc *desc, mmd_world *world, mmd_error *
         mmd_body_init(&desc->bodies[i], world->time_step, &world->bodies[i]);
         world->kinematic_count += world->bodies[i].kinematic;
     }
-    const mmd_rigid_body ground = {.position = {0, (float)settings->ground_height, 0}};
+    const mmd_rigid_body ground = {.position = {0, (float)desc->settings.ground_height, 0}};
     mmd_body_init(&ground, world->time_step, &world->bodies[desc->body_count]);
     if (!init_joints(desc, world, err))
         return false;
-    mmd_contact_set_desc contact_set = {.body_count = desc->body_count,
-                                        .sources = desc->bodies,
-                                        .bodies = world->bodies,
-                                        .joint_count = desc->joint_count,
-                                        .excluding_joints =
-                                            settings->collide_connected ? NULL : desc->joints,
-                                        .ground = settings->ground,
-                                        .ground_height = settings->ground_height};
-    if (desc->contacts && !mmd_contact_set_init(&world->arena, &contact_set, &world->contact_set))
+    if (desc->contacts &&
+        !mmd_contact_set_init(&world->arena, desc, world->bodies, &world->contact_set))
         return mmd_fail_memory(err);
     size_t rows = MMD_JOINT_CONSTRAINT_ROWS * world->joint_count +
                   mmd_contact_set_max_rows(&world->contact_set);
@@ -317,7 +303,7 @@ mmd_body *mmd_world_bodies(mmd_world *world)
 
 void mmd_world_set_gravity(mmd_world *world, const double gravity[3])
 {
-    mmd_vec3_copy(gravity, world->gravity);
+    mmd_vec3_copy(gravity, world->settings.gravity);
 }
 
 void mmd_world_clear_contacts(mmd_world *world, size_t first, size_t end)
@@ -429,7 +415,7 @@ static size_t setup_joint_rows(mmd_world *world)
         const mmd_joint_constraint *joint = &world->joints[world->joint_order[i].index];
         if (is_solved(world, joint))
             count += mmd_joint_constraint_rows(joint, world->bodies, world->time_step,
-                                               world->iterations, &world->rows[count]);
+                                               world->settings.iterations, &world->rows[count]);
     }
     return count;
 }
@@ -442,7 +428,7 @@ static void solve(mmd_world *world)
     size_t first = setup_joint_rows(world), points = contact_set->point_count;
     mmd_contact_set_rows(contact_set, world->bodies, world->time_step, world->rows, first);
     mmd_constraint_solver_begin(solver, world->rows, first + 2 * points, world->bodies);
-    for (size_t iteration = 0; iteration < world->iterations; iteration++)
+    for (int iteration = 0; iteration < world->settings.iterations; iteration++)
         mmd_constraint_solver_iterate(solver);
     mmd_constraint_solver_end(solver, world->bodies);
     mmd_contact_set_store_impulses(contact_set, solver->impulses + first);
@@ -450,11 +436,12 @@ static void solve(mmd_world *world)
 
 void mmd_world_advance(mmd_world *world)
 {
-    const double *wind = world->wind;
+    const mmd_world_settings *settings = &world->settings;
+    const double *wind = settings->wind;
     bool blows = wind[0] != 0 || wind[1] != 0 || wind[2] != 0;
     for (size_t i = 0; i < world->body_count; i++)
-        mmd_body_integrate_velocity(&world->bodies[i], world->gravity, blows ? wind : NULL,
-                                    world->time_step, world->additional_damping);
+        mmd_body_integrate_velocity(&world->bodies[i], settings->gravity, blows ? wind : NULL,
+                                    world->time_step, settings->additional_damping);
     if (world->contacts)
         mmd_contact_set_detect(&world->contact_set, world->bodies);
     solve(world);

@@ -11,7 +11,7 @@
 bool mmd_world_check(const mmd_world_desc *desc, mmd_error *err);
 
 /* Fails with MMD_E_ARGUMENT if a number exceeds 1e6 or is not finite; in world_check.c. */
-bool mmd_world_check_gravity(const double gravity[3], mmd_error *err);
+bool mmd_world_check_vector(const char *name, const double *vector, size_t count, mmd_error *err);
 
 /* The largest linear excess of a joint over its limits, and that joint; 0 without joints. */
 double mmd_world_max_stretch(const mmd_world *world, size_t *joint);

@@ -60,23 +60,18 @@ static bool check_joint(const mmd_joint *joint, size_t index, size_t body_count,
     return check_fields(MMD_RECORD_JOINT, "joint", index, joint, err);
 }
 
-static bool check_vector(const char *name, const double vector[3], mmd_error *err)
+bool mmd_world_check_vector(const char *name, const double *vector, size_t count, mmd_error *err)
 {
-    for (int i = 0; i < 3; i++)
+    for (size_t i = 0; i < count; i++)
         if (!(fabs(vector[i]) <= MMD_BODY_LIMIT))
             return mmd_refuse(err, "%s: %g, expected at most 1e6", name, vector[i]);
     return true;
 }
 
-bool mmd_world_check_gravity(const double gravity[3], mmd_error *err)
-{
-    return check_vector("gravity", gravity, err);
-}
-
 static bool check_settings(const mmd_world_settings *settings, mmd_error *err)
 {
-    if (!mmd_world_check_gravity(settings->gravity, err) ||
-        !check_vector("wind", settings->wind, err))
+    if (!mmd_world_check_vector("gravity", settings->gravity, 3, err) ||
+        !mmd_world_check_vector("wind", settings->wind, 3, err))
         return false;
     if (!(fabs(settings->ground_height) <= MMD_BODY_LIMIT))
         return mmd_refuse(err, "ground: height %g, expected at most 1e6", settings->ground_height);

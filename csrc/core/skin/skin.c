@@ -213,12 +213,8 @@ static const size_t CACHED_BYTES = 16 << 20, CACHED_FRAME_BYTES = 4 << 20;
 
 static size_t floats_per_frame(const mmd_skin_job *job)
 {
-    size_t width = 3;
-    if (job->normals)
-        width += 3;
-    if (job->tangents)
-        width += job->mesh->tangent_width;
-    return job->mesh->vertex_count * width;
+    size_t tangent_width = job->tangents ? job->mesh->tangent_width : 0;
+    return job->mesh->vertex_count * ((job->normals ? 6 : 3) + tangent_width);
 }
 
 static bool workspace_init(mmd_skin_workspace *workspace, const mmd_skin_job *job, mmd_error *err)
@@ -252,25 +248,18 @@ void mmd_skin_workspace_free(mmd_skin_workspace *workspace)
     *workspace = (mmd_skin_workspace){0};
 }
 
-static void set_outputs(mmd_skin_input *input, const mmd_skin_job *job, size_t frame)
+/* Sets the outputs to those of a job of one frame, or to the staging buffer in their place. */
+static void set_outputs(const mmd_skin_job *frame, float *staging, mmd_skin_input *input)
 {
-    size_t n = frame * job->mesh->vertex_count;
-    input->positions = job->positions + 3 * n;
-    input->normals = job->normals ? job->normals + 3 * n : NULL;
-    input->tangents = job->tangents ? job->tangents + job->mesh->tangent_width * n : NULL;
+    size_t n = frame->mesh->vertex_count;
+    float *normals = staging ? staging + 3 * n : frame->normals;
+    float *tangents = staging ? staging + (frame->normals ? 6 * n : 3 * n) : frame->tangents;
+    input->positions = staging ? staging : frame->positions;
+    input->normals = frame->normals ? normals : NULL;
+    input->tangents = frame->tangents ? tangents : NULL;
 }
 
-/* Replaces the outputs by the staging buffer. */
-static void set_staged_outputs(mmd_skin_input *input, float *staging)
-{
-    size_t n = input->mesh->vertex_count;
-    float *tangents = staging + (input->normals ? 6 * n : 3 * n);
-    input->positions = staging;
-    input->normals = input->normals ? staging + 3 * n : NULL;
-    input->tangents = input->tangents ? tangents : NULL;
-}
-
-static void stream_outputs(const mmd_skin_input *staged, const mmd_skin_input *to)
+static void stream_outputs(const mmd_skin_input *staged, const mmd_skin_job *to)
 {
     size_t n = staged->mesh->vertex_count;
     mmd_stream(to->positions, staged->positions, 3 * n);
@@ -294,18 +283,16 @@ bool mmd_skin_frames(const mmd_skin_job *job, size_t first, size_t count,
                             .bones = workspace->bones,
                             .scratch = workspace->scratch};
     for (size_t f = first; f < first + count; f++) {
+        mmd_skin_job frame = mmd_skin_slice(job, f, 1);
         if (f == first || job->matrix_frames > 1)
             mmd_skin_input_bones(job, f, workspace->bones);
         if (f == first || job->morph_weight_frames > 1)
             input.weights =
                 mmd_skin_input_weights(job, f, workspace->weights) ? workspace->weights : NULL;
-        set_outputs(&input, job, f);
-        mmd_skin_input final = input;
-        if (workspace->staging)
-            set_staged_outputs(&input, workspace->staging);
+        set_outputs(&frame, workspace->staging, &input);
         kernel->run(&input);
         if (workspace->staging)
-            stream_outputs(&input, &final);
+            stream_outputs(&input, &frame);
     }
     mmd_stream_fence();
     return true;
