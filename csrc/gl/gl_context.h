@@ -26,7 +26,6 @@
     X(void, DrawArrays, (GLenum mode, GLint first, GLsizei count))                                 \
     X(void, DrawElements, (GLenum mode, GLsizei count, GLenum type, const void *offset))           \
     X(void, Enable, (GLenum capability))                                                           \
-    X(void, Finish, (void))                                                                        \
     X(void, Flush, (void))                                                                         \
     X(void, GenTextures, (GLsizei count, GLuint * textures))                                       \
     X(GLenum, GetError, (void))                                                                    \

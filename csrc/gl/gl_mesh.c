@@ -40,7 +40,7 @@ static size_t count_offsets(const mmd_mesh *mesh)
 {
     size_t count = 0;
     for (size_t m = 0; m < mesh->vertex_morph_count; m++)
-        count += mesh->vertex_morphs[m].offset_count;
+        count += mesh->vertex_morphs[m]->offset_count;
     return count;
 }
 
@@ -63,15 +63,15 @@ static void sort_morphs(const mmd_mesh *mesh, sorted_mesh *sorted)
 {
     uint32_t *end = sorted->morph_end;
     for (size_t m = 0; m < mesh->vertex_morph_count; m++)
-        for (size_t i = 0; i < mesh->vertex_morphs[m].offset_count; i++)
-            end[mesh->vertex_morphs[m].vertices[i]]++;
+        for (size_t i = 0; i < mesh->vertex_morphs[m]->offset_count; i++)
+            end[mesh->vertex_morphs[m]->indices[i]]++;
     sorted->max_offsets = accumulate_counts(end, mesh->vertex_count);
     for (size_t m = 0; m < mesh->vertex_morph_count; m++) {
-        const mmd_mesh_vertex_morph *morph = &mesh->vertex_morphs[m];
+        const mmd_morph *morph = mesh->vertex_morphs[m];
         for (size_t i = 0; i < morph->offset_count; i++) {
-            texel *out = &sorted->morphs[end[morph->vertices[i]]++];
-            memcpy(out->f, morph->offsets + 3 * i, 3 * sizeof *out->f);
-            out->i[3] = (int32_t)morph->morph;
+            texel *out = &sorted->morphs[end[morph->indices[i]]++];
+            memcpy(out->f, morph->values + 3 * i, 3 * sizeof *out->f);
+            out->i[3] = (int32_t)(morph - mesh->morphs);
         }
     }
 }

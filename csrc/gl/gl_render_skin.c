@@ -83,10 +83,10 @@ static double morph_reach(const mmd_gl_render_skin *skin)
     const mmd_mesh *mesh = skin->job.mesh;
     double reach = 0;
     for (size_t m = 0; skin->pass.morphs_act && m < mesh->vertex_morph_count; m++) {
-        const mmd_mesh_vertex_morph *morph = &mesh->vertex_morphs[m];
-        double weight = fabs((double)skin->pass.weights[morph->morph]), largest = 0;
+        const mmd_morph *morph = mesh->vertex_morphs[m];
+        double weight = fabs((double)skin->pass.weights[morph - mesh->morphs]), largest = 0;
         for (size_t i = 0; weight > 0 && i < 3 * morph->offset_count; i++)
-            largest = fmax(largest, fabs((double)morph->offsets[i]));
+            largest = fmax(largest, fabs((double)morph->values[i]));
         reach += weight * largest;
     }
     return reach;

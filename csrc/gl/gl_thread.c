@@ -244,28 +244,16 @@ void mmd_gl_object_discard(void *discarded)
         object->free(object, NULL);
 }
 
-static void shut_down_locked(void)
+void mmd_gl_thread_shutdown(bool ends)
 {
+    mmd_mutex_lock(&gl.lock);
+    gl.ended |= ends;
     while (gl.stop)
         mmd_condition_wait(&gl.done, &gl.lock);
     if (gl.started)
         join_locked();
     gl.failure = (mmd_error){0};
     gl.lost = false;
-}
-
-void mmd_gl_thread_shutdown(void)
-{
-    mmd_mutex_lock(&gl.lock);
-    shut_down_locked();
-    mmd_mutex_unlock(&gl.lock);
-}
-
-void mmd_gl_thread_end(void)
-{
-    mmd_mutex_lock(&gl.lock);
-    gl.ended = true;
-    shut_down_locked();
     mmd_mutex_unlock(&gl.lock);
 }
 

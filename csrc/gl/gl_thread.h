@@ -49,13 +49,10 @@ typedef struct mmd_gl_object {
 void mmd_gl_object_discard(void *object);
 
 /* Stops the thread after its current job and closes the context. A later call starts it again. Does
-   nothing if it was not started. */
-void mmd_gl_thread_shutdown(void);
-
-/* The same before the process ends: later calls, and those that wait for a job, fail. Drivers crash
-   if their threads outlive them. mmd_gl_thread_resume allows calls again, for programs that start a
-   second interpreter. */
-void mmd_gl_thread_end(void);
+   nothing if it was not started. If the process `ends`, later calls and those that wait for a job
+   fail, as drivers crash if their threads outlive them; mmd_gl_thread_resume allows calls again,
+   for programs that start a second interpreter. */
+void mmd_gl_thread_shutdown(bool ends);
 void mmd_gl_thread_resume(void);
 
 /* Does items [0, count), which read `bytes` in all, on this thread or on several of the caller's.

@@ -13,7 +13,7 @@
 
 enum { CHUNK_BONES = 1 << 18 }; /* about 10 ms */
 
-typedef enum conversion { JOINT_POSITIONS, TRANSFORMS, SKINNING_MATRICES } conversion;
+typedef enum conversion { TRANSFORMS, SKINNING_MATRICES } conversion;
 
 typedef struct transforms_call {
     const mmd_model *model;
@@ -27,13 +27,9 @@ typedef struct transforms_call {
 
 static bool convert_frame(const transforms_call *call, size_t worker, size_t frame, mmd_error *err)
 {
-    size_t bones = call->model->bone_count, bad;
+    size_t bones = call->model->bone_count, width = call->space == MMD_BONE_POSITIONS ? 3 : 16, bad;
     const float *from = call->from + 16 * bones * frame;
-    if (call->kind == JOINT_POSITIONS) {
-        mmd_bone_spaces_joint_positions(call->model, from, call->to + 3 * bones * frame);
-        return true;
-    }
-    float *to = call->to + 16 * bones * frame;
+    float *to = call->to + width * bones * frame;
     if (call->kind == SKINNING_MATRICES) {
         mmd_bone_spaces_to_skinning(call->model, call->space, call->order, from,
                                     call->worlds + 12 * bones * worker, to);
@@ -85,8 +81,8 @@ static PyObject *convert(PyObject *model, conversion kind, int space, const mmd_
     const mmd_model *data = mmd_py_model_data(model);
     const size_t positions[] = {frame_count, data->bone_count, 3};
     const size_t transforms[] = {frame_count, data->bone_count, 4, 4};
-    const size_t *shape = kind == JOINT_POSITIONS ? positions : transforms;
-    int rank = kind == JOINT_POSITIONS ? 3 : 4;
+    const size_t *shape = space == MMD_BONE_POSITIONS ? positions : transforms;
+    int rank = space == MMD_BONE_POSITIONS ? 3 : 4;
     mmd_py_array out = {0};
     transforms_call call = {
         .model = data, .kind = kind, .space = (mmd_bone_space)space, .from = matrices->data};
@@ -98,12 +94,12 @@ static PyObject *convert(PyObject *model, conversion kind, int space, const mmd_
     return out.object;
 }
 
-static PyObject *convert_pose(PyObject *model, PyObject *argument, conversion kind, int space)
+static PyObject *convert_pose(PyObject *model, PyObject *argument, int space)
 {
     MMD_PY_CLEARED_BY(mmd_py_model_locals_clear) mmd_py_model_locals_pose pose = {0};
     PyObject *result = NULL;
     if (mmd_py_model_locals_parse(model, argument, &pose))
-        result = convert(model, kind, space, &pose.matrices, pose.frame_count, pose.batched);
+        result = convert(model, TRANSFORMS, space, &pose.matrices, pose.frame_count, pose.batched);
     return result;
 }
 
@@ -120,7 +116,7 @@ static bool parse_space(PyObject *args, PyObject *kwargs, const char *format, Py
 
 PyObject *mmd_py_model_joint_positions(PyObject *model, PyObject *pose)
 {
-    return convert_pose(model, pose, JOINT_POSITIONS, MMD_BONE_WORLD);
+    return convert_pose(model, pose, MMD_BONE_POSITIONS);
 }
 
 PyObject *mmd_py_model_transforms(PyObject *model, PyObject *args, PyObject *kwargs)
@@ -129,7 +125,7 @@ PyObject *mmd_py_model_transforms(PyObject *model, PyObject *args, PyObject *kwa
     int space;
     if (!parse_space(args, kwargs, "O|O:transforms", &pose, &space))
         return NULL;
-    return convert_pose(model, pose, TRANSFORMS, space);
+    return convert_pose(model, pose, space);
 }
 
 PyObject *mmd_py_model_skinning_matrices(PyObject *model, PyObject *args, PyObject *kwargs)

@@ -70,7 +70,7 @@ static PyObject *backends(PyObject *module, PyObject *unused)
 static PyObject *shutdown(PyObject *module, PyObject *unused)
 {
     Py_BEGIN_ALLOW_THREADS
-    mmd_gl_thread_shutdown();
+    mmd_gl_thread_shutdown(false);
     Py_END_ALLOW_THREADS
     mmd_py_array_pool_empty();
     Py_RETURN_NONE;
@@ -87,7 +87,7 @@ static PyObject *at_exit(PyObject *unused, PyObject *unused_too)
 {
     bool at_program_end = is_main_interpreter();
     Py_BEGIN_ALLOW_THREADS
-    at_program_end ? mmd_gl_thread_end() : mmd_gl_thread_shutdown();
+    mmd_gl_thread_shutdown(at_program_end);
     Py_END_ALLOW_THREADS
     Py_RETURN_NONE;
 }

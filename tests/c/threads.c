@@ -137,7 +137,7 @@ static void skin_by_gl(size_t thread, size_t round, const mmd_skin_job *job)
     size_t done;
     mmd_error err = {0};
     if (thread == 0 && round % 6 == 5)
-        mmd_gl_thread_shutdown();
+        mmd_gl_thread_shutdown(false);
     else if (!mmd_gl_skin(job, &(mmd_gl_caller){shared.pool, INNER_THREADS, NULL, NULL}, &done,
                           &err))
         printf("OpenGL: %s\n", err.text);
@@ -189,7 +189,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < THREADS; i++)
         MUST(pthread_join(threads[i], NULL) == 0);
 #ifdef MMD_TEST_GL
-    mmd_gl_thread_shutdown();
+    mmd_gl_thread_shutdown(false);
 #endif
     bench_free(&first);
     mmd_thread_pool_free(shared.pool);

@@ -74,10 +74,9 @@ static void rest_position(const mmd_model *model, size_t bone, double out[3])
 
 static affine world_of(const mmd_model *model, size_t bone, const float *skinning)
 {
-    double rest[3];
+    double rest[3], moved[3];
     affine world = from_matrix(skinning + 16 * bone);
     rest_position(model, bone, rest);
-    double moved[3];
     apply(&world, rest, moved);
     mmd_vec3_copy(moved, world.move);
     return world;
@@ -97,7 +96,10 @@ bool mmd_bone_spaces_from_skinning(const mmd_model *model, mmd_bone_space space,
             }
             transform = multiply(&inverse, &transform);
         }
-        to_matrix(&transform, out + 16 * b);
+        for (size_t i = 0; space == MMD_BONE_POSITIONS && i < 3; i++)
+            out[3 * b + i] = (float)transform.move[i];
+        if (space != MMD_BONE_POSITIONS)
+            to_matrix(&transform, out + 16 * b);
     }
     return true;
 }
@@ -119,14 +121,5 @@ void mmd_bone_spaces_to_skinning(const mmd_model *model, mmd_bone_space space, c
         mmd_mat3_transform(world.linear, rest, moved);
         mmd_vec3_subtract(world.move, moved, world.move);
         to_matrix(&world, out + 16 * b);
-    }
-}
-
-void mmd_bone_spaces_joint_positions(const mmd_model *model, const float *skinning, float *out)
-{
-    for (size_t b = 0; b < model->bone_count; b++) {
-        affine world = world_of(model, b, skinning);
-        for (int i = 0; i < 3; i++)
-            out[3 * b + (size_t)i] = (float)world.move[i];
     }
 }

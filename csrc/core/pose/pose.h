@@ -43,7 +43,8 @@ void mmd_pose_after_physics(mmd_poser *poser, const mmd_pose_job *job);
    world = skinning matrix * rest matrix, local = inverse of the parent's world * world. A rest
    matrix is the translation to the bone's position. (B,4,4) as in mmd_pose(), through double. */
 
-typedef enum mmd_bone_space { MMD_BONE_WORLD, MMD_BONE_LOCAL } mmd_bone_space;
+/* Positions are those of MMD_BONE_WORLD, (B,3). */
+typedef enum mmd_bone_space { MMD_BONE_WORLD, MMD_BONE_LOCAL, MMD_BONE_POSITIONS } mmd_bone_space;
 
 /* From skinning matrices. False if a parent's matrix has no inverse: `bad` is its index. */
 bool mmd_bone_spaces_from_skinning(const mmd_model *model, mmd_bone_space space,
@@ -53,8 +54,5 @@ bool mmd_bone_spaces_from_skinning(const mmd_model *model, mmd_bone_space space,
  */
 void mmd_bone_spaces_to_skinning(const mmd_model *model, mmd_bone_space space, const size_t *order,
                                  const float *transforms, double *worlds, float *out);
-
-/* Where the bones are, (B,3). */
-void mmd_bone_spaces_joint_positions(const mmd_model *model, const float *skinning, float *out);
 
 #endif

@@ -184,12 +184,14 @@ static void mark(uint8_t *marks, uint8_t bit, int32_t bone, int32_t *list, size_
     list[(*count)++] = bone;
 }
 
-static void add_dependents(const graph *g, uint8_t bit, size_t *count)
+/* Adds what depends on the bones found, from `first` on. */
+static void add_dependents(const graph *g, size_t first, size_t *count)
 {
-    for (size_t i = 0; i < *count; i++)
-        for (size_t k = g->first_dependent[g->found[i]]; k < g->first_dependent[g->found[i] + 1];
-             k++)
-            mark(g->marks, bit, g->dependents[k], g->found, count);
+    for (size_t i = first; i < *count; i++) {
+        const size_t *range = &g->first_dependent[g->found[i]];
+        for (size_t k = range[0]; k < range[1]; k++)
+            mark(g->marks, MOVES, g->dependents[k], g->found, count);
+    }
 }
 
 static void clear_marks(const graph *g, size_t count)
@@ -223,12 +225,9 @@ static void find_last_prerequisites(const mmd_rig *rig, graph *g)
     for (size_t i = rig->bone_count; i--;) {
         size_t known = count;
         mark(g->marks, MOVES, rig->order[i], g->found, &count);
-        for (size_t k = known; k < count; k++) {
-            int32_t bone = g->found[k];
-            g->last_prerequisite[bone] = (int32_t)i;
-            for (size_t r = g->first_dependent[bone]; r < g->first_dependent[bone + 1]; r++)
-                mark(g->marks, MOVES, g->dependents[r], g->found, &count);
-        }
+        add_dependents(g, known, &count);
+        for (size_t k = known; k < count; k++)
+            g->last_prerequisite[g->found[k]] = (int32_t)i;
     }
     clear_marks(g, count);
 }
@@ -276,7 +275,7 @@ static size_t find_moving(const mmd_rig *rig, const mmd_rig_solver *solver, cons
         mark(g->marks, MOVES, solver->links[k].bone, g->found, &count);
         g->marks[solver->links[k].bone] |= LINK;
     }
-    add_dependents(g, MOVES, &count);
+    add_dependents(g, 0, &count);
     sort_by_rank(rig, g, g->found, count);
     return count;
 }

@@ -254,8 +254,7 @@ static bool copy_morphs(mmd_mesh *mesh, const mmd_mesh_desc *desc)
             !copy_offsets(mesh, morph, &copies[m]))
             return false;
         if (vertices)
-            mesh->vertex_morphs[mesh->vertex_morph_count++] = (mmd_mesh_vertex_morph){
-                m, copies[m].offset_count, copies[m].indices, copies[m].values};
+            mesh->vertex_morphs[mesh->vertex_morph_count++] = &copies[m];
     }
     return true;
 }

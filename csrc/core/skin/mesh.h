@@ -58,13 +58,6 @@ typedef struct mmd_mesh_vertex {
     int32_t count;
 } mmd_mesh_vertex;
 
-typedef struct mmd_mesh_vertex_morph {
-    size_t morph; /* index of its weight */
-    size_t offset_count;
-    const int32_t *vertices;
-    const float *offsets; /* (n,3) */
-} mmd_mesh_vertex_morph;
-
 /* The mesh as the SIMD kernels read it: a structure of arrays, in blocks of MMD_LANES vertices.
    Blocks form groups whose vertices have the same formula and the same bones, so that a kernel
    prepares these once per group (skin_group.c). */
@@ -129,10 +122,10 @@ struct mmd_mesh {
         *morphs; /* offsets of vertex, group and flip morphs; of the others only the kind */
     mmd_mesh_vertex *vertices;
     size_t vertex_morph_count;
-    mmd_mesh_vertex_morph *vertex_morphs;
-    mmd_vertex_blocks blocks; /* the same vertices and morphs for the SIMD kernels */
-    mmd_method method;        /* the method that a variant is prepared for, else MMD_METHOD_MMD */
-    const float *centers;     /* (V,3) of a variant for centers of rotation, else NULL */
+    const mmd_morph **vertex_morphs; /* those of `morphs` that move vertices */
+    mmd_vertex_blocks blocks;        /* the same vertices and morphs for the SIMD kernels */
+    mmd_method method;    /* the method that a variant is prepared for, else MMD_METHOD_MMD */
+    const float *centers; /* (V,3) of a variant for centers of rotation, else NULL */
     mmd_mesh_device_slot *device;
 };
 

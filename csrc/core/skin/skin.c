@@ -130,7 +130,7 @@ bool mmd_skin_input_weights(const mmd_skin_job *job, size_t frame, float *weight
         job->morph_weights + (job->morph_weight_frames == 1 ? 0 : frame) * mesh->morph_count;
     mmd_morph_weights(mesh->morphs, mesh->morph_count, sliders, weights);
     for (size_t i = 0; i < mesh->vertex_morph_count; i++)
-        if (weights[mesh->vertex_morphs[i].morph] != 0)
+        if (weights[mesh->vertex_morphs[i] - mesh->morphs] != 0)
             return true;
     return false;
 }

@@ -315,14 +315,14 @@ static void morph_positions(const mmd_skin_input *input)
     for (size_t v = 0; v < mesh->vertex_count; v++)
         memcpy(input->scratch + 3 * v, mesh->vertices[v].position, 3 * sizeof(float));
     for (size_t m = 0; m < mesh->vertex_morph_count; m++) {
-        const mmd_mesh_vertex_morph *morph = &mesh->vertex_morphs[m];
-        float weight = input->weights[morph->morph];
+        const mmd_morph *morph = mesh->vertex_morphs[m];
+        float weight = input->weights[morph - mesh->morphs];
         if (weight == 0)
             continue;
         for (size_t i = 0; i < morph->offset_count; i++)
             for (int k = 0; k < 3; k++)
-                input->scratch[3 * morph->vertices[i] + k] +=
-                    weight * morph->offsets[3 * i + (size_t)k];
+                input->scratch[3 * morph->indices[i] + k] +=
+                    weight * morph->values[3 * i + (size_t)k];
     }
 }
 

@@ -161,11 +161,11 @@ static bool fill_blocks(builder *b)
 }
 
 /* Assigns a slot to every block that the morph moves, and finds the lane of each offset. */
-static uint32_t *find_morph_lanes(const builder *b, const mmd_mesh_vertex_morph *morph)
+static uint32_t *find_morph_lanes(const builder *b, const mmd_morph *morph)
 {
     uint32_t *lanes = mmd_arena_alloc_uninitialized(b->arena, morph->offset_count, sizeof *lanes);
     for (size_t i = 0; lanes && i < morph->offset_count; i++) {
-        uint32_t lane = b->lane_of[morph->vertices[i]];
+        uint32_t lane = b->lane_of[morph->indices[i]];
         mmd_vertex_block *block = &b->out->blocks[lane / MMD_LANES];
         if (block->morph_slot < 0)
             block->morph_slot = (int32_t)b->out->morphed_count++;
@@ -181,7 +181,7 @@ static bool fill_morphs(builder *b)
     if (!MMD_ARENA_ARRAY(b->arena, out->morph_lanes, count))
         return false;
     for (size_t m = 0; m < count; m++)
-        if (!(out->morph_lanes[m] = find_morph_lanes(b, &b->mesh->vertex_morphs[m])))
+        if (!(out->morph_lanes[m] = find_morph_lanes(b, b->mesh->vertex_morphs[m])))
             return false;
     if (!MMD_ARENA_ARRAY(b->arena, out->morphed, out->morphed_count))
         return false;
@@ -213,16 +213,16 @@ void mmd_vertex_blocks_morph(const mmd_mesh *mesh, const float *weights, float *
         memcpy(positions + slot * 3 * MMD_LANES, mesh->blocks.morphed[slot],
                3 * MMD_LANES * sizeof(float));
     for (size_t m = 0; m < mesh->vertex_morph_count; m++) {
-        const mmd_mesh_vertex_morph *morph = &mesh->vertex_morphs[m];
-        float weight = weights[morph->morph];
+        const mmd_morph *morph = mesh->vertex_morphs[m];
+        float weight = weights[morph - mesh->morphs];
         if (weight == 0)
             continue;
         const uint32_t *lanes = mesh->blocks.morph_lanes[m];
         for (size_t i = 0; i < morph->offset_count; i++) {
             float *x = positions + lanes[i];
-            x[0] += weight * morph->offsets[3 * i];
-            x[MMD_LANES] += weight * morph->offsets[3 * i + 1];
-            x[2 * MMD_LANES] += weight * morph->offsets[3 * i + 2];
+            x[0] += weight * morph->values[3 * i];
+            x[MMD_LANES] += weight * morph->values[3 * i + 1];
+            x[2 * MMD_LANES] += weight * morph->values[3 * i + 2];
         }
     }
 }

@@ -42,12 +42,9 @@ bool mmd_gl_render(const mmd_render_job *job, const mmd_skin_job *skin, bool on_
     return no_context(err);
 }
 
-void mmd_gl_thread_shutdown(void)
+void mmd_gl_thread_shutdown(bool ends)
 {
-}
-
-void mmd_gl_thread_end(void)
-{
+    (void)ends;
 }
 
 void mmd_gl_thread_resume(void)
