@@ -94,7 +94,7 @@ def _file(target: bpy.types.Object, scale: float) -> tuple[Any, dict]:
     frames = file.start + file.motion.camera.frames / file.speed
     expected: dict[tuple[str, str, int], fcurves.Points] = {}
     for owner in ("target", "camera", "data"):
-        with original_keys.Scratch() as curves:
+        with original_keys.scratch() as curves:
             import_camera.put(curves, owner, file.motion.camera, frames, scale)
             expected.update(
                 ((owner, *key), points) for key, points in original_keys.read(curves).items()

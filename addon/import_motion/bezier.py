@@ -40,6 +40,12 @@ def handles(
     return _handles(frames, values, points[..., 0], heights)._replace(holds=holds)
 
 
+def cuts(frames: np.ndarray) -> np.ndarray:
+    """(K,) bool, for `holds`: keys on adjacent frames of the file are a cut, however many scene frames
+    are between them."""
+    return np.append(np.diff(frames.astype(np.int64)) <= 1, True)
+
+
 class Keys(NamedTuple):
     """Keys of locations or rotations of bones, one after the other."""
 

@@ -96,8 +96,7 @@ def put(
     scale: float,
 ) -> None:
     """Key the target, the camera object or its data."""
-    # Keys on adjacent frames are a cut, however many scene frames are between them.
-    cuts = np.append(np.diff(track.frames.astype(np.int64)) <= 1, True)
+    cuts = bezier.cuts(track.frames)
     for channel in CHANNELS:
         if channel.owner != owner:
             continue
@@ -128,15 +127,14 @@ def imported(scene: Scene) -> list[Object]:
 
 
 def clear(edit: Edit, scene: Scene, targets: Iterable[Object]) -> list[str]:
-    """Remove imported cameras at the end of an edit, and show the scene's camera from before.
+    """Remove imported cameras, which an edit has saved, at its end; show the scene's camera from before.
 
     Returns the names of those that the user has edited: they are kept.
     """
     kept = []
     for target in targets:
-        state, stored = CameraState.read(target), target[MOTION]
+        state = CameraState.read(target)
         del target[MOTION]
-        edit.on_failure(target.__setitem__, MOTION, stored)
         if state.digest != _digest(target):
             kept.append(target.name)
             continue

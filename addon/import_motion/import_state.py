@@ -8,6 +8,7 @@ so a motion can be cleared in another session.
 
 import contextlib
 import functools
+import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,9 +16,10 @@ from typing import Any, ClassVar
 
 import bpy
 
-from ..blender import actions, fcurves
+from ..blender import actions, fcurves, playhead
 from ..blender.actions import Block
 from ..operator_base.editing import Edit
+from ..operator_base.properties import FRAMES
 from ..pose import motion_source
 from ..scene import mmd_tools, saved_state, scene_model, setting_paths, sliders
 from ..scene.names import BONE_MORPH, PHYSICS
@@ -279,8 +281,10 @@ class RangeState(saved_state.SavedState):
     since: int = 0
 
 
-def extend_range(scene: bpy.types.Scene, last: int) -> None:
-    """Extend a scene's end for a motion or a camera."""
+def extend_range(scene: bpy.types.Scene, time: float) -> None:
+    """Extend a scene's end for a motion or a camera: to the first whole frame at an animation time or
+    after it."""
+    last = min(math.ceil(time / playhead.stretch(scene) - 1e-6), FRAMES["max"])
     if last <= scene.frame_end:
         return
     state = RangeState.read(scene)
@@ -327,12 +331,12 @@ def files_of(model: scene_model.SceneModel) -> list[str]:
 
 
 def clear(
-    edit: Edit, models: Sequence[scene_model.SceneModel], keeps_actions: bool = False
+    edit: Edit, groups: Iterable[Iterable[Block]], keeps_actions: bool = False
 ) -> tuple[int, list[str]]:
-    """Undo all imports of the models; returns how many had one, and the names of kept actions."""
+    """Undo all imports onto groups of blocks, as of a model; returns how many groups had one, and the
+    names of kept actions."""
     found = [
-        [Record(block) for block in blocks(model) if saved_state.is_own(block, MOTION)]
-        for model in models
+        [Record(block) for block in group if saved_state.is_own(block, MOTION)] for group in groups
     ]
     kept = [record.restore(edit, keeps_actions) for records in found for record in records]
     return sum(map(bool, found)), [name for name in kept if name]

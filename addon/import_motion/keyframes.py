@@ -6,10 +6,10 @@ only if the channels include physics. `Record` stores the previous state, and co
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from bpy.types import Constraint, FCurve, Object, PoseBone
+from bpy.types import Constraint, FCurve, Key, Object, PoseBone
 from mathutils import Matrix
 
 from ..blender import actions, evaluated_bones, fcurves
@@ -67,26 +67,24 @@ def write_bones(
                 fcurves.write(curve, *thinned(frames, column))
 
 
-def write_keys(record: Record, values: Values, replace: bool = False) -> None:
-    """Key shape keys. `replace` as of `write_bones`."""
-    _unlock(record, values)
-    curves = record.curves()
-    if replace:
-        curves.drop(map(actions.value_path, values))
-    put_values(curves, values, actions.value_path)
-
-
-def write_sliders(record: Record, values: Values) -> None:
-    """Key custom properties of the armature."""
-    _widen_sliders(record, values)
+def write_weights(record: Record, values: Values, replace: bool = False) -> None:
+    """Key shape keys, or custom properties of the armature. `replace` as of `write_bones`."""
+    _widen(record, values)
     if values:
-        put_values(record.curves(), values, sliders.path)
+        curves = record.curves()
+        if replace:
+            curves.drop(_weight_path(record.block, name) for name in values)
+        put_weights(curves, record.block, values)
 
 
-def put_values(curves: actions.Curves, values: Values, path: Callable[[str], str]) -> None:
-    """Key what has these names and data paths, and do nothing else."""
+def put_weights(curves: actions.Curves, block: actions.Block, values: Values) -> None:
+    """The keyframes of `write_weights`, and nothing else."""
     for name, keys in values.items():
-        curves.write(path(name), *keys)
+        curves.write(_weight_path(block, name), *keys)
+
+
+def _weight_path(block: actions.Block, name: str) -> str:
+    return actions.value_path(name) if isinstance(block, Key) else sliders.path(name)
 
 
 def write_armature(record: Record, keys: ArmatureKeys) -> None:
@@ -98,7 +96,7 @@ def write_armature(record: Record, keys: ArmatureKeys) -> None:
     curves.drop(of_bone["rotation_euler"] for of_bone in paths)
     for bone, constraint, _ in _by_ik(record.armature, keys.ik):
         record.note_influence(bone, constraint)
-    _widen_sliders(record, keys.sliders)
+    _widen(record, keys.sliders)
     for name in put_armature(curves, record.armature, keys):
         record.note_physics(record.armature.pose.bones[name])
         add_physics_switch(record.armature.pose.bones[name])
@@ -109,7 +107,7 @@ def put_armature(curves: actions.Curves, armature: Object, keys: ArmatureKeys) -
     _put_bones(curves, keys.bones)
     for bone, constraint, switch in _by_ik(armature, keys.ik):
         _put_switch(curves, actions.influence_path(bone.name, constraint.name), bone.name, switch)
-    put_values(curves, keys.sliders, sliders.path)
+    put_weights(curves, armature, keys.sliders)
     keyed = []
     for switch in keys.physics:
         path = actions.property_path(switch.name, PHYSICS)
@@ -154,22 +152,6 @@ def _put_switch(curves: actions.Curves, path: str, bone: str, switch: Switch) ->
     curves.write(path, switch.frames, values, handles, group=bone)
 
 
-def _widen_sliders(record: Record, names: Iterable[str]) -> None:
-    for name in names:
-        record.note_slider(name)
-        sliders.widen(record.armature, name)
-
-
-def set_sliders(record: Record, values: Values, at: At | None = None) -> None:
-    """Set custom properties of the armature to their first values."""
-    for name, (_, weights) in values.items():
-        record.note_slider(name)
-        value = float(weights[0])
-        if at:
-            _key(record, sliders.path(name), [value], [record.block[name]], at)
-        record.block[name] = value
-
-
 def pose_tracks(record: Record, bones: list[Track], at: At | None = None) -> None:
     """Set bones to their first keys."""
     _free(record, bones)
@@ -195,14 +177,19 @@ def reset_to_rest(record: Record, names: Iterable[str], simulated: bool) -> None
         bones[name].matrix_basis = Matrix()
 
 
-def set_keys(record: Record, values: Values, at: At | None = None) -> None:
-    """Set shape keys to their first values."""
-    _unlock(record, values)
+def set_weights(record: Record, values: Values, at: At | None = None) -> None:
+    """Set shape keys, or custom properties of the armature, to their first values."""
+    _widen(record, values)
+    block = record.block
     for name, (_, weights) in values.items():
-        key, value = record.block.key_blocks[name], float(weights[0])
+        path, value = _weight_path(block, name), float(weights[0])
         if at:
-            _key(record, actions.value_path(name), [value], [key.value], at)
-        key.value = value
+            shown: Any = block.path_resolve(path)
+            _key(record, path, [value], [shown], at)
+        if isinstance(block, Key):
+            block.key_blocks[name].value = value
+        else:
+            block[name] = value
 
 
 def is_keyed(block: actions.Block) -> bool:
@@ -290,14 +277,18 @@ def _key(
             fcurves.insert(curve, at.frame, value, before, at.alone)
 
 
-def _unlock(record: Record, values: Values) -> None:
-    """Set the keys to the values."""
+def _widen(record: Record, values: Values) -> None:
+    """Let motions alone move shape keys, or custom properties of the armature, as far as these values."""
     for name, (_, weights) in values.items():
-        key = record.block.key_blocks[name]
-        record.note_key(key)
-        key.slider_min = min(key.slider_min, float(weights.min()))
-        key.slider_max = max(key.slider_max, float(weights.max()))
-    record.mute_drivers({actions.value_path(name) for name in values})
+        if isinstance(record.block, Key):
+            key = record.block.key_blocks[name]
+            record.note_key(key)
+            key.slider_min = min(key.slider_min, float(weights.min()))
+            key.slider_max = max(key.slider_max, float(weights.max()))
+        else:
+            record.note_slider(name)
+            sliders.widen(record.armature, name)
+    record.mute_drivers({_weight_path(record.block, name) for name in values})
 
 
 def _turned(rotations: np.ndarray, curves: list[FCurve], frame: float) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ..blender import actions, fcurves
+from ..blender import actions
 from ..blender.native import mmdskin
 from ..operator_base.editing import Edit
 from ..scene import light, saved_state, sliders
@@ -56,11 +56,10 @@ def imported(scene: bpy.types.Scene) -> bpy.types.Object | None:
 
 def clear(edit: Edit, scene: bpy.types.Scene, sun: bpy.types.Object) -> list[str]:
     """Undo all imports onto the scene's light; returns the names of actions that are kept."""
-    blocks = [block for block in _blocks(sun) if saved_state.is_own(block, saved_state.MOTION)]
-    kept = [import_state.Record(block).restore(edit) for block in blocks]
+    kept = import_state.clear(edit, [_blocks(sun)])[1]
     if not any(saved_state.LOOK in material for material in bpy.data.materials):
         edit.on_success(lambda: light.remove_untouched(scene))
-    return [name for name in kept if name]
+    return kept
 
 
 def _blocks(sun: Any) -> list[Any]:
@@ -80,11 +79,11 @@ def _key(
     values: np.ndarray,
     file_frames: np.ndarray,
 ) -> None:
-    """Linear keyframes of values (K, N); keys on adjacent frames of the file are a cut."""
+    """Linear keyframes of values (K, N), with cuts."""
     if not len(frames):
         return
-    cuts = np.append(np.diff(file_frames.astype(np.int64)) <= 1, False)
+    cuts = bezier.cuts(file_frames)
     straight = np.tile(bezier.STRAIGHT, (len(frames), 1))
-    for curve, column in zip(curves.ensure(path, values.shape[1]), values.T, strict=True):
-        handles = bezier.handles(frames, column, straight, cuts) if cuts.any() else None
-        fcurves.write(curve, frames, column, handles)
+    for index, column in enumerate(values.T):
+        handles = bezier.handles(frames, column, straight, cuts) if cuts[:-1].any() else None
+        curves.write(path, frames, column, handles, index=index)

@@ -2,7 +2,6 @@
 """The import of a motion onto a model: what solved keys, original keys and single poses share."""
 
 import contextlib
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -99,7 +98,8 @@ class MotionImport(Reports):
 
     def clear(self) -> None:
         """Undo earlier imports; keyframes whose file is gone are kept, since nothing keys them again."""
-        for name in import_state.clear(self.edit, [self.model], self._lacks_files)[1]:
+        blocks = import_state.blocks(self.model)
+        for name in import_state.clear(self.edit, [blocks], self._lacks_files)[1]:
             self.caution("Edited keyframes were kept in action '{name}'", name=name)
         import_state.restore_range()
 
@@ -175,10 +175,4 @@ class MotionImport(Reports):
         if self.model.armature.mmdskin.range == "CURRENT":
             noted.set_settings(range="SCENE")  # what a bake of a motion is for
         if self.options.extend_range:
-            last = last_frame(self.scene, source.scene_range[1])
-            import_state.extend_range(self.scene, last)
-
-
-def last_frame(scene: Scene, time: float) -> int:
-    """The first whole scene frame at an animation time or after it."""
-    return min(math.ceil(time / playhead.stretch(scene) - 1e-6), properties.FRAMES["max"])
+            import_state.extend_range(self.scene, source.scene_range[1])

@@ -22,7 +22,7 @@ from ..preview import switch
 from ..scene import light as scene_light
 from ..scene import model_file, saved_state, scene_model
 from . import camera, import_state, light, original_keys, poses, solved_keys
-from .motion_import import PHYSICS, MotionImport, last_frame
+from .motion_import import PHYSICS, MotionImport
 
 
 class _File(NamedTuple):
@@ -148,7 +148,9 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
             edit.on_failure(scene_light.disconnect_lost, scene)
             sun = scene_light.of_scene(scene)
             lights = [sun] if sun is not None and any(file.lights for file in files) else []
-            edit.save([*import_state.changed_objects(models), *lights], bpy.data.scenes)
+            targets = camera.imported(scene) if any(file.moves_camera for file in files) else []
+            changed = *import_state.changed_objects(models), *lights, *targets
+            edit.save(changed, bpy.data.scenes)
             import_state.forget_old_range()
             for model, sources in edit.checked:
                 for number, source in enumerate(sources):
@@ -197,7 +199,7 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
         action, _ = actions.assigned(added.parent)
         original_keys.keep(action, [(file.path, self.frame_start, speed)])
         if self.extend_range:
-            import_state.extend_range(scene, last_frame(scene, frames[-1]))
+            import_state.extend_range(scene, frames[-1])
         keyframes = tr_count("1 keyframe", "{count} keyframes", len(frames))
         self.inform("Added a camera with {keyframes}", keyframes=keyframes)
 
@@ -206,7 +208,7 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
         speed = motion_source.speed(self._settings(scene, file.path))
         frames = light.add(scene, motion, (file.path, self.frame_start, speed))
         if self.extend_range:
-            import_state.extend_range(scene, last_frame(scene, frames.max(initial=0)))
+            import_state.extend_range(scene, frames.max(initial=0))
         keyframes = tr_count("1 keyframe", "{count} keyframes", len(motion.light.frames))
         self.inform("Keyed the MMD Light with {keyframes}", keyframes=keyframes)
 
@@ -312,9 +314,10 @@ class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
             cameras = self._cameras(context, models)
             sun = self._light(context, models)
             lights = [] if sun is None else [sun]
-            edit.save([*import_state.changed_objects(models), *lights], bpy.data.scenes)
+            changed = *import_state.changed_objects(models), *lights, *cameras
+            edit.save(changed, bpy.data.scenes)
             kept_cameras = camera.clear(edit, scene, cameras)
-            count, kept = import_state.clear(edit, models)
+            count, kept = import_state.clear(edit, map(import_state.blocks, models))
             if sun is not None:
                 kept += light.clear(edit, scene, sun)
             import_state.restore_range()

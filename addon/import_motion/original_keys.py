@@ -5,9 +5,10 @@ The action keeps the files, so that an export writes unchanged keys as they were
 may move or change, and the action may be used in another .blend.
 """
 
+import contextlib
 import os
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import bpy
@@ -50,7 +51,7 @@ def write(job: MotionImport, newest: motion_source.Motion) -> None:
         job.show_armature(noted, newest)
     for block, values in (item for of_one in keys for item in of_one.items()):
         with job.recording(block) as noted:
-            keyframes.write_keys(noted, values)
+            keyframes.write_weights(noted, values)
     bones = found[-1].bones
     job.inform(
         "Keyed {bones} and {shape_keys} with {keyframes} from the file",
@@ -68,28 +69,27 @@ def curves_of(
 ) -> dict[actions.Block, Curves]:
     """The curves that imports of these motions, oldest first, write into an empty action."""
     armature = model.armature
-    with Scratch() as curves:
+    with scratch() as curves:
         for motion in motions:
             keyframes.put_armature(curves, armature, tracks.armature_keys(armature, motion))
         found: dict[actions.Block, Curves] = {armature: read(curves)}
     values = [tracks.key_values(model, motion) for motion in motions]
     for block in import_state.shape_keys(model):
-        with Scratch() as curves:
+        with scratch() as curves:
             for of_motion in values:
-                keyframes.put_values(curves, of_motion.get(block, {}), actions.value_path)
+                keyframes.put_weights(curves, block, of_motion.get(block, {}))
             found[block] = read(curves)
     return found
 
 
-class Scratch:
+@contextlib.contextmanager
+def scratch() -> Iterator[actions.Curves]:
     """In the block, the curves of an action that no one sees."""
-
-    def __enter__(self) -> actions.Curves:
-        self._action, _, holder = actions.new_action("mmdskin")
-        return actions.Curves(holder)
-
-    def __exit__(self, *_: object) -> None:
-        bpy.data.actions.remove(self._action)
+    action, _, holder = actions.new_action("mmdskin")
+    try:
+        yield actions.Curves(holder)
+    finally:
+        bpy.data.actions.remove(action)
 
 
 def read(curves: actions.Curves) -> Curves:

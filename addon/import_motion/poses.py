@@ -37,11 +37,11 @@ def write(job: MotionImport, source: Motion) -> None:
             keyframes.pose_tracks(noted, bones, where)
         else:
             keyframes.pose_bones(noted, bones, options.physics, where)
-        keyframes.set_sliders(noted, sliders, where)
+        keyframes.set_weights(noted, sliders, where)
         job.show_armature(noted, source)
     for block, values in keys.items():
         with job.recording(block) as noted:
-            keyframes.set_keys(noted, values, at if block in keyed else None)
+            keyframes.set_weights(noted, values, at if block in keyed else None)
     count = len(bones)
     if armature in keyed:
         job.inform(

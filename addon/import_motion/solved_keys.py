@@ -38,12 +38,12 @@ def write(job: MotionImport, newest: motion_source.Motion) -> None:
         keyframes.reset_to_rest(noted, resting, options.physics)
         if bones:
             keyframes.write_bones(noted, bones, frames, job.replace, options.physics)
-        keyframes.write_sliders(noted, channels.slider_values(model.armature, source, frames))
+        keyframes.write_weights(noted, channels.slider_values(model.armature, source, frames))
         job.extend(noted, source)
         job.show_armature(noted, newest)
     for block, values in keys.items():
         with job.recording(block) as noted:
-            keyframes.write_keys(noted, values, job.replace)
+            keyframes.write_weights(noted, values, job.replace)
     job.inform(
         "Keyed {bones} and {shape_keys} on {frames}",
         bones=tr_count("1 bone", "{count} bones", len(bones)),

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..blender import evaluated_bones
 from ..blender.native import mmdskin
-from ..pose import physics_settings
+from ..pose import physics_settings, quaternions
 from ..pose.motion_source import Motion
 from ..scene import model_file, scene_model, sliders
 from . import import_state
@@ -71,7 +71,9 @@ def bone_tracks(armature: bpy.types.Object, source: Motion) -> list[Track]:
         [source.rig.pmx.bones[number].fixed_axis or (0, 0, 0) for _, number, _ in known]
     )
     rotations = np.concatenate([track.rotations for track, _, _ in known]).astype(np.float64)
-    rotations = _about_axes(rotations, axes[of_key])
+    fixed = (axes != 0).any(axis=1)[of_key]
+    about = quaternions.about_axes(rotations[fixed, :3], axes[of_key][fixed])
+    rotations[fixed, :3] = about
     turned = np.einsum("kij,kj->ki", turns[of_key], rotations[:, :3])
     rotations = _continuous(np.column_stack([rotations[:, 3], turned]), starts)
     frames = source.scene_frames(np.concatenate([track.frames for track, _, _ in known]))
@@ -93,9 +95,7 @@ def bone_axes(
     number = {name: i for i, name in enumerate(armature.data.bones.keys())}
     rests = evaluated_bones.rest_matrices(armature)[[number[name] for name in names], :3, :3]
     to_bones = np.linalg.solve(rests, source.rig.to_armature[None, :3, :3])
-    left, _, right = np.linalg.svd(to_bones)
-    turns = left @ right
-    return to_bones, np.linalg.det(turns)[:, None, None] * turns  # a mirror reverses rotations
+    return to_bones, quaternions.turns(to_bones)
 
 
 def _physics_switches(source: Motion) -> list[Switch]:
@@ -184,19 +184,6 @@ def _own_keys(armature: bpy.types.Object, source: Motion) -> dict[str, str]:
 
 def _weights(source: Motion, track: "mmdskin.MorphTrack") -> tuple[np.ndarray, np.ndarray]:
     return source.scene_frames(track.frames), track.weights
-
-
-def _about_axes(rotations: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    """Keys x y z w as MMD uses them for bones with a fixed axis, where that is not zero.
-
-    See docs/mmd-behavior.md#fixed-axis.
-    """
-    lengths = np.linalg.norm(axes, axis=1)
-    fixed = lengths > 0
-    axes, turns = axes[fixed] / lengths[fixed, None], rotations[fixed, :3]
-    sides = np.where((turns * axes).sum(axis=1) < 0, -1, 1)
-    rotations[fixed, :3] = (sides * np.linalg.norm(turns, axis=1))[:, None] * axes
-    return rotations
 
 
 def _continuous(rotations: np.ndarray, starts: np.ndarray) -> np.ndarray:

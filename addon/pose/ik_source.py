@@ -149,14 +149,10 @@ class Solver:
         # From each bone's own axes to the file's, with the armature's scale and without.
         rests = self.rests[self._bone_indices, :3, :3].transpose(0, 2, 1)
         self._moves = np.linalg.inv(rig.to_armature[:3, :3]) @ rests.astype(np.float64)
-        left, _, right = np.linalg.svd(self._moves)
-        turns = left @ right
-        # A mirror image rotates the other way about the axis.
-        self._turns = np.linalg.det(turns)[:, None, None] * turns
+        self._turns = quaternions.turns(self._moves)
         axes = {i: bone.fixed_axis for i, bone in enumerate(rig.pmx.bones) if bone.fixed_axis}
         self._fixed = np.array(list(axes), np.intp)
-        along = np.array(list(axes.values()), np.float64).reshape(-1, 3)
-        self._axes = along / np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-30)
+        self._axes = np.array(list(axes.values()), np.float64).reshape(-1, 3)
         by_ik_bone = mmd_tools.by_ik_bone(armature)
         self._switches = {
             name: [
@@ -301,11 +297,7 @@ class Solver:
         turns = quaternions.unit_rows(np.ascontiguousarray(columns[:, :3, :3].transpose(2, 1, 0)))
         rotations[self._bones_in_file, :3] = (self._turns @ turns[1:].T[..., None])[..., 0]
         rotations[self._bones_in_file, 3] = turns[0]
-        # As MMD registers keys: docs/mmd-behavior.md#fixed-axis.
-        turned = rotations[self._fixed, :3]
-        signs = np.where((turned * self._axes).sum(axis=1, keepdims=True) < 0, -1, 1)
-        lengths = np.linalg.norm(turned, axis=1, keepdims=True)
-        rotations[self._fixed, :3] = self._axes * lengths * signs
+        rotations[self._fixed, :3] = quaternions.about_axes(rotations[self._fixed, :3], self._axes)
         return translations, rotations
 
     def _weights(

@@ -67,6 +67,24 @@ def in_mode(bone: PoseBone, rotations: np.ndarray) -> tuple[str, np.ndarray]:
     return "rotation_euler", np.array(eulers[1:])
 
 
+def turns(maps: np.ndarray) -> np.ndarray:
+    """(B, 3, 3) from the axes of rotations to others, for maps of vectors, perhaps scaled or mirrored: a
+    mirror image rotates the other way about the axis."""
+    left, _, right = np.linalg.svd(maps)
+    found = left @ right
+    return np.linalg.det(found)[:, None, None] * found
+
+
+def about_axes(vectors: np.ndarray, axes: np.ndarray) -> np.ndarray:
+    """(K, 3) x y z of quaternions as MMD registers keys of bones with these fixed axes (K, 3).
+
+    See docs/mmd-behavior.md#fixed-axis.
+    """
+    axes = axes / np.maximum(np.linalg.norm(axes, axis=1, keepdims=True), 1e-30)
+    signs = np.where((vectors * axes).sum(axis=1, keepdims=True) < 0, -1, 1)
+    return axes * np.linalg.norm(vectors, axis=1, keepdims=True) * signs
+
+
 def matrices(quaternions: np.ndarray) -> np.ndarray:
     """(F, 3, 3) rotations of quaternions of any length."""
     return matrix_rows(quaternions.T).transpose(2, 0, 1)
