@@ -41,6 +41,14 @@ def check_folder(path: str) -> None:
         raise UserError("The folder '{folder}' does not exist: create it first", folder=folder)
 
 
+def check_writable(path: str) -> None:
+    """UserError if a file cannot be written, before any work."""
+    check_folder(path)
+    with writing(path):
+        check_replaceable(path)
+        create(path).close()
+
+
 def unwritable(path: str, reason: str | Exception) -> UserError:
     reason = getattr(reason, "strerror", None) or str(reason)
     return UserError(

@@ -4,7 +4,6 @@ none of them, and tell what was written: one sentence, and all of it in a text o
 """
 
 import contextlib
-import errno
 import io
 import os
 from abc import ABC, abstractmethod
@@ -83,6 +82,8 @@ def of(
     context: bpy.types.Context, exports: Sequence[Export], timing: Timing, names: str
 ) -> modal_job.Job:
     """The job of exports, with a Result for each. Closing it early writes nothing."""
+    for export in exports:
+        output_files.check_writable(export.path)
     reads = any(export.needs_frames for export in exports)
     return modal_job.Job(_steps(context, exports, timing, names), timing.length if reads else 1)
 
@@ -166,13 +167,9 @@ def _lines(result: Result) -> list[str]:
     return [*result.lines, *others, *known]
 
 
-def checked(path: str, ending: str) -> str:
-    """The absolute path with the ending; UserError if nothing can be written there."""
-    path = bpy.path.ensure_ext(output_files.absolute(path), ending)
-    output_files.check_folder(path)
-    if os.path.isdir(path):
-        raise output_files.unwritable(path, os.strerror(errno.EISDIR))
-    return path
+def path_of(path: str, ending: str) -> str:
+    """The absolute path of a file to write, with its ending."""
+    return bpy.path.ensure_ext(output_files.absolute(path), ending)
 
 
 def saved(path: str, motion: "mmdskin.Motion", **options: Any) -> bytes:

@@ -13,7 +13,7 @@ from ..blender import native, registration
 from ..blender.user_error import UserError
 from ..import_motion import import_state
 from ..operator_base import modal_job, properties
-from ..operator_base.importing import scale_property
+from ..operator_base.importing import camera_scale
 from ..operator_base.model_operator import OptionsDialog, PosingOperator
 from ..scene import scene_model
 from . import job, samples, scene_export
@@ -173,10 +173,7 @@ class MMDSKIN_OT_export_motion(_Range, modal_job.AskedJob, Exporter, bpy.types.O
         default=0.05,
         **(properties.TOLERANCE | {"min": 1e-4, "soft_min": 0.01}),
     )
-    scale: scale_property(
-        name="Camera Scale",
-        description="Size of one MMD unit for the camera, the same as for the scene's models",
-    )
+    scale: camera_scale()
     _ask = Exporter.invoke
 
     def is_used(self, option: str) -> bool:
@@ -192,7 +189,7 @@ class MMDSKIN_OT_export_motion(_Range, modal_job.AskedJob, Exporter, bpy.types.O
         }.get(option, True)
 
     def _start(self, context: bpy.types.Context) -> modal_job.Job:
-        path = job.checked(self.filepath, self.filename_ext)
+        path = job.path_of(self.filepath, self.filename_ext)
         native.load()
         exports, timing = self._exports(context, path)
         return job.of(context, exports, timing, job.LONG_NAMES[self.names])

@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
-from ..blender import playhead, registration
+from ..blender import output_files, playhead, registration
 from ..blender.native import mmdskin
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import cancels
@@ -51,7 +51,8 @@ class MMDSKIN_OT_export_pose(Exporter, bpy.types.Operator):
 
     @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        path = job.checked(self.filepath, self.filename_ext)
+        path = job.path_of(self.filepath, self.filename_ext)
+        output_files.check_writable(path)
         motion, pmx = self._pose(context)
         data = job.saved(path, motion, frame=0, model=pmx)
         job.write([(path, data)])

@@ -73,11 +73,12 @@ class Sampler:
         has_sliders = len(model_file.morph_keys(armature)) == len(self.rig.pmx.morphs)
         morphs = {} if has_sliders else scene_motion.morphs_of_keys(self.rig.pmx, armature)
         self._morphs = {key: morph for key, morph in morphs.items() if morph >= 0}
-        self._visible = _Visibility(model)
-
-    @property
-    def animates_visibility(self) -> bool:
-        return self._visible.is_animated
+        # A model is visible if any of its meshes is; if that is not animated, it is always visible.
+        self._root = scene_model.root_of(armature)
+        animated = actions.animated_paths(self._root) if self._root is not None else ()
+        self._by_root = mmd_tools.SHOWS_MESHES in animated
+        self._by_meshes = any("hide_render" in actions.animated_paths(obj) for obj in model.meshes)
+        self.animates_visibility = self._by_root or self._by_meshes
 
     def read(self, depsgraph: Depsgraph) -> tuple:
         """A row for `samples`."""
@@ -102,7 +103,7 @@ class Sampler:
             pose, weights = (translations[0], rotations[0]), values[0]
         if self._solved:
             pose = (self._matrices(armature, local, frame),)
-        visible = self._visible.value(depsgraph)
+        visible = self._is_visible(depsgraph)
         return (depsgraph.scene.frame_current, *pose, weights, local.ik, visible)
 
     def samples(self, rows: Sequence[tuple]) -> Samples:
@@ -110,6 +111,12 @@ class Sampler:
         for values in pose:
             self._check_finite(frames, values)
         return Samples(tuple(pose), weights, ik, visible)
+
+    def _is_visible(self, depsgraph: Depsgraph) -> bool:
+        if self._by_root and not mmd_tools.shows_meshes(self._root.evaluated_get(depsgraph)):
+            return False
+        meshes = [obj.evaluated_get(depsgraph) for obj in self.model.meshes]
+        return not self._by_meshes or not all(obj.hide_render for obj in meshes)
 
     def _matrices(self, armature: Object, local: ik_source.Local, frame: float) -> np.ndarray:
         """(B, 4, 4) of a solved pose, in the file's space."""
@@ -134,29 +141,6 @@ class Sampler:
                 frame=frames[frame],
                 bone=self.rig.pmx.bones[bone].name,
             )
-
-
-class _Visibility:
-    """A model is visible if any of its meshes is; if that is not animated, it is always visible."""
-
-    def __init__(self, model: scene_model.SceneModel) -> None:
-        self._meshes = model.meshes
-        self._root = scene_model.root_of(model.armature)
-        self._by_meshes = any("hide_render" in actions.animated_paths(obj) for obj in model.meshes)
-        self._by_root = self._root is not None and (
-            mmd_tools.SHOWS_MESHES in actions.animated_paths(self._root)
-        )
-
-    @property
-    def is_animated(self) -> bool:
-        return self._by_meshes or self._by_root
-
-    def value(self, depsgraph: Depsgraph) -> bool:
-        """At the scene's current frame."""
-        if self._by_root and not mmd_tools.shows_meshes(self._root.evaluated_get(depsgraph)):
-            return False
-        meshes = [obj.evaluated_get(depsgraph) for obj in self._meshes]
-        return not self._by_meshes or not all(obj.hide_render for obj in meshes)
 
 
 def form_of(model: scene_model.SceneModel, scene: Scene, options: Any) -> str:

@@ -34,7 +34,7 @@ class SceneExport(Export):
         self._camera: CameraExport | None = None
         if options.light:
             self._light = light_export.LightExport(scene, timing)
-        if _has_camera(scene) or not _is_lit(scene, options):
+        if _has_camera(scene) or self._light is None or not self._light.objects:
             self._camera = CameraExport(scene, timing, options)
         parts = (self._camera, self._light)
         self._reading = [part for part in parts if part is not None and part.needs_frames]
@@ -62,10 +62,6 @@ def blocks(scene: bpy.types.Scene, options: Any) -> list[Any]:
     if _has_camera(scene) or not found:
         found += _camera_blocks(scene)
     return found
-
-
-def _is_lit(scene: bpy.types.Scene, options: Any) -> bool:
-    return options.light and bool(light_export.blocks(scene))
 
 
 class CameraExport:

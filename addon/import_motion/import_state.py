@@ -68,12 +68,10 @@ _MEMBERS = ("value", "slider_min", "slider_max")
 
 @contextlib.contextmanager
 def recording(block: Block) -> Iterator["Record"]:
-    """The Record of a datablock, stored at the end of the block, even after an exception."""
+    """The Record of a datablock, stored at the end of the block: edits restore what exceptions leave."""
     noted = Record(block)
-    try:
-        yield noted
-    finally:
-        noted.store()
+    yield noted
+    noted.store()
 
 
 class Record:

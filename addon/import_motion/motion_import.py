@@ -50,9 +50,6 @@ class MotionImport(Reports):
         settings = physics_settings.of_import(own, self.options, start, timing)
         return simulation.with_physics(source, settings)
 
-    def by_bodies(self, source: motion_source.Motion) -> set[str]:
-        return simulation.bones(source) if self.options.physics else set()
-
     def earlier(self, newest: motion_source.Motion) -> tuple[list[motion_source.Motion], bool]:
         """The earlier motions to keep, and whether they have another form.
 

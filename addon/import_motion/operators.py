@@ -15,7 +15,7 @@ from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError, cancels
 from ..operator_base import properties
 from ..operator_base.editing import Edit, editing
-from ..operator_base.importing import Importer, scale_property
+from ..operator_base.importing import Importer, camera_scale
 from ..operator_base.model_operator import ModelOperator, PosingOperator
 from ..pose import merge, motion_source
 from ..preview import switch
@@ -110,10 +110,7 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
         description="Extend the scene's End to the end of the motion",
         default=True,
     )
-    scale: scale_property(
-        name="Camera Scale",
-        description="Size of one MMD unit for the camera, the same as for the scene's models",
-    )
+    scale: camera_scale()
 
     def is_used(self, option: str) -> bool:
         if option in _OF_MOTIONS and self.filepath.lower().endswith(".vpd"):

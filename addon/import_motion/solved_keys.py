@@ -10,6 +10,7 @@ import numpy as np
 
 from ..blender.translations import tr_count
 from ..blender.user_error import UserError
+from ..physics import simulation
 from ..pose import merge, motion_source
 from . import channels, import_state, keyframes
 from .motion_import import MotionImport
@@ -121,7 +122,8 @@ def _moved(
     always stay at rest and need no keyframes.
     """
     bones, moved, keys = channels.changed(job.model, newest, source, earlier, frames)
-    moved |= job.by_bodies(source)
+    if job.options.physics:
+        moved |= simulation.bones(source)
     stays = set() if job.replace else keyframes.keyed_bones(job.model.armature) - moved
     bones = [bone for bone in bones if bone.name not in stays]
     resting = [bone.name for bone in bones if not bone.moves and bone.name not in moved]

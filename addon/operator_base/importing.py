@@ -78,6 +78,13 @@ def scale_property(name: str, description: str) -> Any:
     )
 
 
+def camera_scale() -> Any:
+    """The annotation of the option for cameras, of imports and exports."""
+    return scale_property(
+        "Camera Scale", "Size of one MMD unit for the camera, the same as for the scene's models"
+    )
+
+
 def collection(context: Context) -> Collection:
     """The collection for new objects: the active one if it is editable and visible."""
     active = context.view_layer.active_layer_collection

@@ -8,7 +8,7 @@ import numpy as np
 from bpy.types import Action, AnimData, Bone, NlaTrack, Object
 from mathutils import Matrix
 
-from ..blender import actions, evaluated_bones, fcurves
+from ..blender import actions, evaluated_bones
 from ..export_motion import linear_keys
 from ..pose import quaternions
 
@@ -110,11 +110,9 @@ class NewAction:
         rows: Any = slice(None)
         if self._reduced:
             rows = linear_keys.rows_of_keys(values, np.full(values.shape[1], tolerance))
-        curves = self._curves.ensure(path, values.shape[1], group)
-        for curve, column in zip(curves, values.T, strict=True):
-            still = (column == column[0]).all()
-            used = slice(0, 1) if still else rows
-            fcurves.write(curve, self._frames[used], column[used])
+        for index, column in enumerate(values.T):
+            used = slice(0, 1) if (column == column[0]).all() else rows
+            self._curves.write(path, self._frames[used], column[used], index=index, group=group)
 
 
 def _by_blender(bone: Bone, poses: np.ndarray, parents: np.ndarray) -> np.ndarray:

@@ -286,6 +286,15 @@ class Refused(ExportCase):
     def test_a_folder_that_is_missing(self):
         self.assert_refused("does not exist", filepath=os.path.join(self.folder.name, "x", "a.vmd"))
 
+    def test_one_of_several_files_that_cannot_be_written_is_found_before_any_fit(self):
+        self.animate()
+        other = scene.Scene(self.scene.pmx, "other")
+        scene.select(self.armature)
+        other.mesh.select_set(True)
+        os.mkdir(self.out.replace(".vmd", "_other.vmd"))
+        with mock.patch.object(addon().blender.native.load(), "Fit", side_effect=AssertionError):
+            self.assert_refused("cannot be written", content="SELECTED")
+
     def test_invalid_numbers(self):
         self.armature.pose.bones["腕.L"].location.x = float("nan")
         self.assert_refused("invalid numbers")
