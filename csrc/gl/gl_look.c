@@ -204,19 +204,12 @@ static void draw_ground_shadow(const mmd_gl_renderer *r)
 
 /* Surfaces */
 
-static GLuint toon_texture(const mmd_gl_renderer *r, const mmd_render_material *material)
-{
-    if (material->shared_toon >= 0)
-        return r->toons[material->shared_toon];
-    return material->toon_texture >= 0 ? r->textures[material->toon_texture] : 0;
-}
-
 static mmd_gl_look_variant variant_of(const mmd_gl_renderer *r, const mmd_render_material *material)
 {
     bool mapped = material->sphere_texture >= 0;
     bool receives = material->flags & MMD_MATERIAL_RECEIVES_SELF_SHADOW;
     return (mmd_gl_look_variant){{.textured = material->texture >= 0,
-                                  .toon = toon_texture(r, material) != 0,
+                                  .toon = material->toon_texture >= 0,
                                   .specular = material->specular_power > 0,
                                   .self_shadow = r->job->effects.self_shadow,
                                   .receives = receives && r->has_shadow_map,
@@ -248,7 +241,8 @@ static bool draw_surfaces(const mmd_gl_renderer *r, mmd_error *err)
             mmd_gl_texture_bind(MMD_GL_SPHERE_UNIT, GL_TEXTURE_2D,
                                 r->textures[material->sphere_texture]);
         if (variant.toon)
-            mmd_gl_texture_bind(MMD_GL_TOON_UNIT, GL_TEXTURE_2D, toon_texture(r, material));
+            mmd_gl_texture_bind(MMD_GL_TOON_UNIT, GL_TEXTURE_2D,
+                                r->textures[material->toon_texture]);
         mmd_gl_renderer_draw_material(r, i, first);
     }
     return true;

@@ -44,28 +44,19 @@ static size_t count_offsets(const mmd_mesh *mesh)
     return count;
 }
 
-/* Turns the number of offsets of each vertex into the index of its first one. Returns the largest
-   number. */
-static uint32_t accumulate_counts(uint32_t *counts, size_t vertex_count)
-{
-    uint32_t sum = 0, max = 0;
-    for (size_t v = 0; v < vertex_count; v++) {
-        uint32_t count = counts[v];
-        max = count > max ? count : max;
-        counts[v] = sum;
-        sum += count;
-    }
-    return max;
-}
-
 /* Inverts the morphs' lists of vertices: the shader reads the offsets of each vertex. */
 static void sort_morphs(const mmd_mesh *mesh, sorted_mesh *sorted)
 {
-    uint32_t *end = sorted->morph_end;
+    uint32_t *end = sorted->morph_end, sum = 0; /* first counts, then starts */
     for (size_t m = 0; m < mesh->vertex_morph_count; m++)
         for (size_t i = 0; i < mesh->vertex_morphs[m]->offset_count; i++)
             end[mesh->vertex_morphs[m]->indices[i]]++;
-    sorted->max_offsets = accumulate_counts(end, mesh->vertex_count);
+    for (size_t v = 0; v < mesh->vertex_count; v++) {
+        uint32_t count = end[v];
+        sorted->max_offsets = count > sorted->max_offsets ? count : sorted->max_offsets;
+        end[v] = sum;
+        sum += count;
+    }
     for (size_t m = 0; m < mesh->vertex_morph_count; m++) {
         const mmd_morph *morph = mesh->vertex_morphs[m];
         for (size_t i = 0; i < morph->offset_count; i++) {
@@ -182,13 +173,6 @@ static void free_mesh(mmd_gl_object *object, mmd_gl_context *context)
     free(mesh);
 }
 
-static bool check_offsets(const sorted_mesh *sorted, mmd_error *err)
-{
-    return sorted->max_offsets <= MAX_OFFSETS ||
-           mmd_gl_fail(err, "a vertex has %u morph offsets, limit %d",
-                       (unsigned)sorted->max_offsets, MAX_OFFSETS);
-}
-
 static bool sort(const mmd_mesh *mesh, size_t offsets, sorted_mesh *sorted, mmd_gl_mesh *out,
                  mmd_error *err)
 {
@@ -197,8 +181,9 @@ static bool sort(const mmd_mesh *mesh, size_t offsets, sorted_mesh *sorted, mmd_
         !MMD_ARENA_ARRAY(sorted->arena, sorted->morphs, offsets + 1))
         return mmd_fail_memory(err);
     sort_morphs(mesh, sorted);
-    if (!check_offsets(sorted, err))
-        return false;
+    if (sorted->max_offsets > MAX_OFFSETS)
+        return mmd_gl_fail(err, "a vertex has %u morph offsets, limit %d",
+                           (unsigned)sorted->max_offsets, MAX_OFFSETS);
     if (!plan_ranges(mesh, sorted, out, first) ||
         !MMD_ARENA_ARRAY(sorted->arena, sorted->vertices, sorted->texel_count + 1))
         return mmd_fail_memory(err);

@@ -110,9 +110,6 @@ static void combine_factors(const float *factors, int texture, double neutral, f
 /* The lower end of the toon, where no light comes from; NULL without toon. */
 static const uint8_t *shaded_end(const mmd_render_job *job, const mmd_render_material *material)
 {
-    const mmd_render_effects *effects = &job->effects;
-    if (material->shared_toon >= 0)
-        return effects->toons + 4 * effects->toon_rows * ((size_t)material->shared_toon + 1) - 4;
     if (material->toon_texture < 0)
         return NULL;
     const mmd_render_texture *image = &job->textures[material->toon_texture];

@@ -142,22 +142,6 @@ static entry **least_recently_used(struct mmd_gl_texture_cache *cache)
     return oldest;
 }
 
-static bool find_shared_toons(mmd_gl_renderer *r, mmd_error *err)
-{
-    const mmd_render_job *job = r->job;
-    for (size_t i = 0; job->look == MMD_LOOK_MMD && i < job->material_count; i++) {
-        int32_t toon = job->materials[i].shared_toon;
-        if (toon < 0 || r->toons[toon])
-            continue;
-        size_t rows = job->effects.toon_rows;
-        mmd_render_texture image = {1, rows, job->effects.toons + 4 * rows * (size_t)toon, {0}};
-        r->toons[toon] = find_texture(r, &image, err);
-        if (!r->toons[toon])
-            return false;
-    }
-    return true;
-}
-
 static bool check_texture(const mmd_render_texture *image, mmd_error *err)
 {
     GLint max = 0;
@@ -206,8 +190,7 @@ bool mmd_gl_render_textures_init(mmd_gl_renderer *r, mmd_error *err)
     glActiveTexture(GL_TEXTURE0 + MMD_GL_TEXTURE_UNIT);
     mmd_render_texture image = {1, 1, white, {0}};
     r->white_texture = find_texture(r, &image, err);
-    return r->white_texture && find_images(r, err) && find_shared_toons(r, err) &&
-           mmd_gl_check("textures", err);
+    return r->white_texture && find_images(r, err) && mmd_gl_check("textures", err);
 }
 
 void mmd_gl_render_textures_release(mmd_gl_renderer *r, bool ok)

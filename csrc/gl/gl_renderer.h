@@ -188,7 +188,6 @@ typedef struct mmd_gl_renderer {
     GLuint frame_buffer, material_buffer;        /* of uniforms; all materials have theirs in one */
     size_t material_stride;                      /* bytes from material to material */
     GLuint *textures, white_texture;             /* the job's, and one for materials without any */
-    GLuint toons[MMD_TOON_COUNT];                /* shared ones that materials use, else 0 */
 
     size_t frame;
     float *view_positions; /* (V,4) of the frame, unless it is skinned on the device */

@@ -45,6 +45,8 @@ enum { CARD_CHUNK_SAMPLES = 1 << 24, CPU_CHUNK_SAMPLES = 1 << 19 };
 
 enum { MAX_TOON_ROWS = 4096 };
 
+enum { SHARED_TOONS = INT32_MAX - MMD_TOON_COUNT + 1 }; /* the texture key of the first one */
+
 typedef struct render_call {
     mmd_py_state *state;
     mmd_render_job job;
@@ -157,21 +159,33 @@ static bool set_texture(render_call *call, PyObject *item, int32_t *key, mmd_ren
            PyErr_Format(PyExc_ValueError, "%s: %zu x %zu pixels", name, out->width, out->height);
 }
 
-/* A list of (key, name, pixels). */
-static bool set_textures(render_call *call, PyObject *textures)
+/* A list of (key, name, pixels), and the shared toons, each a column. */
+static bool set_textures(render_call *call, PyObject *textures, PyObject *toons)
 {
-    size_t count = (size_t)PyList_Size(textures);
-    int32_t *keys = mmd_py_record_parser_alloc(&call->own, count, sizeof *keys);
-    mmd_render_texture *all = mmd_py_record_parser_alloc(&call->own, count, sizeof *all);
+    static const size_t toon_shape[] = {MMD_TOON_COUNT, MMD_PY_ANY, 4};
+    size_t count = (size_t)PyList_Size(textures), most = count + MMD_TOON_COUNT;
+    int32_t *keys = mmd_py_record_parser_alloc(&call->own, most, sizeof *keys);
+    mmd_render_texture *all = mmd_py_record_parser_alloc(&call->own, most, sizeof *all);
+    mmd_py_array ramps = {0};
     bool ok = keys && all;
     for (size_t i = 0; ok && i < count; i++)
         ok = set_texture(call, PyList_GetItem(textures, (Py_ssize_t)i), &keys[i], &all[i]);
+    if (!ok || !set_array(call, toons, "toons", MMD_PY_UINT8, 3, toon_shape, "H", &ramps))
+        return false;
+    size_t rows = ramps.shape[1];
+    for (size_t i = 0; i < MMD_TOON_COUNT; i++) {
+        const uint8_t *pixels = (const uint8_t *)ramps.data + 4 * rows * i;
+        keys[count + i] = SHARED_TOONS + (int32_t)i;
+        all[count + i] = (mmd_render_texture){1, rows, pixels, {0}};
+    }
     call->texture_keys = keys;
     call->job.textures = all;
-    call->job.texture_count = count;
-    return ok && (!count || call->inputs[UVS] ||
-                  PyErr_Format(PyExc_ValueError,
-                               "textures: a Mesh has no texture coordinates; pass uvs="));
+    call->job.texture_count = call->job.look == MMD_LOOK_MMD ? most : count;
+    if (rows < 1 || rows > MAX_TOON_ROWS)
+        return PyErr_Format(PyExc_ValueError, "toons: %zu rows, expected 1 to %d", rows,
+                            MAX_TOON_ROWS);
+    return !count || call->inputs[UVS] ||
+           PyErr_Format(PyExc_ValueError, "textures: a Mesh has no texture coordinates; pass uvs=");
 }
 
 /* The position among the textures of one that a material names, -1 if it is not there. */
@@ -203,14 +217,14 @@ static bool convert_material(const render_call *call, const mmd_material *from, 
     out->flags = from->flags;
     out->sphere_mode = (mmd_sphere_mode)from->sphere_mode;
     out->triangle_count = (size_t)from->index_count / 3;
-    bool found =
-        find_texture(call, index, "texture", from->texture, &out->texture) &&
-        find_texture(call, index, "sphere_texture", from->sphere_texture, &out->sphere_texture) &&
-        find_texture(call, index, "toon", from->toon, &out->toon_texture);
-    out->shared_toon = from->shared_toon && from->toon < MMD_TOON_COUNT ? from->toon : -1;
-    if (from->shared_toon)
-        out->toon_texture = -1;
-    return found;
+    bool shared = from->shared_toon && from->toon >= 0;
+    int32_t toon = !shared                       ? from->toon
+                   : from->toon < MMD_TOON_COUNT ? SHARED_TOONS + from->toon
+                                                 : -1;
+    return find_texture(call, index, "texture", from->texture, &out->texture) &&
+           find_texture(call, index, "sphere_texture", from->sphere_texture,
+                        &out->sphere_texture) &&
+           find_texture(call, index, "toon", toon, &out->toon_texture);
 }
 
 static bool set_materials(render_call *call, PyObject *materials, bool for_all_triangles)
@@ -232,26 +246,15 @@ static bool set_materials(render_call *call, PyObject *materials, bool for_all_t
     return ok;
 }
 
-static bool set_effects(render_call *call, PyObject *factors, PyObject *toons)
+static bool set_factors(render_call *call, PyObject *factors)
 {
-    const size_t factor_shape[] = {call->job.material_count, 2, 3, 4};
-    static const size_t toon_shape[] = {MMD_TOON_COUNT, MMD_PY_ANY, 4};
-    mmd_render_effects *effects = &call->job.effects;
-    mmd_py_array array;
-    if (factors != Py_None) {
-        if (!set_array(call, factors, "factors", MMD_PY_FLOAT32, 4, factor_shape, "", &array))
-            return false;
-        effects->factors = array.data;
-    }
-    if (toons == Py_None)
-        return true;
-    if (!set_array(call, toons, "toons", MMD_PY_UINT8, 3, toon_shape, "H", &array))
+    const size_t shape[] = {call->job.material_count, 2, 3, 4};
+    mmd_py_array array = {0};
+    if (factors != Py_None &&
+        !set_array(call, factors, "factors", MMD_PY_FLOAT32, 4, shape, "", &array))
         return false;
-    effects->toons = array.data;
-    effects->toon_rows = array.shape[1];
-    return (effects->toon_rows >= 1 && effects->toon_rows <= MAX_TOON_ROWS) ||
-           PyErr_Format(PyExc_ValueError, "toons: %zu rows, expected 1 to %d", effects->toon_rows,
-                        MAX_TOON_ROWS);
+    call->job.effects.factors = array.data;
+    return true;
 }
 
 static void take_inputs(render_call *call)
@@ -373,8 +376,8 @@ PyObject *mmd_py_module_render(PyObject *module, PyObject *args)
         ok = ok && set_input(&call, i, in[i]);
     }
     PyObject *result = NULL;
-    if (ok && set_shape(&call, mesh, shown) && set_textures(&call, textures) &&
-        set_materials(&call, materials, gray) && set_effects(&call, factors, toons) &&
+    if (ok && set_shape(&call, mesh, shown) && set_textures(&call, textures, toons) &&
+        set_materials(&call, materials, gray) && set_factors(&call, factors) &&
         frame_batch(&call, mesh, shown)) {
         take_inputs(&call);
         result = execute(&call, want);

@@ -44,8 +44,8 @@ static void take_material(script *s, mmd_render_material *material)
     material->edge_size = take_number(s);
     material->flags = take(s);
     material->sphere_mode = (mmd_sphere_mode)(take(s) % 4);
-    material->texture = material->sphere_texture = material->toon_texture = -1;
-    material->shared_toon = (int32_t)(take(s) % 12) - 1;
+    material->texture = material->sphere_texture = -1;
+    material->toon_texture = (int32_t)(take(s) % 12) - 1;
     material->triangle_count = take(s) % 4;
 }
 

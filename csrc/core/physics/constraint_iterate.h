@@ -9,10 +9,7 @@
    LOAD(p, q, r)        register r of halves at p and q
    STORE(v, p, q, r)
    ADD_SIDES(v)         in each half of v[REGISTERS] the sum of both
-   SWAP(v)              exchanges the lanes of each half
-   FIRST(v)             the first lane of each half in both of its lanes
-   SECOND(a, b)         the second lane of a, then that of b
-   BLEND(a, b)          the first lane of a, then the second one of b
+   PICK(a, b, x, y)     in each half lane x, then lane y: 0 and 1 are those of a, 2 and 3 of b
    LEAST(a, b), GREATEST(a, b), SELECT(mask, a, b)    as mmd_double2_min() */
 
 #define INLINE TARGET static inline __attribute__((always_inline))
@@ -32,7 +29,7 @@ INLINE lanes change_impulse(mmd_constraint_block *block, lanes along, bool frict
                              : LEAST(GREATEST(sum, lower), upper);
     /* Not a number if a body's velocity has overflowed; the end of this step stops it. */
     clamped = SELECT(friction ? (sum == sum) & (contact > 0) : sum == sum, clamped, impulse);
-    clamped = FIRST(clamped);
+    clamped = PICK(clamped, clamped, 0, 0);
     ((lanes *)&block->impulse)[r] = clamped;
     return clamped - impulse;
 }
@@ -60,13 +57,13 @@ INLINE void visit(mmd_constraint_block *block, const mmd_constraint_links *links
         contacts[half] = base[links->contacts[half] / 2].impulse.of[links->contacts[half] % 2];
     for (int r = 0; r < REGISTERS; r++) {
         if (r == 0 || !two_sided) /* else it is the same again */
-            added = change_impulse(block, along[r] + SWAP(along[r]), friction,
+            added = change_impulse(block, along[r] + PICK(along[r], along[r], 1, 0), friction,
                                    LOAD(contacts[0], contacts[1], r), r);
         const mmd_constraint_lanes *const turns[] = {&block->effective_mass_turn_x,
                                                      &block->rhs_turn_y, &block->lower_turn_z};
-        lanes scale = SECOND(added * LANES(block->upper_inverse_mass, r), added);
+        lanes scale = PICK(added * LANES(block->upper_inverse_mass, r), added, 1, 3);
         for (int i = 0; i < 3; i++) {
-            lanes response = BLEND(LANES(block->jacobian[i], r), LANES(*turns[i], r));
+            lanes response = PICK(LANES(block->jacobian[i], r), LANES(*turns[i], r), 0, 3);
             STORE(velocity[i][r] + response * scale, first[i], second[i], r);
         }
     }

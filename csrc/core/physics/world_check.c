@@ -39,13 +39,13 @@ static bool check_body(const mmd_rigid_body *body, size_t index, mmd_error *err)
 {
     if (!check_fields(MMD_RECORD_RIGID_BODY, "body", index, body, err))
         return false;
-    for (int i = 0; i < 3; i++)
-        if (body->size[i] < 0)
-            return mmd_refuse(err, "body %zu: size %g is negative", index, (double)body->size[i]);
-    for (int i = 0; i < 3; i++)
-        if (fabs((double)body->position[i]) > MMD_BODY_LIMIT)
-            return mmd_refuse(err, "body %zu: position %g, expected at most 1e6", index,
-                              (double)body->position[i]);
+    for (int i = 0; i < 3; i++) {
+        double size = (double)body->size[i], position = (double)body->position[i];
+        if (size < 0)
+            return mmd_refuse(err, "body %zu: size %g is negative", index, size);
+        if (fabs(position) > MMD_BODY_LIMIT)
+            return mmd_refuse(err, "body %zu: position %g, expected at most 1e6", index, position);
+    }
     if (body->mass < 0)
         return mmd_refuse(err, "body %zu: mass %g is negative", index, (double)body->mass);
     return check_index("body", index, "group", body->group, MMD_BODY_GROUPS, err);

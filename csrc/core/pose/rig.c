@@ -151,15 +151,20 @@ static bool find_early(mmd_rig *rig, mmd_arena *temporary)
     return true;
 }
 
+static int32_t parent_prerequisite(const mmd_rig *rig, int32_t bone, int k)
+{
+    return k == 0 ? rig->bones[bone].parent : -1;
+}
+
 static bool find_order(mmd_rig *rig, mmd_arena *temporary)
 {
     size_t n = rig->bone_count;
     sort_key *keys = mmd_arena_alloc(temporary, n, sizeof *keys);
     sort_key *sorted = mmd_arena_alloc(temporary, n, sizeof *sorted);
     size_t *parents_first = mmd_arena_alloc(temporary, n, sizeof *parents_first);
-    int32_t *path = mmd_arena_alloc(temporary, n, sizeof *path);
-    bool *emitted = mmd_arena_alloc(temporary, n, sizeof *emitted);
-    if (!keys || !sorted || !parents_first || !path || !emitted ||
+    int32_t *stack = mmd_arena_alloc(temporary, n, sizeof *stack);
+    uint8_t *states = mmd_arena_alloc(temporary, n, sizeof *states);
+    if (!keys || !sorted || !parents_first || !stack || !states ||
         !MMD_ARENA_ARRAY(&rig->arena, rig->order, n) ||
         !MMD_ARENA_ARRAY(&rig->arena, rig->layers, n) ||
         !mmd_model_order(rig->model->bones, offsetof(mmd_bone, parent), sizeof(mmd_bone), n,
@@ -176,16 +181,8 @@ static bool find_order(mmd_rig *rig, mmd_arena *temporary)
     if (n)
         qsort(sorted, n, sizeof *sorted, compare_keys);
     size_t count = 0;
-    for (size_t i = 0; i < n; i++) {
-        size_t length = 0; /* of the path up to the first bone that is emitted */
-        for (int32_t bone = sorted[i].bone; bone >= 0 && !emitted[bone];
-             bone = rig->bones[bone].parent)
-            path[length++] = bone;
-        while (length--) {
-            emitted[path[length]] = true;
-            rig->order[count++] = path[length];
-        }
-    }
+    for (size_t i = 0; i < n; i++)
+        add_node(rig, parent_prerequisite, sorted[i].bone, states, stack, rig->order, &count);
     for (size_t i = 0; i < n; i++) {
         const sort_key *key = &keys[rig->order[i]];
         if (i == 0 || compare_layers(&keys[rig->order[i - 1]], key) != 0)

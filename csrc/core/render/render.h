@@ -17,7 +17,6 @@ typedef struct mmd_render_material {
     uint8_t flags; /* MMD_MATERIAL_DOUBLE_SIDED and so on */
     mmd_sphere_mode sphere_mode;
     int32_t texture, sphere_texture, toon_texture; /* indices of the job's textures, -1: none */
-    int32_t shared_toon;                           /* 0 to 9 instead of a texture, -1: none */
     size_t triangle_count;
 } mmd_render_material;
 
@@ -46,8 +45,6 @@ typedef struct mmd_render_effects {
     const float *additional_uvs;
     size_t additional_uv_frames, additional_uv_width;
     const float *factors; /* (material_count,2,3,4) of textures, or NULL: neutral */
-    const uint8_t *toons; /* (MMD_TOON_COUNT,toon_rows,4) sRGB, lit first */
-    size_t toon_rows;
     mmd_ground_shadow ground_shadow;
     float ground_color[4]; /* of MMD_GROUND_SHADOW_COLOR, straight alpha */
     bool self_shadow;

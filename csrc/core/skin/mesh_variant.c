@@ -30,25 +30,14 @@
 
 /* Checks */
 
-static bool check_triangles(const mmd_mesh *mesh, const mmd_mesh_extras *extras, mmd_error *err)
+/* Indices, or NULL, of which each item has `width`: at least `least` and below `limit`. */
+static bool check_indices(const char *item, const char *name, const int32_t *indices, size_t items,
+                          size_t width, int32_t least, size_t limit, mmd_error *err)
 {
-    for (size_t i = 0; extras->triangles && i < 3 * extras->triangle_count; i++) {
-        int32_t v = extras->triangles[i];
-        if (v < 0 || (size_t)v >= mesh->vertex_count)
-            return mmd_refuse(err, "triangles: triangle %zu: vertex %d of %zu", i / 3, (int)v,
-                              mesh->vertex_count);
-    }
-    return true;
-}
-
-static bool check_parents(const mmd_mesh_extras *extras, mmd_error *err)
-{
-    for (size_t b = 0; extras->parents && b < extras->parent_count; b++) {
-        int32_t parent = extras->parents[b];
-        if (parent < -1 || parent >= (int64_t)extras->parent_count)
-            return mmd_refuse(err, "parents: bone %zu: parent %d of %zu", b, (int)parent,
-                              extras->parent_count);
-    }
+    for (size_t i = 0; indices && i < items * width; i++)
+        if (indices[i] < least || indices[i] >= (int64_t)limit)
+            return mmd_refuse(err, "%s %zu: %s %d of %zu", item, i / width, name, (int)indices[i],
+                              limit);
     return true;
 }
 
@@ -66,7 +55,10 @@ bool mmd_mesh_extras_check(const mmd_mesh *mesh, const mmd_mesh_extras *extras, 
         {"uvs", "vertex", extras->uvs, 1, mesh->vertex_count, 2},
         {"centers", "vertex", extras->centers, 1, mesh->vertex_count, 3},
         {"segments", "bone", extras->segments, 1, extras->segment_count, 6}};
-    return check_triangles(mesh, extras, err) && check_parents(extras, err) &&
+    return check_indices("triangles: triangle", "vertex", extras->triangles, extras->triangle_count,
+                         3, 0, mesh->vertex_count, err) &&
+           check_indices("parents: bone", "parent", extras->parents, extras->parent_count, 1, -1,
+                         extras->parent_count, err) &&
            mmd_numbers_check(arrays, sizeof arrays / sizeof *arrays, 1, err);
 }
 
