@@ -236,7 +236,8 @@ def _show_normals(now: Evaluation, live: Live, ready: _Ready, normals: np.ndarra
         if not (has_room and nodes.give_normals_right(now.obj)):
             live.outdated = True
     if ready.hull_normals:
-        are_last = nodes.kind_with_normals(now.obj, nodes.modifier_of(now.obj)) == nodes.FREE
+        skin = nodes.modifier_of(now.obj)
+        are_last = skin is not None and nodes.kind_with_normals(now.obj, skin) == nodes.FREE
         shown = known.of_vertices(normals) * np.float32(are_last)
         arrays.set_vectors(now.mesh.attributes[names.HULL_NORMALS], shown.ravel())
 

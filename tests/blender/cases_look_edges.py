@@ -390,6 +390,12 @@ class GivenNormals(Posed):
         values = imported.read(self.mesh.data.attributes["mmd_edge_normal"].data, "vector", 3)
         self.assertFalse(values.any())
 
+    def test_where_the_modifier_is_removed_they_do_not_stay(self):
+        self.assert_given()
+        self.mesh.modifiers.remove(self.mesh.modifiers["MMD Skin"])
+        self.assert_given(False)
+        self.assertEqual(case.live_errors(), [])
+
     def test_a_linked_duplicate_without_the_modifier_has_its_own(self):
         scene.select(self.mesh)
         bpy.ops.object.duplicate(linked=True)
