@@ -340,6 +340,16 @@ def clear(
     return sum(map(bool, found)), [name for name in kept if name]
 
 
+def played_by_strips(models: Iterable[scene_model.SceneModel]) -> list[str]:
+    """The names of actions that imports have written and that NLA strips play."""
+    found = []
+    for block in (block for model in models for block in blocks(model)):
+        written, data = saved_state.load_action(block, MOTION_WRITTEN), block.animation_data
+        if written and data and any(strip.action == written for strip in actions.strips(data)):
+            found.append(written.name)
+    return found
+
+
 def changed_objects(models: Iterable[scene_model.SceneModel]) -> list[bpy.types.Object]:
     """The objects that an import, or clearing it, changes."""
     return [

@@ -314,6 +314,7 @@ class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
             changed = *import_state.changed_objects(models), *lights, *cameras
             edit.save(changed, bpy.data.scenes)
             kept_cameras = camera.clear(edit, scene, cameras)
+            in_strips = import_state.played_by_strips(models)
             count, kept = import_state.clear(edit, map(import_state.blocks, models))
             if sun is not None:
                 kept += light.clear(edit, scene, sun)
@@ -322,6 +323,8 @@ class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
             self.caution("The camera '{name}' was edited and is kept", name=name)
         for name in kept:
             self.caution("Edited keyframes were kept in action '{name}'", name=name)
+        for name in in_strips:
+            self.caution("NLA strips still play the action '{name}': remove them", name=name)
         if count:
             self.inform(
                 "Cleared the motion of 1 model", "Cleared the motion of {count} models", count=count

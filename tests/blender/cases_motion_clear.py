@@ -257,6 +257,17 @@ class Keeps(ClearCase):
         bpy.ops.mmdskin.clear_motion()
         self.assertEqual(self.armature.animation_data.action, chosen)
 
+    def test_an_action_that_strips_play_is_named(self):
+        self.imported()
+        data = self.armature.animation_data
+        name = data.action.name
+        data.nla_tracks.new().strips.new("strip", 1, data.action)
+        data.action = None
+        with case.reports() as said:
+            bpy.ops.mmdskin.clear_motion()
+        self.assertIn(f"Warning: NLA strips still play the action '{name}': remove them", said)
+        self.assertEqual(len(data.nla_tracks[0].strips), 1)
+
     def test_the_end_of_the_scene_that_another_motion_needs(self):
         other = scene.Scene(self.scene.pmx, "other")
         scene.select(other.armature)
