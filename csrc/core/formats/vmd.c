@@ -156,13 +156,6 @@ static bool group_records(mmd_reader *r, const section *s, bool named, grouping 
     return true;
 }
 
-static size_t sort_track(const grouping *g, size_t track, uint64_t **keys)
-{
-    size_t first = g->first[track];
-    *keys = g->keys + first;
-    return mmd_track_sort_keys(*keys, g->scratch + first, g->first[track + 1] - first);
-}
-
 /* Row c of the block begins with the first parameter of channel c. Row 0 has all channels, too, but
    MMD overwrites two of its bytes with the physics flag. Some writers leave rows 1 to 3 zero: then
    row 0 is used, in which the flag of physics off is no parameter. */
@@ -263,8 +256,9 @@ static bool read_tracks(mmd_reader *r, mmd_motion_kind kind, mmd_motion *motion)
     char *tracks =
         named ? mmd_reader_alloc(r, g.count, layout->size) : mmd_motion_track(layout, motion, 0);
     for (size_t t = 0; tracks && t < g.count; t++) {
-        uint64_t *keys;
-        size_t count = sort_track(&g, t, &keys);
+        uint64_t *keys = g.keys + g.first[t];
+        size_t count =
+            mmd_track_sort_keys(keys, g.scratch + g.first[t], g.first[t + 1] - g.first[t]);
         void *track = tracks + t * layout->size;
         mmd_track_alloc(r, layout, track, count);
         if (named)
@@ -332,9 +326,8 @@ static void fill_properties(mmd_reader *r, mmd_motion *motion, const property *p
     }
 }
 
-static bool read_property_section(mmd_reader *r, mmd_motion_kind kind, mmd_motion *motion)
+static bool read_property_section(mmd_reader *r, mmd_motion *motion)
 {
-    (void)kind;
     mmd_string_table names = {0};
     uint64_t *keys, *scratch;
     size_t count;
@@ -387,14 +380,12 @@ static bool read_header(mmd_reader *r, mmd_motion *motion)
 
 bool mmd_vmd_read(mmd_reader *r, mmd_motion *motion)
 {
-    static bool (*const sections[MMD_MOTION_KINDS])(mmd_reader *, mmd_motion_kind, mmd_motion *) = {
-        read_tracks, read_tracks, read_tracks, read_tracks, read_tracks, read_property_section};
     bool read = read_header(r, motion);
-    for (size_t kind = 0; read && kind < MMD_MOTION_KINDS; kind++) {
-        read = sections[kind](r, (mmd_motion_kind)kind, motion);
+    for (size_t kind = 0; read && kind < MMD_MOTION_PROPERTIES; kind++) {
+        read = read_tracks(r, (mmd_motion_kind)kind, motion);
         mmd_arena_free(&r->scratch);
     }
-    return read;
+    return read && read_property_section(r, motion);
 }
 
 /* Writing */
@@ -540,9 +531,8 @@ static bool write_tracks(writer *w, mmd_motion_kind kind, const mmd_motion *moti
     return ok;
 }
 
-static bool write_properties(writer *w, mmd_motion_kind kind, const mmd_motion *motion)
+static bool write_properties(writer *w, const mmd_motion *motion)
 {
-    (void)kind;
     const mmd_property_track *track = &motion->properties;
     const uint8_t *names = encode_names(w, "properties.ik_names", track->ik_names,
                                         sizeof *track->ik_names, track->ik_count);
@@ -578,9 +568,6 @@ size_t mmd_vmd_size(const mmd_motion *motion)
 
 bool mmd_vmd_write(const mmd_motion *motion, bool cut_names, uint8_t *bytes, mmd_error *err)
 {
-    static bool (*const sections[MMD_MOTION_KINDS])(writer *, mmd_motion_kind,
-                                                    const mmd_motion *) = {
-        write_tracks, write_tracks, write_tracks, write_tracks, write_tracks, write_properties};
     if (!mmd_error_require(motion, "motion", err) || !mmd_error_require(bytes, "bytes", err))
         return false;
     writer w = {.at = bytes, .cut_names = cut_names, .err = err};
@@ -588,8 +575,9 @@ bool mmd_vmd_write(const mmd_motion *motion, bool cut_names, uint8_t *bytes, mmd
     bool written = w.encoding || mmd_fail_memory(err);
     if (written)
         write_header(&w, motion);
-    for (size_t kind = 0; written && kind < MMD_MOTION_KINDS; kind++)
-        written = sections[kind](&w, (mmd_motion_kind)kind, motion);
+    for (size_t kind = 0; written && kind < MMD_MOTION_PROPERTIES; kind++)
+        written = write_tracks(&w, (mmd_motion_kind)kind, motion);
+    written = written && write_properties(&w, motion);
     mmd_arena_free(&w.arena);
     return written;
 }

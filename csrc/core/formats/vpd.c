@@ -10,17 +10,21 @@
 
 static const char extension[] = ".osm";
 
-typedef struct bone_pose {
-    float translation[3], rotation[4];
-} bone_pose;
+enum { BONE_NUMBERS = 7 }; /* translation, rotation */
+
+/* The blocks of bones or of morphs, which are a name and numbers. */
+typedef struct block_list {
+    const char *keyword, *section;
+    size_t width;
+    long read;
+    mmd_string_table names;
+    float *numbers; /* (n,width) by index in `names` */
+} block_list;
 
 typedef struct vpd {
     mmd_reader *r;
     mmd_motion *motion;
-    mmd_string_table bones, morphs;
-    bone_pose *poses; /* by index in `bones` */
-    float *weights;   /* by index in `morphs` */
-    long bone_blocks, morph_blocks;
+    block_list bones, morphs;
     bool named;
 } vpd;
 
@@ -87,13 +91,12 @@ static double scale_by_power_of_10(uint64_t digits, int64_t exponent)
     if (exponent > 400)
         return HUGE_VAL;
     /* Powers up to 1e22 are exact. */
-    for (int64_t left = negative ? -exponent : exponent; left > 0; left--) {
+    int64_t left = negative ? -exponent : exponent;
+    for (; left > 22; left -= 22)
+        value = negative ? value / 1e22 : value * 1e22;
+    for (; left > 0; left--)
         power *= 10;
-        if (power == 1e22 || left == 1) {
-            value = negative ? value / power : value * power;
-            power = 1;
-        }
-    }
+    value = negative ? value / power : value * power;
     return value;
 }
 
@@ -199,37 +202,19 @@ static mmd_string read_name(mmd_reader *r)
     return name;
 }
 
-static bool read_bone(vpd *v)
+static bool read_block(mmd_reader *r, block_list *list)
 {
-    mmd_reader *r = v->r;
-    r->section = "bones";
-    r->record = v->bone_blocks++;
+    float numbers[BONE_NUMBERS];
+    r->section = list->section;
+    r->record = list->read++;
     mmd_string name = read_name(r);
-    float numbers[7];
-    for (int i = 0; i < 7; i++)
+    for (size_t i = 0; i < list->width; i++)
         if (!read_number(r, &numbers[i]))
             return false;
     if (!close_block(r))
         return false;
-    bone_pose *pose = &v->poses[mmd_reader_intern(r, &v->bones, name.bytes, name.size)];
-    for (int i = 0; i < 3; i++)
-        pose->translation[i] = isfinite(numbers[i]) ? numbers[i] : 0;
-    memcpy(pose->rotation, numbers + 3, sizeof pose->rotation);
-    mmd_track_sanitize_rotation(pose->rotation);
-    return true;
-}
-
-static bool read_morph(vpd *v)
-{
-    mmd_reader *r = v->r;
-    r->section = "morphs";
-    r->record = v->morph_blocks++;
-    mmd_string name = read_name(r);
-    float weight;
-    if (!read_number(r, &weight) || !close_block(r))
-        return false;
-    v->weights[mmd_reader_intern(r, &v->morphs, name.bytes, name.size)] =
-        isfinite(weight) ? weight : 0;
+    uint32_t index = mmd_reader_intern(r, &list->names, name.bytes, name.size);
+    memcpy(list->numbers + list->width * index, numbers, list->width * sizeof *numbers);
     return true;
 }
 
@@ -284,17 +269,26 @@ static void skip_other(vpd *v)
     }
 }
 
+/* The numbers of all blocks of a list, in memory of the motion; `finite` of each are. */
+static float *keep_numbers(mmd_reader *r, const block_list *list, size_t finite)
+{
+    size_t count = list->names.count * list->width;
+    float *numbers = mmd_reader_alloc(r, count, sizeof *numbers);
+    for (size_t i = 0; numbers && i < count; i++)
+        numbers[i] = i % list->width >= finite || isfinite(list->numbers[i]) ? list->numbers[i] : 0;
+    return numbers;
+}
+
 /* All keys are at frame 0, so that tracks share what is the same. */
 static bool fill_motion(vpd *v)
 {
     mmd_reader *r = v->r;
     mmd_motion *motion = v->motion;
-    size_t bones = motion->bone_track_count = v->bones.count;
-    size_t morphs = motion->morph_track_count = v->morphs.count;
+    size_t bones = motion->bone_track_count = v->bones.names.count;
+    size_t morphs = motion->morph_track_count = v->morphs.names.count;
     uint32_t *frame = mmd_reader_alloc(r, 1, sizeof *frame);
     uint8_t *curves = mmd_reader_alloc(r, 16, 1), *physics = mmd_reader_alloc(r, 1, 1);
-    bone_pose *poses = mmd_reader_alloc(r, bones, sizeof *poses);
-    float *weights = mmd_reader_alloc(r, morphs, sizeof *weights);
+    float *pose = keep_numbers(r, &v->bones, 3), *weights = keep_numbers(r, &v->morphs, 1);
     motion->bone_tracks = mmd_reader_alloc(r, bones, sizeof *motion->bone_tracks);
     motion->morph_tracks = mmd_reader_alloc(r, morphs, sizeof *motion->morph_tracks);
     for (size_t kind = MMD_MOTION_CAMERA; kind < MMD_MOTION_PROPERTIES; kind++)
@@ -305,22 +299,15 @@ static bool fill_motion(vpd *v)
         return false;
     memcpy(curves, mmd_motion_linear_curves, 16);
     *physics = 1;
-    for (size_t i = 0; i < bones; i++) {
-        poses[i] = v->poses[i];
-        motion->bone_tracks[i] = (mmd_bone_track){mmd_reader_string(r, &v->bones, i),
-                                                  1,
-                                                  frame,
-                                                  poses[i].translation,
-                                                  poses[i].rotation,
-                                                  curves,
-                                                  physics,
-                                                  NULL};
+    for (size_t i = 0; i < bones; i++, pose += BONE_NUMBERS) {
+        mmd_text name = mmd_reader_string(r, &v->bones.names, i);
+        mmd_track_sanitize_rotation(pose + 3);
+        motion->bone_tracks[i] =
+            (mmd_bone_track){name, 1, frame, pose, pose + 3, curves, physics, NULL};
     }
-    for (size_t i = 0; i < morphs; i++) {
-        weights[i] = v->weights[i];
+    for (size_t i = 0; i < morphs; i++)
         motion->morph_tracks[i] =
-            (mmd_morph_track){mmd_reader_string(r, &v->morphs, i), 1, frame, &weights[i]};
-    }
+            (mmd_morph_track){mmd_reader_string(r, &v->morphs.names, i), 1, frame, weights + i};
     return mmd_reader_ok(r);
 }
 
@@ -330,8 +317,8 @@ static bool read_text(vpd *v)
     size_t braces = 0;
     for (size_t i = 0; i < r->in.size; i++)
         braces += r->in.data[i] == '{';
-    v->poses = mmd_reader_scratch(r, braces, sizeof *v->poses);
-    v->weights = mmd_reader_scratch(r, braces, sizeof *v->weights);
+    v->bones.numbers = mmd_reader_scratch(r, braces, BONE_NUMBERS * sizeof *v->bones.numbers);
+    v->morphs.numbers = mmd_reader_scratch(r, braces, sizeof *v->morphs.numbers);
     v->motion->name = (mmd_text){"", 0};
     skip_line(r);
     for (bool read = true; read;) {
@@ -341,10 +328,10 @@ static bool read_text(vpd *v)
         skip_blanks(r);
         if (mmd_bytes_left(&r->in) == 0)
             return fill_motion(v);
-        if (open_block(r, "Bone"))
-            read = read_bone(v);
-        else if (open_block(r, "Morph"))
-            read = read_morph(v);
+        if (open_block(r, v->bones.keyword))
+            read = read_block(r, &v->bones);
+        else if (open_block(r, v->morphs.keyword))
+            read = read_block(r, &v->morphs);
         else
             skip_other(v);
     }
@@ -355,5 +342,8 @@ bool mmd_vpd_read(mmd_reader *r, mmd_motion *motion)
 {
     if (*r->in.data == 0xEF) /* of the mark */
         r->encoding = MMD_UTF8;
-    return read_text(&(vpd){.r = r, .motion = motion});
+    return read_text(&(vpd){.r = r,
+                            .motion = motion,
+                            .bones = {"Bone", "bones", .width = BONE_NUMBERS},
+                            .morphs = {"Morph", "morphs", .width = 1}});
 }

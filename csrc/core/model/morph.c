@@ -5,6 +5,7 @@
 #include "core/base/arena.h"
 #include "core/base/bytes.h"
 #include "core/base/error.h"
+#include "core/model/model.h"
 
 #include <math.h>
 #include <string.h>
@@ -119,17 +120,11 @@ enum {
 
 static void material_numbers(mmd_material *material, float *numbers[MATERIAL_NUMBERS])
 {
+    const mmd_model_record_table *table = &mmd_model_record_tables[MMD_RECORD_MATERIAL];
     size_t at = 0;
-    for (int i = 0; i < 4; i++)
-        numbers[at++] = &material->diffuse[i];
-    for (int i = 0; i < 3; i++)
-        numbers[at++] = &material->specular[i];
-    numbers[at++] = &material->specular_power;
-    for (int i = 0; i < 3; i++)
-        numbers[at++] = &material->ambient[i];
-    for (int i = 0; i < 4; i++)
-        numbers[at++] = &material->edge_color[i];
-    numbers[at++] = &material->edge_size;
+    for (const mmd_model_field *f = table->fields; f < table->fields + table->field_count; f++)
+        for (size_t i = 0; f->content == MMD_FIELD_FLOATS && i < f->count; i++)
+            numbers[at++] = (float *)(void *)((char *)material + f->offset) + i;
 }
 
 /* Product of factors and sum of summands over all morphs: final = base * factor + summand. */
