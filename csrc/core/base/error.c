@@ -5,6 +5,7 @@
 
 #include "core/base/bytes.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -64,25 +65,28 @@ static inline size_t skip_small(const float *numbers, size_t count, uint32_t exp
     return i;
 }
 
+/* Index of the first NaN or number beyond a limit with this exponent, or `count`. */
+static inline size_t first_beyond(const float *numbers, size_t count, float limit,
+                                  uint32_t exponent)
+{
+    size_t i = 0, last;
+    do {
+        i += skip_small(numbers + i, count - i, exponent);
+        last = count - i < 64 ? count : i + 64;
+        while (i < last && fabsf(numbers[i]) <= limit)
+            i++;
+    } while (i == last && i < count);
+    return i;
+}
+
 size_t mmd_numbers_first_not_finite(const float *numbers, size_t count)
 {
-    size_t i = skip_small(numbers, count, 255);
-    while (i < count && isfinite(numbers[i]))
-        i++;
-    return i;
+    return first_beyond(numbers, count, FLT_MAX, 255);
 }
 
 size_t mmd_numbers_first_beyond_limit(const float *numbers, size_t count)
 {
-    enum { EXPONENT = 127 + 33 }; /* of the limit */
-    size_t i = 0, last;
-    do {
-        i += skip_small(numbers + i, count - i, EXPONENT);
-        last = count - i < 64 ? count : i + 64;
-        while (i < last && fabsf(numbers[i]) <= MMD_BYTES_LIMIT)
-            i++;
-    } while (i == last && i < count);
-    return i;
+    return first_beyond(numbers, count, MMD_BYTES_LIMIT, 127 + 33);
 }
 
 void mmd_numbers_limit(float *numbers, size_t count)

@@ -126,26 +126,20 @@ static inline bool mmd_condition_wait_for(mmd_condition *condition, mmd_mutex *m
 }
 #endif
 
-/* All signals but faults: they are for the threads of the host program. A fault is raised on the
-   thread that causes it; if it were blocked, the process would end without calling its handler
-   (such as Python's faulthandler). */
-static inline void mmd_thread_signals_to_block(sigset_t *set)
-{
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
-    sigfillset(set);
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        sigdelset(set, faults[i]);
-}
-
-/* 0, or an errno. */
+/* 0, or an errno. All signals but faults are blocked: they are for the threads of the host program.
+   A fault is raised on the thread that causes it; if it were blocked, the process would end without
+   calling its handler (such as Python's faulthandler). */
 static inline int mmd_thread_start(mmd_thread *thread, mmd_thread_result (*function)(void *),
                                    void *arg, unsigned stack)
 {
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, stack);
     sigset_t blocked, before;
-    mmd_thread_signals_to_block(&blocked);
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&blocked, faults[i]);
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
     int failed = pthread_create(thread, &attributes, function, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -21,6 +21,17 @@ static const double STEEP = 1e-6;               /* of d across the vertical: y i
 
 enum { CHANNELS = 6, TARGET = 0, ROTATION = 3, DISTANCE = 6, VIEW_ANGLE = 7, COLUMNS = 8 };
 
+struct mmd_camera_fit {
+    mmd_arena arena; /* owns this */
+    mmd_camera_fit_job job;
+    mmd_curve_fit_scratch scratch;
+    double *columns;
+    size_t read; /* frames of the columns */
+    mmd_key_fit_keys keys;
+    bool fitted;
+    mmd_motion *motion; /* once built */
+};
+
 /* The angles of a view, those nearest to the previous frame's: x y z and pi - x, y + pi, z + pi are
    the same view. */
 static void find_angles(const double direction[3], const double up[3], const double previous[3],
@@ -41,70 +52,6 @@ static void find_angles(const double direction[3], const double up[3], const dou
         mmd_vec3_distance(first, previous) <= mmd_vec3_distance(second, previous) ? first : second,
         angles);
 }
-
-/* Samples (F,) of each channel: target x, y, z; rotation (F,3); distance; view angle. Reads frames
-   [first, end), after those before. */
-static bool read_cameras(const mmd_camera_fit_job *job, size_t first, size_t end, double *columns,
-                         mmd_error *err)
-{
-    size_t n = job->frame_count;
-    double *rotation = columns + ROTATION * n;
-    const double none[3] = {0, 0, 0};
-    for (size_t f = first; f < end; f++) {
-        const mmd_camera *camera = &job->cameras[f];
-        double direction[3], sum = camera->fov;
-        for (int i = 0; i < 3; i++)
-            sum += camera->position[i] + camera->target[i] + camera->up[i];
-        if (!isfinite(sum) || camera->fov < 0)
-            return mmd_refuse(err, "camera: frame %zu: %s", f,
-                              isfinite(sum) ? "fov is negative" : "a number is not finite");
-        mmd_vec3_subtract(camera->target, camera->position, direction);
-        double length = mmd_vec3_length(direction);
-        if (!(length > MIN_DIRECTION))
-            return mmd_refuse(err, "camera: frame %zu: position and target are equal", f);
-        mmd_vec3_scale(direction, 1 / length, direction);
-        bool begins = f == 0 || (job->cuts && job->cuts[f]);
-        find_angles(direction, camera->up, begins ? none : rotation + 3 * (f - 1),
-                    rotation + 3 * f);
-        for (size_t i = 0; i < 3; i++)
-            columns[i * n + f] = camera->target[i];
-        columns[DISTANCE * n + f] = -length;
-        columns[VIEW_ANGLE * n + f] = camera->fov;
-    }
-    return true;
-}
-
-static bool build_track(const mmd_camera_fit_job *job, const double *columns,
-                        const mmd_key_fit_keys *keys, mmd_arena *arena, mmd_camera_track *track)
-{
-    size_t n = job->frame_count, count = keys->count;
-    if (!mmd_motion_alloc(arena, &mmd_motion_layouts[MMD_MOTION_CAMERA], track, count))
-        return false;
-    track->interpolation = keys->curves;
-    for (size_t k = 0; k < count; k++) {
-        size_t f = keys->frames[k];
-        track->frames[k] = job->first_frame + keys->frames[k];
-        track->distances[k] = (float)columns[DISTANCE * n + f];
-        track->view_angles[k] = (float)rint(columns[VIEW_ANGLE * n + f]);
-        track->perspective[k] = 1;
-        for (size_t i = 0; i < 3; i++) {
-            track->targets[3 * k + i] = (float)columns[i * n + f];
-            track->rotations[3 * k + i] = (float)columns[ROTATION * n + 3 * f + i];
-        }
-    }
-    return true;
-}
-
-struct mmd_camera_fit {
-    mmd_arena arena; /* owns this */
-    mmd_camera_fit_job job;
-    mmd_curve_fit_scratch scratch;
-    double *columns;
-    size_t read; /* frames of the columns */
-    mmd_key_fit_keys keys;
-    bool fitted;
-    mmd_motion *motion; /* once built */
-};
 
 static bool set_up(mmd_camera_fit *fit, mmd_error *err)
 {
@@ -142,16 +89,38 @@ void mmd_camera_fit_free(mmd_camera_fit *fit)
 
 /* Tasks of one item. */
 
+/* Reads more frames of the columns: target x, y, z; rotation (F,3); distance; view angle. */
 static bool read_more(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
 {
     enum { CHUNK = 1 << 16 }; /* frames: about 10 ms */
+    static const double none[3] = {0, 0, 0};
     mmd_camera_fit *fit = arg;
-    size_t left = fit->job.frame_count - fit->read;
-    size_t end = fit->read + (left > CHUNK ? CHUNK : left);
+    const mmd_camera_fit_job *job = &fit->job;
+    size_t n = job->frame_count, end = n - fit->read > CHUNK ? fit->read + CHUNK : n;
+    double *columns = fit->columns, *rotation = columns + ROTATION * n;
     (void)worker, (void)first, (void)count;
-    if (!read_cameras(&fit->job, fit->read, end, fit->columns, err))
-        return false;
-    fit->read = end;
+    for (; fit->read < end; fit->read++) {
+        size_t f = fit->read;
+        const mmd_camera *camera = &job->cameras[f];
+        double direction[3], sum = camera->fov;
+        for (int i = 0; i < 3; i++)
+            sum += camera->position[i] + camera->target[i] + camera->up[i];
+        if (!isfinite(sum) || camera->fov < 0)
+            return mmd_refuse(err, "camera: frame %zu: %s", f,
+                              isfinite(sum) ? "fov is negative" : "a number is not finite");
+        mmd_vec3_subtract(camera->target, camera->position, direction);
+        double length = mmd_vec3_length(direction);
+        if (!(length > MIN_DIRECTION))
+            return mmd_refuse(err, "camera: frame %zu: position and target are equal", f);
+        mmd_vec3_scale(direction, 1 / length, direction);
+        bool begins = f == 0 || (job->cuts && job->cuts[f]);
+        find_angles(direction, camera->up, begins ? none : rotation + 3 * (f - 1),
+                    rotation + 3 * f);
+        for (size_t i = 0; i < 3; i++)
+            columns[i * n + f] = camera->target[i];
+        columns[DISTANCE * n + f] = -length;
+        columns[VIEW_ANGLE * n + f] = camera->fov;
+    }
     return true;
 }
 
@@ -184,9 +153,25 @@ static bool build(void *arg, size_t worker, size_t first, size_t count, mmd_erro
 {
     mmd_camera_fit *fit = arg;
     mmd_motion tracks = {.name = {MMD_CAMERA_NAME, sizeof MMD_CAMERA_NAME - 1}};
+    mmd_camera_track *track = &tracks.camera;
+    size_t n = fit->job.frame_count;
     (void)worker, (void)first, (void)count;
-    if (!build_track(&fit->job, fit->columns, &fit->keys, &fit->arena, &tracks.camera))
+    if (!mmd_motion_alloc(&fit->arena, &mmd_motion_layouts[MMD_MOTION_CAMERA], track,
+                          fit->keys.count))
         return mmd_fail_memory(err);
+    track->interpolation = fit->keys.curves;
+    for (size_t k = 0; k < track->key_count; k++) {
+        const double *at = fit->columns + fit->keys.frames[k];
+        track->frames[k] = fit->job.first_frame + fit->keys.frames[k];
+        track->distances[k] = (float)at[DISTANCE * n];
+        track->view_angles[k] = (float)rint(at[VIEW_ANGLE * n]);
+        track->perspective[k] = 1;
+        for (size_t i = 0; i < 3; i++) {
+            track->targets[3 * k + i] = (float)at[i * n];
+            track->rotations[3 * k + i] =
+                (float)fit->columns[ROTATION * n + 3 * fit->keys.frames[k] + i];
+        }
+    }
     fit->motion = mmd_motion_new(&tracks, err);
     return fit->motion != NULL;
 }

@@ -82,24 +82,24 @@ static bool check_camera(const mmd_camera *camera, size_t frame, mmd_error *err)
     return true;
 }
 
-static bool check_colors(const float *values, int count, const char *name, size_t material,
-                         mmd_error *err)
-{
-    for (int i = 0; i < count; i++)
-        if (!isfinite(values[i]))
-            return mmd_refuse(err, "materials[%zu].%s is %s", material, name,
-                              mmd_numbers_fault((double)values[i]));
-    return true;
-}
-
 static bool check_material(const mmd_render_material *material, size_t index, mmd_error *err)
 {
-    return check_colors(material->diffuse, 4, "diffuse", index, err) &&
-           check_colors(material->specular, 3, "specular", index, err) &&
-           check_colors(&material->specular_power, 1, "specular_power", index, err) &&
-           check_colors(material->ambient, 3, "ambient", index, err) &&
-           check_colors(material->edge_color, 4, "edge_color", index, err) &&
-           check_colors(&material->edge_size, 1, "edge_size", index, err);
+    const struct {
+        const char *name;
+        const float *numbers;
+        int count;
+    } members[] = {{"diffuse", material->diffuse, 4},
+                   {"specular", material->specular, 3},
+                   {"specular_power", &material->specular_power, 1},
+                   {"ambient", material->ambient, 3},
+                   {"edge_color", material->edge_color, 4},
+                   {"edge_size", &material->edge_size, 1}};
+    for (size_t m = 0; m < sizeof members / sizeof *members; m++)
+        for (int i = 0; i < members[m].count; i++)
+            if (!isfinite(members[m].numbers[i]))
+                return mmd_refuse(err, "materials[%zu].%s is %s", index, members[m].name,
+                                  mmd_numbers_fault((double)members[m].numbers[i]));
+    return true;
 }
 
 static bool check_materials(const mmd_render_job *job, mmd_error *err)
