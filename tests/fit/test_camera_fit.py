@@ -91,7 +91,7 @@ def test_a_camera_that_looks_straight_down_keeps_its_heading():
         ({"degrees": float("inf")}, "degrees: expected a positive number"),
         ({"cuts": [5]}, "cuts: number 0 is not one of the frames"),
         ({"cuts": [0.5]}, "cuts: number 0 is not one of the frames"),
-        ({"frames": [3, 4]}, "frames: expected 1 whole numbers"),
+        ({"frames": [3, 4]}, "frames: expected 1 whole number "),
     ],
 )
 def test_a_bad_option_is_named(options, text):
