@@ -27,7 +27,12 @@ def unit_rows(matrices: np.ndarray) -> np.ndarray:
 
     Elements come first, so that each operation works on long rows.
     """
-    m = matrices / np.sqrt(np.einsum("ij...,ij...->j...", matrices, matrices))
+    lengths = np.sqrt(np.einsum("ij...,ij...->j...", matrices, matrices))
+    flat = (lengths == 0).any(axis=0) & np.isfinite(lengths).all(axis=0)
+    if flat.any():  # scaled to zero, to hide a part
+        matrices, lengths = matrices.copy(), np.where(flat, 1, lengths)
+        matrices[:, :, flat] = _nearest(matrices[:, :, flat])
+    m = matrices / lengths
     # The product of each component with w; if w is small, another component is more accurate.
     result = np.empty((4, *m.shape[2:]))
     result[0] = 1 + m[0, 0] + m[1, 1] + m[2, 2]
@@ -39,6 +44,13 @@ def unit_rows(matrices: np.ndarray) -> np.ndarray:
         result[:, far] = _by_largest(m[:, :, far])
     result /= np.sqrt(np.einsum("i...,i...->...", result, result))
     return result
+
+
+def _nearest(matrices: np.ndarray) -> np.ndarray:
+    """(3, 3, F): the rotations nearest to matrices of any scale."""
+    u, _, v = np.linalg.svd(matrices.transpose(2, 0, 1))
+    u[..., 2] *= np.sign(np.linalg.det(u @ v))[..., None]
+    return (u @ v).transpose(1, 2, 0)
 
 
 def _by_largest(m: np.ndarray) -> np.ndarray:

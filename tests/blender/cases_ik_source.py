@@ -110,6 +110,15 @@ class Live(Channels):
         given = {"センター": (None, turn), "左足ＩＫ": (tuple(moved), None)}
         self.assert_live(self.expected(given, motion=False))
 
+    def test_a_bone_that_is_scaled_to_zero_turns_as_without_scale(self):
+        self.pose({"センター": Quaternion((0.8, 0.36, 0.48, 0))})
+        turned = scene.evaluated_positions(self.model.mesh)
+        for scale in ((1, 1, 0), (0, 2, 1), (1e-30, 1, 1)):
+            self.bones["センター"].scale = scale
+            self.assert_live(turned)
+        self.bones["左足"].scale = self.bones["左ひざ"].scale = (0, 0, 0)
+        self.assert_live(turned)
+
     def test_switches_that_are_keyed(self):
         self.pose({"左足ＩＫ": (0, 2, -1)})
         constraint = self.bones["左ひざ"].constraints["IK"]
