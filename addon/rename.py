@@ -122,22 +122,25 @@ def _rename(edit: Edit, model: scene_model.SceneModel, english: bool) -> int:
 def _without_english(model: scene_model.SceneModel) -> int:
     """The number of bones, morphs and materials that keep their Japanese name."""
     root = scene_model.ancestor_with(model.armature, mmd_tools.NAME)
-    slots = (slot.material for obj in model.meshes for slot in obj.material_slots)
-    items: list[tuple[str, names.Named]] = [
-        (names.BONES, _named(bone))
-        for bone in model.armature.pose.bones
-        if mmd_tools.NUMBER in bone
-    ]
+    items = [(names.BONES, _named(bone)) for bone in _bones(model.armature)]
     items += [(names.MORPHS, _of_morph(m)) for m in stored.groups(root, mmd_tools.MORPHS)]
-    items += [
-        (names.MATERIALS, _named(material))
-        for material in dict.fromkeys(slots)
-        if material is not None and mmd_tools.NAME in material
-    ]
+    items += [(names.MATERIALS, _named(material)) for material in _materials(model.meshes)]
     return sum(
         not record.name.isascii() and names.chosen(record, True, kind) == record.name
         for kind, record in items
     )
+
+
+def _bones(armature: Object) -> list[PoseBone]:
+    """Those of the file, in its order."""
+    found = (bone for bone in armature.pose.bones if mmd_tools.NUMBER in bone)
+    return sorted(found, key=lambda bone: stored.number(bone, mmd_tools.NUMBER))
+
+
+def _materials(meshes: Iterable[Object]) -> list[Material]:
+    """Those of the file."""
+    found = dict.fromkeys(slot.material for obj in meshes for slot in obj.material_slots)
+    return [material for material in found if material and mmd_tools.NAME in material]
 
 
 def _blocks(model: scene_model.SceneModel) -> list[Key]:
@@ -156,10 +159,7 @@ def _of_morph(morph: Any) -> names.Named:
 
 
 def _changes_of_bones(armature: Object, english: bool) -> dict[str, str]:
-    bones = sorted(
-        (bone for bone in armature.pose.bones if mmd_tools.NUMBER in bone),
-        key=lambda bone: stored.number(bone, mmd_tools.NUMBER),
-    )
+    bones = _bones(armature)
     records = [_named(bone) for bone in bones]
     return _changes([bone.name for bone in bones], lambda e: names.bones(records, e), english)
 
@@ -210,12 +210,9 @@ def _rename_keys(
 
 def _changes_of_materials(meshes: Iterable[Object], english: bool) -> list[tuple[Material, str]]:
     """Materials with the name of the other language, and their new names."""
-    found = dict.fromkeys(
-        slot.material for obj in meshes for slot in obj.material_slots if slot.material
-    )
     changes = []
-    for material in found:
-        if mmd_tools.NAME not in material or material.library:
+    for material in _materials(meshes):
+        if material.library:
             continue
         record = _named(material)
         new, old = names.material(record, english), names.material(record, not english)

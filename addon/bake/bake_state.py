@@ -137,9 +137,8 @@ def begin(obj: Object, armature: Object, live: bool = False) -> BakeState:
         # Meshes that are not baked, such as those of excluded collections, stay live.
         switch.disable_meshes([obj])
         switch.forget_error(armature)
-    state.mesh_animated = obj.data.animation_data is not None
-    if not from_library:
         state.sdef = mmd_tools.suspend_sdef(obj)
+    state.mesh_animated = obj.data.animation_data is not None
     return state
 
 

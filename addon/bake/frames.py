@@ -3,6 +3,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,11 +26,17 @@ class Options(NamedTuple):
     driven: bool = True  # corrective keys are driven by joints, not keyframed
     max_keys: int = 40  # driven, of a mesh
     tolerance: float = 0.0  # error in Blender units below which no keys are added
-    between: tuple = ()  # further frames at which driven keys are fitted
+
+    @property
+    def drives(self) -> bool:
+        """Whether joints drive the keys."""
+        return self.target == "CORRECTIVE" and self.driven
 
     @property
     def visited(self) -> list[float]:
-        return sorted({*self.frames, *self.between})
+        """The frames, and those half-way between them, at which driven keys are fitted, too."""
+        pairs = pairwise(self.frames) if self.drives else ()
+        return sorted({*self.frames, *((one + other) // 2 for one, other in pairs)})
 
     @property
     def spacing(self) -> float:
@@ -103,6 +110,5 @@ class Target(ABC):
     def write(self, state: BakeState) -> None:
         """Change the mesh."""
 
-    @abstractmethod
-    def close(self, done: bool) -> None:
+    def close(self, done: bool) -> None:  # noqa: B027, as for `start`
         """Called at the end in any case; without `done`, the mesh is as before."""

@@ -148,8 +148,7 @@ class _Group:
         self.armature = model.armature
         self.bones = _with_parents(model.armature, {name for part in parts for name in part.bones})
         self.poses = sources.poses_of(model, self.bones, settings, parts)
-        is_driven = options.target == "CORRECTIVE" and options.driven
-        kind = joint_keys.Driven if is_driven else _TARGETS[options.target]
+        kind = joint_keys.Driven if options.drives else _TARGETS[options.target]
         self.parts: list[tuple[list[int], Target]] = [
             ([self.bones.index(name) for name in part.bones], kind(part, options)) for part in parts
         ]
@@ -216,13 +215,9 @@ def _check_unchanged(part: sources.Part) -> None:
 
 def _with_parents(armature: Object, names: set[str]) -> list[str]:
     """The named bones and all their ancestors, in the armature's order."""
-    wanted = set()
-    for name in names:
-        bone = armature.data.bones[name]
-        while bone is not None and bone.name not in wanted:
-            wanted.add(bone.name)
-            bone = bone.parent
-    return [bone.name for bone in armature.data.bones if bone.name in wanted]
+    bones = armature.data.bones
+    wanted = names.union(*([one.name for one in bones[name].parent_recursive] for name in names))
+    return [bone.name for bone in bones if bone.name in wanted]
 
 
 def _write_mesh(target: Target, options: Options) -> None:

@@ -44,23 +44,17 @@ class MeshCache(Target):
                 frame=options.frames[0],
                 limit=FRAMES["max"] // options.samples,
             )
-        self._positions = _File(cache_files.path(part.obj, ".pc2", options.folder))
-        self._files = [self._positions]
-        self._normals: _File | None = None
-        self._buffers = part.skinner.buffers(0)
-        if part.skinner.normals is not None:
-            self._bake_normals()
-
-    def _bake_normals(self) -> None:
-        if self.part.skinner.normals.domain == "POINT":
-            path = cache_files.path(self.part.obj, ".normals.pc2", self.options.folder)
-            self._normals = _File(path)
-            self._files.append(self._normals)
-        else:
+        # Of the positions, and of the normals if they are baked.
+        self._files = [_File(cache_files.path(part.obj, ".pc2", options.folder))]
+        normals = part.skinner.normals
+        if normals is not None and normals.domain == "POINT":
+            path = cache_files.path(part.obj, ".normals.pc2", options.folder)
+            self._files.append(_File(path))
+        elif normals is not None:
             text = tr(
                 "'{name}' has vertices with several normals (for example at sharp"
                 " edges), which a mesh cache cannot store: Blender's normals are shown",
-                name=self.part.obj.name,
+                name=part.obj.name,
             )
             self.warnings.append(text)
 
@@ -72,17 +66,9 @@ class MeshCache(Target):
             file.start(header)
 
     def add(self, block: Block) -> None:
-        positions, normals = self.part.skinned(
-            block.frames, block.matrices, block.values, self._room(len(block.frames))
-        )
-        self._positions.put(np.ascontiguousarray(positions, "<f4").data)
-        if self._normals:
-            self._normals.put(np.ascontiguousarray(normals, "<f4").data)
-
-    def _room(self, frames: int) -> list[np.ndarray]:
-        if len(self._buffers[0]) < frames:
-            self._buffers = self.part.skinner.buffers(frames)
-        return [array[:frames] for array in self._buffers]
+        found = self.part.skinned_in_place(block.frames, block.matrices, block.values)
+        for file, vectors in zip(self._files, found, strict=False):
+            file.put(np.ascontiguousarray(vectors, "<f4").data)
 
     def finish(self) -> tuple[()]:
         for file in self._files:
@@ -92,12 +78,13 @@ class MeshCache(Target):
     def write(self, state: bake_state.BakeState) -> None:
         obj = self.part.obj
         bake_state.switch_armature_off(obj, self.part.armature, state)
-        modifier = self._play(self._positions, NAME)
+        modifier = self._play(self._files[0], NAME)
         state.added = modifier.name
         added = [modifier]
-        if self._normals:
+        with_normals = len(self._files) > 1
+        if with_normals:
             # The nodes for normals read the positions that the first cache sets.
-            shown = self._play(self._normals, NORMALS[0])
+            shown = self._play(self._files[1], NORMALS[0])
             reader = obj.modifiers.new(NORMALS[1], "NODES")
             giver = obj.modifiers.new(NORMALS[2], "NODES")
             added = [shown, reader, modifier, giver]
@@ -106,7 +93,7 @@ class MeshCache(Target):
         place = obj.modifiers.find(first.name) + 1
         for number, one in enumerate(added):
             blender_versions.move_modifier(obj, one, place + number)
-        if self._normals:
+        if with_normals:
             nodes.set_kind(reader, nodes.READING)
             nodes.set_kind(giver, nodes.kind_with_normals(obj, giver))
 

@@ -2,7 +2,6 @@
 """The operators Bake MMD Skin and Clear Bake."""
 
 import contextlib
-from itertools import pairwise
 from typing import Any
 
 from bpy.types import Context, Operator, Scene, UILayout
@@ -113,10 +112,6 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, Operator):
                     first=first,
                     last=last,
                 )
-        driven = self.target == "CORRECTIVE" and self.corrective == "DRIVEN"
-        middles: tuple[float, ...] = ()
-        if driven:
-            middles = tuple((one + other) // 2 for one, other in pairwise(frames))
         return Options(
             target=self.target,
             frames=frames,
@@ -126,10 +121,9 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, Operator):
             samples=samples,
             folder=self.folder,
             normals=normals,
-            driven=driven,
+            driven=self.corrective == "DRIVEN",
             max_keys=self.max_keys,
             tolerance=self.tolerance,
-            between=middles,
         )
 
     def _stopped(self) -> None:

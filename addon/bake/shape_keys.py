@@ -58,16 +58,10 @@ class ShapeKeys(Target):
         obj.show_only_shape_key = False
         bake_state.switch_armature_off(obj, self.part.armature, state)
 
-    def close(self, done: bool) -> None:
-        self._poses.clear()
-
     def _positions(self) -> Iterator[tuple[float, np.ndarray]]:
         """Each frame and its positions (V, 3), which are valid until the next."""
-        longest = max(len(frames) for frames, *_ in self._poses)
-        room = self.part.skinner.buffers(longest)
         for frames, matrices, values in self._poses:
-            buffers = [array[: len(frames)] for array in room]
-            positions, _ = self.part.skinned(frames, matrices, values, buffers)
+            positions, _ = self.part.skinned_in_place(frames, matrices, values)
             yield from zip(frames, positions, strict=True)
 
 
@@ -131,9 +125,6 @@ class Corrective(Target):
             name = f"MMD {name_of(found.frame)}"
             names.append(self._add_key(state, name, found.vertices, found.offsets))
         _show(self, state, names, frames)
-
-    def close(self, done: bool) -> None:
-        self._found.clear()
 
     def _correction(
         self, frame: int, matrices: np.ndarray, mixed: np.ndarray, target: np.ndarray

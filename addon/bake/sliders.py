@@ -126,7 +126,11 @@ def temporarily_restored(sliders: Iterable[tuple[Object, MutedSliders]]) -> Iter
     """In the block, sliders of meshes that are already baked move as if they were not."""
     with contextlib.ExitStack() as undo:
         for obj, noted in sliders:
-            undo.callback(_set_sliders, obj, *_saved_sliders(obj))
+            keys = obj.data.shape_keys
+            blocks = keys.key_blocks if keys else ()
+            values = {key.name: (key.slider_min, key.slider_max, key.value) for key in blocks}
+            mutes = [curve.mute for curve in _curves_and_drivers(keys)]
+            undo.callback(_set_sliders, obj, values, mutes)
             unmute_sliders(obj, noted)
         yield
 
@@ -136,17 +140,10 @@ def _set_range(key: ShapeKey, lowest: float, highest: float) -> None:
     key.slider_min, key.slider_max, key.slider_min = lowest, highest, lowest
 
 
-def _saved_sliders(obj: Object) -> tuple[dict[str, tuple[float, float, float]], list[bool]]:
-    """The sliders by name, and which of their curves and drivers are muted; for `_set_sliders`."""
-    keys = obj.data.shape_keys
-    blocks = keys.key_blocks if keys else ()
-    sliders = {key.name: (key.slider_min, key.slider_max, key.value) for key in blocks}
-    return sliders, [curve.mute for curve in _curves_and_drivers(keys)]
-
-
 def _set_sliders(
-    obj: Object, sliders: dict[str, tuple[float, float, float]], mutes: list[bool]
+    obj: Object, values: dict[str, tuple[float, float, float]], mutes: list[bool]
 ) -> None:
+    """Range and value of sliders, and which of their curves and drivers are muted."""
     try:
         keys = obj.data.shape_keys
     except ReferenceError:  # it was removed in the meantime
@@ -154,8 +151,8 @@ def _set_sliders(
     for curve, mute in zip(_curves_and_drivers(keys), mutes, strict=False):
         curve.mute = mute
     for key in keys.key_blocks if keys else ():
-        if key.name in sliders:
-            *limits, value = sliders[key.name]
+        if key.name in values:
+            *limits, value = values[key.name]
             _set_range(key, *limits)
             key.value = value
 

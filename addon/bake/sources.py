@@ -125,6 +125,7 @@ class Part:
         at_rest = mesh_source.normals(obj.data) if normals else None
         self.skinner = skinner.Skinner(obj, armature, absent, at_rest)
         self.bones, self.keys = self.skinner.bones, self.skinner.keys
+        self._room = self.skinner.buffers(0)
         self.unmuted = state.muted if state else ()
         keys = obj.data.shape_keys
         self._mutes_move = bool(keys) and actions.animates(keys, ".mute")
@@ -162,6 +163,15 @@ class Part:
                 vertex=vertex,
             )
         return positions, normals
+
+    def skinned_in_place(
+        self, frames: tuple, matrices: np.ndarray, values: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """As `skinned`, valid until the next call: allocating memory takes longer than skinning."""
+        if len(self._room[0]) < len(frames):
+            self._room = self.skinner.buffers(len(frames))
+        room = [array[: len(frames)] for array in self._room]
+        return self.skinned(frames, matrices, values, room)
 
     def scene_values(self, depsgraph: Depsgraph) -> np.ndarray:
         """(K,) float32 by which Blender mixes the keys at the current frame."""
