@@ -7,7 +7,7 @@ vertices are unchanged. `_prepare_meshes` reads and may fail, `_write` only writ
 
 import os
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from bpy.props import StringProperty
@@ -15,6 +15,7 @@ from bpy.types import Context, Event, Object, Operator, VertexGroup
 from bpy_extras.io_utils import ImportHelper
 
 from ..blender import arrays, blender_versions, input_files, registration
+from ..blender.native import mmdskin
 from ..blender.user_error import UserError, cancels
 from ..operator_base.editing import editing
 from ..operator_base.model_operator import PosingOperator
@@ -73,29 +74,15 @@ class MMDSKIN_OT_restore_deform_data(PosingOperator, ImportHelper, Operator):
         return {"FINISHED"}
 
 
-class _Restored(NamedTuple):
-    """The restored data of one mesh object."""
-
-    obj: Object
-    present: mesh_source.Weights  # those of the mesh so far
-    matched: np.ndarray  # (V,) bool: the vertices that match the file
-    new_groups: list  # names of bones that have no vertex group yet
-    changes: tuple  # vertices, vertex groups and weights that differ
-    deform: np.ndarray  # (V,) uint8
-    groups: np.ndarray  # (V, 4) vertex group indices, -1 is empty
-    weights: np.ndarray  # (V, 4) float32
-    points: np.ndarray  # (V, 3, 3) float32 C, R0, R1 in mesh space; None without SDEF vertices
-
-
 def _prepare_meshes(
     model: scene_model.SceneModel, rig: model_file.Rig
-) -> tuple[list[_Restored], int]:
+) -> "tuple[list[_Restored], int]":
     """What to restore of each mesh with matching vertices, and the number of vertices without a match."""
     for obj in model.meshes:
         skinner.check_editable(obj)
     if not len(rig.pmx.positions):
         raise UserError("'{name}' has no vertices", name=os.path.basename(rig.path))
-    restored = [_prepare(obj, model.armature, rig) for obj in model.meshes]
+    restored = [_Restored(obj, model.armature, rig) for obj in model.meshes]
     matched = sum(item.matched.sum() for item in restored)
     total = sum(len(item.matched) for item in restored)
     if 2 * matched < total or not matched:
@@ -110,73 +97,144 @@ def _prepare_meshes(
 
 
 def _write(
-    model: scene_model.SceneModel, rig: model_file.Rig, restored: list[_Restored]
+    model: scene_model.SceneModel, rig: model_file.Rig, restored: "list[_Restored]"
 ) -> str | None:
     """Write the data; returns why the model is no longer live, or None."""
     with editing(restored, lambda item: mesh_source.deform_attributes(item.obj.data)) as edit:
         edit.save(item.obj for item in restored)
         for item, attributes in edit.checked:
-            edit.on_failure(_restore, item, len(item.obj.vertex_groups), attributes)
-            _write_weights(item)
-            if item.points is not None:
-                _write_points(item)
-            mesh_source.store_deform_data(item.obj.data, item.deform, item.groups, item.weights)
-            item.obj.data.update_tag()
-            mmd_tools.refresh_sdef(item.obj)
+            edit.on_failure(item.restore, len(item.obj.vertex_groups), attributes)
+            item.write()
     path = setting_paths.chosen(model.armature, "model_path", rig.path)
     model.armature.mmdskin.model_path = path
     return switch.refresh(model.armature)
 
 
-def _restore(item: _Restored, count: int, attributes: dict[str, np.ndarray]) -> None:
-    """Restore `count` vertex groups, with the weights that were changed, and the attributes."""
-    groups, present = item.obj.vertex_groups, item.present
-    pairs = zip(present.vertex.tolist(), present.group.tolist(), strict=True)
-    had = dict(zip(pairs, present.weight.tolist(), strict=True))
-    vertices, numbers, _ = item.changes
-    for vertex, number in zip(vertices.tolist(), numbers.tolist(), strict=True):
-        if (vertex, number) in had:
-            groups[number].add([vertex], had[vertex, number], "REPLACE")
-        elif number < count:
-            groups[number].remove([vertex])
-    for group in list(groups)[count:]:
-        groups.remove(group)
-    mesh_source.set_deform_attributes(item.obj.data, attributes)
+class _Restored:
+    """What to restore of one mesh object; only `write` changes it."""
 
+    def __init__(self, obj: Object, armature: Object, rig: model_file.Rig) -> None:
+        self.obj = obj
+        source = mesh_source.read(obj, armature)
+        self._present = source.weights
+        to_mesh = pose_source.mesh_from_armature(armature, obj) @ rig.to_armature
+        numbers = vertex_match.match(obj, source.weights, rig.pmx, to_mesh)
+        group_of_bone, self._new_groups = _groups(obj, rig, numbers)
+        # The mesh's own data, which vertices without a match keep.
+        group_of_source = np.array([obj.vertex_groups[name].index for name in source.bones] + [-1])
+        groups, weights = group_of_source[source.bone_indices], source.bone_weights.copy()
+        deform = source.deform.copy()
 
-def _prepare(obj: Object, armature: Object, rig: model_file.Rig) -> _Restored:
-    source = mesh_source.read(obj, armature)
-    to_mesh = pose_source.mesh_from_armature(armature, obj) @ rig.to_armature
-    numbers = vertex_match.match(obj, source.weights, rig.pmx, to_mesh)
-    group_of_bone, new_groups = _groups(obj, rig, numbers)
-    present = [group.name for group in obj.vertex_groups]
-    order = mesh_source.group_order(present + new_groups, armature)
-    # The mesh's own data, which vertices without a match keep.
-    group_of_source = np.array([obj.vertex_groups[name].index for name in source.bones] + [-1])
-    groups, weights = group_of_source[source.bone_indices], source.bone_weights.copy()
-    deform = source.deform.copy()
+        bones = rig.pmx.bone_indices[numbers]
+        matched = (numbers >= 0) & ((bones < 0) | (group_of_bone[bones] >= 0)).all(axis=1)
+        number = numbers[matched]
+        groups[matched] = np.where(bones < 0, -1, group_of_bone[bones])[matched]
+        weights[matched] = rig.pmx.bone_weights[number]
+        deform[matched] = rig.pmx.deform[number]
+        # All-zero points could not be told apart from vertices without SDEF.
+        empty = matched & (deform == SDEF)
+        empty[empty] = ~rig.pmx.sdef[numbers[empty]].any(axis=(1, 2))
+        deform[empty] = BDEF2
+        self.matched = matched  # (V,) bool: the vertices that match the file
+        # (V,) uint8; (V, 4) vertex group indices, -1 is empty; (V, 4) float32
+        self._deform, self._groups, self._weights = deform, groups, weights
+        self._changes = self._changed_weights(armature)
+        self._points = self._sdef_points(armature, rig.pmx, numbers, to_mesh)
 
-    bones = rig.pmx.bone_indices[numbers]
-    matched = (numbers >= 0) & ((bones < 0) | (group_of_bone[bones] >= 0)).all(axis=1)
-    number = numbers[matched]
-    groups[matched] = np.where(bones < 0, -1, group_of_bone[bones])[matched]
-    weights[matched] = rig.pmx.bone_weights[number]
-    deform[matched] = rig.pmx.deform[number]
-    # All-zero points could not be told apart from vertices without SDEF.
-    empty = matched & (deform == SDEF)
-    empty[empty] = ~rig.pmx.sdef[numbers[empty]].any(axis=(1, 2))
-    deform[empty] = BDEF2
-    return _Restored(
-        obj,
-        source.weights,
-        matched,
-        new_groups,
-        _changes(obj, armature, source.weights, matched, groups, weights),
-        deform,
-        groups,
-        weights,
-        _points(obj, rig, to_mesh, matched, numbers, deform, groups, order),
-    )
+    def _changed_weights(self, armature: Object) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(vertices, groups, weights) of the changes to vertex groups, sorted for writing."""
+        present, matched = self._present, self.matched
+        width = max(int(self._groups.max(initial=0)), len(self.obj.vertex_groups)) + 1
+        of_bone = np.zeros(width, bool)
+        of_bone[[g.index for g in self.obj.vertex_groups if g.name in armature.data.bones]] = True
+        kept = matched[present.vertex] & of_bone[present.group]
+        now = present.vertex[kept] * width + present.group[kept]
+        vertex, slot = np.nonzero(matched[:, None] & (self._groups >= 0))
+        wanted = vertex * width + self._groups[vertex, slot]
+        place, index = np.unique(np.concatenate([now, wanted]), return_inverse=True)
+        index = index.ravel()
+        goal = np.bincount(index[len(now) :], self._weights[vertex, slot], len(place))
+        goal = np.clip(goal, 0, 1).astype(np.float32)
+        have = np.bincount(index[: len(now)], present.weight[kept], len(place))
+        changed = np.abs(goal - have) > _SAME_WEIGHT
+        vertex, group = np.divmod(place[changed], width)
+        order = np.lexsort((goal[changed], group))
+        return vertex[order], group[order], goal[changed][order]
+
+    def _sdef_points(
+        self, armature: Object, pmx: "mmdskin.Model", numbers: np.ndarray, to_mesh: np.ndarray
+    ) -> np.ndarray | None:
+        """(V, 3, 3) float32 C, R0 and R1 in mesh space, the vertex itself if it has none; None without
+        SDEF vertices."""
+        keys = self.obj.data.shape_keys
+        blocks = [keys.key_blocks.get(name) for name in SDEF_KEYS] if keys else [None] * 3
+        sdef = self.matched & (self._deform == SDEF)
+        if not sdef.any() and None in blocks:
+            return None
+        rest = mesh_source.rest_positions(self.obj.data)
+        points = np.stack(
+            [rest if one is None else mesh_source.key_positions(one) for one in blocks], axis=1
+        )
+        points[self.matched] = rest[self.matched, None]
+        of_file = pmx.sdef[numbers[sdef]].astype(np.float64)
+        points[sdef] = of_file @ to_mesh[:3, :3].T + to_mesh[:3, 3]
+        present = [group.name for group in self.obj.vertex_groups]
+        order = mesh_source.group_order(present + self._new_groups, armature)
+        first, second = order[self._groups[sdef, :2]].T
+        swapped = np.flatnonzero(sdef)[first > second]
+        points[swapped, 1:] = points[swapped, :0:-1]
+        return points.astype(np.float32)
+
+    def write(self) -> None:
+        self._write_weights()
+        if self._points is not None:
+            self._write_points()
+        mesh = self.obj.data
+        mesh_source.store_deform_data(mesh, self._deform, self._groups, self._weights)
+        mesh.update_tag()
+        mmd_tools.refresh_sdef(self.obj)
+
+    def _write_weights(self) -> None:
+        groups = self.obj.vertex_groups
+        for name in self._new_groups:
+            groups.new(name=name)
+        vertex, group, weight = self._changes
+        starts = np.flatnonzero((np.diff(group) != 0) | (np.diff(weight) != 0)) + 1
+        for start, end in pairwise([0, *starts.tolist(), len(vertex)] if len(vertex) else []):
+            vertices, value = vertex[start:end].tolist(), float(weight[start])
+            if value:
+                groups[int(group[start])].add(vertices, value, "REPLACE")
+            else:
+                groups[int(group[start])].remove(vertices)
+
+    def _write_points(self) -> None:
+        obj = self.obj
+        shown = obj.active_shape_key_index
+        if not obj.data.shape_keys:
+            obj.shape_key_add(name="Basis", from_mix=False)
+        for name, points in zip(SDEF_KEYS, self._points.transpose(1, 0, 2), strict=True):
+            key = obj.data.shape_keys.key_blocks.get(name)
+            if key is None:
+                key = obj.shape_key_add(name=name, from_mix=False)
+                key.mute = True
+            key.value = 0.0
+            arrays.write(*blender_versions.key_positions(key), points)
+        obj.active_shape_key_index = shown
+
+    def restore(self, count: int, attributes: dict[str, np.ndarray]) -> None:
+        """Undo: `count` vertex groups, with the weights that were changed, and the attributes."""
+        groups, present = self.obj.vertex_groups, self._present
+        pairs = zip(present.vertex.tolist(), present.group.tolist(), strict=True)
+        had = dict(zip(pairs, present.weight.tolist(), strict=True))
+        vertices, numbers, _ = self._changes
+        for vertex, number in zip(vertices.tolist(), numbers.tolist(), strict=True):
+            if (vertex, number) in had:
+                groups[number].add([vertex], had[vertex, number], "REPLACE")
+            elif number < count:
+                groups[number].remove([vertex])
+        for group in list(groups)[count:]:
+            groups.remove(group)
+        mesh_source.set_deform_attributes(self.obj.data, attributes)
 
 
 def _groups(obj: Object, rig: model_file.Rig, numbers: np.ndarray) -> tuple:
@@ -193,94 +251,6 @@ def _groups(obj: Object, rig: model_file.Rig, numbers: np.ndarray) -> tuple:
             group_of_bone[bone] = len(obj.vertex_groups) + len(new_groups)
             new_groups.append(names[bone])
     return group_of_bone, new_groups
-
-
-def _changes(
-    obj: Object,
-    armature: Object,
-    present: mesh_source.Weights,
-    matched: np.ndarray,
-    groups: np.ndarray,
-    weights: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(vertices, groups, weights) of the changes to vertex groups, sorted for writing."""
-    width = max(int(groups.max(initial=0)), len(obj.vertex_groups)) + 1
-    of_bone = np.zeros(width, bool)
-    of_bone[[g.index for g in obj.vertex_groups if g.name in armature.data.bones]] = True
-    kept = matched[present.vertex] & of_bone[present.group]
-    now = present.vertex[kept] * width + present.group[kept]
-    vertex, slot = np.nonzero(matched[:, None] & (groups >= 0))
-    wanted = vertex * width + groups[vertex, slot]
-    place, index = np.unique(np.concatenate([now, wanted]), return_inverse=True)
-    index = index.ravel()
-    goal = np.bincount(index[len(now) :], weights[vertex, slot], len(place))
-    goal = np.clip(goal, 0, 1).astype(np.float32)
-    have = np.bincount(index[: len(now)], present.weight[kept], len(place))
-    changed = np.abs(goal - have) > _SAME_WEIGHT
-    vertex, group = np.divmod(place[changed], width)
-    order = np.lexsort((goal[changed], group))
-    return vertex[order], group[order], goal[changed][order]
-
-
-def _points(
-    obj: Object,
-    rig: model_file.Rig,
-    to_mesh: np.ndarray,
-    matched: np.ndarray,
-    numbers: np.ndarray,
-    deform: np.ndarray,
-    groups: np.ndarray,
-    order: np.ndarray,
-) -> np.ndarray | None:
-    """C, R0, R1 of each vertex for the keys; the vertex position if it has none.
-
-    `order`: of the vertex groups, also of those that are still to be added.
-    """
-    keys = obj.data.shape_keys
-    blocks = [keys.key_blocks.get(name) for name in SDEF_KEYS] if keys else [None] * 3
-    sdef = matched & (deform == SDEF)
-    if not sdef.any() and None in blocks:
-        return None
-    rest = mesh_source.rest_positions(obj.data)
-    points = np.stack(
-        [rest if block is None else mesh_source.key_positions(block) for block in blocks], axis=1
-    )
-    points[matched] = rest[matched, None]
-    of_file = rig.pmx.sdef[numbers[sdef]].astype(np.float64)
-    points[sdef] = of_file @ to_mesh[:3, :3].T + to_mesh[:3, 3]
-    first, second = order[groups[sdef, :2]].T
-    swapped = np.flatnonzero(sdef)[first > second]
-    points[swapped, 1:] = points[swapped, :0:-1]
-    return points
-
-
-def _write_weights(item: _Restored) -> None:
-    groups = item.obj.vertex_groups
-    for name in item.new_groups:
-        groups.new(name=name)
-    vertex, group, weight = item.changes
-    starts = np.flatnonzero((np.diff(group) != 0) | (np.diff(weight) != 0)) + 1
-    for start, end in pairwise([0, *starts.tolist(), len(vertex)] if len(vertex) else []):
-        vertices, value = vertex[start:end].tolist(), float(weight[start])
-        if value:
-            groups[int(group[start])].add(vertices, value, "REPLACE")
-        else:
-            groups[int(group[start])].remove(vertices)
-
-
-def _write_points(item: _Restored) -> None:
-    obj = item.obj
-    shown = obj.active_shape_key_index
-    if not obj.data.shape_keys:
-        obj.shape_key_add(name="Basis", from_mix=False)
-    for name, points in zip(SDEF_KEYS, item.points.transpose(1, 0, 2), strict=True):
-        key = obj.data.shape_keys.key_blocks.get(name)
-        if key is None:
-            key = obj.shape_key_add(name=name, from_mix=False)
-            key.mute = True
-        key.value = 0.0
-        arrays.write(*blender_versions.key_positions(key), points.astype(np.float32))
-    obj.active_shape_key_index = shown
 
 
 register, unregister = registration.functions(MMDSKIN_OT_restore_deform_data)
