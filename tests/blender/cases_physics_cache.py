@@ -56,6 +56,17 @@ class Kept(Keyed):
         self.reopen(self.blend)
         self.assert_plain(f"'{self.cache_name}' no longer exists")
 
+    def test_is_kept_where_another_cannot_be_written(self):
+        with open(self.file, "rb") as file:
+            before = file.read()
+        denied = mock.patch.object(
+            addon().blender.output_files, "create", side_effect=PermissionError(13, "denied")
+        )
+        with denied, self.assertRaisesRegex(RuntimeError, "The cache .* cannot be written: denied"):
+            self.simulate()
+        with open(self.file, "rb") as file:
+            self.assertEqual(file.read(), before)
+
     def assert_simulated_for_itself(self):
         """Beside its .blend, not in the file that it played before."""
         folder = os.path.dirname(bpy.data.filepath)
