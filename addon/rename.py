@@ -49,10 +49,10 @@ class MMDSKIN_OT_switch_names(ModelOperator, Operator):
     def execute(self, context: Context) -> set[Any]:
         count = unknown = 0
         with editing(self.models(context), _check) as edit:
-            for model, _ in edit.checked:
-                count += _rename(edit, model, self._english(model))
+            for model, root in edit.checked:
+                count += _rename(edit, model, root, self._english(model))
                 if names.language_of(model.armature) == "ENGLISH":
-                    unknown += _without_english(model)
+                    unknown += _without_english(model, root)
         self.inform(
             "Renamed 1 bone, shape key or material",
             "Renamed {count} bones, shape keys and materials",
@@ -72,8 +72,8 @@ class MMDSKIN_OT_switch_names(ModelOperator, Operator):
         return names.language_of(model.armature) == "JAPANESE"
 
 
-def _check(model: scene_model.SceneModel) -> None:
-    """UserError if a model is not from our importer or not editable."""
+def _check(model: scene_model.SceneModel) -> Object:
+    """The root of a model; UserError if it is not from our importer or not editable."""
     armature, root = model.armature, _root_with_names(model)
     blocks = _blocks(model)
     for thing in (root, armature, armature.data, *model.meshes, *blocks):
@@ -82,6 +82,7 @@ def _check(model: scene_model.SceneModel) -> None:
     for thing in (armature, *model.meshes, *blocks):
         for state in (saved_state.MOTION, saved_state.BAKE):
             saved_state.load(thing, state)  # raises an error if it cannot read it
+    return root
 
 
 def _root_with_names(model: scene_model.SceneModel) -> Object:
@@ -100,9 +101,8 @@ def _root_with_names(model: scene_model.SceneModel) -> Object:
     )
 
 
-def _rename(edit: Edit, model: scene_model.SceneModel, english: bool) -> int:
+def _rename(edit: Edit, model: scene_model.SceneModel, root: Object, english: bool) -> int:
     """Rename a checked model, also back if the edit fails; returns the number of changes."""
-    root = scene_model.ancestor_with(model.armature, mmd_tools.NAME)
     bones = _rename_bones(edit, model, _changes_of_bones(model.armature, english))
     edit.on_failure(_rename_bones, edit, model, {new: old for old, new in bones.items()})
     keys = _rename_keys(model, root, _changes_of_keys(root, english))
@@ -119,9 +119,8 @@ def _rename(edit: Edit, model: scene_model.SceneModel, english: bool) -> int:
     return len(bones) + len(keys) + len(materials)
 
 
-def _without_english(model: scene_model.SceneModel) -> int:
+def _without_english(model: scene_model.SceneModel, root: Object) -> int:
     """The number of bones, morphs and materials that keep their Japanese name."""
-    root = scene_model.ancestor_with(model.armature, mmd_tools.NAME)
     items = [(names.BONES, _named(bone)) for bone in _bones(model.armature)]
     items += [(names.MORPHS, _of_morph(m)) for m in stored.groups(root, mmd_tools.MORPHS)]
     items += [(names.MATERIALS, _named(material)) for material in _materials(model.meshes)]
