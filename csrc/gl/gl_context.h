@@ -59,7 +59,7 @@ typedef struct mmd_gl_context {
     void *display, *context, *surface; /* of EGL or WGL */
     /* Objects that live as long as the context, made at first use, from the arena. */
     mmd_arena arena;
-    struct mmd_gl_skin_programs *skin_programs;     /* gl_skin_pass.c */
+    GLuint *skin_programs; /* by the index of their variants, 0: not compiled yet; gl_skin_pass.c */
     struct mmd_gl_render_programs *render_programs; /* gl_render_program.c */
     struct mmd_gl_skin_buffers *skin_buffers;       /* gl_skin_pass.c */
     struct mmd_gl_skin_ring *skin_ring;             /* gl_skin.c */

@@ -29,7 +29,6 @@ static size_t formula_of(const mmd_mesh_vertex *vertex, bool morphed)
 
 /* Data for the upload. */
 typedef struct sorted_mesh {
-    mmd_arena *arena;
     uint32_t *morph_end; /* of each vertex; offsets of vertex v start at morph_end[v - 1] */
     texel *morphs, *vertices;
     size_t max_range, texel_count; /* vertices of a range at most; texels of all ranges */
@@ -173,37 +172,28 @@ static void free_mesh(mmd_gl_object *object, mmd_gl_context *context)
     free(mesh);
 }
 
-static bool sort(const mmd_mesh *mesh, size_t offsets, sorted_mesh *sorted, mmd_gl_mesh *out,
-                 mmd_error *err)
-{
-    size_t first[FORMULAS];
-    if (!MMD_ARENA_ARRAY(sorted->arena, sorted->morph_end, mesh->vertex_count) ||
-        !MMD_ARENA_ARRAY(sorted->arena, sorted->morphs, offsets + 1))
-        return mmd_fail_memory(err);
-    sort_morphs(mesh, sorted);
-    if (sorted->max_offsets > MAX_OFFSETS)
-        return mmd_gl_fail(err, "a vertex has %u morph offsets, limit %d",
-                           (unsigned)sorted->max_offsets, MAX_OFFSETS);
-    if (!plan_ranges(mesh, sorted, out, first) ||
-        !MMD_ARENA_ARRAY(sorted->arena, sorted->vertices, sorted->texel_count + 1))
-        return mmd_fail_memory(err);
-    sort_vertices(mesh, sorted, out, first);
-    return true;
-}
-
 static bool make(const mmd_mesh *mesh, mmd_gl_mesh *out, mmd_error *err)
 {
     const size_t groups = (size_t)MMD_GL_MAX_GROUPS * MMD_GL_GROUP_SIZE;
-    size_t offsets = count_offsets(mesh);
+    size_t offsets = count_offsets(mesh), first[FORMULAS];
     GLint limit = 0;
     mmd_gl1.GetIntegerv(GL_MAX_TEXTURE_BUFFER_SIZE, &limit);
     if (offsets > (size_t)limit)
         return mmd_gl_fail(err, "%zu morph offsets, the device supports %d", offsets, limit);
     size_t texture = (size_t)limit / VERTEX_TEXELS, most = texture < groups ? texture : groups;
     MMD_ARENA_LOCAL mmd_arena arena = {0};
-    sorted_mesh sorted = {.arena = &arena, .max_range = most ? most : 1};
-    if (!sort(mesh, offsets, &sorted, out, err))
-        return false;
+    sorted_mesh sorted = {.max_range = most ? most : 1};
+    if (!MMD_ARENA_ARRAY(&arena, sorted.morph_end, mesh->vertex_count) ||
+        !MMD_ARENA_ARRAY(&arena, sorted.morphs, offsets))
+        return mmd_fail_memory(err);
+    sort_morphs(mesh, &sorted);
+    if (sorted.max_offsets > MAX_OFFSETS)
+        return mmd_gl_fail(err, "a vertex has %u morph offsets, limit %d",
+                           (unsigned)sorted.max_offsets, MAX_OFFSETS);
+    if (!plan_ranges(mesh, &sorted, out, first) ||
+        !MMD_ARENA_ARRAY(&arena, sorted.vertices, sorted.texel_count))
+        return mmd_fail_memory(err);
+    sort_vertices(mesh, &sorted, out, first);
     upload(&sorted, offsets, out);
     return mmd_gl_check("upload of the mesh", err);
 }

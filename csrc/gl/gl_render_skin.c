@@ -92,15 +92,6 @@ static double morph_reach(const mmd_gl_render_skin *skin)
     return reach;
 }
 
-/* A corner of the box of all morphed rest positions. */
-static void box_corner(const mmd_gl_render_skin *skin, int corner, double reach, double out[3])
-{
-    for (int i = 0; i < 3; i++) {
-        int side = corner >> i & 1;
-        out[i] = skin->rest[side][i] + (side ? reach : -reach);
-    }
-}
-
 bool mmd_gl_render_skin_depth(const mmd_gl_render_skin *skin, size_t frame,
                               const mmd_render_view *view, double *depth, mmd_error *err)
 {
@@ -114,9 +105,10 @@ bool mmd_gl_render_skin_depth(const mmd_gl_render_skin *skin, size_t frame,
         if (!at_rest && !skin->bone_used[b])
             continue;
         double first[3];
-        for (int corner = 0; corner < 8; corner++) {
+        for (int corner = 0; corner < 8; corner++) { /* of the box of all morphed rest positions */
             double p[3], at[3], way[3];
-            box_corner(skin, corner, reach, p);
+            for (int i = 0; i < 3; i++)
+                p[i] = skin->rest[corner >> i & 1][i] + (corner >> i & 1 ? reach : -reach);
             for (int i = 0; i < 3; i++) {
                 const float *row = matrices + 16 * b + 4 * i;
                 at[i] = at_rest ? p[i]

@@ -9,12 +9,6 @@
 
 #include <float.h>
 
-/* Programs */
-
-struct mmd_gl_skin_programs {
-    GLuint variants[MMD_GL_SKIN_VARIANTS]; /* 0: not compiled yet */
-};
-
 /* Its macros are the constants that it shares with C; the shader has no copy of them. */
 static GLuint make_program(mmd_gl_skin_variant v, mmd_error *err)
 {
@@ -56,9 +50,10 @@ static GLuint make_program(mmd_gl_skin_variant v, mmd_error *err)
 
 GLuint mmd_gl_skin_program_get(mmd_gl_context *context, mmd_gl_skin_variant variant, mmd_error *err)
 {
-    if (!MMD_GL_CONTEXT_KEEP(context, skin_programs, err))
-        return 0;
-    GLuint *program = &context->skin_programs->variants[variant.index];
+    if (!context->skin_programs &&
+        !MMD_ARENA_ARRAY(&context->arena, context->skin_programs, MMD_GL_SKIN_VARIANTS))
+        return mmd_fail_memory(err);
+    GLuint *program = &context->skin_programs[variant.index];
     if (!*program)
         *program = make_program(variant, err);
     return *program;

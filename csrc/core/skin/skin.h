@@ -124,16 +124,16 @@ double mmd_skin_slerp_angle(const float a[4], const float b[4]);
 
 /* The specialized loop that skins a group. */
 typedef enum mmd_skin_group_path {
-    MMD_SKIN_GROUP_RIGID_BONE, /* also transforms normals, which stay unit */
-    MMD_SKIN_GROUP_ONE_BONE,
-    MMD_SKIN_GROUP_LINEAR_TWO_BONES,
-    MMD_SKIN_GROUP_LINEAR,
-    MMD_SKIN_GROUP_SDEF,
-    MMD_SKIN_GROUP_QDEF,
+    MMD_SKIN_GROUP_LINEAR = MMD_SKIN_LINEAR,
+    MMD_SKIN_GROUP_SDEF = MMD_SKIN_SDEF,
+    MMD_SKIN_GROUP_QDEF = MMD_SKIN_QDEF,
+    MMD_SKIN_GROUP_CENTER = MMD_SKIN_CENTER,
+    MMD_SKIN_GROUP_BULGE_FREE = MMD_SKIN_BULGE_FREE,
+    MMD_SKIN_GROUP_COMPENSATED = MMD_SKIN_COMPENSATED,
     MMD_SKIN_GROUP_QDEF_SIGNED, /* the signs depend on each vertex's pivot */
-    MMD_SKIN_GROUP_CENTER,
-    MMD_SKIN_GROUP_BULGE_FREE,
-    MMD_SKIN_GROUP_COMPENSATED
+    MMD_SKIN_GROUP_RIGID_BONE,  /* also transforms normals, which stay unit */
+    MMD_SKIN_GROUP_ONE_BONE,
+    MMD_SKIN_GROUP_LINEAR_TWO_BONES
 } mmd_skin_group_path;
 
 /* Bone matrices are 3x4, row by row. */

@@ -202,15 +202,11 @@ static mmd_skin_group_path prepare_qdef(const mmd_skin_input *input,
             g->real[k][i] -= g->real[last][i];
             g->dual[k][i] -= g->dual[last][i];
         }
-    if (kind == MMD_SKIN_BULGE_FREE) {
+    if (kind == MMD_SKIN_BULGE_FREE)
         set_segment(input, group, g);
-        return MMD_SKIN_GROUP_BULGE_FREE;
-    }
-    if (kind == MMD_SKIN_COMPENSATED) {
+    else if (kind == MMD_SKIN_COMPENSATED)
         set_bulge_offset(input, group, g);
-        return MMD_SKIN_GROUP_COMPENSATED;
-    }
-    return kind == MMD_SKIN_CENTER ? MMD_SKIN_GROUP_CENTER : MMD_SKIN_GROUP_QDEF;
+    return (mmd_skin_group_path)kind;
 }
 
 static mmd_skin_group_path prepare_sdef(const mmd_skin_input *input,
