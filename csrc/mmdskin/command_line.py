@@ -117,7 +117,7 @@ def _render(command: argparse.ArgumentParser) -> None:
     add("motion", metavar="MOTION", nargs="?", help="default: the rest pose")
     _add_output(command, "picture", ".png", ".mp4")
     which = command.add_mutually_exclusive_group().add_argument
-    which("--frame", type=_FRAME, default=0.0, help="default: 0")
+    which("--frame", type=_FRAME, help="default: 0")
     which(
         "--frames",
         type=_frames,

@@ -30,10 +30,11 @@ FPS = 30
 
 
 def run(options: Any) -> int:
+    _check(options)
     command_input.check_output(options.output, options.model, options.motion, options.camera)
     images: dict[int, NDArray[np.uint8]]
     motion = None
-    if options.model is None or options.model.lower().endswith((".vmd", ".vpd")):
+    if options.model is None or _is_motion(options.model):
         options.motion, options.model = options.motion or options.model, None
         model, _, images = mmdskin.sample()  # dances what is there
     else:
@@ -44,8 +45,8 @@ def run(options: Any) -> int:
     seen = command_input.load_motion(options.camera) if options.camera else None
     if seen and not len(seen.camera.frames):
         raise CommandError(f"{options.camera}: has no camera")
-    numbers: _Numbers = np.array([options.frame])
-    is_video = options.output.lower().endswith(".mp4")
+    numbers: _Numbers = np.array([options.frame or 0.0])
+    is_video = _is_video(options)
     if is_video:
         options.frames = options.frames or slice(None)
     if options.frames is not None:
@@ -82,6 +83,24 @@ def run(options: Any) -> int:
                         picture.write(png(image))
                 bar.add(1)
     return 0
+
+
+def _check(options: Any) -> None:
+    """Raises CommandError for what would have no effect."""
+    if options.motion and _is_motion(options.model):
+        raise CommandError(f"{options.model}: expected a model before the motion", status=2)
+    if _is_video(options) and options.frame is not None:
+        raise CommandError("--frame is for a picture: choose --frames of a video", status=2)
+    if options.look != "mmd" and (options.ground_shadow or options.self_shadow):
+        raise CommandError("--ground-shadow and --self-shadow are for --look mmd", status=2)
+
+
+def _is_motion(path: str) -> bool:
+    return path.lower().endswith((".vmd", ".vpd"))
+
+
+def _is_video(options: Any) -> bool:
+    return bool(options.output.lower().endswith(".mp4"))
 
 
 def _name(options: Any, number: float) -> str:
