@@ -94,16 +94,18 @@ static size_t hash(const mmd_string *string, size_t capacity)
 }
 
 /* False with the nearest string, if there is one. */
-static bool find(const mmd_string_table *table, const mmd_string *string, uint32_t *index)
+bool mmd_string_table_find(const mmd_string_table *table, const uint8_t *bytes, size_t size,
+                           uint32_t *index)
 {
+    const mmd_string string = {bytes, size};
     *index = 0;
     if (!table->count)
         return false;
-    *index = table->recent[hash(string, table->capacity)];
-    if (equal(&table->strings[*index], string))
+    *index = table->recent[hash(&string, table->capacity)];
+    if (equal(&table->strings[*index], &string))
         return true;
-    *index = (uint32_t)nearest(table, string);
-    return equal(&table->strings[*index], string);
+    *index = (uint32_t)nearest(table, &string);
+    return equal(&table->strings[*index], &string);
 }
 
 static bool add_new(mmd_arena *arena, mmd_string_table *table, const mmd_string *string,
@@ -123,15 +125,9 @@ static bool add_new(mmd_arena *arena, mmd_string_table *table, const mmd_string 
 bool mmd_string_table_add(mmd_arena *arena, mmd_string_table *table, const uint8_t *bytes,
                           size_t size, uint32_t *index)
 {
-    mmd_string string = {bytes, size};
-    if (!find(table, &string, index) && !add_new(arena, table, &string, index))
+    const mmd_string string = {bytes, size};
+    if (!mmd_string_table_find(table, bytes, size, index) && !add_new(arena, table, &string, index))
         return false;
     table->recent[hash(&string, table->capacity)] = *index;
     return true;
-}
-
-bool mmd_string_table_find(const mmd_string_table *table, const uint8_t *bytes, size_t size,
-                           uint32_t *index)
-{
-    return find(table, &(mmd_string){bytes, size}, index);
 }

@@ -53,31 +53,22 @@ static void find_angles(const double direction[3], const double up[3], const dou
         angles);
 }
 
-static bool set_up(mmd_camera_fit *fit, mmd_error *err)
-{
-    size_t n = fit->job.frame_count;
-    const mmd_curve_grid_tables *tables = mmd_curve_grid_tables_new(&fit->arena);
-    fit->columns = mmd_arena_alloc(&fit->arena, n, COLUMNS * sizeof *fit->columns);
-    fit->keys.frames = mmd_arena_alloc(&fit->arena, n, sizeof *fit->keys.frames);
-    fit->keys.curves = mmd_arena_alloc(&fit->arena, n, 4 * CHANNELS);
-    if (!tables || !fit->columns || !fit->keys.frames || !fit->keys.curves ||
-        !mmd_curve_fit_scratch_init(&fit->arena, tables, n, &fit->scratch))
-        return mmd_fail_memory(err);
-    fit->scratch.grid_violation = MMD_CURVE_STEEP_GRID_VIOLATION;
-    fit->keys.frame_credit = MMD_KEY_FIT_FRAME_CREDIT;
-    return true;
-}
-
 mmd_camera_fit *mmd_camera_fit_new(const mmd_camera_fit_job *job, mmd_error *err)
 {
+    size_t n = job->frame_count;
     mmd_camera_fit *fit = mmd_arena_new_owner(sizeof *fit, err);
     if (!fit)
         return NULL;
-    fit->job = *job;
-    if (set_up(fit, err))
-        return fit;
-    mmd_camera_fit_free(fit);
-    return NULL;
+    *fit = (mmd_camera_fit){
+        .arena = fit->arena, .job = *job, .keys.frame_credit = MMD_KEY_FIT_FRAME_CREDIT};
+    const mmd_curve_grid_tables *tables = mmd_curve_grid_tables_new(&fit->arena);
+    fit->columns = mmd_arena_alloc(&fit->arena, n, COLUMNS * sizeof *fit->columns);
+    fit->keys.curves = mmd_arena_alloc(&fit->arena, n, 4 * CHANNELS);
+    bool made = tables && fit->columns && fit->keys.curves &&
+                MMD_ARENA_ARRAY(&fit->arena, fit->keys.frames, n) &&
+                mmd_curve_fit_scratch_init(&fit->arena, tables, n, &fit->scratch);
+    fit->scratch.grid_violation = MMD_CURVE_STEEP_GRID_VIOLATION;
+    return mmd_arena_keep_owner(fit, made || mmd_fail_memory(err));
 }
 
 void mmd_camera_fit_free(mmd_camera_fit *fit)
