@@ -48,7 +48,7 @@ class AsKeyed(ModelExport):
             if track is None:
                 frames = self._timing.file_frames
                 track = property_track(self._pmx, frames, samples.visible, samples.ik)
-            check_names(self._motion(bones, morphs, track), self._options.names)
+            check_names(self._motion(bones, morphs, track), self._options.names)  # before the fit
             like = mmdskin.Motion.from_tracks(bones=bones.values(), properties=track)
             *pose, weights = self._values(like, samples)
             yield from self._check_names(tuple(pose), weights)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import bpy
 import numpy as np
 
-from ..blender import actions, fcurves
+from ..blender import fcurves
 from ..blender.native import mmdskin
 from ..import_motion import camera as import_camera
 from ..import_motion import original_keys
@@ -86,8 +86,7 @@ def _alone_move(
 
 def _file(target: bpy.types.Object, scale: float) -> tuple[Any, dict]:
     """The file that the camera was imported from, and the curves that the import has written."""
-    action, _ = actions.assigned(target)
-    files = original_keys.kept(action) if action is not None else []
+    files = original_keys.kept(target)
     if len(files) != 1 or not len(files[0].motion.camera.frames):
         return None, {}
     (file,) = files

@@ -42,23 +42,15 @@ _REASONS = {
 class Result(NamedTuple):
     path: str
     motion: "mmdskin.Motion"
-    worst: float = 0.0  # largest distance of a vertex, in the file's units
+    worst: float | None = 0.0  # largest distance of a vertex, in the file's units; None for a scene
     notes: tuple = ()  # (bone, reason)
     lines: tuple[str, ...] = ()  # sentences
 
     @property
     def keys(self) -> int:
-        tracks = [*self.motion.bones, *self.motion.morphs, *self._of_scene]
-        return sum(len(track.frames) for track in tracks)
-
-    @property
-    def moves_scene(self) -> bool:
-        """Whether the file has keys of the camera, the light or the self-shadow."""
-        return any(len(track.frames) for track in self._of_scene)
-
-    @property
-    def _of_scene(self) -> tuple[Any, ...]:
-        return self.motion.camera, self.motion.light, self.motion.shadow
+        motion = self.motion
+        of_scene = motion.camera, motion.light, motion.shadow
+        return sum(len(track.frames) for track in (*motion.bones, *motion.morphs, *of_scene))
 
 
 class Export(ABC):
@@ -127,7 +119,7 @@ def sentence(results: Sequence[Result]) -> str:
         return tr("Exported {count} files with {keyframes}", count=len(results), keyframes=keys)
     (result,) = results
     values = {"file": os.path.basename(result.path), "keyframes": keys}
-    if result.moves_scene:
+    if result.worst is None:
         return tr("Exported '{file}' with {keyframes}", **values)
     return tr(
         "Exported '{file}' with {keyframes} of {bones}: the mesh is within {distance:.3f} units",

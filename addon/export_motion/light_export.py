@@ -15,7 +15,7 @@ from ..blender.user_error import UserError
 from ..scene import light
 from . import linear_keys
 from .linear_keys import Channel, Keys
-from .original_tracks import OwnKeyframes
+from .original_tracks import OwnKeyframes, animated_with
 from .timing import Timing
 
 # Tolerances
@@ -97,7 +97,7 @@ class LightExport:
 def blocks(scene: bpy.types.Scene) -> list[Any]:
     """The datablocks whose animation moves the scene's light."""
     sun = _sun(scene)
-    return [] if sun is None else [sun, sun.data, *([sun.parent] if sun.parent else [])]
+    return [] if sun is None else animated_with(sun)
 
 
 def _sun(scene: bpy.types.Scene) -> bpy.types.Object | None:

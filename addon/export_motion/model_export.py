@@ -58,8 +58,11 @@ class ModelExport(Export):
     def _check_names(
         self, pose: tuple[np.ndarray, ...], weights: np.ndarray, **options: Any
     ) -> Steps[None]:
-        """Before a fit of minutes, UserError for names that it shall stop at: by a fit of those few frames
-        at which what has such a name is farthest from its rest. The arguments are those of the fit."""
+        """UserError, before a fit that may take minutes, for names at which the export is to stop.
+
+        Only the frames at which bones and morphs with such names are farthest from their rest are fitted;
+        the arguments are those of the whole fit.
+        """
         bones = [i for i, bone in enumerate(self._pmx.bones) if not fits(bone.name)]
         morphs = [i for i, morph in enumerate(self._pmx.morphs) if not fits(morph.name)]
         if self._options.names != "STOP" or not (bones or morphs):

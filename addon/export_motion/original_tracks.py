@@ -58,6 +58,11 @@ class OwnKeyframes:
         )
 
 
+def animated_with(obj: bpy.types.Object) -> list[Any]:
+    """The datablocks whose animation moves or changes a camera or a light."""
+    return [block for block in (obj, obj.data, obj.parent) if block is not None]
+
+
 def _equal(one: Points | None, other: Points | None) -> bool:
     if one is None or other is None:
         return one is other

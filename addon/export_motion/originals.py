@@ -50,7 +50,7 @@ def find(sampler: Sampler, timing: Timing) -> Originals:
     whole, expected = None, dict[actions.Block, original_keys.Curves]()
     bones, sampled = dict[int, Bone](), True
     if not own.has_strips:
-        files = _files(armature, pmx)
+        files = original_keys.kept(armature, pmx)
         motions = [
             motion_source.Motion(rig, file.motion, "", armature, file.start, file.speed)
             for file in files
@@ -67,12 +67,6 @@ def find(sampler: Sampler, timing: Timing) -> Originals:
             properties = property_keys(whole, timing)
     name = files[0].motion.name if len(files) == 1 else ""
     return Originals(bones, sampled, morphs, sampled_morphs, properties, others, name)
-
-
-def _files(armature: bpy.types.Object, pmx: "mmdskin.Model") -> list[original_keys.Kept]:
-    """The files that the armature's action was imported from."""
-    action, _ = actions.assigned(armature)
-    return original_keys.kept(action, pmx) if action is not None else []
 
 
 def _bones(

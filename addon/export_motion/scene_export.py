@@ -17,7 +17,7 @@ from ..blender.user_error import UserError
 from ..operator_base.modal_job import Steps
 from . import camera_keys, light_export
 from .job import Export, Result, made
-from .original_tracks import OwnKeyframes, joined
+from .original_tracks import OwnKeyframes, animated_with, joined
 from .timing import Timing
 
 _TO_FILE = np.eye(3)[[0, 2, 1]]  # the file's y is Blender's z
@@ -53,7 +53,7 @@ class SceneExport(Export):
             tracks["camera"] = yield from self._camera.track(of_parts.get(self._camera, ()))
         if not tracks:
             raise UserError("The scene has no camera")
-        return Result(self.path, mmdskin.Motion.from_tracks(**tracks))
+        return Result(self.path, mmdskin.Motion.from_tracks(**tracks), worst=None)
 
 
 def blocks(scene: bpy.types.Scene, options: Any) -> list[Any]:
@@ -180,9 +180,7 @@ def _has_camera(scene: bpy.types.Scene) -> bool:
 
 def _camera_blocks(scene: bpy.types.Scene) -> list[Any]:
     """The datablocks whose animation moves the scene's cameras."""
-    found = []
-    for _, camera in _shots(scene):
-        found += [camera, camera.data, *([camera.parent] if camera.parent else [])]
+    found = (block for _, camera in _shots(scene) for block in animated_with(camera))
     return list(dict.fromkeys(found))
 
 
@@ -206,10 +204,8 @@ def _cuts(shots: list[tuple[float, bpy.types.Object]], timing: Timing) -> list[i
     """Frames of the file that begin a shot: markers, and ends of keyframes that hold their value."""
     times = [start for start, _ in shots if math.isfinite(start)]
     for camera in {camera for _, camera in shots}:
-        owners: tuple[Any, ...] = camera, camera.data, camera.parent
-        for block in owners:
-            own = OwnKeyframes(block) if block is not None else None
-            if own is not None and not own.has_strips:
+        for own in map(OwnKeyframes, animated_with(camera)):
+            if not own.has_strips:
                 for channel in own.curves:
                     times += _holds(own.points(channel))
     found = {math.ceil(float(timing.frames_at(np.array(time))) - _ROUNDING) for time in times}

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
-from ..blender import actions, input_files, playhead, registration
+from ..blender import input_files, playhead, registration
 from ..blender.native import mmdskin
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError, cancels
@@ -193,8 +193,7 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
                 least=least,
                 most=most,
             )
-        action, _ = actions.assigned(added.parent)
-        original_keys.keep(action, [(file.path, self.frame_start, speed)])
+        original_keys.keep(added.parent, [(file.path, self.frame_start, speed)])
         if self.extend_range:
             import_state.extend_range(scene, frames[-1])
         keyframes = tr_count("1 keyframe", "{count} keyframes", len(frames))

@@ -45,9 +45,7 @@ def write(job: MotionImport, newest: motion_source.Motion) -> None:
         for one, of_one in zip(played, found, strict=True):
             keyframes.write_armature(noted, of_one)
             job.extend(noted, one)
-        action, _ = actions.assigned(model.armature)
-        if action is not None:
-            keep(action, noted.state.files)
+        keep(model.armature, noted.state.files)
         job.show_armature(noted, newest)
     for block, values in (item for of_one in keys for item in of_one.items()):
         with job.recording(block) as noted:
@@ -103,8 +101,12 @@ class Kept(NamedTuple):
     speed: float
 
 
-def keep(action: bpy.types.Action, files: Iterable[Sequence[Any]]) -> None:
-    """Keep files that still exist, each with its start and speed; replaces earlier ones of the action."""
+def keep(block: actions.Block, files: Iterable[Sequence[Any]]) -> None:
+    """Keep files that still exist, each with its start and speed, with the action of a datablock, if it has
+    one; replaces earlier ones."""
+    action, _ = actions.assigned(block)
+    if action is None:
+        return
     found = []
     for path, start, speed in files:
         try:
@@ -124,15 +126,16 @@ def keep(action: bpy.types.Action, files: Iterable[Sequence[Any]]) -> None:
     action[_PROPERTY] = found
 
 
-def kept(action: bpy.types.Action, pmx: "mmdskin.Model | None" = None) -> list[Kept]:
-    """The kept files, oldest first, for a model; [] if any of them is damaged."""
+def kept(block: actions.Block, pmx: "mmdskin.Model | None" = None) -> list[Kept]:
+    """The files kept with the action of a datablock, oldest first, for a model; [] if any is damaged."""
+    action, _ = actions.assigned(block)
     found = []
     try:
-        for entry in action.get(_PROPERTY, ()):
+        for entry in action.get(_PROPERTY, ()) if action is not None else ():
             data = zlib.decompressobj().decompress(bytes(entry["data"]), _MOST)
             motion = mmdskin.load_motion(data, model=pmx)
             found.append(Kept(motion, float(entry["start"]), float(entry["speed"])))
     except (KeyError, TypeError, ValueError, MemoryError, zlib.error) as error:
-        _logger.debug("skipped the damaged files of '%s': %r", action.name, error)  # edited by hand
+        _logger.debug("skipped the damaged files of '%s': %r", block.name, error)  # edited by hand
         return []
     return found if all(one.speed > 0 for one in found) else []

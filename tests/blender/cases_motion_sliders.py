@@ -104,6 +104,15 @@ class Sliders(FilesCase):
                 self.assertAlmostEqual(self.shown(frame)[-1], red, places=5, msg=form)
             bpy.ops.mmdskin.clear_motion()
 
+    def test_keys_mute_drivers_of_their_sliders(self):
+        curve = self.armature.driver_add('["加算"]')
+        curve.driver.expression = "0.25"
+        for form in ("SOLVED", "ORIGINAL"):
+            self.play(OWN, form)
+            self.assert_moved(1, 11)
+            bpy.ops.mmdskin.clear_motion()
+            self.assertFalse(self.armature.animation_data.drivers[0].mute)
+
     def test_follow_settings_that_the_user_changes(self):
         self.settings.motion_path = os.path.join(self.folder, OWN)
         self.settings.source = "MOTION"
