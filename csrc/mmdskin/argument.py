@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import os
 import sys
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import mmdskin
-from mmdskin.array_arguments import check_shape, converted
+from mmdskin.array_arguments import check_shape, converted, reduced
 from mmdskin.errors import counted
 
 if TYPE_CHECKING:
@@ -26,9 +27,9 @@ def check_model(model: object, name: str = "model") -> None:
         raise wrong_type(model, f"{name}: expected a Model", "load_model")
 
 
-def check_motion(motion: object) -> None:
+def check_motion(motion: object, name: str = "motion") -> None:
     if motion is not None and not isinstance(motion, mmdskin.Motion):
-        raise wrong_type(motion, "motion: expected a Motion or None", "load_motion")
+        raise wrong_type(motion, f"{name}: expected a Motion or None", "load_motion")
 
 
 def check_mesh(mesh: object) -> None:
@@ -50,6 +51,26 @@ def check_word(value: object, name: str, words: tuple[str, ...], fault: str = "i
     if value not in words:
         expected = '", "'.join(words[:-1]) + f'" or "{words[-1]}'
         raise ValueError(f'{name}: "{value}" {fault}, expected "{expected}"')
+
+
+def number(value: Any, name: str) -> float:
+    """A number as a float; not a text of one, which float() takes."""
+    try:
+        return math.ldexp(value, 0)
+    except TypeError:
+        raise TypeError(f"{name}: expected a number, not {type(value)!r}") from None
+    except OverflowError:
+        raise ValueError(f"{name}: {value} is too large") from None
+
+
+def integer(value: Any, name: str, least: int, most: int) -> int:
+    try:
+        found = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: expected an integer, not {type(value)!r}") from None
+    if not least <= found <= most:
+        raise ValueError(f"{name}: {value}, expected {least} to {most}")
+    return found
 
 
 def parse_size(size: object) -> tuple[int, int]:
@@ -132,7 +153,9 @@ def frame_numbers(frames: ArrayLike) -> NDArray[np.float64]:
 
 
 def first_frame(frames: Any, count: int) -> int:
-    """Of frame numbers that follow each other."""
+    """Of frame numbers that follow each other; None: 0, 1, 2 and so on."""
+    if frames is None:
+        return 0
     numbers = _numbers(frames, "frames")
     first = float(numbers[0]) if numbers.size else -1.0
     fits = len(numbers) == count and first >= 0 and first.is_integer()
@@ -148,7 +171,7 @@ def frame_flags(frames: Any, name: str, first: int, count: int) -> NDArray[np.bo
     """Of frames that follow each other, which ones these numbers are."""
     numbers = _numbers(frames, name) - first
     known = (numbers >= 0) & (numbers < count) & (numbers == np.floor(numbers))
-    if not known.all():
+    if not reduced(known.all):
         raise ValueError(f"{name}: number {np.argmin(known)} is not one of the frames")
     flags = np.zeros(count, np.bool_)
     flags[numbers.astype(np.intp)] = True

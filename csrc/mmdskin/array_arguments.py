@@ -49,6 +49,11 @@ def check_shape(shape: tuple[int, ...], name: str, expected: tuple[int | str, ..
         raise ValueError(f"{name}: shape {shape}, expected {text}")
 
 
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """A copy in the memory of a bytes object: an array that owns its memory could be made writable again."""
+    return np.ndarray(array.shape, array.dtype, array.tobytes())
+
+
 def shared(argument: Any, name: str) -> NDArray[Any]:
     """An argument's own memory: what NumPy reads without a copy, such as PyTorch's tensors. Copies of what
     is not are in two places."""
@@ -124,7 +129,7 @@ def _checked_floats(array: NDArray[Any], name: str, wanted: np.dtype[Any]) -> ND
         numbers = np.require(array, np.float64, ["C", "A"])
         narrow = numbers.astype(wanted, copy=False)
     too_large = (np.abs(numbers) > np.finfo(wanted).max) & np.isfinite(numbers)
-    if _reduced(too_large.any):
+    if reduced(too_large.any):
         at = np.unravel_index(np.argmax(too_large), numbers.shape)
         raise ValueError(f"{name}{_index(at)}: {numbers[at]:g} is too large for {wanted}")
     return narrow
@@ -133,7 +138,7 @@ def _checked_floats(array: NDArray[Any], name: str, wanted: np.dtype[Any]) -> ND
 def _checked_integers(array: NDArray[Any], name: str, wanted: np.dtype[Any]) -> NDArray[Any]:
     half = 1 << 8 * wanted.itemsize - 1
     least, most = {"b": (0, 1), "u": (0, 2 * half - 1), "i": (-half, half - 1)}[wanted.kind]
-    if not array.size or least <= _reduced(array.min) <= _reduced(array.max) <= most:
+    if not array.size or least <= reduced(array.min) <= reduced(array.max) <= most:
         return array.astype(wanted, order="C")
     numbers = array.astype(np.int64)
     beyond = (numbers < least) | (numbers > most)
@@ -143,7 +148,7 @@ def _checked_integers(array: NDArray[Any], name: str, wanted: np.dtype[Any]) -> 
     raise ValueError(f"{name}{_index(at)}: {array[at]} is out of range for {wanted}")
 
 
-def _reduced(method: Callable[[], Any]) -> Any:
+def reduced(method: Callable[[], Any]) -> Any:
     """What a method of an array gives."""
     try:
         return method()

@@ -7,10 +7,10 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 import mmdskin
-from mmdskin import _mmdskin  # type: ignore[attr-defined]
+from mmdskin import fitting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Iterator
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -45,14 +45,9 @@ class Fit(Generic[_Result]):
         names = ("from_poses", "from_locals", "from_camera", "from_skeleton")
         if function not in [getattr(motion, name) for name in names]:
             raise TypeError(f"function: expected Motion.{', '.join(names)}, not {function!r}")
-        self._steps: Generator[float, None, _Result]
-        if function == motion.from_skeleton:
-            from mmdskin.retargeting import mmd_controls
-
-            start: Callable[..., Any] = mmd_controls.fit_skeleton
-            self._steps = start(*args, **kwargs)
-        else:
-            self._steps = getattr(_mmdskin, f"_{function.__name__}")(*args, **kwargs)
+        name = function.__name__
+        start = _skeleton_steps if name == "from_skeleton" else getattr(fitting, name)
+        self._steps: Iterator[float] = start(*args, **kwargs)
         self._results: list[_Result] = []
         self._lock = RLock()  # a generator refuses a second thread
 
@@ -75,3 +70,36 @@ class Fit(Generic[_Result]):
         for _ in self:
             pass
         return self._results[0]
+
+
+# The functions, all steps at once.
+
+
+def from_poses(_type: object, /, *args: Any, **kwargs: Any) -> Any:
+    return _finished(fitting.from_poses(*args, **kwargs))
+
+
+def from_locals(_type: object, /, *args: Any, **kwargs: Any) -> Any:
+    return _finished(fitting.from_locals(*args, **kwargs))
+
+
+def from_camera(_type: object, /, *args: Any, **kwargs: Any) -> Any:
+    return _finished(fitting.from_camera(*args, **kwargs))
+
+
+def from_skeleton(_type: object, /, *args: Any, **kwargs: Any) -> Any:
+    return _finished(_skeleton_steps(*args, **kwargs))
+
+
+def _finished(steps: Iterator[float]) -> Any:
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+
+
+def _skeleton_steps(*args: Any, **kwargs: Any) -> Iterator[float]:
+    from mmdskin.retargeting import mmd_controls
+
+    return mmd_controls.fit_skeleton(*args, **kwargs)

@@ -114,24 +114,3 @@ bool mmd_py_argument_finite_frames(PyObject *value, const char *name, mmd_py_arr
         PyErr_SetString(PyExc_ValueError, err.text);
     return err.code == MMD_E_NONE;
 }
-
-bool mmd_py_argument_frame_range(PyObject *argument, const size_t *count, uint32_t *first)
-{
-    *first = 0;
-    if (argument == Py_None)
-        return true;
-    MMD_PY_OWNED PyObject *number =
-        mmd_py_object_call("mmdskin.argument", "first_frame", "(On)", argument, (Py_ssize_t)*count);
-    *first = number ? (uint32_t)PyLong_AsUnsignedLong(number) : 0;
-    return number != NULL;
-}
-
-bool mmd_py_argument_positive(PyObject *value, const char *name, double *out)
-{
-    if (!value)
-        return true;
-    if (!mmd_py_argument_double(value, name, out))
-        return false;
-    return (isfinite(*out) && *out > 0) ||
-           PyErr_Format(PyExc_ValueError, "%s: expected a positive number", name);
-}

@@ -34,14 +34,8 @@ bool mmd_py_argument_frames(PyObject *value, const char *name, mmd_py_array *fra
 /* The same, but none may be infinite or NaN. */
 bool mmd_py_argument_finite_frames(PyObject *value, const char *name, mmd_py_array *frames);
 
-/* Frame numbers that follow each other, `count` of them; None: from 0 on. */
-bool mmd_py_argument_frame_range(PyObject *argument, const size_t *count, uint32_t *first);
-
 /* The numbers of a row that camera_rows() of argument.py makes of a frame of a Camera, which is a
    mmd_camera. */
 enum { MMD_PY_ARGUMENT_CAMERA_WIDTH = sizeof(mmd_camera) / sizeof(double) };
-
-/* A positive number; NULL: leaves `out` as it is. */
-bool mmd_py_argument_positive(PyObject *value, const char *name, double *out);
 
 #endif

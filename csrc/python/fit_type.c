@@ -49,11 +49,11 @@ static void fit_dealloc(PyObject *object)
     mmd_py_object_free(object);
 }
 
-/* Works for about so many seconds, or until nothing is left to do. False with an exception, after
-   which it may go on. */
-static bool work(fit_object *self, double seconds)
+/* Works for a slice, or until nothing is left to do. False with an exception, after which it may go
+   on. */
+static bool work(fit_object *self)
 {
-    double until = mmd_thread_seconds() + seconds;
+    double until = mmd_thread_seconds() + SLICE;
     do {
         if (self->done == self->part.count) {
             self->part = self->kind->next(self->fit);
@@ -78,7 +78,7 @@ static PyObject *take_result(fit_object *self)
 /* NULL with StopIteration(result) at the end. */
 static PyObject *advance(fit_object *self)
 {
-    if (!self->fit || !work(self, SLICE))
+    if (!self->fit || !work(self))
         return NULL;
     if (self->part.task) {
         double of_part = (double)self->done / (double)self->part.count;
@@ -101,14 +101,6 @@ static PyObject *fit_next(PyObject *object)
     PyObject *share = advance(self);
     mmd_py_object_lock_release(&self->lock);
     return share;
-}
-
-PyObject *mmd_py_fit_finish(PyObject *object)
-{
-    fit_object *self = (fit_object *)object;
-    PyObject *result = self && work(self, INFINITY) ? take_result(self) : NULL;
-    Py_XDECREF(object);
-    return result;
 }
 
 static PyType_Slot fit_slots[] = {{Py_tp_doc, "A fit in slices, beneath the class Fit."},

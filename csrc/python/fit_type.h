@@ -19,12 +19,10 @@ typedef struct mmd_py_fit_kind {
 PyObject *mmd_py_fit_new(mmd_py_state *state, const mmd_py_fit_kind *kind, void *fit,
                          PyObject *threads);
 
-/* The FitReport of a fit whose motion has been built and compared; losses: (B,). */
-PyObject *mmd_py_fit_report(const mmd_motion_fit *fit, const mmd_inverse_pose_loss *losses);
-
-/* The result of a fit, all at once; takes over the reference, which may be NULL with an exception.
- */
-PyObject *mmd_py_fit_finish(PyObject *fit);
+/* The functions _fit_motion(model, translations, rotations, weights, matrices, losses, ...) and
+   _fit_camera(rows, cuts, first, tolerance, radians) of the module: such fits. */
+PyObject *mmd_py_fit_motion(PyObject *module, PyObject *args);
+PyObject *mmd_py_fit_camera(PyObject *module, PyObject *args);
 
 extern PyType_Spec mmd_py_fit_spec;
 

@@ -196,7 +196,7 @@ static PyObject *build(mmd_py_state *state, builder *b)
     Py_BEGIN_ALLOW_THREADS
     model = mmd_model_new(&b->model, &err);
     Py_END_ALLOW_THREADS
-    return model ? mmd_py_model_new(state, model) : mmd_py_exceptions_raise(&err);
+    return model ? mmd_py_model_new(state, model, NULL) : mmd_py_exceptions_raise(&err);
 }
 
 #define FORMAT "|OO$OOOOOOOOOOOOOOOOOOOO" /* of PyArg_ParseTupleAndKeywords */

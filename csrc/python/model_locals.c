@@ -3,6 +3,7 @@
 #include "python/pose_io.h"
 
 #include "core/base/error.h"
+#include "core/fit/fit.h"
 #include "core/model/morph.h"
 #include "python/batch.h"
 #include "python/exceptions.h"
@@ -19,55 +20,94 @@ typedef struct inverse_worker {
 } inverse_worker;
 
 typedef struct inverse_call {
-    const mmd_py_model_locals_job *job;
+    const mmd_rig *rig;
+    mmd_py_model_locals_pose pose;
+    int place_goals;
+    mmd_py_array translations, rotations; /* (F,B,3), (F,B,4): outputs */
+    mmd_py_array losses;                  /* (B,2): mmd_inverse_pose_loss */
     inverse_worker workers[MMD_MAX_THREADS];
 } inverse_call;
 
 static bool invert_frames(void *arg, size_t index, size_t first, size_t count, mmd_error *err)
 {
     inverse_call *call = arg;
-    const mmd_py_model_locals_job *job = call->job;
     inverse_worker *worker = &call->workers[index];
-    size_t bones = job->rig->bone_count, morphs = job->rig->morph_count;
+    const float *matrices = call->pose.matrices.data, *weights = call->pose.weights.data;
+    float *translations = call->translations.data, *rotations = call->rotations.data;
+    size_t bones = call->rig->bone_count, morphs = call->rig->morph_count;
+    size_t step = weights && call->pose.weight_frames > 1 ? morphs : 0;
     if (!worker->losses) {
         worker->losses = mmd_arena_alloc(&worker->arena, bones, sizeof *worker->losses);
-        if (!worker->losses || !mmd_inverse_pose_init(&worker->arena, job->rig, &worker->inverse)) {
+        if (!worker->losses ||
+            !mmd_inverse_pose_init(&worker->arena, call->rig, &worker->inverse)) {
             worker->losses = NULL;
             return mmd_fail_memory(err);
         }
     }
-    for (size_t f = first; f < first + count; f++) {
-        const float *weights = job->morph_weights;
-        if (weights && job->weight_frames > 1)
-            weights += f * morphs;
-        mmd_inverse_pose_run(&worker->inverse, job->matrices + 16 * f * bones, weights,
-                             job->place_goals, job->translations + 3 * f * bones,
-                             job->rotations + 4 * f * bones, worker->losses);
-    }
+    for (size_t f = first; f < first + count; f++)
+        mmd_inverse_pose_run(&worker->inverse, matrices + 16 * f * bones,
+                             step ? weights + f * step : weights, call->place_goals,
+                             translations + 3 * f * bones, rotations + 4 * f * bones,
+                             worker->losses);
     return true;
 }
 
-bool mmd_py_model_locals_run(PyObject *threads, const mmd_py_model_locals_job *job,
-                             mmd_inverse_pose_loss *losses)
+/* The largest losses of all threads. */
+static void merge_losses(const inverse_call *call)
 {
+    size_t bones = call->rig->bone_count;
+    mmd_inverse_pose_loss *losses = call->losses.data;
+    for (size_t b = 0; b < bones; b++)
+        losses[b] = (mmd_inverse_pose_loss){0, 0};
+    for (size_t i = 0; i < MMD_MAX_THREADS; i++) {
+        const mmd_inverse_pose_loss *own = call->workers[i].losses;
+        for (size_t b = 0; own && b < bones; b++) {
+            losses[b].off_axis = fmaxf(losses[b].off_axis, own[b].off_axis);
+            losses[b].scale = fmaxf(losses[b].scale, own[b].scale);
+        }
+    }
+}
+
+static bool run(inverse_call *call, PyObject *threads)
+{
+    const mmd_py_model_locals_pose *pose = &call->pose;
+    const size_t bones = call->rig->bone_count, loss[] = {bones, 2};
+    const size_t vectors[] = {pose->frame_count, bones, 3};
+    const size_t quaternions[] = {pose->frame_count, bones, 4};
+    int rank = pose->batched ? 3 : 2;
     mmd_py_batch batch;
-    size_t bones = job->rig->bone_count;
+    if (!mmd_py_array_new_floats(rank, vectors + !pose->batched, &call->translations) ||
+        !mmd_py_array_new_floats(rank, quaternions + !pose->batched, &call->rotations) ||
+        !mmd_py_array_new_floats(2, loss, &call->losses) ||
+        !mmd_py_batch_plan(threads, pose->frame_count, bones, CHUNK_BONES, &batch) ||
+        !mmd_py_batch_run(&batch, invert_frames, call))
+        return false;
+    merge_losses(call);
+    return true;
+}
+
+/* The matrices, the weights (or None), the translations, the rotations and the losses. */
+static PyObject *invert(PyObject *model, PyObject *pose, int place_goals, PyObject *threads)
+{
+    PyObject *all = NULL;
     inverse_call *call = PyMem_Calloc(1, sizeof *call);
     if (!call)
         return PyErr_NoMemory();
-    call->job = job;
-    bool done = mmd_py_batch_plan(threads, job->frame_count, bones, CHUNK_BONES, &batch) &&
-                mmd_py_batch_run(&batch, invert_frames, call);
-    for (size_t i = 0; i < MMD_MAX_THREADS; i++) {
-        inverse_worker *worker = &call->workers[i];
-        for (size_t b = 0; done && losses && worker->losses && b < bones; b++) {
-            losses[b].off_axis = fmaxf(losses[b].off_axis, worker->losses[b].off_axis);
-            losses[b].scale = fmaxf(losses[b].scale, worker->losses[b].scale);
-        }
-        mmd_arena_free(&worker->arena);
+    call->rig = mmd_py_model_rig(model);
+    call->place_goals = place_goals;
+    if (mmd_py_model_locals_parse(model, pose, &call->pose) && run(call, threads)) {
+        PyObject *weights = call->pose.weights.object;
+        all = PyTuple_Pack(5, call->pose.matrices.object, weights ? weights : Py_None,
+                           call->translations.object, call->rotations.object, call->losses.object);
     }
+    for (size_t i = 0; i < MMD_MAX_THREADS; i++)
+        mmd_arena_free(&call->workers[i].arena);
+    mmd_py_array_clear(&call->losses);
+    mmd_py_array_clear(&call->rotations);
+    mmd_py_array_clear(&call->translations);
+    mmd_py_model_locals_clear(&call->pose);
     PyMem_Free(call);
-    return done;
+    return all;
 }
 
 bool mmd_py_model_locals_parse(PyObject *model, PyObject *pose, mmd_py_model_locals_pose *out)
@@ -105,40 +145,19 @@ void mmd_py_model_locals_clear(mmd_py_model_locals_pose *pose)
     mmd_py_array_clear(&pose->weights);
 }
 
-PyObject *mmd_py_model_locals_of(PyObject *self, PyObject *argument)
+PyObject *mmd_py_model_locals_of(PyObject *self, PyObject *pose)
 {
-    size_t bones = mmd_py_model_data(self)->bone_count;
-    MMD_PY_CLEARED_BY(mmd_py_model_locals_clear) mmd_py_model_locals_pose pose = {0};
-    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array translations = {0}, rotations = {0};
-    if (!mmd_py_model_locals_parse(self, argument, &pose))
-        return NULL;
-    const size_t vectors[] = {pose.frame_count, bones, 3};
-    const size_t quaternions[] = {pose.frame_count, bones, 4};
-    int rank = pose.batched ? 3 : 2;
-    if (!mmd_py_array_new_floats(rank, vectors + !pose.batched, &translations) ||
-        !mmd_py_array_new_floats(rank, quaternions + !pose.batched, &rotations))
-        return NULL;
-    mmd_py_model_locals_job job = {.rig = mmd_py_model_rig(self),
-                                   .frame_count = pose.frame_count,
-                                   .matrices = pose.matrices.data,
-                                   .morph_weights = pose.weights.data,
-                                   .weight_frames = pose.weight_frames,
-                                   .translations = translations.data,
-                                   .rotations = rotations.data};
-    return mmd_py_model_locals_run(Py_None, &job, NULL)
-               ? PyTuple_Pack(2, translations.object, rotations.object)
-               : NULL;
+    MMD_PY_OWNED PyObject *all = invert(self, pose, false, Py_None);
+    return all ? PyTuple_GetSlice(all, 2, 4) : NULL;
 }
 
-PyObject *mmd_py_model_locals_at(PyObject *self, PyObject *args, PyObject *kwargs)
+PyObject *mmd_py_model_locals_and_losses(PyObject *module, PyObject *args)
 {
-    static char *names[] = {"motion", "frame", "threads", NULL};
-    PyObject *motion, *frame, *threads = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$O:locals_at", names, &motion, &frame,
-                                     &threads))
-        return NULL;
-    MMD_PY_OWNED PyObject *given = PyTuple_Pack(2, motion, frame);
-    MMD_PY_OWNED PyObject *options = Py_BuildValue("{sOsO}", "ik", Py_False, "threads", threads);
-    MMD_PY_OWNED PyObject *pose = given && options ? mmd_py_model_pose(self, given, options) : NULL;
-    return pose ? mmd_py_model_locals_of(self, pose) : NULL;
+    PyObject *model, *pose, *threads;
+    int place_goals;
+    return PyArg_ParseTuple(args, "O!OpO:_locals_of",
+                            mmd_py_state_of_module(module)->types[MMD_PY_MODEL], &model, &pose,
+                            &place_goals, &threads)
+               ? invert(model, pose, place_goals, threads)
+               : NULL;
 }

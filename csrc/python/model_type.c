@@ -11,10 +11,8 @@
 #include "python/record.h"
 #include "python/types.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include <math.h>
 #include <stddef.h>
 
 enum { FIRST_TUPLE = MMD_PY_MODEL_bones, TUPLES = MMD_PY_MODEL_name - FIRST_TUPLE };
@@ -37,7 +35,7 @@ typedef struct model_object {
     mmd_py_mesh_cache mesh_cache;
 } model_object;
 
-static const char OWNER[] = "mmdskin.model";
+static const char OWNER[] = "mmdskin.model", MODEL_METHODS[] = "mmdskin.model_methods";
 
 static void free_owner(PyObject *owner)
 {
@@ -96,46 +94,35 @@ static bool find_extras(const mmd_model *model, mmd_arena *arena, mmd_mesh_extra
     return true;
 }
 
-/* What a Model owns, before there is an object. */
-typedef struct model_parts {
-    mmd_model *model;
+PyObject *mmd_py_model_new(mmd_py_state *state, mmd_model *model, PyObject *bytes)
+{
+    mmd_error err = {0};
     mmd_rig *rig;
-    mmd_arena extras_arena;
+    mmd_arena arena = {0};
     mmd_mesh_extras extras;
-} model_parts;
-
-/* Makes the other parts of a model. */
-static bool make_parts(model_parts *parts, mmd_error *err)
-{
-    parts->rig = mmd_rig_new(parts->model, err);
-    return parts->rig && find_extras(parts->model, &parts->extras_arena, &parts->extras, err);
-}
-
-static void free_parts(model_parts *parts)
-{
-    mmd_arena_free(&parts->extras_arena);
-    mmd_rig_free(parts->rig);
-    mmd_model_free(parts->model);
-}
-
-/* Takes ownership of the parts, unless it fails. */
-static PyObject *wrap(mmd_py_state *state, model_parts *parts, PyObject *bytes)
-{
-    PyObject *owner = PyCapsule_New(parts->model, OWNER, NULL);
+    bool made;
+    Py_BEGIN_ALLOW_THREADS
+    rig = mmd_rig_new(model, &err);
+    made = rig && find_extras(model, &arena, &extras, &err);
+    Py_END_ALLOW_THREADS
+    PyObject *owner = made ? PyCapsule_New(model, OWNER, NULL) : mmd_py_exceptions_raise(&err);
     model_object *self =
         owner ? (model_object *)mmd_py_object_new(state->types[MMD_PY_MODEL]) : NULL;
     if (!self) {
         Py_XDECREF(owner);
+        mmd_arena_free(&arena);
+        mmd_rig_free(rig);
+        mmd_model_free(model);
         return NULL;
     }
     PyCapsule_SetDestructor(owner, free_owner);
     self->owner = owner;
     self->bytes = Py_XNewRef(bytes);
-    self->model = parts->model;
-    self->rig = parts->rig;
-    self->extras_arena = parts->extras_arena;
-    self->mesh_cache.extras = parts->extras;
-    self->mesh_cache.model = parts->model;
+    self->model = model;
+    self->rig = rig;
+    self->extras_arena = arena;
+    self->mesh_cache.extras = extras;
+    self->mesh_cache.model = model;
     mmd_py_poser_list_init(&self->posers);
     return (PyObject *)self;
 }
@@ -147,45 +134,23 @@ static PyObject *load(mmd_py_state *state, PyObject *bytes)
     if (PyBytes_AsStringAndSize(bytes, &data, &size) < 0)
         return NULL;
     mmd_error err = {0};
-    model_parts parts = {0};
-    bool loaded;
+    mmd_model *model;
     Py_BEGIN_ALLOW_THREADS
-    parts.model = mmd_model_load((const uint8_t *)data, (size_t)size, &err);
-    loaded = parts.model && make_parts(&parts, &err);
+    model = mmd_model_load((const uint8_t *)data, (size_t)size, &err);
     Py_END_ALLOW_THREADS
-    PyObject *model = loaded ? wrap(state, &parts, bytes) : mmd_py_exceptions_raise(&err);
-    if (!model)
-        free_parts(&parts);
-    return model;
-}
-
-PyObject *mmd_py_model_new(mmd_py_state *state, mmd_model *model)
-{
-    mmd_error err = {0};
-    model_parts parts = {.model = model};
-    bool made;
-    Py_BEGIN_ALLOW_THREADS
-    made = make_parts(&parts, &err);
-    Py_END_ALLOW_THREADS
-    PyObject *self = made ? wrap(state, &parts, NULL) : mmd_py_exceptions_raise(&err);
-    if (!self)
-        free_parts(&parts);
-    return self;
+    return model ? mmd_py_model_new(state, model, bytes) : mmd_py_exceptions_raise(&err);
 }
 
 PyObject *mmd_py_model_load(PyObject *module, PyObject *source)
 {
     MMD_PY_OWNED PyObject *bytes = mmd_py_object_call(MMD_PY_FILE_IO, "read", "(O)", source);
-    if (!bytes)
-        return NULL;
-    PyObject *model = load(mmd_py_state_of_module(module), bytes);
+    PyObject *model = bytes ? load(mmd_py_state_of_module(module), bytes) : NULL;
     PyObject *path = model ? mmd_py_object_call(MMD_PY_FILE_IO, "path_of", "(O)", source) : NULL;
-    if (path) {
+    if (path)
         ((model_object *)model)->path = path;
-        return model;
-    }
-    Py_XDECREF(model);
-    return NULL;
+    else
+        Py_CLEAR(model);
+    return model;
 }
 
 static int model_traverse(PyObject *self, visitproc visit, void *arg)
@@ -280,19 +245,14 @@ static PyObject *save_model(PyObject *self, PyObject *path)
 }
 
 /* The contents of a model as a PMX file, apart from how files store them: encoding of texts, sizes
-   of indices. What the file had besides the contents, soft bodies, does not count. NULL without
-   memory; the caller frees it. */
-static uint8_t *contents_of(const mmd_model *model, size_t *size)
+   of indices. What the file had besides the contents, soft bodies, does not count. */
+static PyObject *contents_of(const mmd_model *model)
 {
     mmd_model plain = *model;
     plain.utf8 = false;
     memset(plain.index_sizes, 0, sizeof plain.index_sizes);
     plain.soft_body_count = 0;
-    *size = mmd_pmx_size(&plain);
-    uint8_t *bytes = malloc(*size);
-    if (bytes)
-        mmd_pmx_write(&plain, bytes, NULL);
-    return bytes;
+    return write_model(&plain);
 }
 
 /* What is quick to compare, and seldom the same in different models. The version of a PMD is not
@@ -304,32 +264,16 @@ static bool is_alike(const mmd_model *one, const mmd_model *two)
            one->material_count == two->material_count && one->version == two->version;
 }
 
-/* 1, 0, or -1 without memory. */
-static int have_same_contents(const mmd_model *one, const mmd_model *two)
-{
-    if (!is_alike(one, two))
-        return 0;
-    size_t first_size, second_size;
-    uint8_t *first = contents_of(one, &first_size), *second = contents_of(two, &second_size);
-    int same =
-        first && second ? first_size == second_size && memcmp(first, second, first_size) == 0 : -1;
-    free(second);
-    free(first);
-    return same;
-}
-
 /* Models are equal if their members are, apart from the path. */
 static PyObject *model_compare(PyObject *self, PyObject *other, int operation)
 {
     if (Py_TYPE(other) != Py_TYPE(self) || (operation != Py_EQ && operation != Py_NE))
         Py_RETURN_NOTIMPLEMENTED;
-    int equal = self == other;
-    if (!equal) {
-        Py_BEGIN_ALLOW_THREADS
-        equal = have_same_contents(((model_object *)self)->model, ((model_object *)other)->model);
-        Py_END_ALLOW_THREADS
-    }
-    return equal < 0 ? PyErr_NoMemory() : PyBool_FromLong(equal == (operation == Py_EQ));
+    const mmd_model *one = mmd_py_model_data(self), *two = mmd_py_model_data(other);
+    if (one == two || !is_alike(one, two))
+        return PyBool_FromLong((one == two) == (operation == Py_EQ));
+    MMD_PY_OWNED PyObject *first = contents_of(one), *second = first ? contents_of(two) : NULL;
+    return second ? PyObject_RichCompare(first, second, operation) : NULL;
 }
 
 /* Of what is_alike() compares, and the name. */
@@ -343,10 +287,8 @@ static Py_hash_t model_hash(PyObject *self)
     return key ? PyObject_Hash(key) : -1;
 }
 
-static PyObject *model_html(PyObject *self, PyObject *unused)
-{
-    return mmd_py_object_call(MMD_PY_NOTEBOOK, "model_html", "(O)", self);
-}
+MMD_PY_FORWARD(model_html, MMD_PY_NOTEBOOK, "model_html")
+MMD_PY_FORWARD(locals_at, MODEL_METHODS, "locals_at")
 
 static PyObject *model_reduce(PyObject *self, PyObject *unused)
 {
@@ -363,7 +305,7 @@ static PyMethodDef model_methods[] = {
     MMD_PY_METHOD(Model, sliders, mmd_py_model_sliders, METH_O),
     MMD_PY_METHOD(Model, pose, mmd_py_model_pose, MMD_PY_KEYWORDS),
     MMD_PY_METHOD(Model, locals_of, mmd_py_model_locals_of, METH_O),
-    MMD_PY_METHOD(Model, locals_at, mmd_py_model_locals_at, MMD_PY_KEYWORDS),
+    MMD_PY_METHOD(Model, locals_at, locals_at, MMD_PY_KEYWORDS),
     MMD_PY_METHOD(Model, pose_from, mmd_py_model_pose_from, MMD_PY_KEYWORDS),
     MMD_PY_METHOD(Model, joint_positions, mmd_py_model_joint_positions, METH_O),
     MMD_PY_METHOD(Model, transforms, mmd_py_model_transforms, MMD_PY_KEYWORDS),
@@ -371,7 +313,7 @@ static PyMethodDef model_methods[] = {
     MMD_PY_METHOD(Model, uvs_at, mmd_py_model_uvs_at, MMD_PY_KEYWORDS),
     MMD_PY_METHOD(Model, materials_at, mmd_py_model_materials_at, METH_O),
     MMD_PY_METHOD(Model, texture_factors_at, mmd_py_model_texture_factors_at, METH_O),
-    MMD_PY_METHOD(Model, _repr_html_, model_html, METH_NOARGS),
+    MMD_PY_METHOD(Model, _repr_html_, model_html, MMD_PY_KEYWORDS),
     MMD_PY_METHOD(Model, replace, mmd_py_model_replace, MMD_PY_KEYWORDS),
     MMD_PY_METHOD(Model, __replace__, mmd_py_model_replace, MMD_PY_KEYWORDS),
     MMD_PY_METHOD(Model, save, save_model, METH_O),
@@ -456,32 +398,16 @@ static PyObject *get_segments(PyObject *self, void *unused)
     return mmd_py_array_view(MMD_PY_FLOAT32, extras->segments, 3, shape, self);
 }
 
-static PyObject *get_bounds(PyObject *self, void *unused)
-{
-    const mmd_model *model = ((model_object *)self)->model;
-    const size_t shape[] = {2, 3};
-    mmd_py_array bounds = {0};
-    if (!mmd_py_array_new_floats(2, shape, &bounds))
-        return NULL;
-    float *low = bounds.data, *high = low + 3;
-    for (size_t i = 0; i < 3; i++)
-        low[i] = high[i] = model->vertex_count ? model->positions[i] : 0;
-    for (size_t i = 3; i < 3 * model->vertex_count; i++) {
-        low[i % 3] = fminf(low[i % 3], model->positions[i]);
-        high[i % 3] = fmaxf(high[i % 3], model->positions[i]);
-    }
-    return bounds.object;
-}
-
 static PyObject *get_centers(PyObject *self, void *unused)
 {
     model_object *model = (model_object *)self;
     return mmd_py_mesh_cache_centers(self, &model->mesh_cache);
 }
 
-static PyObject *get_skeleton(PyObject *self, void *unused)
+/* What Python computes. */
+static PyObject *get_computed(PyObject *self, void *name)
 {
-    return mmd_py_object_call("mmdskin.retargeting.skeleton", "of_model", "(O)", self);
+    return mmd_py_object_call(MODEL_METHODS, name, "(O)", self);
 }
 
 /* clang-format off */
@@ -496,8 +422,8 @@ static PyGetSetDef model_members[] = {
     MMD_PY_PROPERTY(Model, path, get_path, NULL),
     MMD_PY_PROPERTY(Model, segments, get_segments, NULL),
     MMD_PY_PROPERTY(Model, centers_of_rotation, get_centers, NULL),
-    MMD_PY_PROPERTY(Model, bounds, get_bounds, NULL),
-    MMD_PY_PROPERTY(Model, skeleton, get_skeleton, NULL),
+    MMD_PY_PROPERTY(Model, bounds, get_computed, "bounds"),
+    MMD_PY_PROPERTY(Model, skeleton, get_computed, "skeleton"),
     {0}};
 
 static PyObject *refuse_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)

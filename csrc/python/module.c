@@ -4,12 +4,14 @@
     class Model                                       # model_type.c, model_*.c
     class Motion                                      # motion_type.c, motion_*.c
     class Mesh, World, Simulation                     # mesh_type.c, world_type.c, ...
-    def _from_poses(model, pose, ...): ...            # motion_from_poses.c, for the class Fit
-    def _from_locals(model, translations, ...): ...   # motion_from_poses.c
-    def _from_camera(camera, ...): ...                # motion_camera.c
+    def _local_values(model, translations, ...): ...  # pose_io.c
+    def _locals_of(model, pose, ...): ...             # model_locals.c
+    def _fit_motion(model, translations, ...): ...    # fit_kinds.c
+    def _fit_camera(rows, cuts, ...): ...             # fit_kinds.c
+    def _samples(motion, track, frames): ...          # motion_samples.c
     Bone, ..., Skinned, Pose, Backend, Physics        # mmdskin/records.py
     def load_model(source): ...                       # model_type.c
-    def load_motion(source, encoding=None, *, model=None): ... # motion_type.c
+    def load_motion(source, encoding=None, *, model=None): ... # motion_encoding.py
     def skin(mesh, bone_matrices, ...): ...           # module_skin.c
     def _render(mesh, skinned, ...): ...              # module_render.c
     def _cp932(names): ...                            # motion_save.c
@@ -28,6 +30,7 @@
 #include "python/fit_type.h"
 #include "python/members.h"
 #include "python/owned.h"
+#include "python/pose_io.h"
 #include "python/record.h"
 #include "python/types.h"
 
@@ -103,20 +106,22 @@ static bool hook_exit(void)
     return done != NULL;
 }
 
+MMD_PY_FORWARD(load_motion, "mmdskin.motion_encoding", "load_motion")
+
 /* clang-format off */
 #define FUNCTION(name, function, flags) \
     {#name, (PyCFunction)(void (*)(void))function, flags, MMD_DOC_##name}
-#define FIT(name, function) \
-    {#name, (PyCFunction)(void (*)(void))function, MMD_PY_KEYWORDS, "For the class Fit."}
 /* clang-format on */
 
 static PyMethodDef methods[] = {
     FUNCTION(load_model, mmd_py_model_load, METH_O),
-    FUNCTION(load_motion, mmd_py_motion_load, MMD_PY_KEYWORDS),
+    FUNCTION(load_motion, load_motion, MMD_PY_KEYWORDS),
     FUNCTION(skin, mmd_py_module_skin, MMD_PY_KEYWORDS),
-    FIT(_from_poses, mmd_py_motion_fit_poses),
-    FIT(_from_locals, mmd_py_motion_fit_locals),
-    FIT(_from_camera, mmd_py_motion_fit_camera),
+    {"_local_values", mmd_py_pose_input_values, METH_VARARGS, "For fitting.py."},
+    {"_locals_of", mmd_py_model_locals_and_losses, METH_VARARGS, "For fitting.py."},
+    {"_fit_motion", mmd_py_fit_motion, METH_VARARGS, "For fitting.py."},
+    {"_fit_camera", mmd_py_fit_camera, METH_VARARGS, "For fitting.py."},
+    {"_samples", mmd_py_motion_samples, METH_VARARGS, "For motion_methods.py."},
     {"_render", mmd_py_module_render, METH_VARARGS, "For render() of the package."},
     {"_cp932", mmd_py_motion_cp932, METH_O, "For pose_file.py."},
     {"_motion_bytes", mmd_py_motion_bytes, METH_VARARGS, "For motion_file.py."},

@@ -1,122 +1,78 @@
 /* SPDX-License-Identifier: MIT */
-/* Motion.camera_at(), light_at() and shadow_at(): records of arrays of a track's values. */
+/* The values of a camera, light or shadow track at frames, for motion_methods.py. */
 #include "python/argument.h"
 #include "python/batch.h"
 #include "python/owned.h"
 #include "python/types.h"
 
-enum { MAX_MEMBERS = 4 };
+#include <string.h>
 
-/* What a track gives at a frame: the members of a record. */
-typedef struct track_values {
-    mmd_py_record_kind record;
-    mmd_thread_pool_task *sample; /* its argument: track_samples */
-    size_t member_count;
-    struct {
-        mmd_py_array_dtype dtype;
-        bool vector; /* of three numbers; false: one */
-    } members[MAX_MEMBERS];
-} track_values;
+enum { CAMERA, LIGHT, SHADOW, TRACKS, MOST = MMD_PY_ARGUMENT_CAMERA_WIDTH };
 
-typedef struct track_samples {
-    const void *track;
+static void camera_at(const mmd_motion *motion, double frame, double row[MOST])
+{
+    mmd_camera camera;
+    mmd_camera_at(&motion->camera, frame, &camera);
+    memcpy(row, &camera, sizeof camera);
+}
+
+static void light_at(const mmd_motion *motion, double frame, double row[MOST])
+{
+    mmd_light light;
+    mmd_light_at(&motion->light, frame, &light);
+    memcpy(row, &light, sizeof light);
+}
+
+static void shadow_at(const mmd_motion *motion, double frame, double row[MOST])
+{
+    mmd_shadow shadow;
+    mmd_shadow_at(&motion->shadow, frame, &shadow);
+    row[0] = shadow.mode;
+    row[1] = shadow.distance;
+}
+
+static const struct {
+    void (*at)(const mmd_motion *motion, double frame, double row[MOST]);
+    size_t width;
+} tracks[TRACKS] = {
+    [CAMERA] = {camera_at, MOST}, [LIGHT] = {light_at, 6}, [SHADOW] = {shadow_at, 2}};
+
+typedef struct samples_call {
+    const mmd_motion *motion;
+    int track;
     const double *frames;
-    void *members[MAX_MEMBERS]; /* (F,3) or (F,) */
-} track_samples;
+    float *rows;
+} samples_call;
 
-static PyObject *sample_track(PyObject *self, PyObject *frames_arg, const track_values *values,
-                              const void *track)
+static bool run_task(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
 {
-    mmd_py_state *state = mmd_py_state_of(self);
-    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array frames = {0};
-    mmd_py_array members[MAX_MEMBERS] = {{0}};
-    bool ok = mmd_py_argument_finite_frames(frames_arg, "frames", &frames);
+    const samples_call *call = arg;
+    size_t width = tracks[call->track].width;
+    for (size_t f = first; f < first + count; f++) {
+        double row[MOST];
+        tracks[call->track].at(call->motion, call->frames[f], row);
+        for (size_t i = 0; i < width; i++)
+            call->rows[f * width + i] = (float)row[i];
+    }
+    return true;
+}
+
+PyObject *mmd_py_motion_samples(PyObject *module, PyObject *args)
+{
+    PyObject *motion, *frames_argument;
+    samples_call call;
+    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array frames = {0}, rows = {0};
+    if (!PyArg_ParseTuple(args, "O!iO:_samples",
+                          mmd_py_state_of_module(module)->types[MMD_PY_MOTION], &motion,
+                          &call.track, &frames_argument) ||
+        !mmd_py_argument_finite_frames(frames_argument, "frames", &frames))
+        return NULL;
     bool batched = frames.rank == 1;
-    const size_t shape[] = {batched ? frames.shape[0] : 1, 3};
-    track_samples samples = {.track = track, .frames = frames.data};
-    for (size_t i = 0; ok && i < values->member_count; i++) {
-        ok = mmd_py_array_new(values->members[i].dtype, values->members[i].vector + batched,
-                              shape + !batched, &members[i]);
-        samples.members[i] = members[i].data;
-    }
-    PyObject *record = NULL;
-    /* Members that the record lacks are NULL, which ends the arguments. */
-    if (ok && mmd_py_batch_run_samples(shape[0], values->sample, &samples))
-        record = PyObject_CallFunctionObjArgs(state->records[values->record], members[0].object,
-                                              members[1].object, members[2].object,
-                                              members[3].object, NULL);
-    for (size_t i = 0; i < values->member_count; i++)
-        mmd_py_array_clear(&members[i]);
-    return record;
-}
-
-static void store(const track_samples *samples, size_t member, size_t frame, const double v[3])
-{
-    float *to = (float *)samples->members[member] + 3 * frame;
-    for (size_t i = 0; i < 3; i++)
-        to[i] = (float)v[i];
-}
-
-static bool sample_cameras(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
-{
-    const track_samples *samples = arg;
-    for (size_t f = first; f < first + count; f++) {
-        mmd_camera camera;
-        mmd_camera_at(samples->track, samples->frames[f], &camera);
-        store(samples, 0, f, camera.position);
-        store(samples, 1, f, camera.target);
-        store(samples, 2, f, camera.up);
-        ((float *)samples->members[3])[f] = (float)camera.fov;
-    }
-    return true;
-}
-
-static bool sample_lights(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
-{
-    const track_samples *samples = arg;
-    for (size_t f = first; f < first + count; f++) {
-        mmd_light light;
-        mmd_light_at(samples->track, samples->frames[f], &light);
-        store(samples, 0, f, light.color);
-        store(samples, 1, f, light.direction);
-    }
-    return true;
-}
-
-static bool sample_shadows(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
-{
-    const track_samples *samples = arg;
-    for (size_t f = first; f < first + count; f++) {
-        mmd_shadow shadow;
-        mmd_shadow_at(samples->track, samples->frames[f], &shadow);
-        ((uint8_t *)samples->members[0])[f] = shadow.mode;
-        ((float *)samples->members[1])[f] = (float)shadow.distance;
-    }
-    return true;
-}
-
-PyObject *mmd_py_motion_camera_at(PyObject *self, PyObject *frames)
-{
-    static const track_values camera = {MMD_PY_RECORD_CAMERA,
-                                        sample_cameras,
-                                        4,
-                                        {{MMD_PY_FLOAT32, true},
-                                         {MMD_PY_FLOAT32, true},
-                                         {MMD_PY_FLOAT32, true},
-                                         {MMD_PY_FLOAT32, false}}};
-    return sample_track(self, frames, &camera, &mmd_py_motion_data(self)->camera);
-}
-
-PyObject *mmd_py_motion_light_at(PyObject *self, PyObject *frames)
-{
-    static const track_values light = {
-        MMD_PY_RECORD_LIGHT, sample_lights, 2, {{MMD_PY_FLOAT32, true}, {MMD_PY_FLOAT32, true}}};
-    return sample_track(self, frames, &light, &mmd_py_motion_data(self)->light);
-}
-
-PyObject *mmd_py_motion_shadow_at(PyObject *self, PyObject *frames)
-{
-    static const track_values shadow = {
-        MMD_PY_RECORD_SHADOW, sample_shadows, 2, {{MMD_PY_UINT8, false}, {MMD_PY_FLOAT32, false}}};
-    return sample_track(self, frames, &shadow, &mmd_py_motion_data(self)->shadow);
+    const size_t shape[] = {batched ? frames.shape[0] : 1, tracks[call.track].width};
+    if (!mmd_py_array_new_floats(1 + batched, shape + !batched, &rows))
+        return NULL;
+    call.motion = mmd_py_motion_data(motion);
+    call.frames = frames.data;
+    call.rows = rows.data;
+    return mmd_py_batch_run_samples(shape[0], run_task, &call) ? Py_NewRef(rows.object) : NULL;
 }

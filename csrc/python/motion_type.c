@@ -3,7 +3,6 @@
 #include "core/base/arena.h"
 #include "core/formats/formats.h"
 #include "core/model/motion.h"
-#include "core/pose/sampling.h"
 #include "python/exceptions.h"
 #include "python/members.h"
 #include "python/owned.h"
@@ -117,11 +116,6 @@ PyObject *mmd_py_motion_of_bytes(PyObject *module, PyObject *args)
     return self;
 }
 
-PyObject *mmd_py_motion_load(PyObject *module, PyObject *args, PyObject *kwargs)
-{
-    return mmd_py_object_forward("mmdskin.motion_encoding", "load_motion", module, args, kwargs);
-}
-
 bool mmd_py_motion_check_names(PyObject *self, PyObject *model)
 {
     motion_object *motion = (motion_object *)self;
@@ -171,9 +165,9 @@ static PyObject *motion_compare(PyObject *self, PyObject *other, int operation)
 {
     if (Py_TYPE(other) != Py_TYPE(self) || (operation != Py_EQ && operation != Py_NE))
         Py_RETURN_NOTIMPLEMENTED;
-    bool equal = self == other || mmd_motion_equal(((motion_object *)self)->motion,
-                                                   ((motion_object *)other)->motion);
-    return PyBool_FromLong(equal == (operation == Py_EQ));
+    MMD_PY_OWNED PyObject *equal =
+        mmd_py_object_call("mmdskin.motion_methods", "are_equal", "(OO)", self, other);
+    return equal ? PyBool_FromLong((equal == Py_True) == (operation == Py_EQ)) : NULL;
 }
 
 /* By what is quick to read, and seldom the same in different motions. */
@@ -185,11 +179,6 @@ static Py_hash_t motion_hash(PyObject *self)
                       (unsigned)motion->last_frame, (Py_ssize_t)motion->bone_track_count,
                       (Py_ssize_t)motion->morph_track_count, (Py_ssize_t)motion->camera.key_count);
     return key ? PyObject_Hash(key) : -1;
-}
-
-static PyObject *motion_html(PyObject *self, PyObject *unused)
-{
-    return mmd_py_object_call(MMD_PY_NOTEBOOK, "motion_html", "(O)", self);
 }
 
 static PyObject *motion_reduce(PyObject *self, PyObject *unused)
@@ -254,72 +243,34 @@ static PyObject *get_tracks(PyObject *self, void *kind)
                                    mmd_motion_track(layout, motion->motion, 0), motion->owner);
 }
 
-/* The names that are not bound, as a tuple. */
-static PyObject *unbound_names(const mmd_text *name, size_t stride, const bool *bound, size_t count)
-{
-    MMD_PY_OWNED PyObject *list = PyList_New(0);
-    for (size_t i = 0; list && i < count; i++) {
-        const mmd_text *at = (const mmd_text *)((const char *)name + i * stride);
-        MMD_PY_OWNED PyObject *text = bound[i] ? NULL : mmd_py_record_str(*at);
-        if (!bound[i] && (!text || PyList_Append(list, text) < 0))
-            return NULL;
-    }
-    return list ? PyList_AsTuple(list) : NULL;
-}
+/* Methods that are written in Python */
 
-static PyObject *unmatched(PyObject *self, PyObject *model)
-{
-    mmd_py_state *state = mmd_py_state_of(self);
-    if (!mmd_py_model_check(state, model))
-        return NULL;
-    const mmd_motion *motion = ((motion_object *)self)->motion;
-    mmd_error err = {0};
-    mmd_binding *binding = mmd_binding_new(mmd_py_model_rig(model), motion, &err);
-    if (!binding)
-        return mmd_py_exceptions_raise(&err);
-    PyObject *result = PyObject_CallFunction(
-        state->records[MMD_PY_RECORD_UNMATCHED], "NNN",
-        unbound_names(&motion->bone_tracks->name, sizeof *motion->bone_tracks,
-                      binding->bone_track_bound, motion->bone_track_count),
-        unbound_names(&motion->morph_tracks->name, sizeof *motion->morph_tracks,
-                      binding->morph_track_bound, motion->morph_track_count),
-        unbound_names(motion->properties.ik_names, sizeof *motion->properties.ik_names,
-                      binding->property_bound, motion->properties.ik_count));
-    mmd_binding_free(binding);
-    return result;
-}
+MMD_PY_FORWARD(camera_at, "mmdskin.motion_methods", "camera_at")
+MMD_PY_FORWARD(light_at, "mmdskin.motion_methods", "light_at")
+MMD_PY_FORWARD(shadow_at, "mmdskin.motion_methods", "shadow_at")
+MMD_PY_FORWARD(unmatched, "mmdskin.motion_methods", "unmatched")
+MMD_PY_FORWARD(html, MMD_PY_NOTEBOOK, "motion_html")
+MMD_PY_FORWARD(for_model, "mmdskin.retargeting.fit", "for_model")
+MMD_PY_FORWARD(save, "mmdskin.motion_file", "save")
 
-/* Motions for other bodies are made in Python. */
-
-static PyObject *for_model(PyObject *self, PyObject *args, PyObject *kwargs)
-{
-    return mmd_py_object_forward("mmdskin.retargeting.fit", "for_model", self, args, kwargs);
-}
-
-static PyObject *from_skeleton(PyObject *type, PyObject *args, PyObject *kwargs)
-{
-    return mmd_py_object_forward("mmdskin.retargeting.mmd_controls", "from_skeleton", type, args,
-                                 kwargs);
-}
-
-static PyObject *save(PyObject *self, PyObject *args, PyObject *kwargs)
-{
-    return mmd_py_object_forward("mmdskin.motion_file", "save", self, args, kwargs);
-}
+MMD_PY_FORWARD(from_camera, "mmdskin.fit_steps", "from_camera")
+MMD_PY_FORWARD(from_locals, "mmdskin.fit_steps", "from_locals")
+MMD_PY_FORWARD(from_poses, "mmdskin.fit_steps", "from_poses")
+MMD_PY_FORWARD(from_skeleton, "mmdskin.fit_steps", "from_skeleton")
 
 static PyMethodDef motion_methods[] = {
-    MMD_PY_METHOD(Motion, camera_at, mmd_py_motion_camera_at, METH_O),
-    MMD_PY_METHOD(Motion, light_at, mmd_py_motion_light_at, METH_O),
-    MMD_PY_METHOD(Motion, shadow_at, mmd_py_motion_shadow_at, METH_O),
-    MMD_PY_METHOD(Motion, from_camera, mmd_py_motion_from_camera, MMD_PY_KEYWORDS | METH_CLASS),
-    MMD_PY_METHOD(Motion, from_locals, mmd_py_motion_from_locals, MMD_PY_KEYWORDS | METH_CLASS),
-    MMD_PY_METHOD(Motion, from_poses, mmd_py_motion_from_poses, MMD_PY_KEYWORDS | METH_CLASS),
+    MMD_PY_METHOD(Motion, camera_at, camera_at, MMD_PY_KEYWORDS),
+    MMD_PY_METHOD(Motion, light_at, light_at, MMD_PY_KEYWORDS),
+    MMD_PY_METHOD(Motion, shadow_at, shadow_at, MMD_PY_KEYWORDS),
+    MMD_PY_METHOD(Motion, from_camera, from_camera, MMD_PY_KEYWORDS | METH_CLASS),
+    MMD_PY_METHOD(Motion, from_locals, from_locals, MMD_PY_KEYWORDS | METH_CLASS),
+    MMD_PY_METHOD(Motion, from_poses, from_poses, MMD_PY_KEYWORDS | METH_CLASS),
     MMD_PY_METHOD(Motion, from_skeleton, from_skeleton, MMD_PY_KEYWORDS | METH_CLASS),
     MMD_PY_METHOD(Motion, from_tracks, mmd_py_motion_from_tracks, MMD_PY_KEYWORDS | METH_CLASS),
     MMD_PY_METHOD(Motion, for_model, for_model, MMD_PY_KEYWORDS),
     MMD_PY_METHOD(Motion, save, save, MMD_PY_KEYWORDS),
-    MMD_PY_METHOD(Motion, unmatched, unmatched, METH_O),
-    MMD_PY_METHOD(Motion, _repr_html_, motion_html, METH_NOARGS),
+    MMD_PY_METHOD(Motion, unmatched, unmatched, MMD_PY_KEYWORDS),
+    MMD_PY_METHOD(Motion, _repr_html_, html, MMD_PY_KEYWORDS),
     MMD_PY_METHOD(Motion, __reduce__, motion_reduce, METH_NOARGS),
     {0}};
 

@@ -2,6 +2,7 @@
 /* Parses the arguments of a pose, and allocates its arrays. */
 #include "python/pose_io.h"
 
+#include "python/owned.h"
 #include "python/record.h"
 #include "python/types.h"
 
@@ -90,6 +91,20 @@ void mmd_py_pose_input_clear(mmd_py_pose_input *input)
 {
     for (size_t i = 0; i < sizeof input->arrays / sizeof *input->arrays; i++)
         mmd_py_array_clear(&input->arrays[i]);
+}
+
+PyObject *mmd_py_pose_input_values(PyObject *module, PyObject *args)
+{
+    MMD_PY_CLEARED_BY(mmd_py_pose_input_clear) mmd_py_pose_input input = {0};
+    PyObject *model, *values[3];
+    if (!PyArg_ParseTuple(args, "O!OOO:_local_values",
+                          mmd_py_state_of_module(module)->types[MMD_PY_MODEL], &model,
+                          &input.translations, &input.rotations, &input.weights) ||
+        !mmd_py_pose_input_parse(model, &input))
+        return NULL;
+    for (int i = 0; i < 3; i++)
+        values[i] = input.arrays[i].object ? input.arrays[i].object : Py_None;
+    return PyTuple_Pack(3, values[0], values[1], values[2]);
 }
 
 bool mmd_py_pose_output_new(const mmd_model *model, bool batched, size_t frame_count,

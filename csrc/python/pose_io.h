@@ -2,7 +2,6 @@
 #ifndef MMD_PY_POSE_IO_H
 #define MMD_PY_POSE_IO_H
 
-#include "core/fit/fit.h"
 #include "core/skin/skin.h"
 #include "python/array.h"
 #include "python/state.h"
@@ -35,6 +34,9 @@ typedef struct mmd_py_pose_input {
 
 bool mmd_py_pose_input_parse(PyObject *model, mmd_py_pose_input *input);
 void mmd_py_pose_input_clear(mmd_py_pose_input *input);
+/* The function _local_values(model, translations, rotations, morph_weights) of the module: the
+   arrays that they are, or None. */
+PyObject *mmd_py_pose_input_values(PyObject *module, PyObject *args);
 
 /* The members of a Pose. Initialize to zero. */
 typedef struct mmd_py_pose_output {
@@ -64,9 +66,6 @@ bool mmd_py_skin_pose_parse(mmd_py_skin_pose *pose, mmd_py_state *state, PyObjec
                             bool *batched);
 void mmd_py_skin_pose_clear(mmd_py_skin_pose *pose);
 
-/* Local values of poses: Model.locals_of, and what fits of motions share with it. Functions that
-   return bool fail with an exception. */
-
 /* A Pose, or its matrices alone. Initialize to zero; clear it whether or not parsing succeeds. */
 typedef struct mmd_py_model_locals_pose {
     mmd_py_array matrices; /* (B,4,4) or (F,B,4,4) */
@@ -78,23 +77,10 @@ typedef struct mmd_py_model_locals_pose {
 bool mmd_py_model_locals_parse(PyObject *model, PyObject *pose, mmd_py_model_locals_pose *out);
 void mmd_py_model_locals_clear(mmd_py_model_locals_pose *pose);
 
-/* mmd_inverse_pose_run() of every frame. */
-typedef struct mmd_py_model_locals_job {
-    const mmd_rig *rig;
-    size_t frame_count;
-    const float *matrices;      /* (F,B,4,4) */
-    const float *morph_weights; /* (weight_frames,M), NULL: zero */
-    size_t weight_frames;       /* 1 or frame_count */
-    bool place_goals;
-    float *translations, *rotations; /* (F,B,3), (F,B,4): outputs */
-} mmd_py_model_locals_job;
-
-/* Runs it on `threads` threads (the Python argument); raises losses (B,) where they are larger. */
-bool mmd_py_model_locals_run(PyObject *threads, const mmd_py_model_locals_job *job,
-                             mmd_inverse_pose_loss *losses);
-
 PyObject *mmd_py_model_locals_of(PyObject *model, PyObject *pose);
-
-PyObject *mmd_py_model_locals_at(PyObject *model, PyObject *args, PyObject *kwargs);
+/* The function _locals_of(model, pose, place_goals, threads) of the module: matrices, weights or
+   None, translations, rotations, and what is lost, a mmd_inverse_pose_loss of each bone, as (B,2).
+ */
+PyObject *mmd_py_model_locals_and_losses(PyObject *module, PyObject *args);
 
 #endif

@@ -127,9 +127,15 @@ PyObject *mmd_py_object_call(const char *module, const char *function, const cha
 /* A method that is written in Python: calls such a function with `self` and all arguments. */
 PyObject *mmd_py_object_forward(const char *module, const char *function, PyObject *self,
                                 PyObject *args, PyObject *kwargs);
+#define MMD_PY_FORWARD(method, module, function)                                                   \
+    static PyObject *method(PyObject *self, PyObject *args, PyObject *kwargs)                      \
+    {                                                                                              \
+        return mmd_py_object_forward(module, function, self, args, kwargs);                        \
+    }
 #define MMD_PY_FILE_IO "mmdskin.file_io"
 #define MMD_PY_NOTEBOOK "mmdskin.notebook"
 #define MMD_PY_ERRORS "mmdskin.errors"
+#define MMD_PY_PHYSICS_ARGUMENTS "mmdskin.physics_arguments"
 
 /* Model */
 
@@ -179,8 +185,8 @@ extern const mmd_py_model_member mmd_py_model_members[MMD_PY_MODEL_MEMBER_COUNT]
 /* The function load_model() of the module. */
 PyObject *mmd_py_model_load(PyObject *module, PyObject *source);
 
-/* Wraps a model, which it owns from then on, also on failure. */
-PyObject *mmd_py_model_new(mmd_py_state *state, mmd_model *model);
+/* Wraps a model, which it owns from then on, also on failure. `bytes` of the file, or NULL. */
+PyObject *mmd_py_model_new(mmd_py_state *state, mmd_model *model, PyObject *bytes);
 
 PyObject *mmd_py_model_from_arrays(PyObject *type, PyObject *args, PyObject *kwargs);
 PyObject *mmd_py_model_replace(PyObject *model, PyObject *args, PyObject *kwargs);
@@ -215,13 +221,6 @@ PyObject *mmd_py_model_texture_factors_at(PyObject *model, PyObject *weights);
 
 /* Motion */
 
-/* The function load_motion() of the module. */
-PyObject *mmd_py_motion_load(PyObject *module, PyObject *args, PyObject *kwargs);
-/* The functions _from_poses() and so on of the module, with the arguments of Motion.from_poses().
- */
-PyObject *mmd_py_motion_fit_poses(PyObject *module, PyObject *args, PyObject *kwargs);
-PyObject *mmd_py_motion_fit_locals(PyObject *module, PyObject *args, PyObject *kwargs);
-PyObject *mmd_py_motion_fit_camera(PyObject *module, PyObject *args, PyObject *kwargs);
 /* The names of tracks that a file does not hold, a list of (path, name, why); leaves out those that
    do nothing. NULL with an exception. */
 PyObject *mmd_py_motion_name_faults(mmd_arena *arena, size_t capacity, mmd_motion *tracks);
@@ -245,12 +244,8 @@ mmd_py_poser_list *mmd_py_motion_poser_list(PyObject *motion);
 PyObject *mmd_py_motion_new(mmd_py_state *state, mmd_motion *motion, PyObject *bytes);
 
 PyObject *mmd_py_motion_from_tracks(PyObject *type, PyObject *args, PyObject *kwargs);
-PyObject *mmd_py_motion_from_poses(PyObject *type, PyObject *args, PyObject *kwargs);
-PyObject *mmd_py_motion_from_locals(PyObject *type, PyObject *args, PyObject *kwargs);
-PyObject *mmd_py_motion_from_camera(PyObject *type, PyObject *args, PyObject *kwargs);
-PyObject *mmd_py_motion_camera_at(PyObject *motion, PyObject *frames);
-PyObject *mmd_py_motion_light_at(PyObject *motion, PyObject *frames);
-PyObject *mmd_py_motion_shadow_at(PyObject *motion, PyObject *frames);
+/* The function _samples(motion, track, frames) of the module: (n,) or (F,n) float32. */
+PyObject *mmd_py_motion_samples(PyObject *module, PyObject *args);
 
 /* The bytes of names in cp932, with "?" for what it lacks, for pose_file.py. */
 PyObject *mmd_py_motion_cp932(PyObject *module, PyObject *names);

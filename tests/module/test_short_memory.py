@@ -159,7 +159,6 @@ def test_other_calls(preloaded):
         starve(lambda: mmdskin.Mesh(positions, indices, weights), 3)
         starve(lambda: model.materials_at(np.zeros(len(model.morphs))), 1)
         starve(lambda: model.texture_factors_at(np.zeros((2, len(model.morphs)))), 1)
-        starve(lambda: motion.unmatched(model), 1)
         starve(lambda: motion.save(io.BytesIO()), 1)
         arrays = "positions triangles bone_indices bone_weights".split()
         records = "bones materials textures morphs display_frames rigid_bodies joints".split()

@@ -125,54 +125,6 @@ mmd_motion mmd_motion_select(const mmd_motion *motion, mmd_motion_part part)
     return tracks;
 }
 
-/* Arrays of as many bytes; either may be NULL, which stands for a default. */
-static bool same(const void *a, const void *b, size_t size)
-{
-    return a == b || (a && b && memcmp(a, b, size) == 0);
-}
-
-static bool same_track(const mmd_motion_layout *layout, const void *a, const void *b)
-{
-    size_t count = mmd_motion_key_count(layout, a);
-    bool equal = count == mmd_motion_key_count(layout, b) &&
-                 same(mmd_motion_array(a, layout->frames), mmd_motion_array(b, layout->frames),
-                      count * sizeof(uint32_t));
-    for (size_t i = 0; equal && i < layout->column_count; i++) {
-        const mmd_motion_column *column = &layout->columns[i];
-        equal = same(mmd_motion_array(a, column->offset), mmd_motion_array(b, column->offset),
-                     count * mmd_motion_row(column, a));
-    }
-    return equal;
-}
-
-static bool same_kind(const mmd_motion_layout *layout, const mmd_motion *a, const mmd_motion *b)
-{
-    size_t count = mmd_motion_track_count(layout, a);
-    bool equal = count == mmd_motion_track_count(layout, b);
-    for (size_t i = 0; equal && i < count; i++) {
-        const void *one = mmd_motion_track(layout, a, i), *two = mmd_motion_track(layout, b, i);
-        equal = (!layout->count ||
-                 mmd_text_equal(mmd_motion_track_name(one), mmd_motion_track_name(two))) &&
-                same_track(layout, one, two);
-    }
-    return equal;
-}
-
-bool mmd_motion_equal(const mmd_motion *a, const mmd_motion *b)
-{
-    const mmd_property_track *p = &a->properties, *q = &b->properties;
-    bool equal = mmd_text_equal(a->name, b->name) && p->ik_count == q->ik_count;
-    for (size_t i = 0; equal && i < p->ik_count; i++)
-        equal = mmd_text_equal(p->ik_names[i], q->ik_names[i]);
-    for (size_t kind = 0; equal && kind < MMD_MOTION_KINDS; kind++)
-        equal = same_kind(&mmd_motion_layouts[kind], a, b);
-    for (size_t i = 0; equal && i < a->bone_track_count; i++) {
-        const mmd_bone_track *one = &a->bone_tracks[i], *two = &b->bone_tracks[i];
-        equal = same(one->stored, two->stored, one->key_count * MMD_STORED_SIZE);
-    }
-    return equal;
-}
-
 void mmd_motion_free(mmd_motion *motion)
 {
     mmd_arena_free_owner(motion);

@@ -117,7 +117,4 @@ bool mmd_motion_alloc(mmd_arena *arena, const mmd_motion_layout *layout, void *t
 /* Sets first_frame and last_frame from the keys. */
 void mmd_motion_find_range(mmd_motion *motion);
 
-/* Whether two motions have the same bytes in all tracks, which are in the same order. */
-bool mmd_motion_equal(const mmd_motion *a, const mmd_motion *b);
-
 #endif

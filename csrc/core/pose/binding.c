@@ -20,17 +20,16 @@ static mmd_string name_at(const name_list *list, size_t index)
 }
 
 /* For each item of a model, or only for the first ones of their names, the last track of its name,
-   or -1. `bound`: which of the tracks have the name of an item. NULL when memory is short. */
+   or -1. NULL when memory is short. */
 static int32_t *bind_names(mmd_arena *arena, mmd_arena *temporary, const name_list *items,
-                           bool first_only, const name_list *tracks, bool **bound)
+                           bool first_only, const name_list *tracks)
 {
     mmd_string_table names = {0};
     uint32_t *name_of_track = mmd_arena_alloc(temporary, tracks->count, sizeof *name_of_track);
     int32_t *last_track = mmd_arena_alloc(temporary, tracks->count, sizeof *last_track);
     bool *found = mmd_arena_alloc(temporary, tracks->count, sizeof *found); /* of each name */
     int32_t *track_of_item = mmd_arena_alloc(arena, items->count, sizeof *track_of_item);
-    if (!name_of_track || !last_track || !found || !track_of_item ||
-        !MMD_ARENA_ARRAY(arena, *bound, tracks->count))
+    if (!name_of_track || !last_track || !found || !track_of_item)
         return NULL;
     for (size_t t = 0; t < tracks->count; t++) {
         mmd_string name = name_at(tracks, t);
@@ -47,8 +46,6 @@ static int32_t *bind_names(mmd_arena *arena, mmd_arena *temporary, const name_li
         if (binds)
             found[name] = true;
     }
-    for (size_t t = 0; t < tracks->count; t++)
-        (*bound)[t] = found[name_of_track[t]];
     return track_of_item;
 }
 
@@ -108,12 +105,9 @@ static bool bind(mmd_binding *binding, mmd_arena *temporary)
                                     motion->morph_track_count};
     const name_list switches = {properties->ik_names, sizeof *properties->ik_names,
                                 properties->ik_count};
-    binding->bone_track =
-        bind_names(arena, temporary, &bones, true, &bone_tracks, &binding->bone_track_bound);
-    binding->morph_track =
-        bind_names(arena, temporary, &morphs, false, &morph_tracks, &binding->morph_track_bound);
-    binding->solver_property =
-        bind_names(arena, temporary, &solvers, false, &switches, &binding->property_bound);
+    binding->bone_track = bind_names(arena, temporary, &bones, true, &bone_tracks);
+    binding->morph_track = bind_names(arena, temporary, &morphs, false, &morph_tracks);
+    binding->solver_property = bind_names(arena, temporary, &solvers, false, &switches);
     return binding->bone_track && binding->morph_track && binding->solver_property &&
            bind_rotations(binding);
 }

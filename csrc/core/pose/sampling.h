@@ -16,8 +16,6 @@ typedef struct mmd_binding {
     const float **bone_rotations; /* (B,) of the track; about the fixed axis if the bone has one */
     int32_t *morph_track;         /* (M,) */
     int32_t *solver_property;     /* (solvers,) index of the IK name in the property track */
-    /* By track: whether the model has that name. */
-    bool *bone_track_bound, *morph_track_bound, *property_bound;
 } mmd_binding;
 
 /* The binding keeps pointers to both. */

@@ -4,7 +4,6 @@
 import itertools
 import math
 from collections.abc import Generator
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,10 +24,6 @@ _RATE = 30  # MMD's frames per second
 _KNEE = (-math.pi, MMD_KNEE)
 _STRAIGHT = 0.03  # sine of the knee below which the thigh says where it points
 _BENT = math.radians(20)
-
-
-def from_skeleton(motion_type: type[Motion], *args: Any, **kwargs: Any) -> tuple[Motion, FitReport]:
-    return Fit(motion_type.from_skeleton, *args, **kwargs).result()
 
 
 def fit_skeleton(
