@@ -25,6 +25,7 @@ _LATER = (
     "array_arguments",
     "new_file",
     "file_io",
+    "mesh_arguments",
     "fitting",
     "fit_steps",
     "model_defaults",
