@@ -33,6 +33,7 @@ _LATER = (
     "motion_encoding",
     "motion_file",
     "motion_methods",
+    "physics_arguments",
     "pose_file",
     "retargeting.fit",
     "retargeting.mmd_controls",

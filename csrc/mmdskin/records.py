@@ -448,7 +448,8 @@ _FORMER_NAMES = (
 )
 
 
-def _renamed(settings: dict[str, Any]) -> dict[str, Any]:
+def renamed(settings: dict[str, Any]) -> dict[str, Any]:
+    """Keyword arguments of a World or a Physics by the names of today."""
     for old, new in _FORMER_NAMES:
         if old in settings:
             if new in settings:
@@ -458,17 +459,12 @@ def _renamed(settings: dict[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def world_settings(_world: object, *_arguments: object, **settings: Any) -> dict[str, Any]:
-    """The keyword arguments of a new World."""
-    return _renamed(settings)
-
-
 if not TYPE_CHECKING:
     _physics_new = Physics.__new__
 
     @functools.wraps(_physics_new)
     def _physics_of(cls, *arguments, **settings):
-        return _physics_new(cls, *arguments, **_renamed(settings))
+        return _physics_new(cls, *arguments, **renamed(settings))
 
     Physics.__new__ = _physics_of
 

@@ -86,8 +86,13 @@ PyObject *mmd_py_model_pose(PyObject *self, PyObject *args, PyObject *kwargs)
     mmd_py_state *state = mmd_py_state_of(self);
     mmd_simulation_settings physics;
     MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array frames = {0}, gravity = {0};
-    int simulates = mmd_py_physics_record_parse(state, physics_arg, &physics, &gravity);
-    if (simulates < 0 || !mmd_py_motion_check(state, motion, "motion: expected a Motion or None") ||
+    MMD_PY_OWNED PyObject *record =
+        physics_arg == Py_None || physics_arg == Py_False
+            ? Py_NewRef(Py_None)
+            : mmd_py_object_call(MMD_PY_PHYSICS_ARGUMENTS, "settings_of", "(O)", physics_arg);
+    bool simulates = record != Py_None;
+    if (!record || (simulates && !mmd_py_physics_record_parse(record, &physics, &gravity)) ||
+        !mmd_py_motion_check(state, motion, "motion: expected a Motion or None") ||
         !mmd_py_motion_check_names(motion, self) ||
         !mmd_py_argument_finite_frames(frame, "frame", &frames))
         return NULL;

@@ -8,9 +8,6 @@
 #include "python/record.h"
 #include "python/types.h"
 
-#include <stddef.h>
-#include <string.h>
-
 bool mmd_py_simulation_acquire(mmd_py_simulation *self)
 {
     return mmd_py_object_lock_acquire(&self->lock, "simulation");
@@ -23,128 +20,49 @@ void mmd_py_simulation_release(mmd_py_simulation *self)
 
 /* Construction */
 
-/* The arguments of a new Simulation. */
-typedef struct simulation_arguments {
-    PyObject *models, *motions; /* tuples; owned */
-    bool is_list;
-    mmd_py_array places, offsets;
-    int ik;
-} simulation_arguments;
+/* The items of `arguments`. */
+enum { MODELS, MOTIONS, IS_LIST, PHYSICS, IK, PLACES, OFFSETS };
 
-/* A tuple of the items of a list, of which there must be `count`, or any number. */
-static PyObject *parse_list(PyObject *argument, const char *name, size_t count)
+static PyObject *argument(const mmd_py_simulation *self, size_t which)
 {
-    if (!PySequence_Check(argument) || PyUnicode_Check(argument) || PyBytes_Check(argument))
-        return PyErr_Format(PyExc_TypeError, "%s: expected a list like that of models, not %R",
-                            name, (PyObject *)Py_TYPE(argument));
-    PyObject *items = PySequence_Tuple(argument);
-    if (items && count != MMD_PY_ANY && (size_t)PyTuple_Size(items) != count) {
-        PyErr_Format(PyExc_ValueError, "%s: length %zd, expected %zu, an item for each model", name,
-                     PyTuple_Size(items), count);
-        Py_CLEAR(items);
-    }
-    return items;
+    return PyTuple_GetItem(self->arguments, (Py_ssize_t)which);
 }
 
-/* A tuple of `count` times None. */
-static PyObject *repeat_none(size_t count)
+static bool create(mmd_py_simulation *self)
 {
-    PyObject *items = PyTuple_New((Py_ssize_t)count);
-    for (size_t i = 0; items && i < count; i++)
-        PyTuple_SetItem(items, (Py_ssize_t)i, Py_NewRef(Py_None));
-    return items;
-}
-
-/* A model, or a list of models; a motion, or a list of motions. */
-static bool parse_models(mmd_py_state *state, PyObject *model, PyObject *motion,
-                         simulation_arguments *arguments)
-{
-    arguments->is_list =
-        PySequence_Check(model) && !PyUnicode_Check(model) && !PyBytes_Check(model);
-    if (!arguments->is_list) {
-        arguments->models = PyTuple_Pack(1, model);
-        arguments->motions = PyTuple_Pack(1, motion);
-    } else if ((arguments->models = parse_list(model, "model", MMD_PY_ANY)) != NULL) {
-        size_t count = (size_t)PyTuple_Size(arguments->models);
-        arguments->motions =
-            motion == Py_None ? repeat_none(count) : parse_list(motion, "motion", count);
-    }
-    if (!arguments->models || !arguments->motions)
-        return false;
-    Py_ssize_t count = PyTuple_Size(arguments->models);
-    if (count < 1 || count > MMD_SIMULATION_MAX_MODELS)
-        return PyErr_Format(PyExc_ValueError, "model: %zd models, expected 1 to %d", count,
-                            MMD_SIMULATION_MAX_MODELS);
-    for (Py_ssize_t i = 0; i < count; i++)
-        if (!mmd_py_model_check(state, PyTuple_GetItem(arguments->models, i)) ||
-            !mmd_py_motion_check(state, PyTuple_GetItem(arguments->motions, i),
-                                 "motion: expected a Motion or None") ||
-            !mmd_py_motion_check_names(PyTuple_GetItem(arguments->motions, i),
-                                       PyTuple_GetItem(arguments->models, i)))
+    mmd_simulation_settings settings;
+    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array gravity = {0}, places = {0}, offsets = {0};
+    PyObject *rows = argument(self, PLACES), *ahead = argument(self, OFFSETS);
+    for (Py_ssize_t i = 0; i < PyTuple_Size(self->models); i++)
+        if (!mmd_py_motion_check_names(PyTuple_GetItem(self->motions, i),
+                                       PyTuple_GetItem(self->models, i)))
             return false;
-    return true;
-}
-
-/* An array (N,) or (N,7), or None. */
-static bool parse_numbers(PyObject *argument, const char *name, int rank,
-                          const simulation_arguments *arguments, mmd_py_array *out)
-{
-    const size_t shape[] = {(size_t)PyTuple_Size(arguments->models), 7};
-    if (argument == Py_None)
-        return true;
-    if (!arguments->is_list)
-        return PyErr_Format(PyExc_TypeError, "%s: expected None for one model; give it in a list",
-                            name);
-    return mmd_py_array_from(argument, name, MMD_PY_FLOAT64, true, out) &&
-           mmd_py_array_check_shape(out, name, rank, shape, "");
-}
-
-static PyObject *new_object(PyTypeObject *type, const simulation_arguments *arguments,
-                            const mmd_simulation_settings *physics)
-{
-    mmd_py_simulation *self = (mmd_py_simulation *)mmd_py_object_new(type);
-    if (!self)
-        return NULL;
-    self->models = Py_NewRef(arguments->models);
-    self->motions = Py_NewRef(arguments->motions);
-    self->places = Py_XNewRef(arguments->places.object);
-    self->offsets = Py_XNewRef(arguments->offsets.object);
-    self->is_list = arguments->is_list;
-    self->ik = arguments->ik;
-    self->physics = mmd_py_physics_record_new(PyType_GetModuleState(type), physics);
-    if (self->physics && mmd_py_object_lock_init(&self->lock))
-        self->simulation =
-            mmd_py_simulation_create(self->models, self->motions, arguments->places.data,
-                                     arguments->offsets.data, self->ik, physics);
-    if (!self->simulation)
-        Py_CLEAR(self);
-    return (PyObject *)self;
+    if (!mmd_py_physics_record_parse(argument(self, PHYSICS), &settings, &gravity) ||
+        (rows != Py_None && !mmd_py_array_from(rows, "places", MMD_PY_FLOAT64, false, &places)) ||
+        (ahead != Py_None && !mmd_py_array_from(ahead, "offsets", MMD_PY_FLOAT64, false, &offsets)))
+        return false;
+    self->simulation =
+        mmd_py_simulation_create(self->models, self->motions, places.data, offsets.data,
+                                 argument(self, IK) == Py_True, &settings);
+    return self->simulation;
 }
 
 static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"model", "motion", "physics", "ik", "places", "offsets", NULL};
-    mmd_py_state *state = PyType_GetModuleState(type);
-    PyObject *model, *motion = Py_None, *physics_arg = Py_True, *places = Py_None, *self = NULL;
-    PyObject *offsets = Py_None;
-    simulation_arguments arguments = {.ik = 1};
-    mmd_simulation_settings physics;
-    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array gravity = {0};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO$pOO:Simulation", names, &model, &motion,
-                                     &physics_arg, &arguments.ik, &places, &offsets))
+    PyObject *arguments = mmd_py_object_forward(MMD_PY_PHYSICS_ARGUMENTS, "simulation",
+                                                (PyObject *)type, args, kwargs);
+    mmd_py_simulation *self = arguments ? (mmd_py_simulation *)mmd_py_object_new(type) : NULL;
+    if (!self) {
+        Py_XDECREF(arguments);
         return NULL;
-    int simulates = mmd_py_physics_record_parse(state, physics_arg, &physics, &gravity);
-    if (simulates == 0)
-        PyErr_SetString(PyExc_TypeError, "physics: expected True or a Physics");
-    else if (simulates > 0 && parse_models(state, model, motion, &arguments) &&
-             parse_numbers(places, "places", 2, &arguments, &arguments.places) &&
-             parse_numbers(offsets, "offsets", 1, &arguments, &arguments.offsets))
-        self = new_object(type, &arguments, &physics);
-    mmd_py_array_clear(&arguments.offsets);
-    mmd_py_array_clear(&arguments.places);
-    Py_XDECREF(arguments.motions);
-    Py_XDECREF(arguments.models);
-    return self;
+    }
+    self->arguments = arguments;
+    self->models = argument(self, MODELS);
+    self->motions = argument(self, MOTIONS);
+    self->is_list = argument(self, IS_LIST) == Py_True;
+    if (!mmd_py_object_lock_init(&self->lock) || !create(self))
+        Py_CLEAR(self);
+    return (PyObject *)self;
 }
 
 static void simulation_dealloc(PyObject *object)
@@ -152,11 +70,7 @@ static void simulation_dealloc(PyObject *object)
     mmd_py_simulation *self = (mmd_py_simulation *)object;
     mmd_simulation_free(self->simulation);
     mmd_py_object_lock_free(&self->lock);
-    Py_CLEAR(self->physics);
-    Py_CLEAR(self->offsets);
-    Py_CLEAR(self->places);
-    Py_CLEAR(self->motions);
-    Py_CLEAR(self->models);
+    Py_CLEAR(self->arguments);
     mmd_py_object_free(object);
 }
 
@@ -196,24 +110,18 @@ static void count_parts(const mmd_py_simulation *self, size_t *bodies, size_t *j
     }
 }
 
-/* Copies the rows of each model to an array of its own. */
-static PyObject *split_strain(const mmd_py_simulation *self, const double *rows)
+/* Copies of the rows of each model. */
+static PyObject *split_strain(const mmd_py_simulation *self, PyObject *rows)
 {
-    Py_ssize_t count = PyTuple_Size(self->models);
+    Py_ssize_t count = PyTuple_Size(self->models), first = 0;
     PyObject *result = PyTuple_New(count);
     for (Py_ssize_t m = 0; result && m < count; m++) {
-        const size_t shape[] = {mmd_py_model_data(PyTuple_GetItem(self->models, m))->joint_count,
-                                2};
-        mmd_py_array own = {0};
-        if (!mmd_py_array_new(MMD_PY_FLOAT64, 2, shape, &own)) {
-            Py_CLEAR(result);
-            break;
-        }
-        if (shape[0])
-            memcpy(own.data, rows, 2 * shape[0] * sizeof *rows);
-        rows += 2 * shape[0];
-        PyTuple_SetItem(result, m, Py_NewRef(own.object));
-        mmd_py_array_clear(&own);
+        const mmd_model *model = mmd_py_model_data(PyTuple_GetItem(self->models, m));
+        Py_ssize_t end = first + (Py_ssize_t)model->joint_count;
+        MMD_PY_OWNED PyObject *own = PySequence_GetSlice(rows, first, end);
+        mmd_py_record_tuple_set(&result, (size_t)m,
+                                own ? PyObject_CallMethod(own, "copy", NULL) : NULL);
+        first = end;
     }
     return result;
 }
@@ -230,7 +138,7 @@ static PyObject *get_strain(PyObject *object, void *unused)
     if (mmd_py_simulation_acquire(self)) {
         mmd_simulation_strain(self->simulation, strain.data);
         mmd_py_simulation_release(self);
-        result = self->is_list ? split_strain(self, strain.data) : Py_NewRef(strain.object);
+        result = self->is_list ? split_strain(self, strain.object) : Py_NewRef(strain.object);
     }
     return result;
 }
@@ -252,29 +160,24 @@ static PyObject *get_notes(PyObject *object, void *unused)
 }
 
 /* What was given as a model or motion: the only item of a tuple, or a tuple. */
-static PyObject *get_models(PyObject *object, void *offset)
+static PyObject *get_models(PyObject *object, void *which)
 {
-    PyObject *items = *(PyObject **)(void *)((char *)object + (size_t)offset);
-    return Py_NewRef(((mmd_py_simulation *)object)->is_list ? items : PyTuple_GetItem(items, 0));
+    const mmd_py_simulation *self = (const mmd_py_simulation *)object;
+    PyObject *items = argument(self, (size_t)which);
+    return Py_NewRef(self->is_list ? items : PyTuple_GetItem(items, 0));
 }
 
-static PyObject *get_physics(PyObject *object, void *unused)
+static PyObject *get_argument(PyObject *object, void *which)
 {
-    return Py_NewRef(((mmd_py_simulation *)object)->physics);
-}
-
-static PyObject *get_array(PyObject *object, void *offset)
-{
-    PyObject *array = *(PyObject **)(void *)((char *)object + (size_t)offset);
-    return Py_NewRef(array ? array : Py_None);
+    return Py_NewRef(argument((const mmd_py_simulation *)object, (size_t)which));
 }
 
 static PyGetSetDef simulation_members[] = {
-    MMD_PY_PROPERTY(Simulation, model, get_models, offsetof(mmd_py_simulation, models)),
-    MMD_PY_PROPERTY(Simulation, motion, get_models, offsetof(mmd_py_simulation, motions)),
-    MMD_PY_PROPERTY(Simulation, physics, get_physics, NULL),
-    MMD_PY_PROPERTY(Simulation, places, get_array, offsetof(mmd_py_simulation, places)),
-    MMD_PY_PROPERTY(Simulation, offsets, get_array, offsetof(mmd_py_simulation, offsets)),
+    MMD_PY_PROPERTY(Simulation, model, get_models, MODELS),
+    MMD_PY_PROPERTY(Simulation, motion, get_models, MOTIONS),
+    MMD_PY_PROPERTY(Simulation, physics, get_argument, PHYSICS),
+    MMD_PY_PROPERTY(Simulation, places, get_argument, PLACES),
+    MMD_PY_PROPERTY(Simulation, offsets, get_argument, OFFSETS),
     MMD_PY_PROPERTY(Simulation, frame, get_frame, NULL),
     MMD_PY_PROPERTY(Simulation, notes, get_notes, NULL),
     MMD_PY_PROPERTY(Simulation, strain, get_strain, NULL),
@@ -314,14 +217,8 @@ static PyObject *simulation_repr(PyObject *object)
 
 static PyObject *getnewargs_ex(PyObject *object, PyObject *unused)
 {
-    mmd_py_simulation *self = (mmd_py_simulation *)object;
-    PyObject *ik = self->ik ? Py_True : Py_False;
-    if (self->is_list)
-        return Py_BuildValue("((OOO){sOsOsO})", self->models, self->motions, self->physics, "ik",
-                             ik, "places", self->places ? self->places : Py_None, "offsets",
-                             self->offsets ? self->offsets : Py_None);
-    return Py_BuildValue("((OOO){sO})", PyTuple_GetItem(self->models, 0),
-                         PyTuple_GetItem(self->motions, 0), self->physics, "ik", ik);
+    return mmd_py_object_forward(MMD_PY_PHYSICS_ARGUMENTS, "simulation_again", object,
+                                 ((mmd_py_simulation *)object)->arguments, NULL);
 }
 
 static PyObject *saved_state(PyObject *object, PyObject *unused)

@@ -7,31 +7,20 @@
 #include "python/state.h"
 #include "python/types.h"
 
-/* Parses an argument `physics`. Returns 0 for None and False, 1 for True and a Physics, -1 with an
-   exception. `rows`, none before, keeps the rows of a gravity that changes; clear it, also after
-   failure, when `physics` is no longer used. */
-int mmd_py_physics_record_parse(mmd_py_state *state, PyObject *argument,
-                                mmd_simulation_settings *physics, mmd_py_array *rows);
-
-/* A new Physics of these settings. */
-PyObject *mmd_py_physics_record_new(mmd_py_state *state, const mmd_simulation_settings *physics);
-
-/* The ground of settings as an argument: a bool or a height. */
-PyObject *mmd_py_physics_record_ground(const mmd_world_settings *world);
-
-/* Also arguments of World. False with an exception that begins with `name`. */
-bool mmd_py_physics_record_parse_ground(PyObject *value, const char *name,
-                                        mmd_world_settings *world);
-bool mmd_py_physics_record_parse_iterations(PyObject *value, const char *name, int *iterations);
+/* Reads a Physics that settings_of() of physics_arguments.py has made. `rows`, none before, keeps
+   the rows of a gravity that changes: clear it when `settings` are no longer used. False with an
+   exception. */
+bool mmd_py_physics_record_parse(PyObject *physics, mmd_simulation_settings *settings,
+                                 mmd_py_array *rows);
+/* The ground: a bool, or its height. */
+void mmd_py_physics_record_ground(PyObject *value, mmd_world_settings *world);
 
 /* The Python type Simulation; its methods are in simulation_pose.c and simulation_step.c. */
 typedef struct mmd_py_simulation {
     mmd_py_object base;
-    PyObject *models, *motions; /* tuples, kept alive for `simulation`; a motion may be None */
-    PyObject *places, *offsets; /* arrays (N,7) and (N,), or NULL */
-    PyObject *physics;          /* a Physics */
+    PyObject *arguments;        /* what simulation() of physics_arguments.py has made of them */
+    PyObject *models, *motions; /* of these: tuples; a motion may be None */
     bool is_list;               /* of models, also if it is one: results are tuples */
-    int ik;
     mmd_simulation *simulation;
     mmd_py_object_lock lock;
 } mmd_py_simulation;

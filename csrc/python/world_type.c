@@ -12,9 +12,9 @@
 
 typedef struct world_object {
     mmd_py_object base;
-    mmd_world_desc desc;         /* copies of the arguments, for pickling */
+    PyObject *settings;          /* a tuple: what physics_arguments.py has made of the arguments */
+    mmd_world_desc desc;         /* for pickling */
     mmd_py_record_parser parser; /* owns the bodies and joints of desc */
-    void *joint_order;           /* of desc; owned */
     mmd_world *world;
     mmd_py_object_lock lock;
 } world_object;
@@ -29,27 +29,26 @@ static void release(world_object *self)
     mmd_py_object_lock_release(&self->lock);
 }
 
-static bool copy_order(world_object *self, const mmd_py_array *array)
+static bool parse_settings(world_object *self, mmd_py_array *order)
 {
-    size_t count = array->shape[0];
-    self->joint_order = PyMem_Calloc(count + 1, sizeof(int32_t));
-    if (!self->joint_order)
-        return PyErr_NoMemory();
-    if (count)
-        memcpy(self->joint_order, array->data, count * sizeof(int32_t));
-    self->desc.joint_order = self->joint_order;
-    self->desc.joint_order_count = count;
+    mmd_world_desc *desc = &self->desc;
+    mmd_world_settings *s = &desc->settings;
+    PyObject *ground, *joint_order;
+    int contacts, damping, connected;
+    if (!PyArg_ParseTuple(self->settings, "(ddd)diOpppO(ddd)", &s->gravity[0], &s->gravity[1],
+                          &s->gravity[2], &s->hz, &s->iterations, &ground, &contacts, &damping,
+                          &connected, &joint_order, &s->wind[0], &s->wind[1], &s->wind[2]))
+        return false;
+    mmd_py_physics_record_ground(ground, s);
+    s->additional_damping = damping;
+    s->collide_connected = connected;
+    desc->contacts = contacts;
+    if (joint_order != Py_None &&
+        !mmd_py_array_from(joint_order, "joint_order", MMD_PY_INT32, false, order))
+        return false;
+    desc->joint_order = order->data;
+    desc->joint_order_count = order->shape[0];
     return true;
-}
-
-static bool parse_order(world_object *self, PyObject *argument)
-{
-    if (!argument || argument == Py_None)
-        return true;
-    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array array = {0};
-    return mmd_py_array_from(argument, "joint_order", MMD_PY_INT32, true, &array) &&
-           mmd_py_array_check_shape(&array, "joint_order", 1, (size_t[]){MMD_PY_ANY}, "n") &&
-           copy_order(self, &array);
 }
 
 static bool parse_records(world_object *self, mmd_py_record_kind kind, PyObject *records,
@@ -62,15 +61,16 @@ static bool parse_records(world_object *self, mmd_py_record_kind kind, PyObject 
     return ok;
 }
 
-static bool build(world_object *self, PyObject *bodies, PyObject *joints, PyObject *order)
+static bool build(world_object *self, PyObject *bodies, PyObject *joints)
 {
     mmd_world_desc *desc = &self->desc;
     void *body_structs, *joint_structs;
-    if (!parse_records(self, MMD_PY_RECORD_RIGID_BODY, bodies, "bodies", &body_structs,
+    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array order = {0};
+    if (!parse_settings(self, &order) ||
+        !parse_records(self, MMD_PY_RECORD_RIGID_BODY, bodies, "bodies", &body_structs,
                        &desc->body_count) ||
         !parse_records(self, MMD_PY_RECORD_JOINT, joints, "joints", &joint_structs,
-                       &desc->joint_count) ||
-        !parse_order(self, order))
+                       &desc->joint_count))
         return false;
     desc->bodies = body_structs;
     desc->joints = joint_structs;
@@ -81,50 +81,18 @@ static bool build(world_object *self, PyObject *bodies, PyObject *joints, PyObje
     return self->world || mmd_py_exceptions_raise(&err);
 }
 
-static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *given)
+static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"bodies",
-                            "joints",
-                            "gravity",
-                            "hz",
-                            "iterations",
-                            "ground",
-                            "contacts",
-                            "additional_damping",
-                            "collide_connected",
-                            "joint_order",
-                            "wind",
-                            NULL};
-    mmd_world_desc desc = {.settings = mmd_simulation_default_settings().world};
-    mmd_world_settings *settings = &desc.settings;
-    PyObject *bodies, *joints, *gravity = NULL, *hz = NULL, *iterations = NULL, *order = NULL;
-    PyObject *ground = NULL, *wind = NULL;
-    int contacts = 1, additional_damping = settings->additional_damping;
-    int collide_connected = settings->collide_connected;
-    MMD_PY_OWNED PyObject *kwargs =
-        mmd_py_object_forward("mmdskin.records", "world_settings", (PyObject *)type, args, given);
-    bool parsed = kwargs && PyArg_ParseTupleAndKeywords(
-                                args, kwargs, "OO|$OOOOpppOO:World", names, &bodies, &joints,
-                                &gravity, &hz, &iterations, &ground, &contacts, &additional_damping,
-                                &collide_connected, &order, &wind);
-    if (!parsed)
+    MMD_PY_OWNED PyObject *given =
+        mmd_py_object_forward(MMD_PY_PHYSICS_ARGUMENTS, "world", (PyObject *)type, args, kwargs);
+    PyObject *bodies, *joints, *settings;
+    if (!given || !PyArg_ParseTuple(given, "OOO", &bodies, &joints, &settings))
         return NULL;
-    if ((gravity &&
-         !mmd_py_argument_numbers(gravity, "gravity", MMD_PY_FLOAT64, 3, settings->gravity)) ||
-        (wind && !mmd_py_argument_numbers(wind, "wind", MMD_PY_FLOAT64, 3, settings->wind)) ||
-        (hz && !mmd_py_argument_double(hz, "hz", &settings->hz)) ||
-        (ground && !mmd_py_physics_record_parse_ground(ground, "ground", settings)) ||
-        (iterations &&
-         !mmd_py_physics_record_parse_iterations(iterations, "iterations", &settings->iterations)))
-        return NULL;
-    settings->additional_damping = additional_damping;
-    settings->collide_connected = collide_connected;
-    desc.contacts = contacts;
     world_object *self = (world_object *)mmd_py_object_new(type);
     if (!self)
         return NULL;
-    self->desc = desc;
-    if (!mmd_py_object_lock_init(&self->lock) || !build(self, bodies, joints, order))
+    self->settings = Py_NewRef(settings);
+    if (!mmd_py_object_lock_init(&self->lock) || !build(self, bodies, joints))
         Py_CLEAR(self);
     return (PyObject *)self;
 }
@@ -133,7 +101,7 @@ static void world_dealloc(PyObject *object)
 {
     world_object *self = (world_object *)object;
     mmd_world_free(self->world);
-    PyMem_Free(self->joint_order);
+    Py_CLEAR(self->settings);
     mmd_py_record_parser_free(&self->parser);
     mmd_py_object_lock_free(&self->lock);
     mmd_py_object_free(object);
@@ -257,38 +225,17 @@ static PyObject *push(PyObject *object, PyObject *args, PyObject *kwargs)
 
 /* Pickling: the arguments, then the state */
 
-static PyObject *order_argument(const mmd_world_desc *desc)
-{
-    if (!desc->joint_order)
-        Py_RETURN_NONE;
-    PyObject *order = PyTuple_New((Py_ssize_t)desc->joint_order_count);
-    for (size_t i = 0; order && i < desc->joint_order_count; i++)
-        mmd_py_record_tuple_set(&order, i, PyLong_FromLong(desc->joint_order[i]));
-    return order;
-}
-
 static PyObject *getnewargs_ex(PyObject *object, PyObject *unused)
 {
     const mmd_world_desc *desc = &((world_object *)object)->desc;
-    const mmd_world_settings *settings = &desc->settings;
     mmd_py_state *state = mmd_py_state_of(object);
-    MMD_PY_OWNED PyObject *bodies = mmd_py_record_tuple(state, MMD_PY_RECORD_RIGID_BODY,
-                                                        desc->bodies, desc->body_count, object);
-    MMD_PY_OWNED PyObject *joints =
-        bodies ? mmd_py_record_tuple(state, MMD_PY_RECORD_JOINT, desc->joints, desc->joint_count,
-                                     object)
-               : NULL;
-    MMD_PY_OWNED PyObject *order = joints ? order_argument(desc) : NULL;
-    MMD_PY_OWNED PyObject *ground = order ? mmd_py_physics_record_ground(settings) : NULL;
-    if (!ground)
-        return NULL;
-    return Py_BuildValue("((OO){s(ddd)sdsisOsOsOsOsOs(ddd)})", bodies, joints, "gravity",
-                         settings->gravity[0], settings->gravity[1], settings->gravity[2], "hz",
-                         settings->hz, "iterations", settings->iterations, "ground", ground,
-                         "contacts", desc->contacts ? Py_True : Py_False, "additional_damping",
-                         settings->additional_damping ? Py_True : Py_False, "collide_connected",
-                         settings->collide_connected ? Py_True : Py_False, "joint_order", order,
-                         "wind", settings->wind[0], settings->wind[1], settings->wind[2]);
+    PyObject *bodies = mmd_py_record_tuple(state, MMD_PY_RECORD_RIGID_BODY, desc->bodies,
+                                           desc->body_count, object);
+    PyObject *joints = bodies ? mmd_py_record_tuple(state, MMD_PY_RECORD_JOINT, desc->joints,
+                                                    desc->joint_count, object)
+                              : NULL;
+    return mmd_py_object_call(MMD_PY_PHYSICS_ARGUMENTS, "world_again", "(NNO)", bodies, joints,
+                              ((world_object *)object)->settings);
 }
 
 static PyObject *saved_state(PyObject *object, PyObject *unused)

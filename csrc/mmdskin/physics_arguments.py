@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: MIT
+"""What World(), Simulation() and physics= take, checked and as the extension module reads it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import mmdskin
+from mmdskin.argument import check_model, check_motion, integer, number
+from mmdskin.array_arguments import check_shape, converted, frozen
+from mmdskin.records import renamed
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from mmdskin import Joint, Model, Motion, Physics, RigidBody
+
+_MOST_ITERATIONS, _MOST_SETTLE = 1000, 100_000  # as mmdskin.h has them
+_MOST_MODELS = 1000
+_MOST_SEED = 2**31 - 1
+_SETTINGS = (  # of a World, as they are returned
+    *("gravity", "hz", "iterations", "ground", "contacts", "additional_damping"),
+    *("collide_connected", "joint_order", "wind"),
+)
+
+
+def settings_of(physics: Any) -> Physics | None:
+    """A Physics whose members have the types of the default's, or for gravity that changes an array (F,3)."""
+    if physics is None or physics is False:
+        return None
+    if physics is True:
+        physics = mmdskin.Physics()
+    if type(physics) is not mmdskin.Physics:
+        raise TypeError(f"physics: expected None, a bool or a Physics, not {type(physics)!r}")
+    return mmdskin.Physics(
+        _gravity(physics.gravity),
+        number(physics.hz, "Physics.hz"),
+        integer(physics.iterations, "Physics.iterations", 1, _MOST_ITERATIONS),
+        _ground(physics.ground, "Physics.ground"),
+        bool(physics.additional_damping),
+        bool(physics.collide_connected),
+        None if physics.start is None else number(physics.start, "Physics.start"),
+        integer(physics.settle, "Physics.settle", 0, _MOST_SETTLE),
+        number(physics.teleport, "Physics.teleport"),
+        number(physics.gravity_noise, "Physics.gravity_noise"),
+        integer(physics.gravity_seed, "Physics.gravity_seed", 0, _MOST_SEED),
+        _vector(physics.wind, "Physics.wind"),
+    )
+
+
+def _gravity(value: ArrayLike) -> Any:
+    rows = converted(value, "Physics.gravity", "float64", 5)[1]
+    if rows.ndim != 2:
+        return _vector(rows, "Physics.gravity")
+    check_shape(rows.shape, "Physics.gravity", ("F", 3))
+    if not len(rows):
+        raise ValueError("Physics.gravity: no rows, expected (3,) or (F,3)")
+    return frozen(rows)
+
+
+def _vector(value: ArrayLike, name: str) -> tuple[float, ...]:
+    numbers = converted(value, name, "float64", 5)[1]
+    check_shape(numbers.shape, name, (3,))
+    return tuple(numbers.tolist())
+
+
+def _ground(value: Any, name: str) -> bool | float:
+    """A bool, or the height if that is not 0."""
+    return bool(value) if isinstance(value, (bool, np.bool_)) else number(value, name) or True
+
+
+def world(_world: object, /, *arguments: Any, **settings: Any) -> tuple[Any, ...]:
+    return _world_of(*arguments, **renamed(settings))
+
+
+def _world_of(
+    bodies: Any,
+    joints: Any,
+    *,
+    gravity: ArrayLike = (0, -98, 0),
+    hz: float = 60,
+    iterations: int = 10,
+    ground: bool | float = True,
+    contacts: bool = True,
+    additional_damping: bool = True,
+    collide_connected: bool = True,
+    joint_order: ArrayLike | None = None,
+    wind: ArrayLike = (0, 0, 0),
+) -> tuple[Any, ...]:
+    """The bodies and joints, and a tuple of the settings."""
+    order = None
+    if joint_order is not None:
+        order = frozen(converted(joint_order, "joint_order", "int32", 5)[1])
+        check_shape(order.shape, "joint_order", ("n",))
+    settings = (
+        _vector(gravity, "gravity"),
+        number(hz, "hz"),
+        integer(iterations, "iterations", 1, _MOST_ITERATIONS),
+        _ground(ground, "ground"),
+        bool(contacts),
+        bool(additional_damping),
+        bool(collide_connected),
+        order,
+        _vector(wind, "wind"),
+    )
+    return bodies, joints, settings
+
+
+_world_of.__qualname__ = "World"  # as errors call it
+
+
+def world_again(
+    bodies: tuple[RigidBody, ...], joints: tuple[Joint, ...], settings: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """For pickling: the arguments of the same World."""
+    return (bodies, joints), dict(zip(_SETTINGS, settings, strict=True))
+
+
+def simulation(
+    _simulation: object,
+    /,
+    model: Any,
+    motion: Any = None,
+    physics: Physics | bool = True,
+    *,
+    ik: bool = True,
+    places: ArrayLike | None = None,
+    offsets: ArrayLike | None = None,
+) -> tuple[Any, ...]:
+    """Tuples of models and motions, whether they were lists, and the other arguments."""
+    settings = settings_of(physics)
+    if settings is None:
+        raise TypeError("physics: expected True or a Physics")
+    is_list = _is_list(model)
+    models: tuple[Model, ...] = tuple(model) if is_list else (model,)
+    if not 1 <= len(models) <= _MOST_MODELS:
+        raise ValueError(f"model: {len(models)} models, expected 1 to {_MOST_MODELS}")
+    motions: tuple[Motion | None, ...] = (motion,)
+    if is_list:
+        motions = (None,) * len(models) if motion is None else _as_many(motion, len(models))
+    for one, followed in zip(models, motions, strict=True):
+        check_model(one)
+        check_motion(followed)
+    rows = _rows(places, "places", is_list, (len(models), 7))
+    ahead = _rows(offsets, "offsets", is_list, (len(models),))
+    return models, motions, is_list, settings, bool(ik), rows, ahead
+
+
+def _is_list(value: object) -> bool:
+    return hasattr(value, "__getitem__") and not isinstance(value, (str, bytes, dict))
+
+
+def _as_many(motions: Any, count: int) -> tuple[Any, ...]:
+    if not _is_list(motions):
+        raise TypeError(f"motion: expected a list like that of models, not {type(motions)!r}")
+    items = tuple(motions)
+    if len(items) != count:
+        raise ValueError(f"motion: length {len(items)}, expected {count}, an item for each model")
+    return items
+
+
+def _rows(
+    values: ArrayLike | None, name: str, is_list: bool, shape: tuple[int, ...]
+) -> NDArray[np.float64] | None:
+    if values is None:
+        return None
+    if not is_list:
+        raise TypeError(f"{name}: expected None for one model; give it in a list")
+    rows = frozen(converted(values, name, "float64", 5)[1])
+    check_shape(rows.shape, name, shape)
+    return rows
+
+
+def simulation_again(
+    _simulation: object,
+    /,
+    models: tuple[Model, ...],
+    motions: tuple[Motion | None, ...],
+    is_list: bool,
+    physics: Physics,
+    ik: bool,
+    places: NDArray[np.float64] | None,
+    offsets: NDArray[np.float64] | None,
+) -> tuple[Any, ...]:
+    """For pickling: the arguments of the same Simulation."""
+    if is_list:
+        return (models, motions, physics), {"ik": ik, "places": places, "offsets": offsets}
+    return (models[0], motions[0], physics), {"ik": ik}
