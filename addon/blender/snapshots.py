@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Snapshots of objects and scenes before an edit, to restore them if it fails.
+"""A snapshot of the file before an edit, to restore it if the edit fails.
 
-They hold what the add-on's operators change: not the mesh itself, its faces or its weights.
+It holds which datablocks exist, and what the add-on's operators change of objects and scenes: not the mesh
+itself, its faces or its weights.
 """
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import takewhile
 from typing import Any
 
 import bpy
 import numpy as np
+from bpy.types import Object, Scene
 
-from . import actions, arrays
-from .animation_snapshots import ActionSnapshot, ActionSnapshots, AnimationSnapshot
+from . import actions, arrays, fcurves
 from .blender_versions import identity, key_positions, move_modifier
 
 # Kinds of datablocks that operators create.
@@ -24,24 +25,35 @@ _KINDS = (
 _KEY = "interpolation mute vertex_group slider_min slider_max slider_min value".split()
 _OBJECT = ("show_only_shape_key", "active_shape_key_index")
 _CONSTRAINT = ("mute", "influence")
-_LIGHT = ("color",)
 _SCENE = ("frame_start", "frame_end", "camera")
+
+_Owner = Callable[[], Any]  # finds what is saved, again when it is restored
+_Restore = Callable[[], None]
 
 
 class Snapshot:
-    """What `restore` restores, until `discard` removes what is kept for it in the file."""
+    """What `restore` restores, until `discard` removes copies of actions and drivers from the file."""
 
-    def discard(self) -> None:
-        return
-
-
-class DatablocksSnapshot(Snapshot):
-    """Which datablocks exist: those that are created later are removed again."""
-
-    def __init__(self) -> None:
+    def __init__(self, objects: Iterable[Object] = (), scenes: Iterable[Scene] = ()) -> None:
+        self._undo, self._kept = contextlib.ExitStack(), contextlib.ExitStack()
+        self._actions: dict[int, _Action] = {}
+        self._undo.callback(self._remove_created)  # last of all
+        owners = (*map(self._of_scene, scenes), *map(self._of_object, dict.fromkeys(objects)))
+        for parts in owners:
+            for restore in reversed(list(parts)):
+                self._undo.callback(restore)
+        for action in self._actions.values():  # before what uses them
+            self._undo.callback(action.restore)
+        # With the copies that were made above.
         self._before = {kind: set(map(identity, getattr(bpy.data, kind))) for kind in _KINDS}
 
     def restore(self) -> None:
+        self._undo.close()
+
+    def discard(self) -> None:
+        self._kept.close()
+
+    def _remove_created(self) -> None:
         created = [
             block
             for kind, before in self._before.items()
@@ -52,80 +64,280 @@ class DatablocksSnapshot(Snapshot):
         keys = [block.shape_keys for block in created if isinstance(block, bpy.types.Mesh)]
         bpy.data.batch_remove([*created, *(key for key in keys if key)])
 
+    def _of_scene(self, scene: Scene) -> Iterator[_Restore]:
+        yield self._custom(lambda: scene)
+        yield _members(lambda: scene, _SCENE)
 
-class _Parts(Snapshot):
-    """Snapshots of parts of a datablock, restored in the order in which they are added."""
+    def _of_object(self, obj: Object) -> Iterator[_Restore]:
+        """Of a mesh, armature or light object."""
+        if obj.type == "ARMATURE":  # first: update functions of the settings set custom properties
+            yield self._declared(lambda: obj.mmdskin)
+        for bone in obj.pose.bones if obj.pose else ():
+            yield from self._of_bone(obj, bone.name, [one.name for one in bone.constraints])
+        yield self._custom(lambda: obj)
+        yield self._declared(lambda: obj)
+        if obj.type == "MESH":
+            yield self._keys(obj)
+        if obj.type in {"MESH", "LIGHT"}:
+            yield self._custom(lambda: obj.data)
+            yield self._animation(lambda: obj.data)
+        if obj.type == "MESH":
+            yield _attributes(obj.data)
+            yield self._declared(lambda: obj.data)
+        yield self._modifiers(obj)
+        yield self._animation(lambda: obj)
+        yield _members(lambda: obj, _OBJECT)
+        if obj.type == "LIGHT":
+            yield _members(lambda: obj.data, ("color",))
+            yield _members(lambda: obj, ("location",))
+        for block in filter(None, (obj, obj.data)):
+            yield block.update_tag
 
-    def __init__(self, used: ActionSnapshots) -> None:
-        self._used = used
-        self._parts: list[tuple[Callable[[], Any], Any]] = []  # owner and snapshot
+    def _of_bone(self, armature: Object, name: str, constraints: list[str]) -> Iterator[_Restore]:
+        def bone() -> Any:
+            return armature.pose.bones[name]
 
-    def add(self, owner: Callable[[], Any], *kinds: Callable[[Any, ActionSnapshots], Any]) -> None:
-        self._parts += [(owner, kind(owner(), self._used)) for kind in kinds]
+        yield _members(bone, actions.BONE_CHANNELS)
+        yield self._custom(bone)
+        for one in constraints:
+            yield _members(lambda one=one: bone().constraints[one], _CONSTRAINT)
+
+    # Actions, strips and drivers
+
+    def _action(self, action: bpy.types.Action | None) -> "_Action | None":
+        if action is None:
+            return None
+        number = identity(action)
+        if number not in self._actions:
+            self._actions[number] = _Action(action)
+            self._kept.callback(self._actions[number].discard)
+        return self._actions[number]
+
+    def _animation(self, owner: _Owner) -> _Restore:
+        """Action, NLA strips and drivers of a datablock."""
+        data = owner().animation_data
+        before, slots = actions.assigned(owner())
+        saved = self._action(before)
+        uses_nla = data.use_nla if data else True
+        tracks = {track.name for track in data.nla_tracks} if data else set()
+        strips = [
+            (track.name, strip.name, self._action(strip.action), actions.slot_of(strip))
+            for track in (data.nla_tracks if data else ())
+            for strip in track.strips
+            if strip.action
+        ]
+        restore_drivers = self._drivers(data)
+
+        def restore() -> None:
+            block = owner()
+            data = block.animation_data
+            if not slots and data is None:
+                return
+            data = data or block.animation_data_create()
+            restore_drivers(data)
+            for added in [track for track in data.nla_tracks if track.name not in tracks]:
+                data.nla_tracks.remove(added)
+            if data.use_nla != uses_nla:  # setting it evaluates, which discards unkeyed values
+                data.use_nla = uses_nla
+            for track, name, action, slot in strips:
+                strip = data.nla_tracks[track].strips[name]
+                if (strip.action, actions.slot_of(strip)) != (_now(action), slot):
+                    actions.assign_to_strip(strip, _now(action), slot)
+            if actions.assigned(block) != (_now(saved), slots):
+                actions.assign(block, _now(saved), slots)
+
+        return restore
+
+    def _drivers(self, data: bpy.types.AnimData | None) -> Callable[[bpy.types.AnimData], None]:
+        """An object has copies of them until `discard`."""
+        described = list(map(_description, data.drivers)) if data else []
+        copies: Any = ()
+        if described:
+            holder = bpy.data.objects.new("mmdskin drivers", None)
+            self._kept.callback(bpy.data.objects.remove, holder)
+            copies = holder.animation_data_create().drivers
+            for curve in data.drivers:
+                copies.from_existing(src_driver=curve)
+
+        def restore(data: bpy.types.AnimData) -> None:
+            if list(map(_description, data.drivers)) == described:
+                return
+            for curve in list(data.drivers):
+                data.drivers.remove(curve)
+            for curve in copies:
+                data.drivers.from_existing(src_driver=curve)
+
+        return restore
+
+    # Properties
+
+    def _value(self, value: Any) -> Any:
+        return self._action(value) if isinstance(value, bpy.types.Action) else _plain(value)
+
+    def _custom(self, owner: _Owner) -> _Restore:
+        """Custom properties that no add-on has declared."""
+        block = owner()
+        values = {name: self._value(block[name]) for name in _custom_names(block)}
+        shown = {}
+        for name in values:
+            with contextlib.suppress(TypeError):  # not of this kind of property
+                shown[name] = block.id_properties_ui(name).as_dict()
+
+        def restore() -> None:
+            block = owner()
+            for name in _custom_names(block):
+                if name not in values:
+                    del block[name]
+            for name, value in values.items():
+                is_gone = name not in block
+                if is_gone or _plain(block[name]) != _now(value):
+                    block[name] = _now(value)
+                if is_gone and name in shown:
+                    block.id_properties_ui(name).update(**shown[name])
+
+        return restore
+
+    def _declared(self, owner: _Owner) -> _Restore:
+        """Values of properties that add-ons have declared, which may be unset."""
+        block = owner()
+        values = {
+            name: self._value(getattr(block, name))
+            for name in _declared_names(block)
+            if block.is_property_set(name)
+        }
+
+        def restore() -> None:
+            block = owner()
+            _set(block, [(name, _now(value)) for name, value in values.items()])
+            for name in _declared_names(block):
+                if name not in values and block.is_property_set(name):
+                    block.property_unset(name)
+
+        return restore
+
+    # Shape keys and modifiers
+
+    def _keys(self, obj: Object) -> _Restore:
+        """The shape keys of a mesh object; absent ones are created again, in their order."""
+        keys: Any = obj.data.shape_keys
+        if keys is None:
+            return lambda: obj.shape_key_clear() if obj.data.shape_keys else None
+        name_before = keys.name
+        parts = [
+            self._custom(lambda: obj.data.shape_keys),
+            self._animation(lambda: obj.data.shape_keys),
+        ]
+        saved = [
+            (key.name, key.relative_key.name, _values(key, _KEY), _positions(key))
+            for key in keys.key_blocks
+        ]
+
+        def restore() -> None:
+            blocks = _ordered_keys(obj, [name for name, *_ in saved])
+            for name, relative, values, positions in saved:
+                key = blocks[name]
+                key.relative_key = blocks[relative]
+                _set(key, values)
+                if not np.array_equal(_positions(key), positions):
+                    arrays.write(*key_positions(key), positions)
+            for part in parts:
+                part()
+            if obj.data.shape_keys.name != name_before:
+                obj.data.shape_keys.name = name_before
+
+        return restore
+
+    def _modifiers(self, obj: Object) -> _Restore:
+        """The modifiers of an object; absent ones are created again."""
+        saved = [(one.name, one.type, _values(one, _settable(one))) for one in obj.modifiers]
+        active = obj.modifiers.active.name if obj.modifiers.active else ""
+        # Without users, node groups of the add-on would be removed.
+        for group in (getattr(modifier, "node_group", None) for modifier in obj.modifiers):
+            if group and not group.library and not group.use_fake_user:
+                group.use_fake_user = True
+                self._kept.callback(_release, group)
+
+        def restore() -> None:
+            modifiers, names = obj.modifiers, {name for name, *_ in saved}
+            for modifier in [one for one in modifiers if one.name not in names]:
+                modifiers.remove(modifier)
+            for place, (name, kind, values) in enumerate(saved):
+                if name not in modifiers:
+                    modifiers.new(name, kind)
+                if modifiers.find(name) != place:
+                    move_modifier(obj, modifiers[name], place)
+                for one in values:
+                    with contextlib.suppress(AttributeError, TypeError):  # not in this state
+                        _set(modifiers[name], [one])
+            if active:
+                modifiers.active = modifiers[active]
+
+        return restore
+
+
+class _Action:
+    """An action, and a copy that replaces it if it was changed or removed."""
+
+    def __init__(self, action: bpy.types.Action) -> None:
+        self.action, self._name = action, action.name
+        self._copy: bpy.types.Action | None = None
+        if not action.library:
+            self._copy = action.copy()
+            self._copy.use_fake_user = action.use_fake_user
 
     def restore(self) -> None:
-        for owner, part in self._parts:
-            part.restore(owner())
+        copy = self._copy
+        if copy is None:
+            return
+        if self._exists() and _content(self.action) == _content(copy):
+            self.action.use_fake_user = copy.use_fake_user
+            return
+        if self._exists():
+            self.action.user_remap(copy)
+            bpy.data.actions.remove(self.action)
+        copy.name = self._name
+        self.action, self._copy = copy, None
 
     def discard(self) -> None:
-        for _, part in self._parts:
-            part.discard()
+        if self._copy is not None:
+            bpy.data.actions.remove(self._copy)
+
+    def _exists(self) -> bool:
+        try:
+            return bool(self.action.name)
+        except ReferenceError:
+            return False
 
 
-class SceneSnapshot(_Parts):
-    """The frame range, the camera and the custom properties of a scene."""
-
-    def __init__(self, scene: bpy.types.Scene, used: ActionSnapshots) -> None:
-        super().__init__(used)
-        self.add(lambda: scene, _Properties, _members(_SCENE))
+def _now(value: Any) -> Any:
+    """A saved value; of an action, the one that has its content now."""
+    return value.action if isinstance(value, _Action) else value
 
 
-class ObjectSnapshot(_Parts):
-    """A mesh, armature or light object: its shape keys, modifiers, poses, animation and properties."""
-
-    def __init__(self, obj: bpy.types.Object, used: ActionSnapshots) -> None:
-        super().__init__(used)
-        self._obj = obj
-        if obj.type == "ARMATURE":  # first: update functions of the settings set custom properties
-            self.add(lambda: obj.mmdskin, _Declared)
-        for bone in obj.pose.bones if obj.pose else ():
-            self._add_bone(bone.name, [one.name for one in bone.constraints])
-        self.add(lambda: obj, _Properties, _Declared)
-        if obj.type == "MESH":
-            self.add(lambda: obj, _Keys)
-            self.add(lambda: obj.data, _Properties, AnimationSnapshot, _Attributes, _Declared)
-        self.add(lambda: obj, _Modifiers, AnimationSnapshot, _members(_OBJECT))
-        if obj.type == "LIGHT":
-            self.add(lambda: obj.data, _Properties, AnimationSnapshot, _members(_LIGHT))
-            self.add(lambda: obj, _members(("location",)))
-
-    def _add_bone(self, name: str, constraints: list[str]) -> None:
-        def bone() -> Any:
-            return self._obj.pose.bones[name]
-
-        self.add(bone, _members(actions.BONE_CHANNELS), _Properties)
-        for one in constraints:
-            self.add(lambda one=one: bone().constraints[one], _members(_CONSTRAINT))
-
-    def restore(self) -> None:
-        super().restore()
-        self._obj.update_tag()
-        if self._obj.data is not None:
-            self._obj.data.update_tag()
+def _content(action: bpy.types.Action) -> list:
+    curves: list = [
+        (curve.data_path, curve.array_index, curve.mute, curve.extrapolation)
+        + tuple(fcurves.members(curve))
+        for curve in actions.curves_of(action)
+    ]
+    return [*curves, *(slot.identifier for slot in getattr(action, "slots", ()))]
 
 
-class _Members(Snapshot):
+def _description(curve: bpy.types.FCurve) -> tuple:
+    driver = curve.driver
+    variables = [
+        (variable.name, variable.type, one.id, one.data_path, one.bone_target, one.transform_type)
+        for variable in driver.variables
+        for one in variable.targets
+    ]
+    kind = driver.type, driver.expression, driver.use_self
+    return curve.data_path, curve.array_index, curve.mute, kind, variables
+
+
+def _members(owner: _Owner, names: Iterable[str]) -> _Restore:
     """Members of Blender's own."""
-
-    def __init__(self, owner: Any, names: Iterable[str]) -> None:
-        self._values = _values(owner, names)
-
-    def restore(self, owner: Any) -> None:
-        _set(owner, self._values)
-
-
-def _members(names: Iterable[str]) -> Callable[[Any, ActionSnapshots], _Members]:
-    return lambda owner, used: _Members(owner, names)
+    values = _values(owner(), names)
+    return lambda: _set(owner(), values)
 
 
 def _values(owner: Any, names: Iterable[str]) -> list[tuple[str, Any]]:
@@ -151,60 +363,11 @@ def _plain(value: Any) -> Any:
     return value
 
 
-class _Properties(Snapshot):
-    """Custom properties."""
-
-    def __init__(self, owner: Any, used: ActionSnapshots) -> None:
-        self._values = {name: _value(owner[name], used) for name in _custom(owner)}
-        self._ui = {}
-        for name in self._values:
-            with contextlib.suppress(TypeError):  # not of this kind of property
-                self._ui[name] = owner.id_properties_ui(name).as_dict()
-
-    def restore(self, owner: Any) -> None:
-        for name in _custom(owner):
-            if name not in self._values:
-                del owner[name]
-        for name, value in self._values.items():
-            is_gone = name not in owner
-            value = value.action if isinstance(value, ActionSnapshot) else value
-            if is_gone or _plain(owner[name]) != value:
-                owner[name] = value
-            if is_gone and name in self._ui:
-                owner.id_properties_ui(name).update(**self._ui[name])
-
-
-def _value(value: Any, used: ActionSnapshots) -> Any:
-    return used.take(value) if isinstance(value, bpy.types.Action) else _plain(value)
-
-
-def _custom(owner: Any) -> list[str]:
-    """Names of the custom properties that no add-on has declared."""
+def _custom_names(owner: Any) -> list[str]:
     return [name for name in list(owner.keys()) if name not in owner.bl_rna.properties]
 
 
-class _Declared(Snapshot):
-    """Values of properties that add-ons have declared, which may be unset."""
-
-    def __init__(self, owner: Any, used: ActionSnapshots) -> None:
-        self._values = {
-            name: _value(getattr(owner, name), used)
-            for name in _declared(owner)
-            if owner.is_property_set(name)
-        }
-
-    def restore(self, owner: Any) -> None:
-        for name in _declared(owner):
-            if name in self._values:
-                value = self._values[name]
-                value = value.action if isinstance(value, ActionSnapshot) else value
-                if _plain(getattr(owner, name)) != value:
-                    setattr(owner, name, value)
-            elif owner.is_property_set(name):
-                owner.property_unset(name)
-
-
-def _declared(owner: Any) -> list[str]:
+def _declared_names(owner: Any) -> list[str]:
     """Names of the properties that hold values or actions."""
     return [
         item.identifier
@@ -219,122 +382,49 @@ def _is_value(item: Any) -> bool:
     return item.type != "COLLECTION"
 
 
-class _Attributes(Snapshot):
+def _settable(modifier: bpy.types.Modifier) -> list[str]:
+    return [
+        item.identifier
+        for item in modifier.bl_rna.properties
+        if not item.is_readonly and item.type != "COLLECTION" and item.identifier != "is_active"
+    ]
+
+
+def _release(group: bpy.types.NodeTree) -> None:
+    group.use_fake_user = False
+    if not group.users:
+        bpy.data.node_groups.remove(group)
+
+
+def _attributes(mesh: Any) -> _Restore:
     """The attributes of a mesh; one that was removed comes back with zeros."""
+    attributes = mesh.attributes
+    layers = {one.name: (one.data_type, one.domain) for one in attributes}
+    active = attributes.active_index
 
-    def __init__(self, mesh: Any, used: ActionSnapshots) -> None:
-        self._layers = {one.name: (one.data_type, one.domain) for one in mesh.attributes}
-        self._active = mesh.attributes.active_index
-
-    def restore(self, mesh: Any) -> None:
-        attributes = mesh.attributes
-        for name in [one.name for one in attributes if one.name not in self._layers]:
+    def restore() -> None:
+        for name in [one.name for one in attributes if one.name not in layers]:
             attributes.remove(attributes[name])
-        for name, (kind, domain) in self._layers.items():
+        for name, (kind, domain) in layers.items():
             if name not in attributes:
                 attributes.new(name, kind, domain)
-        attributes.active_index = self._active
+        attributes.active_index = active
+
+    return restore
 
 
-class _Keys(Snapshot):
-    """The shape keys of a mesh object; absent ones are created again, in their order."""
-
-    def __init__(self, obj: bpy.types.Object, used: ActionSnapshots) -> None:
-        keys = obj.data.shape_keys
-        self._has_keys, self._name = keys is not None, keys.name if keys else ""
-        self._animation: AnimationSnapshot | None = None
-        self._keys: list[tuple[str, str, list[tuple[str, Any]], np.ndarray]] = []
-        if keys is not None:
-            self._animation = AnimationSnapshot(keys, used)
-            self._properties = _Properties(keys, used)
-            self._keys = [
-                (key.name, key.relative_key.name, _values(key, _KEY), _positions(key))
-                for key in keys.key_blocks
-            ]
-
-    def restore(self, obj: bpy.types.Object) -> None:
-        if not self._has_keys:
-            if obj.data.shape_keys:
-                obj.shape_key_clear()
-            return
-        blocks = self._ordered(obj)
-        for name, relative, values, positions in self._keys:
-            key = blocks[name]
-            key.relative_key = blocks[relative]
-            _set(key, values)
-            if not np.array_equal(_positions(key), positions):
-                arrays.write(*key_positions(key), positions)
-        self._properties.restore(obj.data.shape_keys)
-        if self._animation:
-            self._animation.restore(obj.data.shape_keys)
-        if obj.data.shape_keys.name != self._name:
-            obj.data.shape_keys.name = self._name
-
-    def discard(self) -> None:
-        if self._animation:
-            self._animation.discard()
-
-    def _ordered(self, obj: bpy.types.Object) -> Any:
-        """Key blocks with the names and order from before."""
-        names = [name for name, *_ in self._keys]
-        keys = obj.data.shape_keys
-        now = [key.name for key in keys.key_blocks] if keys else []
-        pairs = zip(now, names, strict=False)
-        same = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
-        for name in reversed(now[same:]):
-            obj.shape_key_remove(obj.data.shape_keys.key_blocks[name])
-        for name in names[same:]:
-            obj.shape_key_add(name=name, from_mix=False)
-        return obj.data.shape_keys.key_blocks
+def _ordered_keys(obj: Object, names: list[str]) -> Any:
+    """Key blocks with the names and order from before."""
+    keys: Any = obj.data.shape_keys
+    now = [key.name for key in keys.key_blocks] if keys else []
+    pairs = zip(now, names, strict=False)
+    same = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
+    for name in reversed(now[same:]):
+        obj.shape_key_remove(obj.data.shape_keys.key_blocks[name])
+    for name in names[same:]:
+        obj.shape_key_add(name=name, from_mix=False)
+    return obj.data.shape_keys.key_blocks
 
 
 def _positions(key: bpy.types.ShapeKey) -> np.ndarray:
     return arrays.read(*key_positions(key), 3)
-
-
-class _Modifiers(Snapshot):
-    """The modifiers of an object; absent ones are created again."""
-
-    def __init__(self, obj: bpy.types.Object, used: ActionSnapshots) -> None:
-        self._modifiers = [_Modifier(modifier) for modifier in obj.modifiers]
-        self._active = obj.modifiers.active.name if obj.modifiers.active else ""
-        # Without users, node groups of the add-on would be removed.
-        groups = [getattr(modifier, "node_group", None) for modifier in obj.modifiers]
-        self._groups = [one for one in groups if one and not one.library and not one.use_fake_user]
-        for group in self._groups:
-            group.use_fake_user = True
-
-    def restore(self, obj: bpy.types.Object) -> None:
-        kept = {modifier.name for modifier in self._modifiers}
-        for modifier in [one for one in obj.modifiers if one.name not in kept]:
-            obj.modifiers.remove(modifier)
-        for place, saved in enumerate(self._modifiers):
-            saved.restore(obj, place)
-        if self._active:
-            obj.modifiers.active = obj.modifiers[self._active]
-
-    def discard(self) -> None:
-        for group in self._groups:
-            group.use_fake_user = False
-            if not group.users:
-                bpy.data.node_groups.remove(group)
-
-
-class _Modifier:
-    def __init__(self, modifier: bpy.types.Modifier) -> None:
-        self.name, self._type = modifier.name, modifier.type
-        names = [
-            item.identifier
-            for item in modifier.bl_rna.properties
-            if not item.is_readonly and item.type != "COLLECTION" and item.identifier != "is_active"
-        ]
-        self._values = _values(modifier, names)
-
-    def restore(self, obj: bpy.types.Object, place: int) -> None:
-        if self.name not in obj.modifiers:
-            obj.modifiers.new(self.name, self._type)
-        if obj.modifiers.find(self.name) != place:
-            move_modifier(obj, obj.modifiers[self.name], place)
-        for one in self._values:
-            with contextlib.suppress(AttributeError, TypeError):  # not to be set in this state
-                _set(obj.modifiers[self.name], [one])

@@ -50,7 +50,7 @@ def import_file(
     with editing([path], read) as edit:
         [(_, pmx)] = edit.checked
         edit.on_failure(light.disconnect_lost, context.scene)
-        edit.restore_on_failure(snapshots.DatablocksSnapshot())
+        edit.restore_on_failure(snapshots.Snapshot())
         folder = textures.TextureFolder(os.path.dirname(path), options.pack)
         edit.on_failure(folder.unpack)
         warnings: list[str] = []

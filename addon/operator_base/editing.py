@@ -8,7 +8,6 @@ from typing import Generic, Protocol, TypeVar
 from bpy.types import Object, Scene
 
 from ..blender import details, snapshots
-from ..blender.animation_snapshots import ActionSnapshots
 
 _logger = details.logger(__name__)
 _Thing = TypeVar("_Thing")
@@ -38,14 +37,8 @@ class Edit(Generic[_Thing, _Checked]):
         self._undo.callback(undo, *arguments)
 
     def save(self, objects: Iterable[Object], scenes: Iterable[Scene] = ()) -> None:
-        """Take snapshots of mesh and armature objects and of scenes, once for all of them."""
-        used = ActionSnapshots()
-        saved: list[_Snapshot] = [snapshots.SceneSnapshot(scene, used) for scene in scenes]
-        for obj in dict.fromkeys(objects):
-            saved.append(snapshots.ObjectSnapshot(obj, used))
-        # Last of all, new datablocks are removed, but not the copies that are made for saving.
-        for snapshot in (snapshots.DatablocksSnapshot(), *saved, used):
-            self.restore_on_failure(snapshot)
+        """Take a snapshot of the file with mesh, armature and light objects and scenes, once for all of them."""
+        self.restore_on_failure(snapshots.Snapshot(objects, scenes))
 
     def restore_on_failure(self, snapshot: _Snapshot) -> None:
         """Restore another snapshot, too, if the edit fails."""

@@ -40,7 +40,6 @@ class Failing:
         self.package = package + os.sep
         self.left_alone = (
             "snapshots.py",
-            "animation_snapshots.py",
             "editing.py",
             "driver_function.py",
             "playhead.py",
