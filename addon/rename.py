@@ -270,8 +270,9 @@ def _curves_of_morphs(edit: Edit, armature: Object) -> Iterator[FCurve]:
             shared, action = action, action.copy()
             edit.on_failure(bpy.data.actions.remove, action)
             for constraint in constraints:
-                edit.on_failure(actions.replace_action, constraint, shared)
-                actions.replace_action(constraint, action)
+                slot = actions.slot_of(constraint)
+                edit.on_failure(actions.put, constraint, shared, slot)
+                actions.put(constraint, action, slot)
         yield from actions.curves_of(action)
 
 

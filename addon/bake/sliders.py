@@ -187,7 +187,7 @@ def _own_actions(keys: Key, paths: set[str], noted: MutedSliders) -> None:
             actions.make_single_user(keys)
         else:
             noted.strips[player.name] = action.name, library, actions.slot_of(player)
-            actions.make_strip_single_user(player)
+            actions.put(player, action.copy(), actions.slot_of(player))
 
 
 def _is_shared(action: Action, uses: list[Action]) -> bool:

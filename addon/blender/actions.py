@@ -15,6 +15,9 @@ from .user_error import UserError
 Block = (
     bpy.types.Object | bpy.types.Key | bpy.types.Mesh | bpy.types.Camera | bpy.types.Light
 )  # what the add-on animates
+Player = (
+    bpy.types.AnimData | bpy.types.NlaStrip | bpy.types.ActionConstraint
+)  # what plays an action
 
 _TRANSFORMS = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
 # Of a pose bone. The rotation mode comes first: setting it changes the others.
@@ -89,36 +92,30 @@ def make_single_user(block: Block) -> bpy.types.Action:
     data = block.animation_data or block.animation_data_create()
     slot = slot_of(data)
     action = data.action.copy() if data.action else bpy.data.actions.new(block.name)
-    data.action = action
-    if _LAYERED:
-        for other in [other for other in action.slots if other.identifier != slot]:
-            action.slots.remove(other)
-        data.action_slot = action.slots.get(slot)
+    put(data, action, slot)
+    for other in [one for one in getattr(action, "slots", ()) if one.identifier != slot]:
+        action.slots.remove(other)
     return action
-
-
-def make_strip_single_user(strip: bpy.types.NlaStrip) -> None:
-    """Give a strip a copy of its action."""
-    _put_into(strip, strip.action.copy(), slot_of(strip))
 
 
 def assign_to_strip(strip: bpy.types.NlaStrip, action: bpy.types.Action, slot: str) -> None:
     """Assign an action to a strip; removes its old copy if that is no longer used."""
     copy = strip.action
-    _put_into(strip, action, slot)
+    put(strip, action, slot)
     if copy is not None and not copy.users:
         bpy.data.actions.remove(copy)
 
 
-def slot_of(player: bpy.types.AnimData | bpy.types.NlaStrip) -> str:
-    """The identifier of the slot that animation data or a strip plays, "" if there is none."""
+def slot_of(player: Player) -> str:
+    """The identifier of the slot that is played, "" if there is none."""
     return player.action_slot.identifier if _LAYERED and player.action_slot else ""
 
 
-def _put_into(strip: bpy.types.NlaStrip, action: bpy.types.Action, slot: str) -> None:
-    strip.action = action
+def put(player: Player, action: bpy.types.Action, slot: str) -> None:
+    """Let it play an action's slot."""
+    player.action = action
     if _LAYERED:
-        strip.action_slot = action.slots.get(slot)
+        player.action_slot = action.slots.get(slot)
 
 
 def clear_if_empty(block: bpy.types.ID) -> None:
@@ -166,14 +163,6 @@ def new_action(name: str) -> tuple[bpy.types.Action, Any, Any]:
     slot = action.slots.new(id_type="OBJECT", name=name)
     strip = action.layers.new("Layer").strips.new(type="KEYFRAME")
     return action, slot, strip.channelbags.new(slot)
-
-
-def replace_action(constraint: bpy.types.ActionConstraint, copy: bpy.types.Action) -> None:
-    """Assign a copy of its action to a constraint."""
-    slot = constraint.action_slot.identifier if _LAYERED and constraint.action_slot else ""
-    constraint.action = copy
-    if slot:
-        constraint.action_slot = copy.slots[slot]
 
 
 def remove_curves(block: Block, paths: Iterable[str], made: dict[str, Any]) -> None:
@@ -230,16 +219,14 @@ def strips(data: bpy.types.AnimData) -> list[bpy.types.NlaStrip]:
     return [strip for track in data.nla_tracks for strip in track.strips if strip.action]
 
 
-def played(player: bpy.types.AnimData | bpy.types.NlaStrip) -> list:
+def played(player: Player) -> list:
     """The collections of F-curves that a strip, or animation data without its strips, plays."""
     if player.action is None:
         return []
     return _of_slot(player.action, getattr(player, "action_slot", None))
 
 
-def plays_like(
-    player: bpy.types.AnimData | bpy.types.NlaStrip, action: bpy.types.Action, slot: str
-) -> bool:
+def plays_like(player: Player, action: bpy.types.Action, slot: str) -> bool:
     """Whether a player has the same curves as the action's slot, ignoring mute."""
     slots = getattr(action, "slots", None)
     others = _of_slot(action, slots.get(slot) if slots is not None else None)
@@ -251,7 +238,7 @@ def mixing(data: bpy.types.AnimData) -> str:
 
     The same for linked data.
     """
-    players: list[bpy.types.AnimData | bpy.types.NlaStrip] = [data, *strips(data)]
+    players: list[Player] = [data, *strips(data)]
     names = [(one.action.name if one.action else "", slot_of(one)) for one in players]
     return repr(names) + blending(data)
 
