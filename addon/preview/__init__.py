@@ -9,14 +9,11 @@ is no stale state and no frame of delay. The driver's variables only set the ord
 evaluates bones and keys before the call.
 
 A mesh is live if it has driver, attribute and modifier; there is no other state. Users call
-`operators` or set the property, and `override` to pose a linked model. `switch` adds and removes the
-three parts, and its handlers keep them working; the driver calls `driver_function`, and so does
-`live_timer` while live physics moves something.
+`operators` or set the property. `switch` adds and removes the three parts, and its handlers keep them
+working; the driver calls `driver_function`, and so does `live_timer` while live physics moves something.
 """
 
 from ..blender import registration
-from . import live_timer, operators, override, switch
+from . import live_timer, operators, switch
 
-register, unregister = registration.modules(
-    operators, override, switch, switch.functions, live_timer
-)
+register, unregister = registration.modules(operators, switch, switch.functions, live_timer)

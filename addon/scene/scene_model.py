@@ -18,6 +18,11 @@ class SceneModel(NamedTuple):
     armature: Object | None  # None only for models from `models_without_armature`
     meshes: tuple  # the mesh objects that the armature deforms
 
+    @property
+    def is_linked(self) -> bool:
+        """Whether the armature can only be changed in its own file."""
+        return self.armature is not None and self.armature.library is not None
+
 
 def model_of(obj: Object | None, view_layer: ViewLayer) -> SceneModel:
     """The SceneModel that `obj` belongs to: its root, armature, a mesh, rigid body or joint."""
@@ -58,7 +63,7 @@ def active_model(context: Context) -> SceneModel:
 
 def _is_instance(obj: Object, model: SceneModel) -> UserError:
     """The error for an object that shows a model as an instance of a collection."""
-    if model.armature is not None and model.armature.library:
+    if model.is_linked:
         return UserError(
             "'{name}' is an instance of the linked model '{model}': use Make Library Override first",
             name=obj.name,

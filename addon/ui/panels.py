@@ -22,8 +22,12 @@ from ..mmd_look.operators import MMDSKIN_OT_look, MMDSKIN_OT_standard_colors
 from ..operator_base import properties
 from ..pose import driving_rig, ik_source, motion_source
 from ..preview import driver_function, switch
-from ..preview.operators import MMDSKIN_OT_own_meshes, MMDSKIN_OT_preview, shared_meshes
-from ..preview.override import MMDSKIN_OT_make_override, file_of, is_linked
+from ..preview.operators import (
+    MMDSKIN_OT_make_override,
+    MMDSKIN_OT_own_meshes,
+    MMDSKIN_OT_preview,
+    shared_meshes,
+)
 from ..rename import MMDSKIN_OT_switch_names
 from ..scene import mesh_source, saved_state, scene_model
 from . import drawing, shown_model
@@ -51,7 +55,7 @@ class MMDSKIN_PT_skin(drawing.Tab, Panel):
             return
         layout.label(text=model.name, icon="ARMATURE_DATA", translate=False)
         drawing.wrapped(layout, _status(model), context.region.width)
-        if is_linked(model):
+        if model.is_linked:
             layout.operator(MMDSKIN_OT_make_override.bl_idname, icon="LIBRARY_DATA_OVERRIDE")
         row = layout.row()
         row.scale_y = 1.3
@@ -75,7 +79,7 @@ def _without_model(layout: UILayout, context: Context, error: UserError) -> None
         problem = switch.problem_of(model)
         if problem:
             drawing.wrapped(layout, problem, context.region.width, alert=True)
-    if any(is_linked(model) for model in instanced):
+    if any(model.is_linked for model in instanced):
         layout.operator(MMDSKIN_OT_make_override.bl_idname, icon="LIBRARY_DATA_OVERRIDE")
     if instanced:
         return
@@ -97,10 +101,11 @@ def _status(model: scene_model.SceneModel) -> str:
         return tr("Shows the bake. Export it, or use Clear Bake to change the pose")
     if not any(switch.is_live(obj) for obj in model.meshes):
         return tr("Shows Blender's deformation. Turn MMD Skinning on to see MMD's")
-    if is_linked(model):
+    if model.is_linked:
+        path = model.armature.library.filepath.replace("\\", "/")
         return tr(
             "Shows the model of '{file}', live. Make a library override to pose it here",
-            file=file_of(model),
+            file=os.path.basename(path),
         )
     settings = model.armature.mmdskin
     if settings.source == "MOTION":
@@ -274,7 +279,7 @@ def _warn_of_size(layout: UILayout, model: scene_model.SceneModel, context: Cont
     override."""
     settings = model.armature.mmdskin
     problem = bake_state.needs_mesh_cache(model.meshes, settings.target)
-    if problem and not is_linked(model):  # whose settings cannot be changed here
+    if problem and not model.is_linked:  # whose settings cannot be changed here
         _offer_mesh_cache(layout, str(problem), context)
         return
     if settings.target != "SHAPE_KEYS" or settings.range == "CURRENT":
