@@ -14,7 +14,7 @@ from ..operator_base import properties
 from ..operator_base.editing import Edit
 from ..physics import simulation
 from ..pose import ik_source, merge, motion_source, physics_settings
-from ..scene import model_file, renamed, scene_model
+from ..scene import model_file, scene_model, sliders
 from . import import_state
 
 # Options of the physics; it starts with the motion.
@@ -131,13 +131,13 @@ class MotionImport(Reports):
         """Let UV morphs use renamed UV maps, and name the morphs of the motion that nothing shows."""
         meshes = self.model.meshes
         for obj in meshes:
-            for socket, name in renamed.follow_uv_maps(obj):
+            for socket, name in sliders.follow_uv_maps(obj):
                 self.edit.on_failure(setattr, socket, "default_value", name)
         blocks = [obj.data.shape_keys for obj in meshes if obj.data.shape_keys]
         if not blocks:
             return
         lost = source.without_key(set().union(*(block.key_blocks.keys() for block in blocks)))
-        if any(map(renamed.lacks_uv_maps, meshes)):
+        if any(map(sliders.lacks_uv_maps, meshes)):
             kinds = enumerate(source.rig.pmx.morphs)
             lost += [i for i, morph in kinds if morph.kind.startswith("uv")]
         names = source.moved_morphs(lost)

@@ -20,7 +20,7 @@ from ..blender import details, input_files, native, registration
 from ..blender.native import mmdskin
 from ..blender.translations import tr
 from ..blender.user_error import UserError
-from . import mmd_tools, renamed, scene_model, setting_paths, stored
+from . import mmd_tools, scene_model, setting_paths, sliders, stored
 from .names import unique
 
 _logger = details.logger(__name__)
@@ -100,7 +100,7 @@ def morph_keys(armature: Object) -> tuple[str, ...]:
     for obj in scene_model.ancestors(armature.original):  # evaluated copies lack it
         if mmd_tools.MORPHS in obj:
             noted = [stored.text(m, "key") for m in stored.groups(obj, mmd_tools.MORPHS)]
-            return renamed.keys(noted, armature.original.children)
+            return sliders.present_keys(noted, armature.original.children)
     return ()
 
 

@@ -7,12 +7,14 @@ armature object with its name in the file. Drivers use both in the same way; see
 `import_model/morphs`.
 """
 
+import difflib
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import bpy
 
-from . import mmd_tools, renamed, scene_model, stored
-from .names import MORPHS, Named, chosen, language_of
+from . import mmd_tools, scene_model, stored
+from .names import MORPHS, UV_MORPHS, Named, chosen, language_of
 
 SLIDER = "slider"  # in an entry of the root's list of morphs: the name of its custom property
 _MOST = 10.0  # as of Blender's shape keys
@@ -44,7 +46,7 @@ def by_panel(model: scene_model.SceneModel) -> dict[str, list[Slider]]:
     english = language_of(model.armature) == "ENGLISH"
     blocks = [obj.data.shape_keys.key_blocks for obj in model.meshes if obj.data.shape_keys]
     morphs = list(stored.groups(root, mmd_tools.MORPHS))
-    shape_keys = renamed.keys([stored.text(morph, "key") for morph in morphs], model.meshes)
+    shape_keys = present_keys([stored.text(morph, "key") for morph in morphs], model.meshes)
     for morph, key in zip(morphs, shape_keys, strict=True):
         name = stored.text(morph, SLIDER)
         record = Named(stored.text(morph, "name"), stored.text(morph, "name_english"))
@@ -87,3 +89,69 @@ def names(armature: bpy.types.Object) -> tuple[str, ...]:
     """The custom property of each morph of the file, "" for none; () if none were stored."""
     root = scene_model.ancestor_with(armature, mmd_tools.MORPHS)
     return tuple(stored.text(morph, SLIDER) for morph in stored.groups(root, mmd_tools.MORPHS))
+
+
+# What the user has renamed since the import: Blender's own references follow, but names that importers store,
+# and those in nodes, do not.
+
+
+def renamed(before: Sequence[str], now: Sequence[str]) -> dict[str, str]:
+    """{former name: name} of what was renamed, found by its place in the list.
+
+    Between two names that stayed, as many must be gone as there are new ones; {} if the order has
+    changed.
+    """
+    if [one for one in before if one in now] != [one for one in now if one in before]:
+        return {}
+    found: dict[str, str] = {}
+    matcher = difflib.SequenceMatcher(None, before, now, autojunk=False)
+    for kind, start, end, new_start, new_end in matcher.get_opcodes():
+        if kind == "replace" and end - start == new_end - new_start:
+            found.update(zip(before[start:end], now[new_start:new_end], strict=True))
+    return found
+
+
+def present_keys(at_import: Sequence[str], meshes: Iterable[bpy.types.Object]) -> tuple[str, ...]:
+    """The shape key of each morph under its present name; `at_import` are those of the import, or ""."""
+    blocks = [obj.data.shape_keys for obj in meshes if obj.type == "MESH"]
+    known = [block for block in dict.fromkeys(blocks) if block]
+    present = set[str]().union(*(block.key_blocks.keys() for block in known))
+    before = [name for name in at_import if name]
+    if present.issuperset(before):
+        return tuple(at_import)
+    found: dict[str, str] = {}
+    for block in known:
+        now = [
+            key.name
+            for key in block.key_blocks
+            if key != block.reference_key and key.name not in mmd_tools.NOT_MORPHS
+        ]
+        found.update(renamed(before, now))
+    return tuple(name if name in present else found.get(name, name) for name in at_import)
+
+
+def follow_uv_maps(obj: bpy.types.Object) -> list[tuple[Any, str]]:
+    """Let the UV morphs of a mesh object use its renamed UV maps.
+
+    Returns the sockets that were changed, with their former values.
+    """
+    sockets, now = _sockets(obj), obj.data.uv_layers.keys()
+    before = ["UVMap", *(name for i in range(1, 5) for name in (f"UV{i}", f"_UV{i}"))]
+    moved = renamed(before[: len(now)], now)
+    changed = [(one, one.default_value) for one in sockets if one.default_value in moved]
+    for socket, name in changed:
+        if not socket.id_data.library:
+            socket.default_value = moved[name]
+    return changed
+
+
+def lacks_uv_maps(obj: bpy.types.Object) -> bool:
+    """Whether UV maps that UV morphs of a mesh object move are gone."""
+    present = {*obj.data.uv_layers.keys(), *obj.data.attributes.keys()}
+    return any(socket.default_value not in present for socket in _sockets(obj))
+
+
+def _sockets(obj: bpy.types.Object) -> list[Any]:
+    """The sockets with names of UV maps and of offsets in the nodes of UV morphs."""
+    group = getattr(obj.modifiers.get(UV_MORPHS), "node_group", None)
+    return [node.inputs["Name"] for node in group.nodes if "Name" in node.inputs] if group else []

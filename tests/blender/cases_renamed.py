@@ -76,7 +76,7 @@ class Renamed(FilesCase):
                 self.setUp()
 
     def test_places_of_names(self):
-        pairs = addon().scene.renamed.pairs
+        pairs = addon().scene.sliders.renamed
         self.assertEqual(pairs("abc", "axc"), {"b": "x"})
         self.assertEqual(pairs("abcd", "xbyd"), {"a": "x", "c": "y"})
         self.assertEqual(pairs("abc", "acx"), {})
