@@ -8,7 +8,6 @@ import numpy as np
 from bpy.types import Depsgraph, Object, PoseBone
 
 from ..blender import details, evaluated_bones, playhead
-from ..blender.evaluated_bones import Evaluation
 from ..physics import playback
 from ..pose import ik_source, pose_source, skinner
 from . import display_armature
@@ -71,8 +70,7 @@ def _pose(
     armature = display.parent
     if armature is None or armature.pose is None:  # its library is missing
         return False
-    frame = playhead.exact(frame, depsgraph.scene)
-    now = Evaluation(depsgraph, armature, evaluated_bones.of(armature), frame)
+    now = evaluated_bones.at(depsgraph, armature, frame)
     settings = pose_source.shown_settings_at(now)
     if settings is None:
         return False

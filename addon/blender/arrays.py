@@ -27,6 +27,11 @@ def read(items: Any, name: str, columns: int = 1, dtype: type = np.float32) -> n
     return flat.reshape(-1, columns) if columns > 1 else flat
 
 
+def columns(items: Any, name: str) -> np.ndarray:
+    """(N, 4, 4) float32 matrices, column by column as Blender stores them."""
+    return read(items, name, 16).reshape(-1, 4, 4)
+
+
 def write(items: Any, name: str, values: np.ndarray) -> None:
     """Set a member; fast if `values` has the type that Blender stores."""
     items.foreach_set(name, np.ascontiguousarray(values).ravel())

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from bpy.types import Depsgraph, Object, Scene
 
-from . import arrays, caches
+from . import arrays, caches, playhead
 
 _MARK = "lock_rotation_w"
 
@@ -34,9 +34,8 @@ class Bones:
 
     def deform_as(self, other: "Bones") -> bool:
         """Whether bones of the same names deform meshes."""
-        return self is other or (
-            self.names == other.names and np.array_equal(self.deforming, other.deforming)
-        )
+        same = self.names == other.names
+        return same and np.array_equal(self.deforming, other.deforming)
 
 
 class Evaluation(NamedTuple):
@@ -44,22 +43,27 @@ class Evaluation(NamedTuple):
     time of the animation."""
 
     depsgraph: Depsgraph
+    scene: Scene
+    is_in_viewport: bool
+    frame: float
     armature: Object
     bones: Bones  # of the armature
-    frame: float = 0.0
-    mesh: Any = None  # if the driver is one of a mesh
-    obj: Any = None  # its object
-
-    @property
-    def scene(self) -> Scene:
-        return self.depsgraph.scene
-
-    @property
-    def is_in_viewport(self) -> bool:
-        return self.depsgraph.mode == "VIEWPORT"
+    mesh: Any  # if the driver is one of a mesh
+    obj: Any  # its object
 
 
 _read: caches.Cache[Bones] = caches.of_file()  # by address of the evaluated armature object
+
+
+def at(
+    depsgraph: Depsgraph, armature: Any, frame: float = 0.0, mesh: Any = None, obj: Any = None
+) -> Evaluation:
+    """The Evaluation of a driver's call. The armature is None if it was removed."""
+    scene = depsgraph.scene
+    bones: Any = of(armature) if armature is not None else None
+    time = playhead.exact(frame, scene) if frame else frame
+    in_viewport = depsgraph.mode == "VIEWPORT"
+    return Evaluation(depsgraph, scene, in_viewport, time, armature, bones, mesh, obj)
 
 
 def of(armature: Object) -> Bones:
@@ -82,17 +86,12 @@ def of(armature: Object) -> Bones:
     return known
 
 
-def columns(bones: Any, name: str) -> np.ndarray:
-    """(B, 4, 4) float32 matrices of bones, column by column as Blender stores them."""
-    return arrays.read(bones, name, 16).reshape(-1, 4, 4)
-
-
 def rest_matrices(armature: Object) -> np.ndarray:
     """(B, 4, 4) float64 of all bones at rest, in the armature's space."""
-    return columns(armature.data.bones, "matrix_local").transpose(0, 2, 1).astype(np.float64)
+    return arrays.columns(armature.data.bones, "matrix_local").transpose(0, 2, 1).astype(np.float64)
 
 
 def _bones(armature: Object) -> Bones:
     of_data: Any = armature.data.bones
     deforming = arrays.read(of_data, "use_deform", dtype=bool)
-    return Bones(armature.pose.bones.keys(), columns(of_data, "matrix_local"), deforming)
+    return Bones(armature.pose.bones.keys(), arrays.columns(of_data, "matrix_local"), deforming)

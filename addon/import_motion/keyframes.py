@@ -12,7 +12,7 @@ import numpy as np
 from bpy.types import Constraint, FCurve, Key, Object, PoseBone
 from mathutils import Matrix
 
-from ..blender import actions, evaluated_bones, fcurves
+from ..blender import actions, arrays, fcurves
 from ..blender.translations import tr
 from ..pose import quaternions
 from ..scene import mmd_tools, sliders
@@ -170,7 +170,7 @@ def reset_to_rest(record: Record, names: Iterable[str], simulated: bool) -> None
     """Set bones to the rest pose."""
     _release(record, names, simulated)
     bones = record.armature.pose.bones
-    at_rest = (evaluated_bones.columns(bones, "matrix_basis") == np.eye(4)).all(axis=(1, 2))
+    at_rest = (arrays.columns(bones, "matrix_basis") == np.eye(4)).all(axis=(1, 2))
     posed = {name for name, is_at_rest in zip(bones.keys(), at_rest, strict=True) if not is_at_rest}
     for name in posed.intersection(names):
         record.note_bone(bones[name])

@@ -12,6 +12,7 @@ from bpy.types import Object
 from mathutils import Vector
 
 from ..blender import arrays, blender_versions
+from ..blender.evaluated_bones import Evaluation
 from ..scene import mmd_tools, model_file
 
 # The properties of models and operators that define a Deformation.
@@ -27,10 +28,13 @@ class Deformation(NamedTuple):
     method: str = "mmd"
     correction: float = 1.0
 
-    @property
-    def uses_rest_bones(self) -> bool:
-        """Whether the method depends on the bones' rest positions."""
-        return self.method.upper() in _CORRECTED
+
+class Shown(NamedTuple):
+    """How a live model is deformed."""
+
+    deformation: Deformation
+    uses_rest_bones: bool  # whether it depends on the bones' rest positions
+    normals: bool  # whether normals are MMD's
 
 
 def is_corrected(name: str) -> bool:
@@ -49,6 +53,16 @@ def method_of(armature: Object, overrides: dict | None = None) -> Deformation:
     own, overrides = armature.mmdskin, overrides or {}
     name, correction = (overrides.get(key, getattr(own, key)) for key in PROPERTIES)
     return Deformation(name.lower(), correction if is_corrected(name) else 1.0)
+
+
+def shown(now: Evaluation) -> Shown:
+    """What the settings say: no animation changes them, so they are read once for each copy."""
+    if "deformation" not in now.bones.cache:
+        method = method_of(now.armature)
+        uses_rest_bones = is_corrected(method.method.upper())
+        found = Shown(method, uses_rest_bones, gives_normals(now.armature))
+        now.bones.cache["deformation"] = found
+    return now.bones.cache["deformation"]
 
 
 # Rest positions of bones

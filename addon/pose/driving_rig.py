@@ -8,7 +8,7 @@ bones, other IK and physics follow as in MMD.
 import bpy
 import numpy as np
 
-from ..blender import evaluated_bones
+from ..blender import arrays, evaluated_bones
 from ..blender.native import mmdskin
 from ..blender.user_error import UserError
 from ..scene import skeletons
@@ -63,7 +63,7 @@ class DrivingRig:
             self._bones = bones
             if bones.names != known.names or not np.array_equal(bones.rests, known.rests):
                 self._read(rig)
-        return evaluated_bones.columns(rig.pose.bones, "matrix").tobytes()
+        return arrays.columns(rig.pose.bones, "matrix").tobytes()
 
     def apply(self, pose: bytes, translations: np.ndarray, rotations: np.ndarray) -> None:
         """Set the local values (B, 3) and (B, 4) of the bones that are mapped."""

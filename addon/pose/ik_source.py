@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from bpy.types import Object, Scene
 
-from ..blender import evaluated_bones, playhead
+from ..blender import arrays, evaluated_bones, playhead
 from ..blender.evaluated_bones import Evaluation
 from ..blender.native import mmdskin
 from ..scene import mmd_tools, model_file, names, setting_paths, sliders
@@ -250,7 +250,7 @@ class Solver:
         physics = self._physics_enabled(bones) if reads_physics else []
         gravity = tuple(armature.mmdskin.physics_gravity) if self._has_gravity else ()
         return _Input(
-            evaluated_bones.columns(bones, "matrix_channel" if by_blender else "matrix_basis"),
+            arrays.columns(bones, "matrix_channel" if by_blender else "matrix_basis"),
             weights,
             [] if by_blender else self._switched(bones),
             physics,
@@ -314,11 +314,11 @@ class Solver:
     def _switched(self, pose_bones: Any) -> list[bool]:
         """Whether the IK of each bone with a switch is on."""
         on = []
-        for name, constraints in self._switches.items():
+        toggles = mmd_tools.ik_toggles([pose_bones[name] for name in self._switches])
+        for toggle, constraints in zip(toggles, self._switches.values(), strict=True):
             found = [
                 pose_bones[bone].constraints.get(constraint) for bone, constraint in constraints
             ]
-            toggle = mmd_tools.ik_toggle(pose_bones[name])
             is_on = toggle is not False and all(
                 not constraint.mute and (toggle or constraint.influence > 0)
                 for constraint in found

@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 from bpy.types import Depsgraph, Driver, Object, Scene
 
-from ..blender import drivers, evaluated_bones
+from ..blender import arrays, drivers
 from ..blender.evaluated_bones import Evaluation
 from ..blender.user_error import UserError
 from . import ik_source, motion_source, physics_settings
@@ -31,19 +31,6 @@ def settings_of(
     return settings and _with_group(armature, scene, settings, depsgraph)
 
 
-def settings_at(now: Evaluation, overrides: dict | None = None) -> Settings | None:
-    """As `settings_of`, during an evaluation."""
-    # No animation changes them, so they are read once for each copy.
-    cache, render = now.bones.cache, now.scene.render
-    key = ("settings", render.fps, render.fps_base, *(overrides or {}).items())
-    if key not in cache:
-        settings = settings_of(now.armature, now.scene, overrides, now.depsgraph)
-        if settings is not None and settings.physics is not None:
-            return settings  # which also depend on keyframes and on other models
-        cache[key] = settings
-    return cache[key]
-
-
 def shown_settings_of(armature: Object, scene: Scene) -> Settings | None:
     """As `settings_of`, but also those by which hair moves live in Blender's pose."""
     found = settings_of(armature, scene)
@@ -52,10 +39,19 @@ def shown_settings_of(armature: Object, scene: Scene) -> Settings | None:
 
 def shown_settings_at(now: Evaluation, overrides: dict | None = None) -> Settings | None:
     """As `shown_settings_of`, during an evaluation: hair moves live in viewports only."""
-    found = settings_at(now, overrides)
-    if found is not None or not now.is_in_viewport:
-        return found
-    return ik_source.evaluated_settings_of(now.armature, now.scene, overrides or {})
+    # No animation changes them, so they are read once for each copy.
+    cache, render = now.bones.cache, now.scene.render
+    key = ("settings", render.fps, render.fps_base, *(overrides or {}).items())
+    if key in cache:
+        return cache[key]
+    settings = settings_of(now.armature, now.scene, overrides, now.depsgraph)
+    if settings is None and now.is_in_viewport:
+        settings = ik_source.evaluated_settings_of(now.armature, now.scene, overrides or {})
+    if (
+        settings is None or settings.physics is None
+    ):  # which also depends on keyframes and on other models
+        cache[key] = settings
+    return settings
 
 
 def _with_group(
@@ -158,9 +154,7 @@ def matrices(armature: Object, obj: Object, bone_indices: np.ndarray) -> np.ndar
     Both objects are evaluated (`evaluated_get`); bones are given by index.
     """
     # matrix_channel is pose_bone.matrix @ bone.matrix_local.inverted().
-    columns = evaluated_bones.columns(armature.pose.bones, "matrix_channel").take(
-        bone_indices, axis=0
-    )
+    columns = arrays.columns(armature.pose.bones, "matrix_channel").take(bone_indices, axis=0)
     return in_mesh_space(columns.transpose(0, 2, 1), armature, obj)
 
 

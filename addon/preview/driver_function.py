@@ -16,7 +16,6 @@ from ..blender import (
     blender_versions,
     caches,
     details,
-    drivers,
     evaluated_bones,
     playhead,
 )
@@ -141,9 +140,7 @@ def _evaluate(mesh: Mesh, depsgraph: Depsgraph, frame: float, overrides: dict[st
         live.was_blank = False
         variables = _variables(mesh)
         armature, obj = (variables[name].targets[0].id for name in ("armature", "object"))
-        bones: Any = evaluated_bones.of(armature) if armature is not None else None
-        frame = playhead.exact(frame, depsgraph.scene)
-        now = Evaluation(depsgraph, armature, bones, frame, mesh, obj)
+        now = evaluated_bones.at(depsgraph, armature, frame, mesh, obj)
         if _show(now, live, overrides):
             nodes.bypass(obj, armature)
             live.error, live.cost = "", 1000 * (time.perf_counter() - started)
@@ -166,10 +163,11 @@ def _show(now: Evaluation, live: Live, overrides: dict[str, Any]) -> bool:
     if now.obj is not None and saved_state.exists(now.obj, saved_state.BAKE):
         live.error = ""  # of an evaluation while it was baked
         return False  # a baked library override keeps its driver
-    if not _follows_its_object(now.mesh.original):
+    # It was removed, or the mesh copied.
+    if now.obj is None or now.obj.original.data != now.mesh.original:
         live.outdated = True
         return False
-    if now.armature is None or now.obj is None:
+    if now.armature is None:
         return False
     _check_users(now)
     skinner.check_modifiers(now.obj, now.armature, nodes.modifier_of(now.obj))
@@ -180,28 +178,20 @@ def _show(now: Evaluation, live: Live, overrides: dict[str, Any]) -> bool:
     settings = pose_source.shown_settings_at(now, overrides)
     if isinstance(settings, motion_source.Settings) and "source" not in overrides:
         settings = None  # the driver is one of another pose source
-    chosen = deformation.method_of(now.armature)
+    chosen = deformation.shown(now)
     ready = _prepared(now, live, attribute, chosen, settings)
     if ready.skinner.vertex_count != len(attribute.data):
         return False
     memory = ready.memory.of(attribute) if ready.skinner.fills_buffers else None
     buffers = ready.buffers if memory is None else [memory]
     matrices, values = _input(now, ready, pinned)
-    positions, normals = ready.skinner.skinned(matrices, values, chosen, buffers)
+    positions, normals = ready.skinner.skinned(matrices, values, chosen.deformation, buffers)
     positions += _NOT_ZERO  # all of them: that is one loop without gaps
     if memory is None:
         arrays.set_vectors(attribute, positions.ravel())
     if normals is not None:
         _show_normals(now, live, ready, normals)
     return True
-
-
-def _follows_its_object(mesh: ID) -> bool:
-    """Whether the object of the user's mesh's driver has this mesh: not if the object was removed,
-    or the mesh copied."""
-    curve = drivers.find(mesh, PROPERTY)
-    obj: Any = curve.driver.variables["object"].targets[0].id if curve else None
-    return obj is not None and obj.data == mesh
 
 
 def _check_users(now: Evaluation) -> None:
@@ -326,7 +316,7 @@ def _prepared(
     now: Evaluation,
     live: Live,
     attribute: FloatVectorAttribute,
-    chosen: deformation.Deformation,
+    chosen: deformation.Shown,
     settings: pose_source.Settings | None,
 ) -> _Ready:
     """The mesh as read from the scene; read again whenever Blender has made a new copy.
@@ -341,12 +331,12 @@ def _prepared(
     if not fresh and is_filled(mesh.original):
         fresh = live.outdated = True
     rest = deformation.signature(armature, obj) if chosen.uses_rest_bones else None
-    normals = deformation.gives_normals(armature)
     if (
         ready is not None
         and not fresh
-        and ready.bones.deform_as(now.bones)
-        and (ready.key_names, ready.settings, ready.normals) == (key_names, settings, normals)
+        and (ready.bones is now.bones or ready.bones.deform_as(now.bones))
+        and (ready.key_names, ready.settings) == (key_names, settings)
+        and ready.normals == chosen.normals
         and (rest is None or np.array_equal(rest, ready.rest))
     ):
         # Another copy of the mesh may have read it again since.
@@ -357,7 +347,9 @@ def _prepared(
     opened = playback.load(now, settings) if settings else None
     sliding = sliding_meshes(armature.original, mesh.original, opened, now.depsgraph.view_layer)
     acting = opened.acting_keys if sliding else set[str]()
-    ready = live.copies.put(address, _read(now, settings, opened, key_names, normals, acting))
+    ready = live.copies.put(
+        address, _read(now, settings, opened, key_names, chosen.normals, acting)
+    )
     others = [*pose_source.others_of(settings, armature), *sliding]
     if not _waits_for(mesh, ready.skinner.bones, opened, others):
         live.outdated = True

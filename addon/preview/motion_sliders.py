@@ -14,7 +14,6 @@ import numpy as np
 from bpy.types import Depsgraph, FCurve, Object
 
 from ..blender import actions, blender_versions, caches, details, drivers, evaluated_bones, playhead
-from ..blender.evaluated_bones import Evaluation
 from ..blender.user_error import UserError
 from ..pose import motion_source, pose_source
 from ..scene import saved_state, sliders
@@ -39,12 +38,12 @@ def weight(armature: Object, depsgraph: Depsgraph, frame: float, number: int) ->
     try:
         if not armature.is_evaluated:
             return 0.0
-        now = Evaluation(depsgraph, armature, evaluated_bones.of(armature), frame)
-        settings = pose_source.settings_at(now, _WITHOUT_PHYSICS)
+        now = evaluated_bones.at(depsgraph, armature, frame)
+        settings = pose_source.shown_settings_at(now, _WITHOUT_PHYSICS)
         if not isinstance(settings, motion_source.Settings):
             return 0.0
         motion = _motion(armature, settings)
-        return float(motion.morph_values([number], np.array([frame]))[0, 0])
+        return float(motion.morph_values([number], np.array([now.frame]))[0, 0])
     except UserError:  # which the panel shows, as the mesh has the same
         return 0.0
     except Exception as error:

@@ -94,16 +94,15 @@ def _value(owner: PoseBone | Object, group: str, name: str, default: Any) -> Any
     return stored.value(blender_versions.stored_group(owner, group), name, default)
 
 
-def ik_toggle(pose_bone: PoseBone) -> bool | None:
-    """Its switch for the IK of a bone, which its motion import keys; None if never set.
+def ik_toggles(bones: Sequence[PoseBone]) -> list[bool | None]:
+    """Its switch for the IK of each bone, which its motion import keys; None if never set.
 
     Setting it by hand also sets the constraints; its keyframes do not.
     """
-    if hasattr(pose_bone, TOGGLE):
-        value = getattr(pose_bone, TOGGLE) if pose_bone.is_property_set(TOGGLE) else None
-    else:
-        value = blender_versions.stored(pose_bone, TOGGLE)
-    return None if value is None else bool(value)
+    if hasattr(bpy.types.PoseBone, TOGGLE):
+        return [getattr(one, TOGGLE) if one.is_property_set(TOGGLE) else None for one in bones]
+    found = (blender_versions.stored(one, TOGGLE) for one in bones)
+    return [None if value is None else bool(value) for value in found]
 
 
 def shows_meshes(root: Object) -> bool:

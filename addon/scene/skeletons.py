@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from bpy.types import Object
 
-from ..blender import evaluated_bones, native
+from ..blender import arrays, native
 from ..blender.native import mmdskin
 from ..blender.user_error import UserError
 
@@ -102,7 +102,7 @@ def in_armature(matrices: np.ndarray, world: np.ndarray) -> np.ndarray:
 
 def _matrices(bones: Any, member: str, names: list[str], world: np.ndarray) -> np.ndarray:
     number = {name: i for i, name in enumerate(bones.keys())}
-    columns = evaluated_bones.columns(bones, member)
+    columns = arrays.columns(bones, member)
     return in_world(columns[[number[name] for name in names]], world)
 
 

@@ -144,10 +144,8 @@ class Kept(Keyed):
         """Also where more simulations are played than `cache` keeps in memory."""
         playback, cache = addon().physics.playback, addon().physics.cache
         settings = addon().pose.pose_source.settings_of(self.armature, bpy.context.scene)
-        now = addon().blender.evaluated_bones.Evaluation(
-            bpy.context.evaluated_depsgraph_get(),
-            self.armature,
-            addon().blender.evaluated_bones.of(self.armature),
+        now = addon().blender.evaluated_bones.at(
+            bpy.context.evaluated_depsgraph_get(), self.armature
         )
         opened = playback.load(now, settings)
         cache._loaded.cache_clear()
