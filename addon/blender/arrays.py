@@ -120,50 +120,30 @@ def _vectors(points: Any) -> np.ndarray | None:
 
 
 def set_vectors(attribute: Attribute, vectors: np.ndarray) -> None:
-    """Set a vector attribute of an evaluated mesh to float32 values (3 N,), also if it is linked.
+    """Set a vector attribute of an evaluated mesh to (N, 3) float32, also if it is linked.
 
     Blender's `foreach_set` silently ignores data from another file, even in an evaluated copy, which
     belongs to this session. There, the same memory is written directly.
     """
     mesh, data = attribute.id_data, attribute.data
     if mesh.library is None or not mesh.is_evaluated:
-        data.foreach_set("vector", vectors)
+        data.foreach_set("vector", vectors.ravel())
     elif len(data):
-        block = _memory(data)
+        block = vectors_of(attribute)
         if block is not None:
             block[:] = vectors
         else:
-            for item, vector in zip(data, vectors.reshape(-1, 3), strict=True):
+            for item, vector in zip(data, vectors, strict=True):
                 item.vector = vector
 
 
-class VectorMemory:
-    """The memory of one vector attribute of an evaluated mesh, described once for many frames."""
+def vectors_of(attribute: Any) -> np.ndarray | None:
+    """(N, 3) float32 memory of a vector attribute of an evaluated mesh, or None if it is not contiguous.
 
-    def __init__(self) -> None:
-        self._first = 0  # address
-        self._vectors: np.ndarray | None = None
-
-    def of(self, attribute: Any) -> np.ndarray | None:
-        """(N, 3) float32 to write to in this evaluation, or None if it is not contiguous.
-
-        The attribute has N vectors each time.
-        """
-        data = attribute.data
-        first = data[0].as_pointer()
-        if first != self._first:  # the memory that `foreach_set` would write to
-            flat = _memory(data)
-            self._first = first
-            self._vectors = None if flat is None else flat.reshape(-1, 3)
-        return self._vectors
-
-
-def _memory(vectors: Any) -> np.ndarray | None:
-    """The memory of vectors as an array (3 N,) float32, or None if they are not contiguous.
-
-    Valid until Blender evaluates the mesh again.
+    Valid until Blender evaluates the mesh again. It is where `foreach_set` would write to.
     """
-    first, last = (vectors[place].as_pointer() for place in (0, len(vectors) - 1))
-    if last - first != _VECTOR * (len(vectors) - 1):
+    data = attribute.data
+    first, last = (data[place].as_pointer() for place in (0, len(data) - 1))
+    if last - first != _VECTOR * (len(data) - 1):
         return None
-    return floats(first, (3 * len(vectors),))
+    return floats(first, (len(data), 3))

@@ -103,14 +103,14 @@ class FileSnapshot:
         self._copy.close()
 
 
-def shown(path: str) -> str:
-    """The path as stored in a .blend: relative to it if possible, else absolute."""
+def shown(path: str, folder: str = "") -> str:
+    """The path as stored in a .blend: relative to its folder, by default this one's, if possible, else absolute."""
     if not path.startswith("//"):
         path = os.path.abspath(path)
-    if not bpy.data.filepath:
+    if not (folder or bpy.data.filepath):
         return path
     try:
-        return bpy.path.relpath(path)
+        return bpy.path.relpath(path, start=folder or None)
     except ValueError:  # another drive
         return path
 

@@ -28,7 +28,7 @@ def modules(*parts: Any) -> tuple[Callable[[], None], Callable[[], None]]:
 
 
 def functions(
-    *classes: type, menus: Mapping[str, Callable] | None = None
+    *classes: Any, menus: Mapping[str, Callable] | None = None
 ) -> tuple[Callable[[], None], Callable[[], None]]:
     """Both functions, for classes and for draw functions to append to Blender's menus, by menu name.
 
@@ -37,18 +37,18 @@ def functions(
     entries = menus or {}
 
     def register() -> None:
-        new = [cls for cls in classes if not _is_registered(cls)]
+        new = [cls for cls in classes if not cls.is_registered]
         for cls in new:
             if HAS_CONTEXTS:
                 _name_in_context(cls)
             bpy.utils.register_class(cls)
         for menu, draw in entries.items() if new else ():
-            _menu(menu).append(draw)
+            getattr(bpy.types, menu).append(draw)
 
     def unregister() -> None:
-        old = [cls for cls in reversed(classes) if _is_registered(cls)]
+        old = [cls for cls in reversed(classes) if cls.is_registered]
         for menu, draw in entries.items() if old else ():
-            _menu(menu).remove(draw)
+            getattr(bpy.types, menu).remove(draw)
         for cls in old:
             bpy.utils.unregister_class(cls)
 
@@ -124,11 +124,3 @@ def _name_in_context(cls: type) -> None:
             for declared in inspect.get_annotations(base).values():
                 if hasattr(declared, "keywords"):
                     declared.keywords["translation_context"] = CONTEXT
-
-
-def _is_registered(cls: Any) -> bool:
-    return cls.is_registered
-
-
-def _menu(name: str) -> Any:
-    return getattr(bpy.types, name)

@@ -47,7 +47,6 @@ class _Ready(NamedTuple):
     bone_indices: np.ndarray  # of the skinner's bones
     key_indices: np.ndarray  # of its keys
     buffers: list[np.ndarray]  # Blender evaluates a copy of a mesh on one thread at a time
-    memory: arrays.VectorMemory  # of the attribute
     rest: np.ndarray  # of deformation.signature
     settings: pose_source.Settings | None  # None if the pose source is the armature
     opened: pose_source.Opened | None  # the pose source of the settings
@@ -182,13 +181,13 @@ def _show(now: Evaluation, live: Live, overrides: dict[str, Any]) -> bool:
     ready = _prepared(now, live, attribute, chosen, settings)
     if ready.skinner.vertex_count != len(attribute.data):
         return False
-    memory = ready.memory.of(attribute) if ready.skinner.fills_buffers else None
+    memory = arrays.vectors_of(attribute) if ready.skinner.fills_buffers else None
     buffers = ready.buffers if memory is None else [memory]
     matrices, values = _input(now, ready, pinned)
     positions, normals = ready.skinner.skinned(matrices, values, chosen.deformation, buffers)
     positions += _NOT_ZERO  # all of them: that is one loop without gaps
     if memory is None:
-        arrays.set_vectors(attribute, positions.ravel())
+        arrays.set_vectors(attribute, positions)
     if normals is not None:
         _show_normals(now, live, ready, normals)
     return True
@@ -222,14 +221,14 @@ def _show_normals(now: Evaluation, live: Live, ready: _Ready, normals: np.ndarra
     if ready.normals and attribute is not None:
         has_room = attribute.domain == known.domain
         if has_room:
-            arrays.set_vectors(attribute, known.in_domain(normals).ravel())
+            arrays.set_vectors(attribute, known.in_domain(normals))
         if not (has_room and nodes.give_normals_right(now.obj)):
             live.outdated = True
     if ready.hull_normals:
         skin = nodes.modifier_of(now.obj)
         are_last = skin is not None and nodes.kind_with_normals(now.obj, skin) == nodes.FREE
         shown = known.of_vertices(normals) * np.float32(are_last)
-        arrays.set_vectors(now.mesh.attributes[names.HULL_NORMALS], shown.ravel())
+        arrays.set_vectors(now.mesh.attributes[names.HULL_NORMALS], shown)
 
 
 def _variables(mesh: Mesh) -> Any:
@@ -239,8 +238,8 @@ def _variables(mesh: Mesh) -> Any:
 def _leave_to_armature(mesh: Mesh) -> None:
     """Write zeros, the first one negative: this marks a copy that has been read (`_is_fresh`)."""
     for attribute in filter(lambda one: len(one.data), _vectors_of(mesh)):
-        values = np.zeros(3 * len(attribute.data), np.float32)
-        values[0] = -0.0
+        values = np.zeros((len(attribute.data), 3), np.float32)
+        values[0, 0] = -0.0
         arrays.set_vectors(attribute, values)
 
 
@@ -379,7 +378,6 @@ def _read(
         bone_indices=now.bones.indices(reader.bones),
         key_indices=skinner.key_indices(reader.keys, key_names),
         buffers=reader.buffers(),
-        memory=arrays.VectorMemory(),
         rest=deformation.signature(now.armature, now.obj),
         settings=settings,
         opened=opened,

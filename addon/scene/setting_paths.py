@@ -275,7 +275,7 @@ def _remap(armature: bpy.types.Object, name: str, before: str, folder: str) -> s
         note, file = None, os.path.normpath(path)
         is_remapped = not before and prefers_relative()  # at the first save
     if is_remapped:
-        new = _relative(file, folder) if folder else file
+        new = cache_files.shown(file, folder) if folder else file
         path = file if is_of_library(armature, name, new) else new
         if path != getattr(armature.mmdskin, name):
             _store(armature, name, path)
@@ -283,13 +283,6 @@ def _remap(armature: bpy.types.Object, name: str, before: str, folder: str) -> s
         return ""
     # Keep the note of a file that may be missing only now.
     return note.file if note and not input_files.exists(file) else file
-
-
-def _relative(path: str, folder: str) -> str:
-    try:
-        return bpy.path.relpath(path, start=folder)
-    except ValueError:  # another drive
-        return os.path.normpath(path)
 
 
 def _store(armature: bpy.types.Object, name: str, path: str) -> None:

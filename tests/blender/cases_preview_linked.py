@@ -118,7 +118,7 @@ class LinkedModels(Linked):
 
     def test_vectors_that_are_not_contiguous_are_written_one_by_one(self):
         self.bring(link=True)
-        with mock.patch.object(addon().blender.arrays, "_memory", return_value=None):
+        with mock.patch.object(addon().blender.arrays, "vectors_of", return_value=None):
             self.assert_shown()
 
     def test_instances_of_a_linked_collection_are_live(self):
