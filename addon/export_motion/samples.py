@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from bpy.types import Depsgraph, Object, Scene
 
-from ..blender import actions, evaluated_bones, playhead
+from ..blender import actions, arrays, playhead
 from ..blender.user_error import UserError
 from ..import_motion import import_state
 from ..physics.group import Member
@@ -121,7 +121,7 @@ class Sampler:
     def _matrices(self, armature: Object, local: ik_source.Local, frame: float) -> np.ndarray:
         """(B, 4, 4) of a solved pose, in the file's space."""
         if self._is_shown:
-            columns = evaluated_bones.columns(armature.pose.bones, "matrix_channel")
+            columns = arrays.columns(armature.pose.bones, "matrix_channel")
             return self.solver.in_file(columns).astype(np.float32)
         source: pose_source.Opened = self.motion or self.solver
         if self.simulated is not None:
