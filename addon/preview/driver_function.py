@@ -184,7 +184,14 @@ def _show(now: Evaluation, live: Live, overrides: dict[str, Any]) -> bool:
     memory = arrays.vectors_of(attribute) if ready.skinner.fills_buffers else None
     buffers = ready.buffers if memory is None else [memory]
     matrices, values = _input(now, ready, pinned)
-    positions, normals = ready.skinner.skinned(matrices, values, chosen.deformation, buffers)
+    try:
+        positions, normals = ready.skinner.skinned(matrices, values, chosen.deformation, buffers)
+    except ValueError:
+        finite = np.isfinite(matrices).all(axis=(1, 2))
+        if finite.all():
+            raise
+        bone = ready.skinner.bones[finite.argmin()]
+        raise UserError("The pose of bone '{bone}' contains invalid numbers", bone=bone) from None
     positions += _NOT_ZERO  # all of them: that is one loop without gaps
     if memory is None:
         arrays.set_vectors(attribute, positions)

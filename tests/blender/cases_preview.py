@@ -300,7 +300,7 @@ class Editing(Live):
         scene.evaluated_positions(self.mesh)
         addon = sys.modules["addon_package"]
         model = addon.scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
-        self.assertIn("NaN", addon.preview.switch.problem_of(model))
+        self.assertIn("'腕.L'", addon.preview.switch.problem_of(model))
         self.bones["腕.L"].location[0] = 0
         self.assert_live()
         self.assertIsNone(addon.preview.switch.problem_of(model))
