@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from bpy.types import Object
 
-from ..blender import blender_versions, cache_files, caches, input_files, output_files
+from ..blender import actions, blender_versions, cache_files, caches, input_files, output_files
 from ..blender.native import mmdskin
 from ..blender.translations import Sentence
 from ..blender.user_error import UserError
-from ..pose import motion_source, physics_settings, quaternions
+from ..pose import physics_settings, pose_source, quaternions
+from ..pose.ik_source import Solver
 from ..pose.motion_source import Motion
 from ..scene import setting_paths
 from . import dependencies
@@ -35,9 +36,8 @@ class PlaybackState:
 
     problem: object = ""  # the sentence why it is not played
     name: str = ""  # of the armature, at its evaluation
-    mixing: str | None = None  # how its actions are blended, if the simulation is of keyframes
+    mixing: str | None = None  # how its actions are blended, if it depends on keyframes
     changes: int = 0  # incremented when keys may have changed
-    grouped: bool = False  # whether it depends on the keys of other models
     moves: bool = True  # whether the model has rigid bodies that move bones
 
     @property
@@ -78,15 +78,26 @@ class Cache(NamedTuple):
 class Checked(abc.ABC):
     """The simulation of an armature object, and why it cannot be played, if it cannot."""
 
-    def __init__(self, armature: Object, strict: bool, simulated: Cache | None) -> None:
+    def __init__(
+        self,
+        opened: Solver | Motion,
+        settings: pose_source.Settings,
+        armature: Object,
+        strict: bool,
+        simulated: Cache | None = None,
+    ) -> None:
         """`strict`: raise a UserError then; else `PlaybackState` reports it.
 
         `simulated`: instead of the one in the armature's file.
         """
-        self._armature, self._strict = armature.original, strict
+        self._opened: Any = opened
+        self._settings, self._armature, self._strict = settings, armature.original, strict
+        self._inputs = dependencies.inputs_of(opened, self._armature)
         found = (simulated, "") if simulated is not None else read_for(armature)
         self._cache: Any = found[0]
         self._missing: object = found[1]
+        state = state_of(self._armature)
+        state.name, state.mixing = self._armature.name, mixing(self._armature)
         # The state, its number of changes, and the problem at that time.
         self._known: tuple[PlaybackState, int, object] | None = None
 
@@ -106,9 +117,16 @@ class Checked(abc.ABC):
     def covers(self, first: float, last: float) -> bool:
         """Whether all poses from an animation time to another are known, if nothing has changed."""
 
-    @abc.abstractmethod
     def _outdated(self) -> object:
         """The problem if the simulation has other inputs, else ""."""
+        found, keyed = self._cache, self._inputs is not None
+        if keyed == (found.inputs is not None) and fits(found, self._opened.rig.pmx):
+            wanted = dependencies.fingerprint(self._opened, self._settings, self._inputs)
+            if found.fingerprint == wanted:
+                return ""
+            if keyed and found.fingerprint.rpartition(" ")[0] == wanted.rpartition(" ")[0]:
+                return Sentence("The keyframes have changed since the simulation: simulate again")
+        return Sentence("The files or settings have changed since the simulation: simulate again")
 
     def _tell(self, problem: object) -> None:
         if problem and self._strict:
@@ -123,27 +141,15 @@ class Checked(abc.ABC):
 class Grouped(Checked):
     """The poses of a motion that is simulated together with other models, whose keys may change."""
 
-    def __init__(
-        self,
-        motion: Motion,
-        armature: Object,
-        settings: motion_source.Settings,
-        strict: bool,
-        simulated: Cache | None = None,
-    ) -> None:
-        super().__init__(armature, strict, simulated)
-        self._motion, self._settings = motion, settings
-        state = state_of(self._armature)
-        state.name, state.grouped = self._armature.name, True
-
     def motion(self) -> Motion:
-        return self._motion.with_poses(self._posed, lambda: state_of(self._armature).changes)
+        opened: Motion = self._opened
+        return opened.with_poses(self._posed, lambda: state_of(self._armature).changes)
 
     def _posed(self, frames: np.ndarray) -> np.ndarray:
         """As `Motion.posed`, without physics where the simulation is outdated."""
         problem = self.changed()
-        self._tell(problem or _ends_before(self._motion, self._cache, frames))
-        matrices = self._motion.posed(frames)
+        self._tell(problem or _ends_before(self._opened, self._cache, frames))
+        matrices: np.ndarray = self._opened.posed(frames)
         if not problem:
             found = self._cache
             chosen = np.flatnonzero(frames >= found.first)  # nothing is simulated before the start
@@ -153,14 +159,8 @@ class Grouped(Checked):
         return matrices
 
     def covers(self, first: float, last: float) -> bool:
-        frames = self._motion.motion_frames([first, last])
-        return not _ends_before(self._motion, self._cache, frames)
-
-    def _outdated(self) -> object:
-        same = self._cache.fingerprint == dependencies.fingerprint_of_motion(
-            self._motion, self._settings
-        )
-        return "" if same and fits(self._cache, self._motion.rig.pmx) else changed()
+        frames = self._opened.motion_frames([first, last])
+        return not _ends_before(self._opened, self._cache, frames)
 
 
 def state_of(armature: Object) -> PlaybackState:
@@ -200,8 +200,9 @@ def version_of(armature: Object) -> tuple | None:
         return None
 
 
-def changed() -> Sentence:
-    return Sentence("The files or settings have changed since the simulation: simulate again")
+def mixing(armature: Object) -> str:
+    """How the actions of an armature object are blended."""
+    return actions.mixing(armature.animation_data) if armature.animation_data else ""
 
 
 def outside(first: float, last: float) -> Sentence:

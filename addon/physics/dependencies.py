@@ -6,6 +6,7 @@ A fingerprint of all this, as text, tells whether the file of a simulation is ou
 
 import functools
 import hashlib
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,27 +22,28 @@ from ..pose.motion_source import Motion
 from ..scene import scene_model
 
 _VERSION = 3  # of fingerprints
+# The bone, the shape key with the value, or the custom property of a data path.
+_TARGET = re.compile(r'(pose\.bones|key_blocks(?=.*\]\.value$))?\["((?:[^"\\]|\\.)*)"\]')
 
 
 class Inputs:
     """The parts of a Local that rigid bodies and the bones that they move depend on."""
 
-    def __init__(self, solver: Solver) -> None:
-        self.pmx = pmx = solver.rig.pmx
+    def __init__(self, solver: Solver, armature: Object) -> None:
+        self.armature, pmx = armature, solver.rig.pmx
         self.moved = moved_bones(pmx)
         self._bones = _depended_on(pmx, self.moved)
         self._morphs = solver.acting
         by_bodies = physics_settings.moved_bones(pmx)
         self._switched = np.array([i for i in self._bones if i in by_bodies], np.intp)
         self._goals = np.array([i for i in self._bones if pmx.bones[i].ik], np.intp)
-        self._names = {name for name, i in solver.rig.bones.items() if i in set(self._bones)}
-        self._keys = solver.acting_of(solver.keys)
-        self._properties = solver.acting_of(solver.properties)
-
-    @property
-    def keys(self) -> set[str]:
-        """Names of shape keys."""
-        return self._keys
+        self.keys = solver.acting_of(solver.keys)  # names of shape keys
+        bones = set(self._bones)
+        self._named = {
+            "pose.bones": {name for name, i in solver.rig.bones.items() if i in bones},
+            "key_blocks": self.keys,
+            None: solver.acting_of(solver.properties),
+        }
 
     def locals(self, local: Local) -> np.ndarray:
         """(B, 7) float32."""
@@ -59,10 +61,15 @@ class Inputs:
 
     def moves(self, path: str) -> bool:
         """Whether a curve with this data path matters, of the armature object or of shape keys."""
-        kind, name = _named(path)
-        if kind == "bone":
-            return name in self._names
-        return name in (self._keys if kind == "key" else self._properties)
+        found = _TARGET.match(path)
+        return (
+            found is not None and bpy.utils.unescape_identifier(found[2]) in self._named[found[1]]
+        )
+
+
+def inputs_of(opened: Solver | Motion, armature: Object) -> Inputs | None:
+    """Those of an armature's own keyframes; None where a motion file moves it."""
+    return Inputs(opened, armature) if isinstance(opened, Solver) else None
 
 
 def moved_bones(pmx: "mmdskin.Model") -> np.ndarray:
@@ -83,10 +90,10 @@ def moved_bones(pmx: "mmdskin.Model") -> np.ndarray:
         moved |= more
 
 
-def _digest_of_keys(armature: Object, inputs: Inputs) -> str:
+def _digest_of_keys(inputs: Inputs) -> str:
     """A digest of every keyframe that affects the simulation."""
     found = hashlib.sha256()
-    for block in _animated(armature, inputs):
+    for block in _animated(inputs):
         data = block.animation_data
         found.update(actions.blending(data).encode())
         for curves in actions.playing(data):
@@ -99,27 +106,14 @@ def _digest_of_keys(armature: Object, inputs: Inputs) -> str:
     return found.hexdigest()
 
 
-def _animated(armature: Object, inputs: Inputs) -> list[Object]:
+def _animated(inputs: Inputs) -> list[Object]:
     """The datablocks whose animation moves the model."""
-    blocks = [armature]
+    blocks = [inputs.armature]
     if inputs.keys:
         meshes = (obj for obj in bpy.data.objects if obj.type == "MESH")
-        found = (obj for obj in meshes if scene_model.armature_modifiers(obj, armature))
+        found = (obj for obj in meshes if scene_model.armature_modifiers(obj, inputs.armature))
         blocks += dict.fromkeys(obj.data.shape_keys for obj in found if obj.data.shape_keys)
     return [block for block in blocks if block.animation_data]
-
-
-def _named(path: str) -> tuple[str, str]:
-    """The target of a data path: a bone, shape key or custom property, and its name."""
-    for kind, start, end in (
-        ("bone", 'pose.bones["', '"]'),
-        ("key", 'key_blocks["', '"].value'),
-        ("property", '["', '"]'),
-    ):
-        if path.startswith(start):
-            name = path[len(start) :].partition(end)[0]
-            return kind, bpy.utils.unescape_identifier(name)
-    return "", ""
 
 
 def _depended_on(pmx: "mmdskin.Model", moved: np.ndarray) -> np.ndarray:
@@ -160,42 +154,35 @@ def key_values(meshes: Sequence[Object], names: set[str], depsgraph: Depsgraph) 
 # Fingerprints
 
 
-def fingerprint_of_motion(motion: Motion, settings: motion_source.Settings) -> str:
-    """The inputs of a motion's simulation."""
+def fingerprint(
+    opened: Solver | Motion, settings: pose_source.Settings, inputs: Inputs | None
+) -> str:
+    """What a simulation depends on, besides the values of bones and sliders. `inputs`: of keyframes, of
+    which the last word is a digest."""
     physics = settings.physics
     assert physics is not None
-    return _text(*_files_of(motion, settings), *physics.own, *_of_group(physics))
+    parts = *_of_model(opened, settings), *_of_group(physics)
+    return _text(*parts) if inputs is None else _text("keys", *parts, _digest_of_keys(inputs))
 
 
 def fingerprint_of_run(motion: Motion, settings: motion_source.Settings) -> str:
     """The inputs of the run of a motion, which those of a group share."""
     assert settings.physics is not None
-    return "".join(_of_group(settings.physics)) or fingerprint_of_motion(motion, settings)
+    return "".join(_of_group(settings.physics)) or fingerprint(motion, settings, None)
 
 
-def fingerprint_of_keys(solver: Solver, armature: Object, inputs: Inputs) -> str:
-    """All inputs besides the values of bones and sliders; the last word is the digest of the keyframes."""
-    physics = solver.settings.physics
-    assert physics is not None
-    keys = _digest_of_keys(armature, inputs)
-    return _text("keys", *_of_solver(solver), *_of_group(physics), keys)
-
-
-def _files_of(motion: Motion, settings: motion_source.Settings) -> list[str]:
-    """Digests of the model and its motion files, and where motions start that are merged into one."""
-    found = [_digest(path) for path in (motion.rig.path, motion.path)]
-    if settings.earlier:
-        for path, start in (*settings.earlier, (motion.path, settings.start)):
+def _of_model(opened: Solver | Motion, settings: Any) -> tuple:
+    """Digests of a model's files, and its settings."""
+    rig = opened.rig
+    if isinstance(opened, Solver):
+        bones = hashlib.sha256(repr(sorted(rig.bones.items())).encode())
+        bones.update(opened.rests.tobytes())
+        return _digest(rig.path), bones.hexdigest(), *settings.physics.own, settings.fps
+    found = [_digest(path) for path in (rig.path, opened.path)]
+    if settings.earlier:  # merged into one, from where each starts
+        for path, start in (*settings.earlier, (opened.path, settings.start)):
             found += [_digest(path), f"{start - settings.first:g}"]
-    return found
-
-
-def _of_solver(solver: Solver) -> tuple:
-    settings, rig = solver.settings, solver.rig
-    assert settings.physics is not None
-    bones = hashlib.sha256(repr(sorted(rig.bones.items())).encode())
-    bones.update(solver.rests.tobytes())
-    return _digest(rig.path), bones.hexdigest(), *settings.physics.own, settings.fps
+    return *found, *settings.physics.own
 
 
 def _of_group(physics: physics_settings.Settings) -> list[str]:
@@ -209,12 +196,9 @@ def _of_group(physics: physics_settings.Settings) -> list[str]:
 def _of_member(member: physics_settings.Member) -> tuple:
     armature, settings = pose_source.armature_of(member), member.settings
     opened: Any = pose_source.load(armature, settings)
-    if isinstance(opened, Motion):
-        time = settings.start, opened.speed
-        return *_files_of(opened, settings), *map(str, settings.physics.own), *time, member.world
-    inputs = Inputs(opened)
-    keys = _digest_of_keys(armature, inputs)
-    return *map(str, _of_solver(opened)), keys, member.world
+    inputs = inputs_of(opened, armature)
+    more = (settings.start, opened.speed) if inputs is None else (_digest_of_keys(inputs),)
+    return *map(str, _of_model(opened, settings)), *more, member.world
 
 
 def _text(*parts: object) -> str:

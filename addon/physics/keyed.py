@@ -13,8 +13,9 @@ import numpy as np
 from bpy.app.handlers import persistent
 from bpy.types import Depsgraph, Object, Scene
 
-from ..blender import actions, blender_versions, registration
+from ..blender import blender_versions, registration
 from ..blender.evaluated_bones import Evaluation
+from ..blender.native import mmdskin
 from ..blender.translations import Sentence
 from ..blender.user_error import UserError
 from ..pose.ik_source import Local, Solver
@@ -46,30 +47,26 @@ class Playing(cache.Checked):
         scene: Scene | None = None,
     ) -> None:
         """`scene`: of whose live physics a pose is taken where the simulation does not match."""
-        super().__init__(armature, strict, simulated)
-        self._solver, self._full_name = solver, armature.original.name_full
+        super().__init__(solver, solver.settings, armature, strict, simulated)
         self._scene = scene.name_full if scene and solver.settings.physics.live else ""
         if solver.settings.evaluated:
             self._cache = None
             self._missing = Sentence("Renders show no live physics: set Pose Source to MMD's IK")
-        self._inputs = dependencies.Inputs(solver)
-        if not strict:
-            state = cache.state_of(armature)
-            state.name, state.mixing = armature.name, _mixing(self._armature)
-            state.grouped = bool(solver.settings.physics and solver.settings.physics.group)
 
     def __call__(self, local: Local, frame: float, now: Evaluation | None) -> np.ndarray:
         problem = self.changed() or self._differs(local, frame)
         if problem and self._scene:
             try:
-                return live.of(self._full_name, self._scene).pose(self._solver, local, frame)
+                return live.of(self._armature.name_full, self._scene).pose(
+                    self._opened, local, frame
+                )
             except (ValueError, UserError) as error:
                 problem = error
         self._tell(problem)
         moving = self._live(now)
         if problem and moving is not None:
-            return moving.shown(self._solver, local, now, self._inputs.sample)
-        matrices = self._solver.solved(local)
+            return moving.shown(self._opened, local, now, self._inputs.sample)
+        matrices: np.ndarray = self._opened.solved(local)
         if not problem and len(self._cache.bones):
             matrices[self._cache.bones] = cache.matrices_at(self._cache, np.array([frame]))[0]
         if moving is not None:
@@ -83,26 +80,14 @@ class Playing(cache.Checked):
 
     def _live(self, now: Evaluation | None) -> live.Live | None:
         """What moves the bones where no simulation does: only in the viewport."""
-        if not self._solver.settings.physics.live or now is None or not now.is_in_viewport:
+        if not self._opened.settings.physics.live or now is None or not now.is_in_viewport:
             return None
-        return live.of(self._full_name, now.scene.name_full)
+        return live.of(self._armature.name_full, now.scene.name_full)
 
     def covers(self, first: float, last: float) -> bool:
         found = self._cache
         room = _ON_PLACE / found.rate
         return found.first - room <= first and last <= found.last + room
-
-    def _outdated(self) -> object:
-        found = self._cache
-        wanted = dependencies.fingerprint_of_keys(self._solver, self._armature, self._inputs)
-        if (
-            found.fingerprint.rpartition(" ")[0] != wanted.rpartition(" ")[0]
-            or found.inputs is None
-        ):
-            return cache.changed()
-        if found.fingerprint != wanted:
-            return Sentence("The keyframes have changed since the simulation: simulate again")
-        return ""
 
     def _differs(self, local: Local, frame: float) -> object:
         found = self._cache
@@ -117,16 +102,17 @@ class Playing(cache.Checked):
 
 
 def cache_of(
-    made_of: str, inputs: dependencies.Inputs, samples: list[tuple], first: float, rate: float
+    made_of: str, pmx: "mmdskin.Model", samples: list[tuple], first: float, rate: float
 ) -> cache.Cache:
-    """The Cache of an `Inputs.sample` for each place of a simulation."""
-    matrices, locals_, values = (np.array(column) for column in zip(*samples, strict=True))
-    transforms = cache.pivot_transforms(inputs.pmx, inputs.moved, matrices)
-    pose = pose_inputs(locals_, values)
-    return cache.Cache(made_of, first, rate, inputs.moved, *transforms, inputs=pose)
+    """The Cache of an `Inputs.sample` for each place of a simulation; of the matrices alone for a motion."""
+    matrices, *pose = (np.array(column) for column in zip(*samples, strict=True))
+    bones = dependencies.moved_bones(pmx)
+    transforms = cache.pivot_transforms(pmx, bones, matrices)
+    inputs = _pose_inputs(*pose) if pose else None
+    return cache.Cache(made_of, first, rate, bones, *transforms, inputs=inputs)
 
 
-def pose_inputs(locals_: np.ndarray, values: np.ndarray) -> cache.PoseInputs:
+def _pose_inputs(locals_: np.ndarray, values: np.ndarray) -> cache.PoseInputs:
     """The PoseInputs of all samples: (F, B, 7) and (F, V)."""
     turns = locals_[..., 3:]
     turns[1:] *= np.cumprod(_signs(turns[:-1], turns[1:]), axis=0)
@@ -176,10 +162,6 @@ def _is_between(around: np.ndarray, now: np.ndarray, places: list[int]) -> bool:
 # Changes of keyframes during playback
 
 
-def _mixing(armature: Object) -> str:
-    return actions.mixing(armature.animation_data) if armature.animation_data else ""
-
-
 def _armature(number: int, state: cache.PlaybackState) -> Object:
     """The armature object of a state, None if it was removed."""
     armature: Object | None = bpy.data.objects.get(state.name)
@@ -189,38 +171,19 @@ def _armature(number: int, state: cache.PlaybackState) -> Object:
     return armature
 
 
-def _mixes_differently(number: int, state: cache.PlaybackState) -> bool:
-    armature = _armature(number, state) if state.mixing is not None else None
-    return armature is not None and _mixing(armature) != state.mixing
-
-
-def _states_with_keys() -> dict:
-    """The states that depend on keyframes, by `identity`."""
-    return {
-        number: one
-        for number, one in list(cache.states.items())
-        if one.mixing is not None or one.grouped
-    }
-
-
-@persistent
-def _check_after_update(scene: Scene, depsgraph: Depsgraph) -> None:
-    """After an update: check again whether simulations match the keyframes."""
-    watched = _states_with_keys()
-    if not watched:
-        return
-    changed = set()
-    keyed = depsgraph.id_type_updated("ACTION")
-    for number, state in watched.items():
+def _check(depsgraph: Depsgraph) -> None:
+    """Let simulations be compared with the keyframes again, if these may have changed."""
+    keyed, changed = depsgraph.id_type_updated("ACTION"), []
+    for number, state in list(cache.states.items()):
+        if state.mixing is None:
+            continue
         armature = _armature(number, state)
         if armature is None:
             cache.states.pop(number, None)
             continue
-        before, state.name = state.mixing, armature.name
-        if before is not None:
-            state.mixing = _mixing(armature)
+        before, state.name, state.mixing = state.mixing, armature.name, cache.mixing(armature)
         if keyed or state.mixing != before:
-            changed.add(armature)
+            changed.append(armature)
     if changed:
         _note_change()
     for armature in changed:
@@ -228,34 +191,29 @@ def _check_after_update(scene: Scene, depsgraph: Depsgraph) -> None:
 
 
 @persistent
+def _check_after_update(scene: Scene, depsgraph: Depsgraph) -> None:
+    _check(depsgraph)
+
+
+@persistent
 def _check_before_frame(*_: object) -> None:
-    """Before another frame is evaluated: note changes of keyframes that no update has shown yet."""
-    watched = _states_with_keys()
-    if not watched or threading.current_thread() is not threading.main_thread():
-        return
-    keyed = bpy.context.view_layer.depsgraph.id_type_updated("ACTION")
-    if keyed or any(_mixes_differently(number, one) for number, one in watched.items()):
-        _note_change()
+    """Before another frame is evaluated: changes of keyframes that no update has shown yet."""
+    if threading.current_thread() is threading.main_thread():
+        _check(bpy.context.view_layer.depsgraph)
 
 
-def _note_change() -> None:
+@persistent
+def _note_change(*_: object) -> None:
     for _name, moving in live.all_of():
         moving.forget_played()
     for state in list(cache.states.values()):
         state.changes += 1
 
 
-@persistent
-def _after_undo(*_: object) -> None:
-    _note_change()
-    for state in list(cache.states.values()):
-        state.mixing = None
-
-
 _HANDLERS = (
     ("depsgraph_update_post", _check_after_update),
     ("frame_change_pre", _check_before_frame),
-    ("undo_post", _after_undo),
-    ("redo_post", _after_undo),
+    ("undo_post", _note_change),
+    ("redo_post", _note_change),
 )
 register, unregister = registration.handlers(_HANDLERS)

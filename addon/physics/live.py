@@ -42,7 +42,7 @@ _Sample = Callable[[np.ndarray, Local], tuple]
 clock = time.perf_counter
 # By names of armature object and scene: undo makes new ones.
 _lives: "caches.Cache[Live]" = caches.of_file(survives_undo=True)
-_running = False  # whether the timer ticks
+is_running = False  # whether the timer ticks: after it was off, the time until now does not count
 
 
 def of(armature: str, scene: str) -> "Live":
@@ -62,16 +62,6 @@ def all_of() -> "list[tuple[str, Live]]":
 def forget(armature: str) -> None:
     for key in [key for key in list(_lives) if key[0] == armature]:
         _lives.pop(key, None)
-
-
-def is_running() -> bool:
-    return _running
-
-
-def set_running(running: bool) -> None:
-    """Note whether the timer ticks: after it was off, the time until now does not count."""
-    global _running
-    _running = running
 
 
 class Live:
@@ -180,7 +170,7 @@ class Live:
     def _seconds(self, frame: float, scene: Scene) -> float | None:
         """How much to step before this evaluation is shown; None: settle."""
         now = clock()
-        passed, self._last = min(now - self._last, _MOST if _running else 1 / RATE), now
+        passed, self._last = min(now - self._last, _MOST if is_running else 1 / RATE), now
         if self._local is None:
             return None
         moved = (frame - self._frame) / playhead.fps(scene)

@@ -5,7 +5,7 @@ play; Keep does, too. Simulate Together and Simulate Alone choose which models t
 
 import itertools
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from typing import Any
 
 import bpy
@@ -84,7 +84,7 @@ class MMDSKIN_OT_keep_physics(ModelOperator, Operator):
             for model in models
             if any(moving.played for moving in live.of_armature(model.armature))
         ]
-        _write([_File(model.armature, _played(model, context)) for model in played or models])
+        _write([(model.armature, _played(model, context)) for model in played or models])
         return {"FINISHED"}
 
 
@@ -96,9 +96,9 @@ def _played(model: scene_model.SceneModel, context: Context) -> cache.Cache:
         raise UserError("Play all frames with Live Physics first: from the first, none left out")
     stretch = playhead.stretch(scene)
     first = playhead.frame_range(scene)[0] * stretch
-    inputs = dependencies.Inputs(member.opened)
-    made_of = dependencies.fingerprint_of_keys(member.opened, model.armature, inputs)
-    return keyed.cache_of(made_of, inputs, samples, first, 1 / stretch)
+    inputs = dependencies.inputs_of(member.opened, model.armature)
+    made_of = dependencies.fingerprint(member.opened, member.settings, inputs)
+    return keyed.cache_of(made_of, member.opened.rig.pmx, samples, first, 1 / stretch)
 
 
 class MMDSKIN_OT_simulate_together(ObjectOperator, Operator):
@@ -152,12 +152,15 @@ class Job(modal_job.Job):
         batches = group.batches(members, context.view_layer)
         for member in itertools.chain(*batches):
             _check_own(member.model)
-        self._runs = runs.Runs(context, batches)
-        super().__init__(self._all(), self._runs.frames)
+        first, last = playhead.frame_range(context.scene)
+        super().__init__(_all(context, batches), len(batches) * (last - first + 1))
 
-    def _all(self) -> Generator[modal_job.Progress, None, None]:
-        yield from self._runs
-        _write([_File(*pair) for pair in self._runs.results()])
+
+def _all(
+    context: Context, batches: list[list[group.Member]]
+) -> Generator[modal_job.Progress, None, None]:
+    found = yield from runs.simulated(context, batches)
+    _write(found.items())
 
 
 def needs_file(model: scene_model.SceneModel) -> bool:
@@ -187,42 +190,28 @@ def _check_own(model: scene_model.SceneModel) -> None:
         raise scene_model.needs_override(model.name)
 
 
-class _File:
-    """The simulation of one model, to be written."""
-
-    def __init__(self, armature: Object, result: cache.Cache) -> None:
-        self._armature, self.result = armature, result
-        self._path = cache_files.path(armature, cache.ENDING)
-
-    def write(self, result: cache.Cache, edit: Edit) -> None:
-        settings = self._armature.mmdskin
-        own = self._own_file()
-        if os.path.isfile(own) and cache_files.is_of(self._path, own):
-            edit.restore_on_failure(cache_files.FileSnapshot(own))
-        path = cache.write(self._path, own, result)
-        if path != own:
-            edit.on_failure(cache_files.remove_placed, self._path, path)
-        notes = setting_paths.notes_of(self._armature)
-        edit.on_failure(setting_paths.write_notes, self._armature, notes)
-        edit.on_failure(setattr, settings, "physics_cache", settings.physics_cache)
-        # Set it even if the path is the same: the preview then reads the file again.
-        setting_paths.keep(self._armature, "physics_cache", path)
-
-    def _own_file(self) -> str:
-        """The file of its previous simulation; "" if another model, such as a duplicate, plays it."""
-        own, *others = (
-            setting_paths.absolute(armature, "physics_cache")
-            for armature in (self._armature, *bpy.data.objects)
-            if armature.type == "ARMATURE"
-        )
-        return own if others.count(own) == 1 else ""
+def _write(simulations: Iterable[tuple[Object, cache.Cache]]) -> None:
+    """Store those of armature objects in their files, all of them or none."""
+    with editing(simulations, lambda one: cache_files.path(one[0], cache.ENDING)) as edit:
+        for (armature, result), first in edit.checked:
+            settings, own = armature.mmdskin, _own_file(armature)
+            if os.path.isfile(own) and cache_files.is_of(first, own):
+                edit.restore_on_failure(cache_files.FileSnapshot(own))
+            path = cache.write(first, own, result)
+            if path != own:
+                edit.on_failure(cache_files.remove_placed, first, path)
+            notes = setting_paths.notes_of(armature)
+            edit.on_failure(setting_paths.write_notes, armature, notes)
+            edit.on_failure(setattr, settings, "physics_cache", settings.physics_cache)
+            # Set it even if the path is the same: the preview then reads the file again.
+            setting_paths.keep(armature, "physics_cache", path)
 
 
-def _write(files: list[_File]) -> None:
-    """All of them or none."""
-    with editing(files, lambda file: file.result) as edit:
-        for file, result in edit.checked:
-            file.write(result, edit)
+def _own_file(armature: Object) -> str:
+    """The file of its previous simulation; "" if another model, such as a duplicate, plays it."""
+    own = setting_paths.absolute(armature, "physics_cache")
+    played = [setting_paths.absolute(one, "physics_cache") for one in _armatures()]
+    return own if played.count(own) == 1 else ""
 
 
 def _check_grouping(model: scene_model.SceneModel) -> None:

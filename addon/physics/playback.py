@@ -53,12 +53,11 @@ def shared(
         return load(now, settings)
     if check_file and newest.simulation != _simulation(now.armature, settings):
         return load(now, settings)
-    if newest.bones is now.bones:
+    known, bones = newest.bones, now.bones
+    if known is bones:
         return newest.opened
-    same = newest.bones.names == now.bones.names
-    if same and np.array_equal(newest.bones.rests, now.bones.rests):
-        return _kept(now, settings, newest.opened)
-    return load(now, settings)
+    same = known.names == bones.names and np.array_equal(known.rests, bones.rests)
+    return _kept(now, settings, newest.opened) if same else load(now, settings)
 
 
 def _kept(
@@ -107,7 +106,7 @@ class Baked:
         assert isinstance(settings, motion_source.Settings)
         if not group.needs_file(settings):
             return simulation.baked(opened, armature, settings)
-        self._checked = grouped = cache.Grouped(opened, armature, settings, True, simulated)
+        self._checked = grouped = cache.Grouped(opened, settings, armature, True, simulated)
         return grouped.motion()
 
 
@@ -122,9 +121,8 @@ def simulate(
     if not lacking:
         return
     batches = group.batches(lacking, context.view_layer)
-    run = runs.Runs(context, batches, (math.floor(first), math.ceil(last)))
-    yield from run
-    found = dict(run.results())
+    covered = math.floor(first), math.ceil(last)
+    found = yield from runs.simulated(context, batches, covered)
     for source in sources:
         if source.member.model.armature in found:
             source.play(found[source.member.model.armature])

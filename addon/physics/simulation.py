@@ -90,7 +90,7 @@ def shown(motion: Motion, armature: Object, settings: motion_source.Settings) ->
     if not cache.has_physics(armature, settings, motion.rig.pmx):
         return motion
     if group.needs_file(settings):
-        return cache.Grouped(motion, armature, settings, False).motion()
+        return cache.Grouped(motion, settings, armature, False).motion()
     state = cache.state_of(armature)
     try:
         run, number = _run_of(motion, armature, settings)

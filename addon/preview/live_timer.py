@@ -31,7 +31,7 @@ def passed() -> float | None:
     global _due, _drawn, _ended
     computing = simulation.waiting()
     if not computing and not live.all_of():
-        live.set_running(False)
+        live.is_running = False
         return None
     for names, run in computing.items():
         # As long as Blender took for everything else: where drawing is slow, most would be drawing.
@@ -43,9 +43,9 @@ def passed() -> float | None:
         _drawn = _ended
         _draw("UI")
     if not _advance() and not computing:
-        live.set_running(False)
+        live.is_running = False
         return _LOOK
-    live.set_running(True)
+    live.is_running = True
     now = live.clock()
     _due = max(_due, now - 1 / live.RATE) + 1 / live.RATE
     return max(0.001, _due - live.clock())
@@ -94,7 +94,7 @@ def _draw(kind: str) -> None:
 @persistent
 def _wake(*_: object) -> None:
     """After an update: tick at once if a pose has changed."""
-    if live.is_running() or threading.current_thread() is not threading.main_thread():
+    if live.is_running or threading.current_thread() is not threading.main_thread():
         return
     now = live.clock()
     moving = any(now - one.changed < live.CALM for _, one in live.all_of())
@@ -109,7 +109,7 @@ def _start() -> None:
 
 
 def _stop() -> None:
-    live.set_running(False)
+    live.is_running = False
     if bpy.app.timers.is_registered(passed):
         bpy.app.timers.unregister(passed)
 

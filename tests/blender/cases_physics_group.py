@@ -207,8 +207,8 @@ class Together(Group):
         self.other_mesh.select_set(True)
         for armature in self.armatures:
             armature.mmdskin.preview = False
-        run = addon().physics.runs.SceneRun
-        with mock.patch.object(addon().physics.runs, "SceneRun", wraps=run) as started:
+        run = addon().physics.runs.scene_run
+        with mock.patch.object(addon().physics.runs, "scene_run", wraps=run) as started:
             baked = bpy.ops.mmdskin.bake(
                 target="SHAPE_KEYS", range="CUSTOM", frame_start=10, frame_end=11
             )
@@ -272,7 +272,7 @@ class Live(Group):
         live = addon().physics.live
         live._lives.clear()
         self.now = 100.0
-        for name, value in (("clock", lambda: self.now), ("_running", True)):
+        for name, value in (("clock", lambda: self.now), ("is_running", True)):
             patch = mock.patch.object(live, name, value)
             patch.start()
             self.addCleanup(patch.stop)

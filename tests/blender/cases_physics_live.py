@@ -105,7 +105,7 @@ class Rests(Live):
                 show.reset_mock()
         self.assertTrue(35 <= evaluated <= 42, evaluated)  # ten a second, for four seconds
         self.assertEqual(wait, 0.25)
-        self.assertFalse(addon().physics.live.is_running())
+        self.assertFalse(addon().physics.live.is_running)
 
     def test_a_mesh_is_not_read_again(self):
         self.pose(0.6)

@@ -18,7 +18,7 @@ class Live(keyed_physics.Keyed):
         self.now = 100.0
         live = addon().physics.live
         live._lives.clear()
-        for name in ("clock", "_running"):
+        for name in ("clock", "is_running"):
             patch = mock.patch.object(live, name, (lambda: self.now) if name == "clock" else True)
             patch.start()
             self.addCleanup(patch.stop)

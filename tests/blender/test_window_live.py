@@ -79,7 +79,7 @@ def test_scrubbing_there_and_back_swings_hair_and_a_far_jump_settles_it(blender,
 
 
 def rest(blender):
-    blender.wait_for("not __import__('addon_package').physics.live.is_running()")
+    blender.wait_for("not __import__('addon_package').physics.live.is_running")
 
 
 def drag(blender, key):

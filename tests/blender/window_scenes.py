@@ -112,7 +112,7 @@ def film(folder, fps):
     view.view_location.z -= 0.05
     view.view_distance = 1.25
     area.spaces.active.overlay.show_overlays = False
-    live.set_running(True)
+    live.is_running = True
     start, clock = live.clock(), live.clock
     for number in range(4 * fps):
         seconds = number / fps
