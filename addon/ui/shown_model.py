@@ -6,10 +6,9 @@ on every frame of a playback and on every step of a drag.
 """
 
 import functools
-from typing import NamedTuple
 
 from bpy.app.handlers import persistent
-from bpy.types import Context, Depsgraph, Object, Scene, ViewLayer
+from bpy.types import Context, Depsgraph, Object, Scene
 
 from ..blender import registration
 from ..blender.blender_versions import identity
@@ -17,10 +16,22 @@ from ..blender.user_error import UserError
 from ..scene import scene_model, sliders
 
 
-class _Found(NamedTuple):
-    key: tuple[int, ...]
-    model: scene_model.SceneModel | None
-    error: UserError | None
+class _Shown:
+    """What all panels of one redraw show: the model of the active object, or why there is none."""
+
+    def __init__(self, context: Context) -> None:
+        self.place, self._count = _place(context), len(context.view_layer.objects)
+        self.model: scene_model.SceneModel | None = None
+        self.error: UserError | None = None
+        try:
+            self.model = scene_model.model_of(context.active_object, context.view_layer)
+        except UserError as error:
+            self.error = error
+
+    @functools.cached_property
+    def sliders(self) -> dict[str, list[sliders.Slider]]:
+        """As they are in this redraw."""
+        return sliders.by_panel(self.model) if self.model is not None else {}
 
     @property
     def own(self) -> set[Object]:
@@ -29,68 +40,41 @@ class _Found(NamedTuple):
             return set()
         return {*self.model.meshes, *scene_model.ancestors(self.model.armature)}
 
-
-_found: _Found | None = None
-_last: "_Shown | None" = None  # of the last redraw
-
-
-def find(active: Object | None, view_layer: ViewLayer) -> _Found:
-    """As `scene_model.model_of`: the model, or the error."""
-    global _found
-    key = _key(active, view_layer)
-    if _found is None or _found.key != key or not _is_still_valid(_found, active):
+    def is_still_valid(self, context: Context) -> bool:
+        """Whether there are as many objects, and they still form that model."""
+        if self._count != len(context.view_layer.objects):
+            return False
+        if self.model is None:
+            return True
+        name, armature, meshes = self.model
         try:
-            _found = _Found(key, scene_model.model_of(active, view_layer), None)
-        except UserError as error:
-            _found = _Found(key, None, error)
-    return _found
+            root = scene_model.root_of(armature)
+            return (
+                name == (root or armature).name
+                and scene_model.root_of(context.active_object) == root
+                and all(scene_model.armature_modifiers(obj, armature) for obj in meshes)
+            )
+        except ReferenceError:  # removed
+            return False
 
 
-def _key(active: Object | None, view_layer: ViewLayer) -> tuple[int, ...]:
-    """Equal while the same object is active and there are as many objects."""
-    number = identity(active) if active is not None else 0
-    return number, view_layer.as_pointer(), len(view_layer.objects)
+_shown: _Shown | None = None
 
 
-def _is_still_valid(found: _Found, active: Object | None) -> bool:
-    """Whether the objects still form that model."""
-    if found.model is None:
-        return True
-    name, armature, meshes = found.model
-    try:
-        root = scene_model.root_of(armature)
-        return (
-            name == (root or armature).name
-            and scene_model.root_of(active) == root
-            and all(scene_model.armature_modifiers(obj, armature) for obj in meshes)
-        )
-    except ReferenceError:  # removed
-        return False
-
-
-class _Shown:
-    """What all panels of one redraw show: the model of the active object, or why there is none."""
-
-    def __init__(self, context: Context) -> None:
-        self.key = _redraw_key(context)
-        _, self.model, self.error = find(context.active_object, context.view_layer)
-
-    @functools.cached_property
-    def sliders(self) -> dict[str, list[sliders.Slider]]:
-        return sliders.by_panel(self.model) if self.model is not None else {}
-
-
-def _redraw_key(context: Context) -> tuple[int, int]:
+def _place(context: Context) -> tuple[int, int]:
     active = context.active_object
     return identity(active) if active is not None else 0, context.view_layer.as_pointer()
 
 
 def of_redraw(context: Context, is_first: bool = False) -> _Shown:
-    """Made once per redraw, by the panel that is drawn first."""
-    global _last
-    if is_first or _last is None or _last.key != _redraw_key(context):
-        _last = _Shown(context)
-    return _last
+    """Checked once per redraw, by the panel that is drawn first."""
+    global _shown
+    known = _shown if _shown is not None and _shown.place == _place(context) else None
+    if known is None or (is_first and not known.is_still_valid(context)):
+        known = _shown = _Shown(context)
+    elif is_first:
+        vars(known).pop("sliders", None)
+    return known
 
 
 def shown(context: Context) -> scene_model.SceneModel | None:
@@ -99,17 +83,17 @@ def shown(context: Context) -> scene_model.SceneModel | None:
 
 @persistent
 def _forget(*_: object) -> None:
-    global _found, _last
-    _found = _last = None
+    global _shown
+    _shown = None
 
 
 @persistent
 def _forget_after_change(_: Scene, depsgraph: Depsgraph) -> None:
     """Look again after a change of any object that is not of the model."""
-    if _found is None or not depsgraph.id_type_updated("OBJECT"):
+    if _shown is None or not depsgraph.id_type_updated("OBJECT"):
         return  # finding the updates takes long in large scenes
     try:
-        own = _found.own
+        own = _shown.own
     except ReferenceError:  # removed
         own = set()
     changed = (update.id.original for update in depsgraph.updates)

@@ -303,5 +303,7 @@ class BigScene(case.Case):
         self.assertIn("has no mesh", drawn_texts(self.scene.armature)[-1])
 
     def shown(self):
-        addon = sys.modules["addon_package"]
-        return addon.ui.shown_model.find(self.scene.armature, bpy.context.view_layer).model
+        of_redraw = sys.modules["addon_package"].ui.shown_model.of_redraw
+        active, layer = self.scene.armature, bpy.context.view_layer
+        context = SimpleNamespace(active_object=active, view_layer=layer)
+        return of_redraw(context, is_first=True).model
