@@ -87,6 +87,14 @@ class Live(Keyed):
         curve.update()
         self.assert_shows()
 
+    def test_keys_of_a_bone_with_a_quote_in_its_name_are_noticed(self):
+        curve = self.curve("センター", "location")
+        self.bone("センター").name = 'cen"]ter'
+        self.simulate()
+        curve.keyframe_points[1].co.y += 0.01
+        curve.update()
+        self.assert_told("keyframes have changed")
+
     def test_a_pose_without_keys_is_reported(self):
         self.simulate()
         self.shown(11)
