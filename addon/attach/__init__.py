@@ -7,8 +7,8 @@ influence. Each of its bones copies the transforms of the model's bone: that is 
 add-on, for linked models and on an error. If the model shows another pose, a driver on a bone above
 all others writes it to the evaluated copy before Blender evaluates them, and mutes these constraints.
 
-Users call `operators`; `display_armature` adds and removes bones and constraints, the driver calls
-`driver_function`, and handlers of `driver` keep that working.
+Users call `operators`; `display_armature` adds and removes bones and constraints; `driver` has the driver,
+the function that it calls, and handlers that keep that working.
 """
 
 from ..blender import registration

@@ -46,17 +46,14 @@ def followed(display: Object) -> dict[str, str]:
     return {name: constraint.subtarget for name, constraint in found if constraint is not None}
 
 
-def ensure(context: Context, armature: Object, bones: Iterable[str]) -> tuple[Object, bool]:
-    """The display armature of an armature object, with the named bones; and whether it is new."""
-    display = find(armature)
-    is_new = display is None
-    if display is None:
-        display = _new(context, armature)
+def ensure(context: Context, armature: Object, bones: Iterable[str]) -> Object:
+    """The display armature of an armature object, with the named bones."""
+    display = find(armature) or _new(context, armature)
     known = set(followed(display).values())
     missing = [name for name in bones if name not in known]
     if missing:
         _add_bones(context, display, armature, missing)
-    return display, is_new
+    return display
 
 
 def show(display: Object, on: bool) -> None:

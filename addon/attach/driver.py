@@ -1,41 +1,49 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The driver of a display armature: what it waits for, and whether the model shows its pose source.
+"""The driver of a display armature: what it waits for, whether the model shows its pose source, and the
+function that it calls.
 
 Handlers build it again where that has changed.
 """
 
 import contextlib
-from typing import Any
+from collections.abc import Set
+from typing import Any, NamedTuple
 
 import bpy
+import numpy as np
 from bpy.app.handlers import persistent
-from bpy.types import FCurve, Object
+from bpy.types import Depsgraph, FCurve, Object, PoseBone
 
-from ..blender import caches, drivers, playhead, registration
+from ..blender import caches, details, drivers, evaluated_bones, playhead, registration
 from ..blender.user_error import UserError
-from ..pose import ik_source, pose_source
+from ..physics import playback
+from ..pose import ik_source, pose_source, skinner
 from ..preview import switch
 from ..scene import saved_state
-from . import display_armature, driver_function
+from . import display_armature
 
-_BY_SOURCE = (
-    f"{driver_function.FUNCTION}(self, depsgraph, frame)"  # `frame` makes it depend on time
-)
+_FUNCTION = "mmdskin_attach"
+_PATH = f'pose.bones["{display_armature.ROOT}"].{display_armature.DRIVEN}'
+_BY_SOURCE = f"{_FUNCTION}(self, depsgraph, frame)"  # `frame` makes it depend on time
 _BY_ARMATURE = "0.0"
+_KEYS = "key"  # how names of its variables for shape keys begin
+_REST = "rest"  # the variable for the armature's Rest Position
 _MESH = "mesh"  # how names of variables for mesh objects begin
 _PLAYED = {"SHAPE_KEYS", "MESH_CACHE"}  # targets of bakes that play the pose source
-# By name of an armature: the states for which its driver was made.
+# In the cache of the display armature's Bones.
+_COPIES, _READY = "copies", "ready"
+_STILL = np.eye(4, dtype=np.float32)[None]
+# By name of an armature: the state for which its driver was made.
 _known: caches.Cache[tuple] = caches.of_file(10_000)
 
 
-def build(display: Object, meshes: tuple | None = None) -> None:
+def build(display: Object, meshes: tuple = ()) -> None:
     """Make the driver depend on what the pose that is shown depends on.
 
-    `meshes`: the mesh objects of the model; without, as before.
+    `meshes`: mesh objects of the model, besides those that it knows.
     """
     playhead.keep_values(bpy.context.scene)
-    if meshes is None:
-        meshes = tuple(_meshes(display))
+    meshes = tuple(dict.fromkeys((*_meshes(display), *meshes)))
     root, armature = display.pose.bones[display_armature.ROOT], display.parent
     functions.install()
     driver = drivers.scripted(root, display_armature.DRIVEN)
@@ -52,36 +60,26 @@ def build(display: Object, meshes: tuple | None = None) -> None:
             pose_source.wait_for(driver, armature, settings, solver)
         drivers.add_property(driver, "bones", display.data, "show_axes")
         if any(switch.is_live(obj) and not _is_played(obj) for obj in meshes):
-            drivers.add_property(driver, driver_function.REST, armature.data, "pose_position")
+            drivers.add_property(driver, _REST, armature.data, "pose_position")
             drivers.add_transform(driver, "edited", armature, armature.pose.bones[0].name)
         for number, obj in enumerate(meshes if is_solved else ()):
             if obj.data.shape_keys:
-                drivers.add_keys(driver, f"{driver_function.KEYS}{number}", obj.data)
-    _known.put(display.name, (_state(display, settings), _quick_state(display)))
+                drivers.add_keys(driver, f"{_KEYS}{number}", obj.data)
+    _known.put(display.name, _state(display))
     display.update_tag()
 
 
 def is_current(display: Object) -> bool:
-    settings = _shown(display.parent, tuple(_meshes(display)))
-    return _known.get(display.name) == (_state(display, settings), _quick_state(display))
-
-
-def is_current_on_frame(display: Object) -> bool:
-    """As `is_current` on another frame, on which the driver reads the settings in any case."""
-    known = _known.get(display.name)
-    return known is not None and known[1] == _quick_state(display)
+    return _known.get(display.name) == _state(display)
 
 
 def curve_of(display: Object) -> FCurve | None:
-    return drivers.find(display, driver_function.PATH)
+    return drivers.find(display, _PATH)
 
 
 def _driven() -> list[tuple[Object, FCurve]]:
     found = ((display, curve_of(display)) for display in display_armature.all_displays())
     return [(display, curve) for display, curve in found if curve is not None]
-
-
-functions = drivers.Functions({driver_function.FUNCTION: driver_function.evaluate}, _driven)
 
 
 def _shown(armature: Object, meshes: tuple) -> pose_source.Settings | None:
@@ -101,27 +99,158 @@ def _is_played(obj: Object) -> bool:
         return False
 
 
-def _state(display: Object, settings: pose_source.Settings | None) -> tuple:
-    return display.parent.name, display_armature.followed(display), settings
-
-
-def _quick_state(display: Object) -> tuple:
-    """What the variables of the driver depend on, quickly."""
+def _state(display: Object) -> tuple:
+    """What the driver is made for."""
+    meshes = _meshes(display)
     parts = [
-        (obj.name, saved_state.exists(obj, saved_state.BAKE), switch.is_live(obj))
-        for obj in _meshes(display)
+        (obj.name, saved_state.exists(obj, saved_state.BAKE), switch.is_live(obj)) for obj in meshes
     ]
-    settings = display.parent.mmdskin
-    return display.parent.name, settings.source, settings.model_path, parts
+    followed = display_armature.followed(display)
+    return display.parent.name, followed, _shown(display.parent, meshes), parts
 
 
-def _meshes(display: Object) -> list[Any]:
-    curve = curve_of(display)
-    variables: Any = curve.driver.variables if curve else {}
-    found: list[Any] = []
+def _meshes(display: Object) -> tuple:
+    variables, found = _variables(display), list[Any]()
     while (name := f"{_MESH}{len(found)}") in variables:
         found.append(variables[name].targets[0].id)
-    return [obj for obj in found if obj is not None]  # removed
+    return tuple(obj for obj in found if obj is not None)  # removed
+
+
+# The function that it calls in every evaluation, on any thread
+
+
+class _Ready(NamedTuple):
+    """A display armature that was read for posing, and what it was read for."""
+
+    opened: pose_source.Opened
+    size: int  # number of the display armature's bones
+    followers: np.ndarray  # (K,) indices of the bones that follow the model's
+    sources: np.ndarray  # (2 K,) indices of the file's bones, then of their parents
+    still: np.ndarray  # which of these the file does not have
+    from_own: np.ndarray  # (K, 4, 4) float64, by column: from the bones' own space at rest
+    to_own: np.ndarray  # to the file's, and back: (K, 4, 3), as the rest is always the same
+    keys: Set[str]  # the shape keys that move bones
+
+
+def evaluate(root: PoseBone, depsgraph: Depsgraph, frame: float) -> float:
+    """Pose the evaluated display armature; never raises, since that would disable the driver.
+
+    Returns whether it did: if not, the bones copy those of the armature.
+    """
+    if playhead.skips_live_update(depsgraph):
+        return getattr(root, display_armature.DRIVEN)
+    display: Any = root.id_data
+    original, posed = display.original, False
+    # Blender silently ignores writes to linked data.
+    if display.is_evaluated and not (original.library or original.override_library):
+        bones = evaluated_bones.of(display)
+        try:
+            posed = _pose(display, bones, depsgraph, frame)
+        except Exception as error:
+            details.log(error, f"Display armature '{display.name}'")
+        copies = not posed
+        if bones.cache.get(_COPIES) != copies:
+            _copy_transforms(display, copies)
+            bones.cache[_COPIES] = copies
+    return float(posed)
+
+
+def _pose(
+    display: Object, bones: evaluated_bones.Bones, depsgraph: Depsgraph, frame: float
+) -> bool:
+    armature = display.parent
+    if armature is None or armature.pose is None:  # its library is missing
+        return False
+    now = evaluated_bones.at(depsgraph, armature, frame)
+    settings = pose_source.shown_settings_at(now)
+    if settings is None:
+        return False
+    # Where the mesh plays a bake, it does not show the armature's Rest Position.
+    if pose_source.is_at_rest(armature) and _REST in _variables(display):
+        still = _STILL.repeat(len(bones.names), 0)
+        display.pose.bones.foreach_set("matrix_basis", still.ravel())
+        return True
+    ready = _prepared(display, bones, playback.shared(now, settings))
+    shown = ready.opened.shown(now, _key_values(ready, display))
+    display.pose.bones.foreach_set("matrix_basis", _basis(ready, shown).ravel())
+    return True
+
+
+def _basis(ready: _Ready, shown: np.ndarray) -> np.ndarray:
+    """(B, 4, 4) float32 by column: the local matrices of all bones.
+
+    Those of followers are the rigid transforms of their sources, each after undoing that of its
+    parent.
+    """
+    matrices = shown[ready.sources].astype(np.float64)
+    if len(ready.still):
+        matrices[ready.still] = _STILL
+    moved, parents = matrices[: len(ready.followers)], matrices[len(ready.followers) :]
+    moved[:, :3, 3] -= parents[:, :3, 3]
+    turns = parents[:, :3, :3] @ ready.to_own[:, :3]
+    found = ready.from_own @ (moved[:, :3].transpose(0, 2, 1) @ turns)
+    found[:, 3] += ready.to_own[:, 3]
+    basis = _STILL.repeat(ready.size, 0)
+    basis[ready.followers, :, :3] = found
+    return basis
+
+
+def _copy_transforms(display: Object, on: bool) -> None:
+    """Let the evaluated bones copy those of the armature, or not.
+
+    By `foreach_set`, which tags nothing for an update. Blender resets it in each new copy.
+    """
+    for bone in display.pose.bones:
+        constraint: Any = bone.constraints.get(display_armature.CONSTRAINT)
+        if constraint is not None:
+            if constraint.mute != on:  # all are alike
+                return
+            muted = [not on if one == constraint else one.mute for one in bone.constraints]
+            bone.constraints.foreach_set("mute", muted)
+
+
+def _key_values(ready: _Ready, display: Object) -> dict[str, float]:
+    """Values of the shape keys that move bones."""
+    if not ready.keys:
+        return {}
+    return ik_source.of_all_meshes(skinner.awaited_values(_variables(display), _KEYS, ready.keys))
+
+
+def _variables(display: Object) -> Any:
+    curve = curve_of(display)
+    return curve.driver.variables if curve else {}
+
+
+def _prepared(display: Object, bones: evaluated_bones.Bones, opened: pose_source.Opened) -> _Ready:
+    ready = bones.cache.get(_READY)
+    if ready is not None and ready.opened is opened:
+        return ready
+    followed = display_armature.followed(display)
+    followers = bones.indices(followed)
+    above = [display.pose.bones[name].parent.name for name in followed]
+    rests = bones.rests[followers].transpose(0, 2, 1).astype(np.float64)
+    placement = opened.placement
+    sources = placement.bone_indices(
+        [*followed.values(), *(followed.get(name, "") for name in above)]
+    )
+    to_own = np.linalg.inv(rests) @ placement.to_armature
+    ready = bones.cache[_READY] = _Ready(
+        opened,
+        len(bones.names),
+        followers,
+        sources,
+        np.flatnonzero(sources < 0),
+        np.ascontiguousarray(np.linalg.inv(to_own).transpose(0, 2, 1)),
+        np.ascontiguousarray(to_own.transpose(0, 2, 1)[..., :3]),
+        opened.acting_keys,
+    )
+    return ready
+
+
+functions = drivers.Functions({_FUNCTION: evaluate}, _driven)
+
+
+# Handlers
 
 
 @persistent
@@ -130,13 +259,6 @@ def _update_drivers(*_: object) -> None:
     for display in _editable():
         if not is_current(display):
             display_armature.rename(display)
-            build(display)
-
-
-@persistent
-def _update_drivers_on_frame(*_: object) -> None:
-    for display in _editable():
-        if not is_current_on_frame(display):
             build(display)
 
 
@@ -156,5 +278,5 @@ def _editable() -> list[Object]:
 
 _HANDLERS = [("depsgraph_update_post", _update_drivers)]
 if bpy.app.background:  # where a script may render before anything is updated
-    _HANDLERS += [("render_init", _update_drivers), ("frame_change_post", _update_drivers_on_frame)]
+    _HANDLERS += [("render_init", _update_drivers), ("frame_change_post", _update_drivers)]
 register, unregister = registration.handlers(_HANDLERS)

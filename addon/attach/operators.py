@@ -58,12 +58,9 @@ class MMDSKIN_OT_attach(PosingOperator, bpy.types.Operator):
         bone = self._bone(model.armature)
         objects = _chosen(context, model)
         with editing(objects, lambda obj: _check(obj, model.armature)) as edit:
-            display, is_new = display_armature.ensure(context, model.armature, [bone])
+            display = display_armature.ensure(context, model.armature, [bone])
             edit.on_failure(_remove_if_unused, context, display.name)
-            if is_new or driver.curve_of(display) is None:
-                driver.build(display, model.meshes)
-            else:
-                driver.build(display)
+            driver.build(display, model.meshes)
             for obj in objects:
                 constraint = display_armature.attach(context, obj, display, bone, self.snap)
                 edit.on_failure(obj.constraints.remove, constraint)
@@ -164,9 +161,9 @@ class MMDSKIN_OT_show_pose(SwitchOperator, bpy.types.Operator):
 
 def _show(context: bpy.types.Context, model: scene_model.SceneModel) -> None:
     bones = [bone.name for bone in model.armature.data.bones]
-    display, is_new = display_armature.ensure(context, model.armature, bones)
+    display = display_armature.ensure(context, model.armature, bones)
     display_armature.show(display, True)
-    driver.build(display, model.meshes if is_new else None)
+    driver.build(display, model.meshes)
 
 
 def _hide(context: bpy.types.Context, model: scene_model.SceneModel) -> None:
