@@ -60,6 +60,10 @@ def add_bones(
         _describe(bone, record, number)
         if number in tips:
             bone[mmd_tools.TIP] = True
+        if not record.flags & VISIBLE:
+            bone.custom_shape = _shape(_HIDDEN)
+        elif record.ik:
+            bone.custom_shape = _shape(_IK)
 
 
 def _edit_bones(
@@ -201,16 +205,6 @@ def _describe(bone: bpy.types.PoseBone, record: "mmdskin.Bone", number: int) -> 
 
 def _link(link: "mmdskin.IKLink") -> dict:
     return {name: value for name, value in link._asdict().items() if value is not None}
-
-
-def add_shapes(
-    armature: bpy.types.Object, records: "tuple[mmdskin.Bone, ...]", bone_names: list[str]
-) -> None:
-    for name, record in zip(bone_names, records, strict=True):
-        if not record.flags & VISIBLE:
-            armature.pose.bones[name].custom_shape = _shape(_HIDDEN)
-        elif record.ik:
-            armature.pose.bones[name].custom_shape = _shape(_IK)
 
 
 def _shape(name: str) -> bpy.types.Object:

@@ -3,14 +3,14 @@
 
 import os
 import pathlib
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import bpy
 from bpy.types import Armature, Collection, Context, Mesh, Object
 
 from ..blender import native, snapshots
 from ..blender.native import mmdskin
-from ..blender.translations import tr, tr_count
+from ..blender.translations import tr
 from ..blender.user_error import UserError
 from ..mmd_look import switch as look
 from ..operator_base import importing
@@ -86,7 +86,7 @@ def _build(
 ) -> scene_model.SceneModel:
     # Root and armature are always created, so that every tool can find one from the other.
     stem = names.cut(pathlib.Path(path).stem, names.LIMIT - _SUFFIX_ROOM) or "model"
-    _deselect_all(context)
+    _select(context, None, [])
     collection = importing.collection(context)
     root = _object(collection, stem, None, None)
     rig = _object(collection, f"{stem}_arm", bpy.data.armatures.new(stem), root)
@@ -101,15 +101,20 @@ def _build(
         armature.add_bones(
             context, rig, pmx.bones, bone_names, options.scale, constrained, options.english
         )
-        armature.add_shapes(rig, pmx.bones, bone_names)
         if constrained:
-            _constrain(rig, pmx, bone_names, warnings)
+            constraints.add(rig, pmx.bones, bone_names, warnings)
     if "DISPLAY" in options.parts:
         armature.group_bones(rig, pmx.display_frames, bone_names)
     key_names, slider_names = {}, {}
     model = scene_model.SceneModel(root.name, rig, ())
     if "MESH" in options.parts:
-        obj = _mesh_object(collection, pmx, stem, rig, bone_names, folder, options, warnings)
+        data, kept = mesh.create(stem, pmx, options.scale, warnings)
+        obj = _object(collection, f"{stem}_mesh", data, rig)
+        mesh.add_weights(obj, pmx, bone_names)
+        mesh.add_helpers(obj, pmx)
+        materials.add(data, pmx, kept, folder, options.english, warnings)
+        modifier: Any = obj.modifiers.new(mmd_tools.MODIFIER, "ARMATURE")
+        modifier.object = rig
         if len(pmx.positions):
             mesh.add_sdef(obj, pmx, options.scale)
             if "MORPHS" in options.parts:
@@ -123,9 +128,7 @@ def _build(
         warnings += folder.warnings()
     _describe(root, pmx, key_names, slider_names, options)
     mmd_tools.introduce(root, rig, pmx, bone_names, key_names)
-    _deselect_all(context)
-    root.select_set(True)
-    context.view_layer.objects.active = root
+    _select(context, root, [root])
     return model
 
 
@@ -169,51 +172,13 @@ def _frame(frame: "mmdskin.DisplayFrame") -> dict[str, bool | list[dict[str, int
     return {**frame._asdict(), "elements": elements}
 
 
-def _constrain(
-    rig: Object, pmx: "mmdskin.Model", bone_names: list[str], warnings: list[str]
-) -> None:
-    missing = constraints.add(rig, pmx.bones, bone_names)
-    if missing:
-        text = tr_count(
-            "1 IK bone has no effect, because IK chains in Blender follow bone parents: {names}",
-            "{count} IK bones have no effect, because IK chains in Blender follow bone"
-            " parents: {names}",
-            count=len(missing),
-            names=", ".join(missing),
-        )
-        warnings.append(text)
-
-
-def _mesh_object(
-    collection: Collection,
-    pmx: "mmdskin.Model",
-    stem: str,
-    rig: Object,
-    bone_names: list[str],
-    folder: textures.TextureFolder,
-    options: Options,
-    warnings: list[str],
-) -> Object:
-    data, kept = mesh.create(stem, pmx, options.scale, warnings)
-    obj = _object(collection, f"{stem}_mesh", data, rig)
-    mesh.add_weights(obj, pmx, bone_names)
-    mesh.add_helpers(obj, pmx)
-    materials.add(data, pmx, kept, folder, options.english, warnings)
-    modifier = obj.modifiers.new(mmd_tools.MODIFIER, "ARMATURE")
-    modifier.object = rig
-    return obj
-
-
-def _deselect_all(context: Context) -> None:
-    for obj in context.view_layer.objects.selected[:]:
-        obj.select_set(False)
-
-
 def _select(context: Context, active: Object | None, selected: list[Object]) -> None:
-    _deselect_all(context)
+    objects = context.view_layer.objects
+    for obj in objects.selected[:]:
+        obj.select_set(False)
     for obj in selected:
         obj.select_set(True)
-    context.view_layer.objects.active = active
+    objects.active = active
 
 
 def _object(

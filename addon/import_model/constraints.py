@@ -14,6 +14,7 @@ from bpy.types import Object, PoseBone, TransformConstraint
 from mathutils import Matrix
 
 from ..blender.native import mmdskin
+from ..blender.translations import tr_count
 from ..scene.mmd_tools import IK_LIMIT, LOCATION, ROTATION
 
 _MOST_TURNS = 8  # full turns with which a bone follows another
@@ -24,8 +25,13 @@ _BEND = math.radians(0.8)  # of a leg, which the solver bends further; at 0.5 so
 _MOST_BACK = math.radians(15)  # up to which a knee counts as modeled backwards
 
 
-def add(armature: Object, records: "tuple[mmdskin.Bone, ...]", bone_names: list[str]) -> list:
-    """Create the constraints; returns the names of the IK bones that cannot have a chain in Blender."""
+def add(
+    armature: Object,
+    records: "tuple[mmdskin.Bone, ...]",
+    bone_names: list[str],
+    warnings: list[str],
+) -> None:
+    """Create the constraints; warns of IK bones that cannot have a chain in Blender."""
     bones = [armature.pose.bones[name] for name in bone_names]
     for number, record in enumerate(records):
         append = record.append
@@ -40,7 +46,15 @@ def add(armature: Object, records: "tuple[mmdskin.Bone, ...]", bone_names: list[
             missing.append(bone_names[number])
         else:
             _solve(bones[number], [bones[i] for i in numbers], record.ik, bones)
-    return missing
+    if missing:
+        text = tr_count(
+            "1 IK bone has no effect, because IK chains in Blender follow bone parents: {names}",
+            "{count} IK bones have no effect, because IK chains in Blender follow bone"
+            " parents: {names}",
+            count=len(missing),
+            names=", ".join(missing),
+        )
+        warnings.append(text)
 
 
 def chain(ik: "mmdskin.IK", records: "tuple[mmdskin.Bone, ...]") -> tuple[int, ...]:
