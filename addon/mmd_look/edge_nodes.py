@@ -7,7 +7,6 @@ those of morphs do, they drive inputs: nodes with drivers of their own would be 
 bone moves, for sliders belong to the armature object.
 """
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import bpy
@@ -95,13 +94,14 @@ def follow_camera(scene: Scene) -> None:
     """
     wanted = blender_versions.HAS_CONTEXT_VARIABLES or scene.camera is not None
     for found in _of_scene(scene):
-        first = next(_curves(found, _CAMERA), None)
-        stale = first is not None and (not wanted or not _follows(first, scene))
-        if stale:
-            for curve in list(_curves(found, _CAMERA)):
+        start = f'nodes["{_CAMERA}'
+        curves = [one for one in drivers.of(found) if one.data_path.startswith(start)]
+        if curves and not (wanted and _follows(curves[0], scene)):
+            for curve in curves:
                 found.animation_data.drivers.remove(curve)
+            curves.clear()
             _rest(found)
-        if wanted and (stale or first is None):
+        if wanted and not curves:
             _drive(found, scene)
 
 
@@ -109,11 +109,6 @@ def _follows(curve: FCurve, scene: Scene) -> bool:
     """False if the nodes came with another file's scene, which only older versions' drivers name."""
     is_general = blender_versions.HAS_CONTEXT_VARIABLES
     return is_general or bool(curve.driver.variables[0].targets[0].id == scene)
-
-
-def _curves(group: Any, node: str) -> Iterator[Any]:
-    """Drivers of the nodes whose names start like this."""
-    return (one for one in drivers.of(group) if one.data_path.startswith(f'nodes["{node}'))
 
 
 def _of_scene(scene: Scene) -> list:

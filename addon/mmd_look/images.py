@@ -38,9 +38,7 @@ def collect(
         sphere = _in_node(material, material_values.SPHERE_NODE)
         sphere = sphere or folder.image(values.sphere_texture)
     toon = _in_node(material, material_values.TOON_NODE) or _toon(values.toon, folder)
-    return Images(
-        *(image if image and _is_usable(image) else None for image in (base, sphere, toon))
-    )
+    return Images(*map(_usable, (base, sphere, toon)))
 
 
 def enlarged(image: Image) -> Image | None:
@@ -70,17 +68,14 @@ def enlarged(image: Image) -> Image | None:
 def drop_unused(images: list[Image]) -> None:
     """Remove those of the images that nothing uses, and then what they are copies of."""
     for image in images:
-        if image.packed_file and not _is_ours(image) and not textures.has_file(image):
+        is_ours = _MARK in image or _ENLARGED in image
+        if image.packed_file and not is_ours and not textures.has_file(image):
             image.use_fake_user = True  # the look may be turned on again
         elif not image.users:
             source = image.get(_ENLARGED)
             bpy.data.images.remove(image)
             if source is not None:
                 drop_unused([source])
-
-
-def _is_ours(image: Image) -> bool:
-    return _MARK in image or _ENLARGED in image
 
 
 def _in_node(material: Material, name: str) -> Image | None:
@@ -129,5 +124,6 @@ def _packed(name: str, pixels: np.ndarray, alpha: bool) -> Any:
     return image
 
 
-def _is_usable(image: Any) -> bool:
-    return textures.exists(image) and image.size[0] > 0
+def _usable(image: Any) -> Image | None:
+    """The image, None if its file is missing."""
+    return image if image and textures.exists(image) and image.size[0] > 0 else None

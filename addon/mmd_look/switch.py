@@ -150,12 +150,8 @@ def _modifiers_of_edges(armature: Object) -> list[Any]:
 
 def _is_shown(scene: Scene) -> bool:
     """Whether any object of a scene shows the look."""
-    return any(
-        materials.is_on(slot.material)
-        for obj in scene.objects
-        if obj.type == "MESH"
-        for slot in obj.material_slots
-    )
+    meshes = (obj for obj in scene.objects if obj.type == "MESH")
+    return any(map(materials.is_on, _materials(meshes)))
 
 
 def _materials(objects: Iterable[Object]) -> list[Material]:

@@ -2,7 +2,6 @@
 """The MMD tab in the sidebar of the 3D Viewport, and the menus for Blender's search (F3)."""
 
 import os
-from typing import Any, NamedTuple
 
 import numpy as np
 from bpy.types import Context, Menu, Object, Panel, UILayout
@@ -33,13 +32,8 @@ from ..scene import mesh_source, saved_state, scene_model
 from . import drawing, shown_model
 
 _BACKENDS = {"gl": "OpenGL", "cpu": "CPU"}
-# By `identity` of a mesh object: its sizes, for which it was counted.
-_summaries: "caches.Cache[tuple[tuple, _Summary]]" = caches.of_file(survives_undo=True)
-
-
-class _Summary(NamedTuple):
-    deform: np.ndarray  # vertices per deform type
-    limited: int  # vertices with more than four bones
+# By `identity` of a mesh object: its sizes, and its `_counts` with them.
+_summaries: caches.Cache[tuple[tuple, np.ndarray]] = caches.of_file(survives_undo=True)
 
 
 class MMDSKIN_PT_skin(drawing.Tab, Panel):
@@ -170,12 +164,11 @@ class MMDSKIN_PT_details(drawing.Below, Panel):
 
     def draw(self, context: Context) -> None:
         layout, model = self.layout, shown_model.shown(context)
-        summaries = [_summary(obj, model.armature) for obj in model.meshes]
-        total: Any = sum(summary.deform for summary in summaries)
+        counts = [_counts(obj, model.armature) for obj in model.meshes]
+        *total, limited = np.sum(counts, axis=0).tolist()
         grid = layout.grid_flow(columns=2, even_columns=True)
         for name, count in zip(mesh_source.DEFORM_NAMES, total, strict=True):
             grid.label(text=f"{name}: {count}", translate=False)
-        limited = sum(summary.limited for summary in summaries)
         if limited:
             text = tr_count(
                 "1 vertex has more than four bones: only the four strongest are used",
@@ -341,28 +334,28 @@ class MMDSKIN_PT_others(_Sliders, Panel):
     bl_label, panel = "Other", "OTHER"
 
 
-def _summary(obj: Object, armature: Object) -> _Summary:
-    """Counted again only if a size has changed, since counting is slow, and not in Edit Mode."""
-    keys = obj.data.shape_keys
+def _counts(obj: Object, armature: Object) -> np.ndarray:
+    """The number of vertices of each deform type, and last, of those with more than four bones.
+
+    Counted again only if a size has changed, since counting is slow, and not in Edit Mode.
+    """
+    mesh, names = obj.data, mesh_source.DEFORM_NAMES
     sizes = (
-        len(obj.data.vertices),
+        len(mesh.vertices),
         len(obj.vertex_groups),
-        len(obj.data.attributes),
-        len(keys.key_blocks) if keys else 0,
+        len(mesh.attributes),
+        len(mesh.shape_keys.key_blocks) if mesh.shape_keys else 0,
         len(armature.data.bones),
     )
-    known = _summaries.get(identity(obj))
-    if obj.data.is_editmode:  # attributes are empty in Edit Mode
-        return known[1] if known else _Summary(np.zeros(len(mesh_source.DEFORM_NAMES), int), 0)
-    if known is None or known[0] != sizes:
-        try:
-            source = mesh_source.read(obj, armature)
-            deform, limited = source.deform, source.limited
-        except UserError:
-            deform, limited = np.empty(0, np.uint8), 0
-        counts = np.bincount(deform, minlength=len(mesh_source.DEFORM_NAMES))
-        known = _summaries.put(identity(obj), (sizes, _Summary(counts, limited)))
-    return known[1]
+    before, counts = _summaries.get(identity(obj), ((), np.zeros(len(names) + 1, int)))
+    if mesh.is_editmode or before == sizes:  # attributes are empty in Edit Mode
+        return counts
+    try:
+        source = mesh_source.read(obj, armature)
+        counts = np.append(np.bincount(source.deform, minlength=len(names)), source.limited)
+    except UserError:
+        counts = np.zeros(len(names) + 1, int)
+    return _summaries.put(identity(obj), (sizes, counts))[1]
 
 
 # Object › MMD Skin and Pose › MMD Skin: Blender's search (F3) finds operators in menus.
