@@ -122,7 +122,7 @@ class Names(case.Case):
 class Panel(case.Case):
     def test_counts_vertices_per_deform_type(self):
         panels = sys.modules["addon_package"].ui.panels
-        counts = panels._summary(self.mesh, self.scene.armature).deform
+        counts = panels._counts(self.mesh, self.scene.armature)[:-1]
         deform = self.scene.pmx.deform.tolist()
         self.assertEqual(counts.tolist(), [deform.count(kind) for kind in range(5)])
 
