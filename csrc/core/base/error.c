@@ -69,13 +69,15 @@ static inline size_t skip_small(const float *numbers, size_t count, uint32_t exp
 static inline size_t first_beyond(const float *numbers, size_t count, float limit,
                                   uint32_t exponent)
 {
-    size_t i = 0, last;
-    do {
+    size_t i = 0;
+    while (i < count) {
         i += skip_small(numbers + i, count - i, exponent);
-        last = count - i < 64 ? count : i + 64;
+        size_t last = count - i < 64 ? count : i + 64;
         while (i < last && fabsf(numbers[i]) <= limit)
             i++;
-    } while (i == last && i < count);
+        if (i < last)
+            break;
+    }
     return i;
 }
 
