@@ -129,9 +129,10 @@ def _options(
     check_model(model)
     check_word(ik, "ik", _IK)
     check_word(physics, "physics", ("leave", "keys"))
-    distances = _positive(tolerance, "tolerance"), _positive(physics_tolerance, "physics_tolerance")
+    distance = _positive(tolerance, "tolerance")
+    physics_distance = _positive(physics_tolerance, "physics_tolerance")
     check_motion(like, "like")
-    return *distances, ik == "off", ik == "as_keyed", physics == "keys", like
+    return distance, physics_distance, ik == "off", ik == "as_keyed", physics == "keys", like
 
 
 def _positive(value: float, name: str) -> float:
