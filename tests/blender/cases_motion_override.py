@@ -58,9 +58,9 @@ class Overridden(ImportCase):
         self.find()
 
     def find(self):
-        own = [obj for obj in bpy.context.scene.objects if obj.override_library]
-        self.mesh = next(obj for obj in own if obj.type == "MESH")
-        self.armature = next(obj for obj in own if obj.type == "ARMATURE")
+        own = {obj.type: obj for obj in bpy.context.scene.objects if obj.override_library}
+        self.assertLessEqual({"MESH", "ARMATURE"}, own.keys(), list(bpy.data.objects))
+        self.mesh, self.armature = own["MESH"], own["ARMATURE"]
         self.armature_name = self.armature.name
         scene.select(self.mesh)
         bpy.context.view_layer.update()
