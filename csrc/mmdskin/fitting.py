@@ -178,7 +178,6 @@ def _fit(
 ) -> Iterator[float]:
     """The values of all frames, or of one for all."""
     bones, morphs = len(model.bones), len(model.morphs)
-
     fit: Iterator[float] = _mmdskin._fit_motion(
         model,
         _each(moves, count, bones, 3),
