@@ -40,7 +40,7 @@ def load_textures(
     else:
         os.stat(os.path.join(folder, ""))  # which a folder has, but a file has not
     return read_textures(
-        model, os.fspath(folder), lambda text: warnings.warn(printable(text), stacklevel=3)
+        model, os.fspath(folder), lambda text: warnings.warn(printable(text), stacklevel=4)
     )
 
 

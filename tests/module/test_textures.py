@@ -37,8 +37,9 @@ def check(images):
 
 def test_textures_are_found_beside_the_model_with_either_slash_and_in_any_case(folder):
     model = mmdskin.load_model(folder / "m.pmx")
-    with pytest.warns(UserWarning, match=r"^texture \.\./outside\.png: not found$"):
+    with pytest.warns(UserWarning, match=r"^texture \.\./outside\.png: not found$") as warned:
         check(mmdskin.load_textures(model))
+    assert warned[0].filename == __file__  # the caller's
 
 
 def test_a_folder_may_be_named(folder):
