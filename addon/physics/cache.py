@@ -35,7 +35,6 @@ class PlaybackState:
     """Whether MMD Skinning plays the simulation of an armature object."""
 
     problem: object = ""  # the sentence why it is not played
-    name: str = ""  # of the armature, at its evaluation
     mixing: str | None = None  # how its actions are blended, if it depends on keyframes
     changes: int = 0  # incremented when keys may have changed
     moves: bool = True  # whether the model has rigid bodies that move bones
@@ -96,22 +95,20 @@ class Checked(abc.ABC):
         found = (simulated, "") if simulated is not None else read_for(armature)
         self._cache: Any = found[0]
         self._missing: object = found[1]
-        state = state_of(self._armature)
-        state.name, state.mixing = self._armature.name, mixing(self._armature)
-        # The state, its number of changes, and the problem at that time.
-        self._known: tuple[PlaybackState, int, object] | None = None
+        self.state = state_of(self._armature)
+        self.state.mixing = mixing(self._armature)
+        self._known: tuple[int, object] | None = None  # the number of changes, the problem then
 
     def changed(self) -> object:
         """The problem at any frame, checked again when keys have changed."""
-        state = state_of(self._armature)
-        number = state.changes
-        if self._known is None or self._known[0] is not state or self._known[1] != number:
+        number = self.state.changes
+        if self._known is None or self._known[0] != number:
             try:
                 problem = self._missing if self._cache is None else self._outdated()
             except UserError as error:  # of another model of the group
                 problem = error
-            self._known = state, number, problem
-        return self._known[2]
+            self._known = number, problem
+        return self._known[1]
 
     @abc.abstractmethod
     def covers(self, first: float, last: float) -> bool:
@@ -135,7 +132,7 @@ class Checked(abc.ABC):
                 name=self._armature.name,
                 reason=problem,
             )
-        state_of(self._armature).problem = problem
+        self.state.problem = problem
 
 
 class Grouped(Checked):
@@ -143,7 +140,7 @@ class Grouped(Checked):
 
     def motion(self) -> Motion:
         opened: Motion = self._opened
-        return opened.with_poses(self._posed, lambda: state_of(self._armature).changes)
+        return opened.with_poses(self._posed, lambda: self.state.changes)
 
     def _posed(self, frames: np.ndarray) -> np.ndarray:
         """As `Motion.posed`, without physics where the simulation is outdated."""
@@ -239,24 +236,15 @@ def _pivots(pmx: "mmdskin.Model", bones: np.ndarray) -> np.ndarray:
     rotate use their heads.
     """
     drivers = {body.bone: body for body in pmx.rigid_bodies if body.mode != "follow_bone"}
-    moved, known = set(bones.tolist()), dict[int, tuple]()
-
-    def follows_parent(number: int) -> bool:
-        bone = pmx.bones[number]
-        return number not in drivers and bone.parent in moved and not bone.append
-
-    def own(number: int) -> tuple[float, float, float]:
-        body, bone = drivers.get(number), pmx.bones[number]
-        turns = body and body.mode == "physics_and_bone" and bone.parent not in drivers
-        return body.position if body and not turns else bone.position
-
+    moved, pivots = set(bones.tolist()), []
     for number in bones.tolist():
-        path = [number]
-        while path[-1] not in known and follows_parent(path[-1]):
-            path.append(pmx.bones[path[-1]].parent)
-        pivot = known[path[-1]] if path[-1] in known else own(path[-1])
-        known.update(dict.fromkeys(path, pivot))
-    return np.array([known[number] for number in bones.tolist()], np.float32).reshape(-1, 3)
+        bone = pmx.bones[number]
+        while number not in drivers and bone.parent in moved and not bone.append:
+            number, bone = bone.parent, pmx.bones[bone.parent]
+        body = drivers.get(number)
+        turns = body and body.mode == "physics_and_bone" and bone.parent not in drivers
+        pivots.append(body.position if body and not turns else bone.position)
+    return np.array(pivots, np.float32).reshape(-1, 3)
 
 
 def write(first: str, own: str, cache: Cache) -> str:
@@ -303,20 +291,15 @@ def _loaded(path: str, mtime: int, size: int) -> Cache | None:
 
 def _is_valid(cache: Cache) -> bool:
     count, frames, inputs = len(cache.bones), len(cache.points), cache.inputs
-    return (
+    shapes = {"pivots": (count, 3), "points": (frames, count, 3), "turns": (frames, count, 4)}
+    is_valid = (
         frames > 0
         and 0 < cache.rate < np.inf
-        and cache.pivots.shape == (count, 3)
-        and cache.points.shape == (frames, count, 3)
-        and cache.turns.shape == (frames, count, 4)
-        and all(
-            np.isfinite(x).all() for x in (cache.first, cache.pivots, cache.points, cache.turns)
-        )
-        and (inputs is None or _are_valid_inputs(inputs, frames))
+        and all(getattr(cache, name).shape == shape for name, shape in shapes.items())
+        and all(np.isfinite(getattr(cache, name)).all() for name in ("first", *shapes))
     )
-
-
-def _are_valid_inputs(inputs: PoseInputs, frames: int) -> bool:
+    if inputs is None or not is_valid:
+        return is_valid
     return (
         inputs.still.shape == (len(inputs.still), 7)
         and _are_numbers(inputs.moving, len(inputs.still))

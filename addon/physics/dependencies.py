@@ -74,20 +74,23 @@ def inputs_of(opened: Solver | Motion, armature: Object) -> Inputs | None:
 
 def moved_bones(pmx: "mmdskin.Model") -> np.ndarray:
     """(K,) indices of the bones that rigid bodies may move, and of their followers."""
-    moved = physics_settings.moved_bones(pmx)
-    while True:
-        more = {
-            number
-            for number, bone in enumerate(pmx.bones)
-            if number not in moved
-            and (bone.parent in moved or (bone.append and bone.append.source in moved))
-        }
-        for number, bone in enumerate(pmx.bones):
-            if bone.ik and moved & {number, bone.ik.target}:
-                more |= {link.bone for link in bone.ik.links} - moved
-        if not more:
-            return np.array(sorted(moved), int)
+    moved, sources = physics_settings.moved_bones(pmx), _sources(pmx)
+    while more := {number for number, found in enumerate(sources) if found & moved} - moved:
         moved |= more
+    return np.array(sorted(moved), int)
+
+
+def _sources(pmx: "mmdskin.Model") -> list[set[int]]:
+    """For each bone, those that its pose depends on: parent, append source, and of IK the whole chain."""
+    sources = [
+        {bone.parent, bone.append.source if bone.append else -1} - {-1} for bone in pmx.bones
+    ]
+    for number, bone in enumerate(pmx.bones):
+        if bone.ik:
+            solved = {bone.ik.target, *(link.bone for link in bone.ik.links)} - {-1, number}
+            for one in solved:
+                sources[one] |= {number, *solved}
+    return sources
 
 
 def _digest_of_keys(inputs: Inputs) -> str:
@@ -118,22 +121,11 @@ def _animated(inputs: Inputs) -> list[Object]:
 
 def _depended_on(pmx: "mmdskin.Model", moved: np.ndarray) -> np.ndarray:
     """(B,) indices of the bones on which rigid bodies and simulated bones depend."""
-    wanted = {body.bone for body in pmx.rigid_bodies} | set(moved.tolist())
-    chains = [
-        (number, {number, bone.ik.target, *(link.bone for link in bone.ik.links)})
-        for number, bone in enumerate(pmx.bones)
-        if bone.ik
-    ]
-    more = wanted - {-1}
-    wanted = set()
+    sources, wanted = _sources(pmx), set[int]()
+    more = {body.bone for body in pmx.rigid_bodies}.union(moved.tolist()) - {-1}
     while more:
         wanted |= more
-        sources = {pmx.bones[number].parent for number in more}
-        sources |= {pmx.bones[number].append.source for number in more if pmx.bones[number].append}
-        for goal, chain in chains:
-            if more & (chain - {goal}):
-                sources |= chain
-        more = sources - wanted - {-1}
+        more = set[int]().union(*(sources[number] for number in more)) - wanted
     return np.array(sorted(wanted), np.intp)
 
 

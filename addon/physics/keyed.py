@@ -13,7 +13,7 @@ import numpy as np
 from bpy.app.handlers import persistent
 from bpy.types import Depsgraph, Object, Scene
 
-from ..blender import blender_versions, registration
+from ..blender import blender_versions, caches, registration
 from ..blender.evaluated_bones import Evaluation
 from ..blender.native import mmdskin
 from ..blender.translations import Sentence
@@ -23,16 +23,6 @@ from . import cache, dependencies, live
 
 _NEAR = 1e-4  # tolerance, in file units and for quaternions
 _ON_PLACE = 1e-3  # fraction of a sample
-
-
-def with_physics(solver: Solver, armature: Object) -> Solver:
-    """The solver with the physics of the armature's cache, if enabled in its settings.
-
-    `cache.PlaybackState` reports why it cannot be played.
-    """
-    if not cache.has_physics(armature, solver.settings, solver.rig.pmx):
-        return solver
-    return solver.with_post_process(Playing(solver, armature, False))
 
 
 class Playing(cache.Checked):
@@ -75,8 +65,7 @@ class Playing(cache.Checked):
 
     def version(self, now: Evaluation) -> tuple[int, ...]:
         moving = self._live(now)
-        changes = cache.state_of(self._armature).changes
-        return (changes, moving.ticks) if moving is not None else (changes,)
+        return self.state.changes, moving.ticks if moving is not None else 0
 
     def _live(self, now: Evaluation | None) -> live.Live | None:
         """What moves the bones where no simulation does: only in the viewport."""
@@ -162,28 +151,17 @@ def _is_between(around: np.ndarray, now: np.ndarray, places: list[int]) -> bool:
 # Changes of keyframes during playback
 
 
-def _armature(number: int, state: cache.PlaybackState) -> Object:
-    """The armature object of a state, None if it was removed."""
-    armature: Object | None = bpy.data.objects.get(state.name)
-    if armature is None or blender_versions.identity(armature) != number:  # renamed or removed
-        found = (obj for obj in bpy.data.objects if obj.type == "ARMATURE")
-        armature = next((obj for obj in found if blender_versions.identity(obj) == number), None)
-    return armature
-
-
 def _check(depsgraph: Depsgraph) -> None:
     """Let simulations be compared with the keyframes again, if these may have changed."""
+    if not any(state.mixing is not None for state in list(cache.states.values())):
+        return
     keyed, changed = depsgraph.id_type_updated("ACTION"), []
-    for number, state in list(cache.states.items()):
-        if state.mixing is None:
-            continue
-        armature = _armature(number, state)
-        if armature is None:
-            cache.states.pop(number, None)
-            continue
-        before, state.name, state.mixing = state.mixing, armature.name, cache.mixing(armature)
-        if keyed or state.mixing != before:
-            changed.append(armature)
+    for armature in caches.objects_of(bpy.data.armatures):
+        state = cache.states.get(blender_versions.identity(armature))
+        if state is not None and state.mixing is not None:
+            before, state.mixing = state.mixing, cache.mixing(armature)
+            if keyed or state.mixing != before:
+                changed.append(armature)
     if changed:
         _note_change()
     for armature in changed:

@@ -2,22 +2,30 @@
 """Pose sources with their physics: as MMD Skinning plays it, and as bakes and exports need it.
 
 A mesh and the objects on its bones share what is played, so that each pose is solved once per frame.
-For bakes and exports, what no file has is simulated.
+For bakes and exports, what no file has is simulated, by a run through the scene: own keyframes are read
+frame by frame, and motion files follow.
 """
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from bpy.types import Context, Object, Scene
+from bpy.types import Context, Depsgraph, Object, Scene
 
 from ..blender import blender_versions, caches, evaluated_bones, playhead
 from ..blender.evaluated_bones import Evaluation
-from ..operator_base import modal_job
-from ..pose import motion_source, pose_source
-from ..pose.ik_source import Solver
-from . import cache, group, keyed, runs, simulation
+from ..blender.native import mmdskin
+from ..blender.pose_evaluation import PoseFrames
+from ..blender.user_error import UserError
+from ..operator_base.modal_job import Steps, frames_done
+from ..pose import pose_source
+from ..pose.ik_source import Local, Solver
+from ..pose.motion_source import Motion
+from . import cache, dependencies, group, keyed, simulation
+from .group import Member
+
+_SAMPLES = 24  # minimum rate per second at which the scene is sampled, else once per frame
 
 
 class _Newest(NamedTuple):
@@ -33,12 +41,8 @@ _newest: caches.Cache[_Newest] = caches.of_file()  # by `identity` of the armatu
 def load(now: Evaluation, settings: pose_source.Settings) -> pose_source.Opened:
     """The pose source of Settings, read again."""
     opened = pose_source.load(now.armature, settings)
-    if isinstance(opened, motion_source.Motion):
-        assert isinstance(settings, motion_source.Settings)
-        opened = simulation.shown(opened, now.armature, settings)
-    else:
-        opened = keyed.with_physics(opened, now.armature)
-    return _kept(now, settings, opened)
+    simulated, _ = _with_physics(opened, now.armature, settings, False)
+    return _kept(now, settings, simulated)
 
 
 def shared(
@@ -71,13 +75,35 @@ def _simulation(armature: Object, settings: pose_source.Settings) -> tuple | Non
     return cache.version_of(armature) if settings.physics else None
 
 
+def _with_physics(
+    opened: pose_source.Opened,
+    armature: Object,
+    settings: Any,
+    strict: bool,
+    simulated: cache.Cache | None = None,
+    scene: Scene | None = None,
+) -> tuple[pose_source.Opened, cache.Checked | None]:
+    """A pose source with its physics, and the file of the simulation if it needs one.
+
+    The other arguments are those of `keyed.Playing`.
+    """
+    if not cache.has_physics(armature, settings, opened.rig.pmx):
+        return opened, None
+    if isinstance(opened, Solver):
+        playing = keyed.Playing(opened, armature, strict, simulated, scene)
+        return opened.with_post_process(playing), playing
+    if group.needs_file(settings):
+        grouped = cache.Grouped(opened, settings, armature, strict, simulated)
+        return grouped.motion(), grouped
+    return (simulation.baked if strict else simulation.shown)(opened, armature, settings), None
+
+
 class Baked:
     """For bakes and exports. `opened` is the pose source with its physics, without which posing raises a UserError."""
 
-    def __init__(self, member: group.Member) -> None:
+    def __init__(self, member: Member) -> None:
         self.member = member
-        self._checked: cache.Checked | None = None  # if a file has the simulation
-        self.opened = self._with_physics()
+        self._load()
 
     def lacks_simulation(self, first: float, last: float) -> bool:
         """Whether its file has no simulation of these keys and settings, or not from an animation
@@ -87,32 +113,20 @@ class Baked:
 
     def play(self, simulated: cache.Cache) -> None:
         """A simulation that is in no file."""
-        self.opened = self._with_physics(simulated)
+        self._load(simulated)
 
     def show(self, scene: Scene) -> None:
         """The current frame as the viewport shows it: where no simulation matches, hair moves live."""
-        self.opened = self._with_physics(scene=scene)
+        self._load(scene=scene)
 
-    def _with_physics(
-        self, simulated: cache.Cache | None = None, scene: Scene | None = None
-    ) -> pose_source.Opened:
+    def _load(self, simulated: cache.Cache | None = None, scene: Scene | None = None) -> None:
         model, settings, opened = self.member
-        armature: Any = model.armature
-        if not cache.has_physics(armature, settings, opened.rig.pmx):
-            return opened
-        if isinstance(opened, Solver):
-            self._checked = playing = keyed.Playing(opened, armature, True, simulated, scene)
-            return opened.with_post_process(playing)
-        assert isinstance(settings, motion_source.Settings)
-        if not group.needs_file(settings):
-            return simulation.baked(opened, armature, settings)
-        self._checked = grouped = cache.Grouped(opened, settings, armature, True, simulated)
-        return grouped.motion()
+        self.opened, self._checked = _with_physics(
+            opened, model.armature, settings, True, simulated, scene
+        )
 
 
-def simulate(
-    context: Context, sources: Sequence[Baked], first: float, last: float
-) -> Generator[modal_job.Progress, None, None]:
+def simulate(context: Context, sources: Sequence[Baked], first: float, last: float) -> Steps[None]:
     """Simulate those that lack it, with their groups, and so that two frames of the scene and all
     between them are covered."""
     stretch = playhead.stretch(context.scene)
@@ -122,7 +136,107 @@ def simulate(
         return
     batches = group.batches(lacking, context.view_layer)
     covered = math.floor(first), math.ceil(last)
-    found = yield from runs.simulated(context, batches, covered)
+    found = yield from simulated(context, batches, covered)
     for source in sources:
         if source.member.model.armature in found:
             source.play(found[source.member.model.armature])
+
+
+def simulated(
+    context: Context, batches: Sequence[Sequence[Member]], covered: tuple[int, ...] = ()
+) -> Steps[dict[Object, cache.Cache]]:
+    """The simulation of each model over the range that the scene plays, by its armature object.
+
+    `batches`: models that touch each other; `covered`: frames of the scene that the range is extended to.
+    """
+    frames = *playhead.frame_range(context.scene), *covered
+    found: dict[Object, cache.Cache] = {}
+    for number, members in enumerate(batches):
+        place = number, len(batches)
+        found |= yield from scene_run(context, members, min(frames), max(frames), place)
+    return found
+
+
+def scene_run(
+    context: Context, members: Sequence[Member], first: int, last: int, place: tuple[int, int]
+) -> Steps[dict[Object, cache.Cache]]:
+    """The simulation of models from one of the scene's frames to another, sample by sample.
+
+    `place`: how many runs of so many are done.
+    """
+    fps, stretch = playhead.fps(context.scene), playhead.stretch(context.scene)
+    samples = max(1, math.ceil(_SAMPLES * stretch / fps - 1e-6))  # of each frame
+    rate, start = samples / stretch, first * stretch
+    parts = [_Part(member, start, rate, fps) for member in members]
+    opened = [member.opened for member in members]
+    record = group.record(members)._replace(start=0)
+    offsets = [part.offset for part in parts]
+    simulation = group.simulation(opened, record, group.places(members), offsets)
+    count = last - first + 1
+    before, total = count * place[0], count * place[1]
+    with PoseFrames(context, group.objects(members)) as read:
+        for sample in range((last - first) * samples + 1):
+            read.go_to((start + sample / rate) / stretch)
+            group.check_still(members)
+            _add(context, simulation, parts, 1 / rate / fps)
+            yield frames_done(before + sample // samples + 1, total, read)
+    return {part.armature: part.result() for part in parts}
+
+
+def _add(context: Context, simulation: Any, parts: "list[_Part]", seconds: float) -> None:
+    """Simulate the scene's current frame."""
+    depsgraph = context.evaluated_depsgraph_get()
+    locals_ = [part.local(depsgraph) for part in parts]
+    values = [[local and local[i] for local in locals_] for i in range(3)]
+    try:
+        poses = simulation.step(
+            *values,
+            seconds,
+            ik=[local is None or local.ik for local in locals_],
+            physics=[local is None or local.physics for local in locals_],
+        )
+    except ValueError as error:
+        raise UserError(
+            "'{name}' cannot be simulated at frame {frame}: {reason}",
+            name=parts[0].member.model.name,
+            frame=context.scene.frame_current,
+            reason=error,
+        ) from error
+    for part, local, pose in zip(parts, locals_, poses, strict=True):
+        part.add(local, pose)
+
+
+class _Part:
+    """What a run keeps of a member."""
+
+    def __init__(self, member: Member, start: float, rate: float, fps: float) -> None:
+        """`start`: the animation time of the first sample; `rate`: samples until one later."""
+        self.member, opened = member, member.opened
+        self.armature: Any = member.model.armature
+        self.offset = 0.0  # by which a motion is ahead of the run
+        self._first, self._rate = start, rate
+        if isinstance(opened, Motion):
+            group.check_speed(member, opened.speed, 30 / fps)
+            self._first = self.offset = opened.motion_frames(start)[0]
+            self._rate = rate / opened.speed
+        self._inputs = dependencies.inputs_of(opened, self.armature)
+        self._fingerprint = dependencies.fingerprint(opened, member.settings, self._inputs)
+        self._bones = dependencies.moved_bones(opened.rig.pmx)
+        self._samples: list[tuple] = []
+
+    def local(self, depsgraph: Depsgraph) -> Local | None:
+        """The input of its bones; None if a motion file moves them."""
+        if self._inputs is None or not isinstance(self.member.opened, Solver):
+            return None
+        keys = dependencies.key_values(self.member.model.meshes, self._inputs.keys, depsgraph)
+        return self.member.opened.local(self.armature.evaluated_get(depsgraph), keys)
+
+    def add(self, local: Local | None, pose: "mmdskin.Pose") -> None:
+        if self._inputs is not None and local is not None:
+            self._samples.append(self._inputs.sample(pose.bone_matrices, local))
+        else:
+            self._samples.append((pose.bone_matrices[self._bones],))
+
+    def result(self) -> cache.Cache:
+        pmx, first, rate = self.member.opened.rig.pmx, self._first, self._rate
+        return keyed.cache_of(self._fingerprint, pmx, self._samples, first, rate)

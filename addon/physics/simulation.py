@@ -86,11 +86,8 @@ def with_physics(motion: Motion, settings: physics_settings.Settings | None) -> 
 
 
 def shown(motion: Motion, armature: Object, settings: motion_source.Settings) -> Motion:
-    """The simulated motion for MMD Skinning, whose run lasts while nothing changes it."""
-    if not cache.has_physics(armature, settings, motion.rig.pmx):
-        return motion
-    if group.needs_file(settings):
-        return cache.Grouped(motion, settings, armature, False).motion()
+    """The simulated motion for MMD Skinning, whose run lasts while nothing changes it. Of motion files
+    alone."""
     state = cache.state_of(armature)
     try:
         run, number = _run_of(motion, armature, settings)
@@ -107,7 +104,7 @@ def shown(motion: Motion, armature: Object, settings: motion_source.Settings) ->
 
 
 def baked(motion: Motion, armature: Object, settings: motion_source.Settings) -> Motion:
-    """As `shown`, of motion files alone, at any frame; UserError where they cannot be simulated."""
+    """As `shown`, at any frame; UserError where they cannot be simulated."""
     return _posed_by(motion, *_run_of(motion, armature, settings))
 
 

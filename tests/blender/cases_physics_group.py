@@ -207,8 +207,8 @@ class Together(Group):
         self.other_mesh.select_set(True)
         for armature in self.armatures:
             armature.mmdskin.preview = False
-        run = addon().physics.runs.scene_run
-        with mock.patch.object(addon().physics.runs, "scene_run", wraps=run) as started:
+        run = addon().physics.playback.scene_run
+        with mock.patch.object(addon().physics.playback, "scene_run", wraps=run) as started:
             baked = bpy.ops.mmdskin.bake(
                 target="SHAPE_KEYS", range="CUSTOM", frame_start=10, frame_end=11
             )
