@@ -13,6 +13,7 @@ from mathutils import Vector
 from ..blender import blender_versions
 from ..blender.native import mmdskin
 from ..scene import mmd_tools
+from .model_import import ModelImport, Options, Records, describe, group
 
 SHORTEST = 0.001  # Blender deletes bones that have no length
 _FARTHEST = 1e5  # file units; farther out, head and tail would round to the same point
@@ -29,34 +30,28 @@ _IK, _HIDDEN = "mmd_shape_ik", "mmd_shape_hidden"
 _SHAPES: dict[str, Any] = {_IK: ("CUBE", 0.4), _HIDDEN: ("PLAIN_AXES", 0.2)}
 
 
-def add_bones(
-    context: bpy.types.Context,
-    obj: bpy.types.Object,
-    records: "tuple[mmdskin.Bone, ...]",
-    bone_names: list[str],
-    scale: float,
-    constrained: bool,
-    mirrored: bool = False,
-) -> None:
-    """Fill the armature object `obj`, which is in the view layer.
+def add_bones(importing: ModelImport, context: bpy.types.Context, rig: bpy.types.Object) -> None:
+    """Fill the armature object `rig`, which is in the view layer.
 
-    `constrained` bones point where Blender's constraints need it: the first link of a chain to the
-    effector, bones with a fixed axis along it. `mirrored`: bones on the right are mirror images of
-    those on the left, as Paste Flipped needs it; mmd_tools' are not.
+    With constraints, bones point where Blender's need it: the first link of a chain to the effector,
+    bones with a fixed axis along it. With English names, whose sides Paste Flipped knows, bones on the
+    right are mirror images of those on the left, as it needs; mmd_tools' are not.
     """
+    records, options = importing.pmx.bones, importing.options
     if not records:
         return
-    context.view_layer.objects.active = obj
+    context.view_layer.objects.active = rig
     bpy.ops.object.mode_set(mode="EDIT")
     try:
-        tips = _edit_bones(obj.data.edit_bones, records, bone_names, scale, constrained)
-        for name, record in zip(bone_names, records, strict=True):
-            _roll(obj.data.edit_bones[name], record, mirrored and "右" in record.name)
+        bones = [rig.data.edit_bones.new(name) for name in importing.bone_names]
+        tips = _place_bones(bones, records, options)
+        for bone, record in zip(bones, records, strict=True):
+            _roll(bone, record, options.english and "右" in record.name)
     finally:
         bpy.ops.object.mode_set(mode="OBJECT")
-    for number, (name, record) in enumerate(zip(bone_names, records, strict=True)):
-        bone = obj.pose.bones[name]
-        _lock(bone, record, number in tips or constrained)
+    for number, (name, record) in enumerate(zip(importing.bone_names, records, strict=True)):
+        bone = rig.pose.bones[name]
+        _lock(bone, record, number in tips or options.constraints)
         _describe(bone, record, number)
         if number in tips:
             bone[mmd_tools.TIP] = True
@@ -66,15 +61,9 @@ def add_bones(
             bone.custom_shape = _shape(_IK)
 
 
-def _edit_bones(
-    edit_bones: Any,
-    records: "tuple[mmdskin.Bone, ...]",
-    bone_names: list[str],
-    scale: float,
-    constrained: bool,
-) -> set[int]:
-    """Create the bones; returns the indices of those whose direction means nothing."""
-    bones = [edit_bones.new(name) for name in bone_names]
+def _place_bones(bones: list[Any], records: Records, options: Options) -> set[int]:
+    """Set heads, tails and parents; returns the indices of bones whose direction means nothing."""
+    scale, tips = options.scale, set()
     for bone, record in zip(bones, records, strict=True):
         bone.head = _place(record.position, scale)
     for bone, record in zip(bones, records, strict=True):
@@ -84,20 +73,17 @@ def _edit_bones(
             bone.tail = bones[record.tail_bone].head
         else:
             bone.tail = bone.head + _place(record.tail_offset, scale)
-    _point_ik_links(bones, records, constrained)
-    tips = {
-        i
-        for i, record in enumerate(records)
-        if record.tail_bone < 0 and not any(record.tail_offset)
-    }
+    _point_ik_links(bones, records, options.constraints)
     for number, (bone, record) in enumerate(zip(bones, records, strict=True)):
-        if bone.length < SHORTEST:
-            axis = Vector(record.fixed_axis or ()) if record.fixed_axis else Vector()
-            direction = axis.xzy.normalized() if axis.length else Vector((0, 0, 1))
-            bone.tail = bone.head + direction * scale
+        axis = Vector(record.fixed_axis or (0, 0, 0)).xzy.normalized()
+        if record.tail_bone < 0 and not any(record.tail_offset):
             tips.add(number)
-        elif constrained and record.fixed_axis:
-            _turn(bone, Vector(record.fixed_axis).xzy)
+        if bone.length < SHORTEST:
+            tips.add(number)
+            bone.tail = bone.head + (axis if axis.length else Vector((0, 0, 1))) * scale
+        elif options.constraints and axis.length:  # along the axis, in the closer direction
+            sign = -1 if bone.vector.dot(axis) < 0 else 1
+            bone.tail = bone.head + sign * bone.length * axis
     return tips
 
 
@@ -105,16 +91,7 @@ def _place(position: tuple[float, ...], scale: float) -> Vector:
     return Vector([min(max(value, -_FARTHEST), _FARTHEST) for value in position]).xzy * scale
 
 
-def _turn(bone: bpy.types.EditBone, axis: Vector) -> None:
-    """Align a bone with an axis, in the closer direction."""
-    if axis.length:
-        sign = -1 if bone.vector.dot(axis) < 0 else 1
-        bone.tail = bone.head + sign * bone.length * axis.normalized()
-
-
-def _point_ik_links(
-    bones: list[bpy.types.EditBone], records: "tuple[mmdskin.Bone, ...]", constrained: bool
-) -> None:
+def _point_ik_links(bones: list[Any], records: Records, constrained: bool) -> None:
     """Point a link without a length at the next link, or at the effector.
 
     Blender's solver moves the tail of the first link to the target.
@@ -181,30 +158,12 @@ def _lock(bone: bpy.types.PoseBone, record: "mmdskin.Bone", lies_on_axis: bool) 
 
 def _describe(bone: bpy.types.PoseBone, record: "mmdskin.Bone", number: int) -> None:
     """The file's data of the bone as custom properties; other bones are stored by index."""
-    bone[mmd_tools.NAME] = record.name
-    bone["mmd_name_e"] = record.name_english
-    bone[mmd_tools.NUMBER] = number
-    bone["mmd_layer"] = record.layer
-    bone["mmd_flags"] = record.flags
-    bone["mmd_position"] = record.position
-    if record.tail_bone >= 0:
-        bone["mmd_tail_bone"] = record.tail_bone
-    else:
-        bone["mmd_tail_offset"] = record.tail_offset
-    if record.append:
-        bone[mmd_tools.APPEND] = record.append._asdict()
-    if record.fixed_axis:
-        bone["mmd_fixed_axis"] = record.fixed_axis
+    fields = group(record) | {"bone_id": number}
     if record.local_axes:
-        bone["mmd_local_axis_x"], bone["mmd_local_axis_z"] = record.local_axes
-    if record.external_parent is not None:
-        bone["mmd_external_parent"] = record.external_parent
-    if record.ik:
-        bone["mmd_ik"] = {**record.ik._asdict(), "links": [_link(link) for link in record.ik.links]}
-
-
-def _link(link: "mmdskin.IKLink") -> dict:
-    return {name: value for name, value in link._asdict().items() if value is not None}
+        fields["local_axis_x"], fields["local_axis_z"] = fields.pop("local_axes")
+    del fields["parent"], fields["after_physics"]  # Blender has one, the flags have the other
+    del fields["tail_bone" if record.tail_bone < 0 else "tail_offset"]
+    describe(bone, fields)
 
 
 def _shape(name: str) -> bpy.types.Object:
@@ -216,17 +175,13 @@ def _shape(name: str) -> bpy.types.Object:
     return known
 
 
-def group_bones(
-    armature: bpy.types.Object, frames: "tuple[mmdskin.DisplayFrame, ...]", bone_names: list[str]
-) -> None:
+def group_bones(importing: ModelImport, rig: bpy.types.Object) -> None:
     """Put each bone into a group (up to 3.6) or collection (4.0) of the first display frame with it."""
-    shown = set()
-    for frame in frames:
-        numbers = [i for kind, i in frame.elements if kind == "bone" and i >= 0 and i not in shown]
-        if not numbers:
+    free = dict(enumerate(importing.bone_names))
+    for frame in importing.pmx.display_frames:
+        chosen = [free.pop(i) for kind, i in frame.elements if kind == "bone" and i in free]
+        if not chosen:
             continue
-        shown.update(numbers)
-        chosen = [bone_names[number] for number in numbers]
-        collection = blender_versions.group_bones(armature, frame.name, chosen)
+        collection = blender_versions.group_bones(rig, frame.name, chosen)
         if collection is not None:
             mmd_tools.keep_in_step(collection)

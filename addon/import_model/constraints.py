@@ -14,8 +14,8 @@ from bpy.types import Object, PoseBone, TransformConstraint
 from mathutils import Matrix
 
 from ..blender.native import mmdskin
-from ..blender.translations import tr_count
 from ..scene.mmd_tools import IK_LIMIT, LOCATION, ROTATION
+from .model_import import ModelImport, Records
 
 _MOST_TURNS = 8  # full turns with which a bone follows another
 _SAME = 1e-6  # of axes and factors: no rotation or translation
@@ -25,14 +25,10 @@ _BEND = math.radians(0.8)  # of a leg, which the solver bends further; at 0.5 so
 _MOST_BACK = math.radians(15)  # up to which a knee counts as modeled backwards
 
 
-def add(
-    armature: Object,
-    records: "tuple[mmdskin.Bone, ...]",
-    bone_names: list[str],
-    warnings: list[str],
-) -> None:
+def add(importing: ModelImport, armature: Object) -> None:
     """Create the constraints; warns of IK bones that cannot have a chain in Blender."""
-    bones = [armature.pose.bones[name] for name in bone_names]
+    records = importing.pmx.bones
+    bones = [armature.pose.bones[name] for name in importing.bone_names]
     for number, record in enumerate(records):
         append = record.append
         if append and append.ratio and not _is_above(records, number, append.source):
@@ -43,21 +39,20 @@ def add(
             continue
         numbers = chain(record.ik, records)
         if not numbers or any(_is_above(records, above, number) for above in numbers):
-            missing.append(bone_names[number])
+            missing.append(bones[number].name)
         else:
             _solve(bones[number], [bones[i] for i in numbers], record.ik, bones)
     if missing:
-        text = tr_count(
+        importing.caution(
             "1 IK bone has no effect, because IK chains in Blender follow bone parents: {names}",
             "{count} IK bones have no effect, because IK chains in Blender follow bone"
             " parents: {names}",
             count=len(missing),
             names=", ".join(missing),
         )
-        warnings.append(text)
 
 
-def chain(ik: "mmdskin.IK", records: "tuple[mmdskin.Bone, ...]") -> tuple[int, ...]:
+def chain(ik: "mmdskin.IK", records: Records) -> tuple[int, ...]:
     """Indices of the bones from the effector's parent to the last link, () if links are not connected."""
     links = [link.bone for link in ik.links if link.bone != ik.target]
     found, bone = [], records[ik.target].parent if ik.target >= 0 else -1
@@ -69,7 +64,7 @@ def chain(ik: "mmdskin.IK", records: "tuple[mmdskin.Bone, ...]") -> tuple[int, .
     return () if links else tuple(found)
 
 
-def _is_above(records: "tuple[mmdskin.Bone, ...]", bone: int, other: int) -> bool:
+def _is_above(records: Records, bone: int, other: int) -> bool:
     """Whether a bone is the other or its ancestor: Blender cannot evaluate it after the other."""
     while other >= 0 and other != bone:
         other = records[other].parent

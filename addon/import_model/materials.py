@@ -15,60 +15,35 @@ from mathutils import Color
 
 from ..blender import arrays, blender_versions
 from ..blender.native import mmdskin
-from ..blender.translations import tr
 from ..scene import material_values, names, textures
 from .mesh import materials_of
+from .model_import import ModelImport, describe, group
 
 DEFAULT_LIGHT = 154 / 255
 _ALPHA = "Material alpha"  # label of a node
 
 
-def add(
-    mesh: Mesh,
-    pmx: "mmdskin.Model",
-    kept: np.ndarray,
-    folder: textures.TextureFolder,
-    english: bool,
-    warnings: list[str],
-) -> None:
+def add(importing: ModelImport, mesh: Mesh, kept: np.ndarray) -> None:
     """Create the mesh's materials, in the file's order; `kept` are the indices of its triangles."""
+    pmx = importing.pmx
     for number, record in enumerate(pmx.materials):
-        material = _material(record, pmx.textures, folder, english)
-        _describe(material, record, number, pmx.textures)
+        fields = group(record) | {"material_id": number}
+        for name in ("texture", "sphere_texture", *([] if record.shared_toon else ["toon"])):
+            fields[name] = pmx.textures[fields[name]] if fields[name] >= 0 else ""
+        material = bpy.data.materials.new(names.material(record, importing.options.english))
+        material.use_backface_culling = not record.flags & material_values.DOUBLE_SIDED
+        _shade(material, record, importing.folder.image(fields["texture"]))
+        describe(material, fields)
         mesh.materials.append(material)
-    _assign(mesh, pmx, kept, warnings)
-
-
-def _assign(mesh: Mesh, pmx: "mmdskin.Model", kept: np.ndarray, warnings: list[str]) -> None:
-    counts = [max(record.index_count, 0) // 3 for record in pmx.materials]
-    total = len(pmx.triangles)
-    if not counts or not total:
-        return
-    if sum(counts) != total:
-        text = tr(
-            "The materials cover {counted} triangles, but the model has {total}",
-            counted=sum(counts),
-            total=total,
-        )
-        warnings.append(text)
-    arrays.write(*blender_versions.material_indices(mesh), materials_of(pmx)[kept])
-
-
-def _material(
-    record: "mmdskin.Material",
-    paths: tuple[str, ...],
-    folder: textures.TextureFolder,
-    english: bool,
-) -> Material:
-    material = bpy.data.materials.new(names.material(record, english))
-    material.use_backface_culling = not record.flags & material_values.DOUBLE_SIDED
-    _shade(material, record, folder.image(_path(paths, record.texture)))
-    return material
-
-
-def _path(paths: tuple[str, ...], index: int) -> str:
-    """The path in the file, "" if there is none."""
-    return paths[index] if 0 <= index < len(paths) else ""
+    if pmx.materials and len(pmx.triangles):
+        covered = sum(record.index_count // 3 for record in pmx.materials)
+        if covered != len(pmx.triangles):
+            importing.caution(
+                "The materials cover {counted} triangles, but the model has {total}",
+                counted=covered,
+                total=len(pmx.triangles),
+            )
+        arrays.write(*blender_versions.material_indices(mesh), materials_of(pmx)[kept])
 
 
 def _shade(material: Material, record: "mmdskin.Material", image: Image | None) -> None:
@@ -150,17 +125,3 @@ def _lit(ambient: tuple[float, ...], diffuse: tuple[float, ...]) -> list:
         min(dark + light * DEFAULT_LIGHT, 1)
         for dark, light in zip(ambient, list(diffuse)[:3], strict=True)
     ]
-
-
-def _describe(
-    material: Material, record: "mmdskin.Material", number: int, paths: tuple[str, ...]
-) -> None:
-    fields = record._asdict()
-    fields["name_j"], fields["name_e"] = fields.pop("name"), fields.pop("name_english")
-    for name in ("texture", "sphere_texture"):
-        fields[name] = _path(paths, fields[name])
-    if not record.shared_toon:
-        fields["toon"] = _path(paths, record.toon)
-    fields["material_id"] = number
-    for name, value in fields.items():
-        material[f"mmd_{name}"] = value

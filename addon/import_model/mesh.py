@@ -16,10 +16,10 @@ from bpy.types import Mesh, Object, ShapeKey
 
 from ..blender import arrays, blender_versions
 from ..blender.native import mmdskin
-from ..blender.translations import tr, tr_count
 from ..scene import mmd_tools, names
 from ..scene.mesh_source import SDEF, key_positions, store_deform_data
 from ..scene.mmd_tools import RESERVED_KEYS, SDEF_KEYS
+from .model_import import ModelImport
 
 _FOLDED = np.cos(np.radians(179))
 
@@ -29,52 +29,49 @@ def to_blender(points: np.ndarray, scale: float = 1.0) -> np.ndarray:
     return np.ascontiguousarray(points[:, [0, 2, 1]] * np.float32(scale))
 
 
-def create(
-    name: str, pmx: "mmdskin.Model", scale: float, warnings: list[str]
-) -> tuple[Mesh, np.ndarray]:
+def create(importing: ModelImport, name: str) -> tuple[Mesh, np.ndarray]:
     """The mesh, and the index in the file of each of its triangles."""
-    kept = _drawable(pmx, warnings)
+    pmx = importing.pmx
+    kept = _drawable(importing)
     triangles = pmx.triangles[kept, ::-1]  # Blender's winding
     mesh = bpy.data.meshes.new(name)
-    _geometry(mesh, to_blender(pmx.positions, scale), triangles)
-    _uv_maps(mesh, pmx, triangles.ravel(), warnings)
+    _geometry(mesh, to_blender(pmx.positions, importing.options.scale), triangles)
+    _uv_maps(importing, mesh, triangles.ravel())
     _normals(mesh, to_blender(pmx.normals))
     return mesh, kept
 
 
 def materials_of(pmx: "mmdskin.Model") -> np.ndarray:
     """(T,) material index of each triangle; the rest belongs to the last material."""
-    counts = [max(record.index_count, 0) // 3 for record in pmx.materials]
-    ends = np.minimum(np.cumsum(counts or [0]), len(pmx.triangles))
-    ends[-1] = len(pmx.triangles)
-    return np.searchsorted(ends, np.arange(len(pmx.triangles)), side="right").astype(np.int32)
+    counts = [record.index_count // 3 for record in pmx.materials]
+    found = np.full(len(pmx.triangles), max(len(counts) - 1, 0), np.int32)
+    found[: sum(counts)] = np.repeat(np.arange(len(counts)), counts)
+    return found
 
 
-def _drawable(pmx: "mmdskin.Model", warnings: list[str]) -> np.ndarray:
+def _drawable(importing: ModelImport) -> np.ndarray:
     """Indices of the triangles to import: without PMX 2.1's points and lines, and like mmd_tools
 
     without triangles that have the same material and vertices as an earlier one.
     """
-    a, b, c = corners = np.sort(pmx.triangles, axis=1).T
+    a, b, c = corners = np.sort(importing.pmx.triangles, axis=1).T
     whole = np.flatnonzero((a != b) & (b != c))
     if len(whole) < len(a):
-        text = tr_count(
+        importing.caution(
             "Skipped 1 triangle that uses a vertex twice",
             "Skipped {count} triangles that use a vertex twice",
-            len(a) - len(whole),
+            count=len(a) - len(whole),
         )
-        warnings.append(text)
-    rows = np.stack([materials_of(pmx), *corners])[:, whole]
+    rows = np.stack([materials_of(importing.pmx), *corners])[:, whole]
     order = np.lexsort(rows)  # stable: keeps the first of equals
     again = np.zeros(len(whole), bool)
     again[order[1:]] = (rows[:, order[1:]] == rows[:, order[:-1]]).all(axis=0)
     if again.any():
-        text = tr_count(
+        importing.caution(
             "Skipped 1 triangle that duplicates another of the same material",
             "Skipped {count} triangles that duplicate others of the same material",
             count=int(again.sum()),
         )
-        warnings.append(text)
     return whole[~again]
 
 
@@ -89,22 +86,18 @@ def _geometry(mesh: Mesh, positions: np.ndarray, triangles: np.ndarray) -> None:
     mesh.update(calc_edges=True)
 
 
-def _uv_maps(mesh: Mesh, pmx: "mmdskin.Model", corners: np.ndarray, warnings: list[str]) -> None:
+def _uv_maps(importing: ModelImport, mesh: Mesh, corners: np.ndarray) -> None:
     """`UVMap`, and as in mmd_tools `UV1` for x and y, `_UV1` for z and w of the additional UVs."""
-    maps = [("UVMap", pmx.uvs)]
-    channels = [pmx.additional_uvs[:, i] for i in range(pmx.additional_uvs.shape[1])]
-    maps += [(f"UV{i}", channel[:, :2]) for i, channel in enumerate(channels, 1)]
-    maps += [
-        (f"_UV{i}", channel[:, 2:]) for i, channel in enumerate(channels, 1) if channel[:, 2:].any()
-    ]
-    for name, uvs in maps:
+    channels = list(enumerate(importing.pmx.additional_uvs.transpose(1, 0, 2), 1))
+    maps = {"UVMap": importing.pmx.uvs} | {f"UV{i}": channel[:, :2] for i, channel in channels}
+    maps |= {f"_UV{i}": channel[:, 2:] for i, channel in channels if channel[:, 2:].any()}
+    for name, uvs in maps.items():
         layer = mesh.uv_layers.new(name=name, do_init=False)
         if layer is None:
-            text = tr(
+            importing.caution(
                 "UV map '{name}' was skipped: the mesh has as many UV maps as Blender allows",
                 name=name,
             )
-            warnings.append(text)
             continue
         flipped = np.stack([uvs[:, 0], 1 - uvs[:, 1]], 1)[corners]
         arrays.write(*blender_versions.uvs(layer), flipped)
@@ -144,9 +137,10 @@ def _sharpen_folds(mesh: Mesh) -> None:
 # Vertex groups
 
 
-def add_weights(obj: Object, pmx: "mmdskin.Model", bone_names: list[str]) -> None:
+def add_weights(importing: ModelImport, obj: Object) -> None:
     """Add a vertex group to `obj` for each bone, in the file's order."""
-    groups = [obj.vertex_groups.new(name=name) for name in bone_names]
+    pmx = importing.pmx
+    groups = [obj.vertex_groups.new(name=name) for name in importing.bone_names]
     vertex, bone, weight = _influences(pmx)
     for start, end in _runs(bone, weight):
         groups[bone[start]].add(vertex[start:end].tolist(), weight[start], "REPLACE")
@@ -188,22 +182,17 @@ def _influences(pmx: "mmdskin.Model") -> tuple[np.ndarray, np.ndarray, np.ndarra
 
 def _runs(*columns: np.ndarray) -> Iterator[tuple[int, int]]:
     """(start, end) of runs of equal rows."""
+    changes = np.any([column[1:] != column[:-1] for column in columns], axis=0)
     count = len(columns[0])
-    if not count:
-        return iter(())
-    changes = np.zeros(count - 1, bool)
-    for column in columns:
-        changes |= column[1:] != column[:-1]
-    bounds = [0, *(np.flatnonzero(changes) + 1).tolist(), count]
-    return pairwise(bounds)
+    return pairwise([0, *(np.flatnonzero(changes) + 1).tolist(), count] if count else [])
 
 
 # Shape keys
 
 
-def add_sdef(obj: Object, pmx: "mmdskin.Model", scale: float) -> None:
+def add_sdef(importing: ModelImport, obj: Object) -> None:
     """mmd_tools' three SDEF keys; the bone of the lower number is bone 0."""
-    sdef = pmx.deform == SDEF
+    pmx, sdef = importing.pmx, importing.pmx.deform == SDEF
     if not sdef.any():
         return
     basis = _basis(obj)
@@ -213,23 +202,22 @@ def add_sdef(obj: Object, pmx: "mmdskin.Model", scale: float) -> None:
     points[swapped, 1:] = points[swapped, :0:-1]
     for column, name in enumerate(SDEF_KEYS):
         positions = basis.copy()
-        positions[sdef] = to_blender(points[:, column], scale)
+        positions[sdef] = to_blender(points[:, column], importing.options.scale)
         _add(obj, name, positions).mute = True
 
 
-def add_morphs(obj: Object, pmx: "mmdskin.Model", scale: float, english: bool) -> dict[int, str]:
-    """Create keys for the morphs that move vertices; returns their names by morph index."""
-    basis, made = _basis(obj), {}
-    for number, name in enumerate(names.morphs(pmx.morphs, RESERVED_KEYS, english)):
-        parts = _vertex_parts(pmx.morphs, number)
+def add_morphs(importing: ModelImport, obj: Object) -> None:
+    """Create keys for the morphs that move vertices."""
+    morphs, options, basis = importing.pmx.morphs, importing.options, _basis(obj)
+    for number, name in enumerate(names.morphs(morphs, RESERVED_KEYS, options.english)):
+        parts = _vertex_parts(morphs, number)
         if not parts:
             continue
         positions = basis.copy()
         for part, factor in parts:
-            np.add.at(positions, part.indices, to_blender(part.values, scale * factor))
+            np.add.at(positions, part.indices, to_blender(part.values, options.scale * factor))
         _add(obj, name, positions)
-        made[number] = name
-    return made
+        importing.key_names[number] = name
 
 
 def _vertex_parts(

@@ -7,74 +7,63 @@ children; if one of them moves vertices, the slider is the group's shape key. Fl
 """
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from bpy.types import ID, Action, Material, NodeSocket, Object, PoseBone, bpy_struct
+from bpy.types import ID, Action, Material, Object, PoseBone, bpy_struct
 from mathutils import Matrix, Quaternion, Vector
 
 from ..blender import actions, arrays, blender_versions, drivers
 from ..blender.native import mmdskin
-from ..blender.node_builder import GEOMETRY, NodeBuilder, Value
-from ..blender.translations import tr
+from ..blender.node_builder import GEOMETRY, NodeBuilder
 from ..scene import material_values, names, sliders
 from . import materials
+from .model_import import ModelImport
 
 _LONGEST = 255  # characters of a driver expression
 _STEPS = 10  # frames of the action per bone morph, with linear interpolation between rotations
 _STRIDE = 2 * _STEPS
 _SWAP = Matrix(((1, 0, 0), (0, 0, 1), (0, 1, 0)))  # the file's axes in Blender
-# Custom property of a material: its first column in a morph's record.
-_COLUMNS = {
-    "mmd_diffuse": 1,
-    "mmd_specular": 5,
-    "mmd_specular_power": 8,
-    "mmd_ambient": 9,
-    "mmd_edge_color": 12,
-    "mmd_edge_size": 16,
+_SIZES = {
+    "mmd_diffuse": 4,
+    "mmd_specular": 3,
+    "mmd_specular_power": 1,
+    "mmd_ambient": 3,
+    "mmd_edge_color": 4,
+    "mmd_edge_size": 1,
 }
-_FACTOR_COLUMNS = {"Base": 17, "Sphere": 21, "Toon": 25}  # four each
+# For each number in a morph's record, after the operation: the custom properties of a material that it
+# multiplies or adds to, and its index in them.
+_TARGETS = [((name, name), index) for name, size in _SIZES.items() for index in range(size)]
+_TARGETS += [(pair, index) for pair in material_values.FACTORS.values() for index in range(4)]
 # Kind of UV morph: UV maps and columns of the record; additional UVs have two maps.
 _UV_KINDS = {"uv": (("UVMap", (0, 1)),)} | {
     f"uv{number}": ((f"UV{number}", (0, 1)), (f"_UV{number}", (2, 3))) for number in range(1, 5)
 }
 _ACTING = {"bone", "impulse", "material", *(_UV_KINDS if blender_versions.NODES_WRITE_UVS else ())}
 
-_Moved = dict[int, tuple[tuple[float, ...], Quaternion]]  # by bone: translation, rotation
+_Moved = dict[int, tuple[Vector, Quaternion]]  # by bone: translation, rotation
 _Change = tuple[int, bool, float]  # of a value: the morph, whether it adds, and what
+_Changes = dict[tuple[str, int], list[_Change]]  # by property and index
 
 
-def add(
-    rig: Object,
-    obj: Object,
-    pmx: "mmdskin.Model",
-    key_names: dict[int, str],
-    bone_names: Sequence[str],
-    scale: float,
-    warnings: list[str],
-) -> dict[int, str]:
-    """Create all of them; returns the names of the custom properties by morph index.
-
-    `key_names` are the shape keys, by morph index.
-    """
-    made = {
-        number: name
-        for number, name in enumerate(names.morphs(pmx.morphs, rig.keys()))
-        if number not in key_names and _acts(pmx.morphs, number)
-    }
-    for name in made.values():
-        rig[name] = 0.0
-        sliders.widen(rig, name)
-        rig.property_overridable_library_set(sliders.path(name), True)
-    weights = _Weights(rig, obj.data, pmx.morphs, made, key_names, warnings)
-    _add_bone_morphs(rig, pmx, bone_names, weights, scale)
-    _add_material_morphs(obj.data, pmx, weights)
+def add(importing: ModelImport, rig: Object, obj: Object) -> None:
+    """Create all of them."""
+    morphs = importing.pmx.morphs
+    for number, name in enumerate(names.morphs(morphs, rig.keys())):
+        if number not in importing.key_names and _acts(morphs, number):
+            importing.slider_names[number] = name
+            rig[name] = 0.0
+            sliders.widen(rig, name)
+            rig.property_overridable_library_set(sliders.path(name), True)
+    weights = _Weights(importing, rig, obj.data)
+    _add_bone_morphs(importing, rig, weights)
+    _add_material_morphs(importing, obj.data, weights)
     if blender_versions.NODES_WRITE_UVS:
-        _add_uv_morphs(obj, pmx, weights)
-    elif any(morph.kind in _UV_KINDS for morph in pmx.morphs):
-        warnings.append(tr("UV morphs require Blender 3.5 or later"))
-    return made
+        _add_uv_morphs(importing, obj, weights)
+    elif any(morph.kind in _UV_KINDS for morph in morphs):
+        importing.caution("UV morphs require Blender 3.5 or later")
 
 
 def _acts(morphs: "tuple[mmdskin.Morph, ...]", number: int) -> bool:
@@ -87,52 +76,41 @@ def _acts(morphs: "tuple[mmdskin.Morph, ...]", number: int) -> bool:
 class _Weights:
     """Drivers that follow the sliders of a morph and of the groups that contain it."""
 
-    def __init__(
-        self,
-        rig: Object,
-        mesh: ID,
-        morphs: "tuple[mmdskin.Morph, ...]",
-        properties: dict[int, str],
-        key_names: dict[int, str],
-        warnings: list[str],
-    ) -> None:
-        """`properties` and `key_names` are names of sliders by morph index. Drivers have the shape keys
-        of the mesh by the mesh, see `drivers.add_keys`."""
-        self._warnings, self._morphs = warnings, morphs
+    def __init__(self, importing: ModelImport, rig: Object, mesh: ID) -> None:
+        """Drivers have the shape keys of the mesh by the mesh, see `drivers.add_keys`."""
+        self._importing = importing
         self._sliders: dict[int, tuple[ID, str]] = {
-            number: (rig, sliders.path(name)) for number, name in properties.items()
+            number: (rig, sliders.path(name)) for number, name in importing.slider_names.items()
         }
-        for number, name in key_names.items():
+        for number, name in importing.key_names.items():
             self._sliders[number] = mesh, f"shape_keys.{actions.value_path(name)}"
         self._movers = {number: [(number, 1.0)] for number in self._sliders}
-        for number, morph in enumerate(morphs):
+        for number, morph in enumerate(importing.pmx.morphs):
             if morph.kind == "group" and number in self._sliders:
                 for child, ratio in zip(morph.indices, morph.values[:, 0], strict=True):
                     self._movers.setdefault(int(child), []).append((number, float(ratio)))
 
     def drive(
-        self, owner: bpy_struct, path: str, morphs: list[int], formula: Callable, index: int = -1
+        self,
+        owner: bpy_struct,
+        path: str,
+        morphs: list[int],
+        formula: Callable[[list[str]], str] = "+".join,
+        index: int = -1,
     ) -> None:
-        """Drive a property by morphs, given by index.
-
-        `formula` turns expressions of their weights into the driver's expression.
-        """
+        """Drive a property by morphs, given by index: by the sum of their weights, or by the expression
+        that `formula` makes of those of their weights."""
         variables: dict[int, str] = {}
         expression = formula([self._weight(number, variables) for number in morphs])
         if len(expression) <= _LONGEST:
             read = {name: self._sliders[slider] for slider, name in variables.items()}
             drivers.drive(owner, path, expression, index, **read)
         else:
-            text = tr(
+            self._importing.caution(
                 "{count} morphs affect one value, more than a driver can handle: {names}",
                 count=len(morphs),
-                names=", ".join(self._morphs[number].name for number in morphs),
+                names=", ".join(self._importing.pmx.morphs[number].name for number in morphs),
             )
-            self._warnings.append(text)
-
-    def drive_by_one(self, owner: bpy_struct, path: str, morph: int) -> None:
-        """Give a property the weight of a morph."""
-        self.drive(owner, path, [morph], lambda expressions: expressions[0])
 
     def _weight(self, number: int, variables: dict) -> str:
         terms = []
@@ -147,58 +125,49 @@ class _Weights:
 # morphs share one action, one after the other.
 
 
-def _add_bone_morphs(
-    rig: Object, pmx: "mmdskin.Model", bone_names: Sequence[str], weights: _Weights, scale: float
-) -> None:
+def _add_bone_morphs(importing: ModelImport, rig: Object, weights: _Weights) -> None:
     acting = [
         (number, moved)
-        for number, morph in enumerate(pmx.morphs)
-        if morph.kind == "bone" and (moved := _moved_bones(morph, len(bone_names)))
+        for number, morph in enumerate(importing.pmx.morphs)
+        if morph.kind == "bone" and (moved := _moved_bones(morph))
     ]
     if not acting or not rig.pose.bones:
         return
     action, slot, holder = actions.new_action(f"{rig.name}_morphs")
-    keys: dict[tuple[str, int, str], list] = {}
+    keys: dict[str, list[list[float]]] = {}  # of each bone: frame, translation, rotation
     for place, (number, moved) in enumerate(acting):
+        start = place * _STRIDE
         for bone_index, (translation, rotation) in moved.items():
-            bone = rig.pose.bones[bone_names[bone_index]]
+            bone = rig.pose.bones[importing.bone_names[bone_index]]
             rest = bone.bone.matrix_local.to_3x3()
-            shift = rest.transposed() @ Vector(translation).xzy * scale
-            turn = rest.transposed() @ _SWAP @ rotation.to_matrix() @ _SWAP @ rest
-            _key(keys, bone.name, place * _STRIDE, shift, turn.to_quaternion())
-            constraint = _constrain(bone, action, slot, number, place * _STRIDE)
-            weights.drive_by_one(constraint, "eval_time", number)
+            shift = rest.transposed() @ translation.xzy * importing.options.scale
+            turn = (rest.transposed() @ _SWAP @ rotation.to_matrix() @ _SWAP @ rest).to_quaternion()
+            keys.setdefault(bone.name, []).extend(
+                [start + step, *shift * (step / _STEPS), *Quaternion().slerp(turn, step / _STEPS)]
+                for step in range(_STEPS + 1)
+            )
+            constraint = _constrain(bone, action, slot, number, start)
+            weights.drive(constraint, "eval_time", [number])
     curves = actions.Curves(holder)
-    for (path, index, name), points in keys.items():
-        frames, values = np.array(points).T
-        curves.write(path, frames, values, index=index, group=name)
+    for name, rows in keys.items():
+        frames, *columns = np.array(rows).T
+        paths = actions.bone_paths(name)
+        for place, values in enumerate(columns):
+            path = paths["location" if place < 3 else "rotation_quaternion"]
+            index = place if place < 3 else place - 3
+            curves.write(path, frames, values, index=index, group=name)
 
 
-def _moved_bones(morph: "mmdskin.Morph", count: int) -> _Moved:
+def _moved_bones(morph: "mmdskin.Morph") -> _Moved:
     """In the file's axes; several entries of a bone are combined."""
     found: _Moved = {}
-    for index, values in zip(morph.indices.tolist(), morph.values.tolist(), strict=True):
-        x, y, z, w = values[3:]
-        if 0 <= index < count:
-            before, turned = found.get(index, ((0.0, 0.0, 0.0), Quaternion()))
-            moved = tuple(a + b for a, b in zip(before, values[:3], strict=True))
-            found[index] = moved, Quaternion((w, x, y, z)).normalized() @ turned
+    for index, (*shift, x, y, z, w) in zip(
+        morph.indices.tolist(), morph.values.tolist(), strict=True
+    ):
+        if index >= 0:
+            moved, turned = found.get(index, (Vector(), Quaternion()))
+            found[index] = moved + Vector(shift), Quaternion((w, x, y, z)).normalized() @ turned
     return found
-
-
-def _key(
-    keys: dict[tuple[str, int, str], list], name: str, start: int, moved: Vector, turn: Quaternion
-) -> None:
-    """Add a bone's motion from a frame on: {(path, index, bone): [(frame, value)]}."""
-    paths = actions.bone_paths(name)
-    for step in range(_STEPS + 1):
-        share = step / _STEPS
-        shifted: Any = moved * share
-        rotation: Any = Quaternion().slerp(turn, share)
-        for channel, values in (("location", shifted), ("rotation_quaternion", rotation)):
-            for index, value in enumerate(values):
-                points = keys.setdefault((paths[channel], index, name), [])
-                points.append((start + step, value))
 
 
 def _constrain(bone: PoseBone, action: Action, slot: Any, number: int, start: int) -> Any:
@@ -223,62 +192,36 @@ def _constrain(bone: PoseBone, action: Action, slot: Any, number: int, start: in
 # and alpha, and the MMD Look, follow them.
 
 
-def _add_material_morphs(mesh: ID, pmx: "mmdskin.Model", weights: _Weights) -> None:
-    changes = _changes(pmx, len(mesh.materials))
-    for number, material in enumerate(mesh.materials):
-        driven = set()
-        for name, first in _COLUMNS.items():
-            values = material[name]
-            values = list(values) if hasattr(values, "__len__") else [values]
-            for index, value in enumerate(values):
-                found = changes.get((number, first + index))
-                if found:
-                    place = index if len(values) > 1 else -1
-                    _drive_value(material, name, place, value, found, weights)
-                    driven.add((name, index))
-        for texture, first in _FACTOR_COLUMNS.items():
-            of_texture = [changes.get((number, first + i), []) for i in range(4)]
-            _drive_factors(material, texture, of_texture, weights)
-        _show(material, driven)
+def _add_material_morphs(importing: ModelImport, mesh: Any, weights: _Weights) -> None:
+    of_materials = _changes(importing.pmx)
+    for material, changes in zip(mesh.materials, of_materials, strict=True):
+        for multiply, add in material_values.FACTORS.values():
+            if any(name in (multiply, add) for name, _ in changes):
+                material[multiply], material[add] = [1.0] * 4, [0.0] * 4
+        for (name, index), found in changes.items():
+            _drive_value(material, name, index, found, weights)
+        _show(material, changes)
 
 
-def _changes(pmx: "mmdskin.Model", count: int) -> dict[tuple[int, int], list[_Change]]:
-    """All effective changes, by material and column."""
-    found: dict[tuple[int, int], list[_Change]] = {}
+def _changes(pmx: "mmdskin.Model") -> list[_Changes]:
+    """All effective changes of each material."""
+    found: list[_Changes] = [{} for _ in pmx.materials]
     for number, morph in enumerate(pmx.morphs):
         if morph.kind != "material":
             continue
-        for index, values in zip(morph.indices.tolist(), morph.values.tolist(), strict=True):
-            adds = values[0] != 0
-            for column, value in enumerate(values):
-                if column and value != (0 if adds else 1):
-                    for target in range(count) if index < 0 else (index,):
-                        found.setdefault((target, column), []).append((number, adds, value))
+        rows = zip(morph.indices.tolist(), morph.values.tolist(), strict=True)
+        for index, (operation, *values) in rows:
+            adds = operation != 0
+            for value, (pair, place) in zip(values, _TARGETS, strict=True):
+                if value != (0 if adds else 1):
+                    for changes in found if index < 0 else [found[index]]:
+                        mine = changes.setdefault((pair[adds], place), [])
+                        mine.append((number, adds, value))
     return found
 
 
-def _drive_factors(
-    material: Material, texture: str, changes: list[list[_Change]], weights: _Weights
-) -> None:
-    """Add and drive the properties for what morphs do to a texture: a product and a sum."""
-    if not any(changes):
-        return
-    for adding, name in enumerate(material_values.FACTORS[texture]):
-        neutral = 0.0 if adding else 1.0
-        material[name] = [neutral] * 4
-        for index, found in enumerate(changes):
-            mine = [change for change in found if change[1] == adding]
-            if mine:
-                _drive_value(material, name, index, neutral, mine, weights)
-
-
 def _drive_value(
-    material: Material,
-    name: str,
-    index: int,
-    value: float,
-    changes: list[_Change],
-    weights: _Weights,
+    material: Material, name: str, index: int, changes: list[_Change], weights: _Weights
 ) -> None:
     def formula(expressions: list[str]) -> str:
         pairs = list(zip(expressions, changes, strict=True))
@@ -286,31 +229,32 @@ def _drive_value(
         summands = [f"+({w})*{v:.6g}" for w, (_, adds, v) in pairs if adds]
         return "".join([f"{value:.6g}", *factors, *summands])
 
+    value = material[name]
+    if hasattr(value, "__len__"):
+        value = value[index]
+    else:
+        index = -1
     weights.drive(material, f'["{name}"]', [number for number, *_ in changes], formula, index)
 
 
-def _show(material: Material, driven: set[tuple[str, int]]) -> None:
+def _show(material: Material, driven: Iterable[tuple[str, int]]) -> None:
     """Drive shader and viewport color by the custom properties."""
-    colors = [c for c in range(3) if {("mmd_diffuse", c), ("mmd_ambient", c)} & driven]
+    colors = {index for name, index in driven if name in ("mmd_diffuse", "mmd_ambient")} - {3}
     if colors:
         socket, shown = materials.color_of(material)
         for c in colors:
-            ambient, diffuse = (
-                (material, f'["{name}"][{c}]') for name in ("mmd_ambient", "mmd_diffuse")
-            )
-            read = {"a": ambient, "d": diffuse}
+            read = {
+                "a": (material, f'["mmd_ambient"][{c}]'),
+                "d": (material, f'["mmd_diffuse"][{c}]'),
+            }
             light = f"min(max(a+d*{materials.DEFAULT_LIGHT:.6g},0),1)"
             drivers.drive(material, "diffuse_color", _linear(light), c, **read)
             part = f"{light}/{shown[c]:.6g}" if shown[c] else light
             drivers.drive(socket, "default_value", _linear(part), c, **read)
-
     if ("mmd_diffuse", 3) in driven:
-        alpha = material, '["mmd_diffuse"][3]'
-        for owner, path, index in (
-            (material, "diffuse_color", 3),
-            (materials.alpha_of(material), "default_value", -1),
-        ):
-            drivers.drive(owner, path, "min(max(d,0),1)", index, d=alpha)
+        alpha, clamped = (material, '["mmd_diffuse"][3]'), "min(max(d,0),1)"
+        drivers.drive(material, "diffuse_color", clamped, 3, d=alpha)
+        drivers.drive(materials.alpha_of(material), "default_value", clamped, d=alpha)
 
 
 def _linear(srgb: str) -> str:
@@ -321,16 +265,26 @@ def _linear(srgb: str) -> str:
 # sliders are 0, the modifier is disabled: exporters omit shape keys if any modifier is enabled.
 
 
-def _add_uv_morphs(obj: Object, pmx: "mmdskin.Model", weights: _Weights) -> None:
-    layers = _uv_offsets(obj.data, pmx)
-    if not layers:
+def _add_uv_morphs(importing: ModelImport, obj: Object, weights: _Weights) -> None:
+    offsets = list(_uv_offsets(obj.data, importing.pmx))
+    if not offsets:
         return
     builder = NodeBuilder(f"{obj.name} UV", "GeometryNodeTree")
     geometry = moved = builder.input("Geometry", GEOMETRY)
-    morphs = dict.fromkeys(number for parts in layers.values() for number in parts)
-    values = {number: _value(builder, number, weights) for number in morphs}
-    for layer, parts in layers.items():
-        moved = _moved_uvs(builder, moved, layer, {parts[n]: values[n] for n in parts})
+    values: dict[int, Any] = {}
+    maps: dict[str, Any] = {}
+    for number, layer, attribute in offsets:
+        if number not in values:
+            values[number] = builder.result("ShaderNodeValue", name=f"mmd_morph_{number}")
+            weights.drive(values[number], "default_value", [number])
+        offset = builder.attribute(attribute, "FLOAT_VECTOR")
+        offset = builder.vector("SCALE", offset, values[number])
+        total = maps.get(layer) or builder.attribute(layer, "FLOAT_VECTOR")
+        maps[layer] = builder.vector("ADD", total, offset)
+    for layer, total in maps.items():
+        inputs = {"Geometry": moved, "Name": layer, "Value": total}
+        kind = "GeometryNodeStoreNamedAttribute"
+        moved = builder.result(kind, inputs, data_type="FLOAT2", domain="CORNER")
     total = functools.reduce(functools.partial(builder.number, "ADD"), values.values())
     choices = {"Switch": total, "False": geometry, "True": moved}
     shown = builder.result("GeometryNodeSwitch", choices, input_type="GEOMETRY")
@@ -338,12 +292,11 @@ def _add_uv_morphs(obj: Object, pmx: "mmdskin.Model", weights: _Weights) -> None
     modifier = obj.modifiers.new(names.UV_MORPHS, "NODES")
     modifier.node_group, modifier.show_expanded = builder.arranged(), False
     for switch in ("show_viewport", "show_render"):
-        weights.drive(modifier, switch, list(morphs), lambda on: f"({' or '.join(on)}) != 0")
+        weights.drive(modifier, switch, list(values), lambda on: f"({' or '.join(on)}) != 0")
 
 
-def _uv_offsets(mesh: Any, pmx: "mmdskin.Model") -> dict[str, dict[int, str]]:
-    """{UV map: {morph: attribute with its offsets}} of effective morphs."""
-    found: dict[str, dict[int, str]] = {}
+def _uv_offsets(mesh: Any, pmx: "mmdskin.Model") -> Iterator[tuple[int, str, str]]:
+    """Add an attribute with the offsets of each effective morph: morph, UV map, and its name."""
     for number, morph in enumerate(pmx.morphs):
         for layer, columns in _UV_KINDS.get(morph.kind, ()):
             offsets = np.zeros((len(pmx.positions), 3), np.float32)
@@ -352,25 +305,4 @@ def _uv_offsets(mesh: Any, pmx: "mmdskin.Model") -> dict[str, dict[int, str]]:
                 name = f"mmd_uv_{number}_{layer}"
                 attribute = mesh.attributes.new(name, "FLOAT_VECTOR", "POINT")
                 arrays.write(attribute.data, "vector", offsets)
-                found.setdefault(layer, {})[number] = name
-    return found
-
-
-def _value(builder: NodeBuilder, number: int, weights: _Weights) -> NodeSocket:
-    """The output of a node that is driven by a morph's sliders."""
-    value = builder.result("ShaderNodeValue", name=f"mmd_morph_{number}")
-    weights.drive_by_one(value, "default_value", number)
-    return value
-
-
-def _moved_uvs(
-    builder: NodeBuilder, geometry: Value, layer: str, parts: dict[str, Value]
-) -> NodeSocket:
-    """The geometry with a UV map plus the weighted attributes in `parts`."""
-    total = builder.attribute(layer, "FLOAT_VECTOR")
-    for name, weight in parts.items():
-        offset = builder.vector("SCALE", builder.attribute(name, "FLOAT_VECTOR"), weight)
-        total = builder.vector("ADD", total, offset)
-    inputs = {"Geometry": geometry, "Name": layer, "Value": total}
-    kind = "GeometryNodeStoreNamedAttribute"
-    return builder.result(kind, inputs, data_type="FLOAT2", domain="CORNER")
+                yield number, layer, name

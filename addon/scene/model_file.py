@@ -116,16 +116,12 @@ def unique_names(names: Iterable[str]) -> list[str]:
     return [unique(name, taken) for name in names]
 
 
-def read(kind: str, path: str, pmx: "mmdskin.Model | None" = None) -> Any:
-    """Load a file with the native module's function `kind`, with a cache; raises its errors."""
-    stat = input_files.check(path)
-    return _loaded(kind, path, stat.st_mtime_ns, stat.st_size, pmx)
-
-
 def _load(kind: str, path: str, pmx: "mmdskin.Model | None" = None) -> Any:
+    """Load a file with the native module's function `kind`, with a cache."""
     name = os.path.basename(path)
     try:
-        return read(kind, path, pmx)
+        stat = input_files.check(path)
+        return _loaded(kind, path, stat.st_mtime_ns, stat.st_size, pmx)
     except OSError as error:
         raise UserError(
             "'{file}' cannot be opened: {reason}", file=name, reason=error.strerror or error

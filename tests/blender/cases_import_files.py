@@ -74,14 +74,16 @@ class Options(imported.Case):
         self.assertIn("一", bpy.data.objects)
         self.assertNotIn("二", bpy.data.objects)
         self.assertEqual(len(said), 3, said)
-        self.assertTrue(said[0].startswith("Warning: '二.pmx' is not a valid MMD model: "), said)
-        self.assertTrue(said[1].startswith("Warning: '無い.pmx' cannot be read: "), said)
+        self.assertTrue(said[0].startswith("Warning: '二.pmx' cannot be read: "), said)
+        self.assertTrue(said[1].startswith("Warning: '無い.pmx' cannot be opened: "), said)
         self.assertEqual(said[2], "Info: Imported 1 model")
 
     def test_only_broken_files_give_an_error_that_names_each(self):
         self.write(b"Pmx nothing", "二.pmx")
         files = [{"name": name} for name in ("二.pmx", "無い.pmx")]
-        with self.assertRaisesRegex(RuntimeError, r"(?s)'二.pmx' is not .*'無い.pmx' cannot be"):
+        with self.assertRaisesRegex(
+            RuntimeError, r"(?s)'二.pmx' cannot be read: .*'無い.pmx' cannot be"
+        ):
             bpy.ops.mmdskin.import_model(directory=self.folder, files=files)
 
     def test_undo(self):
@@ -106,7 +108,7 @@ class Refused(imported.Case):
 
     def test_cut_file(self):
         data = pmx_file.write(case.small_model())
-        words = r"'見本.pmx' is not a valid MMD model: joints: .* \(byte \d+\)"
+        words = r"'見本.pmx' cannot be read: joints: .* \(byte \d+\)"
         self.assert_refused(words, self.write(data[:-9]))
 
     def test_file_of_another_kind(self):
@@ -114,7 +116,7 @@ class Refused(imported.Case):
 
     def test_missing_file(self):
         path = os.path.join(self.folder, "無い.pmx")
-        self.assert_refused("'無い.pmx' cannot be read: No such file", path)
+        self.assert_refused("'無い.pmx' cannot be opened: No such file", path)
 
     def test_no_file(self):
         kinds = (
