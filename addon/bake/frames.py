@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Options of a bake, and the blocks of frames that its targets receive."""
+"""Options of a bake, and the frames that they choose."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -10,8 +8,6 @@ import numpy as np
 from bpy.types import Scene
 
 from ..blender import playhead
-from .bake_state import BakeState
-from .sources import Part
 
 
 class Options(NamedTuple):
@@ -72,43 +68,3 @@ def count_in_range(first: int, last: int, step: int, samples: int) -> int:
 def name_of(frame: float) -> str:
     """A number with at least four digits, and decimals if it has any: 0120, 0120.5."""
     return f"{frame:08.3f}".rstrip("0").rstrip(".")
-
-
-class Block(NamedTuple):
-    """The poses of some frames of one mesh, few enough for `Part.skinned` to take them at once."""
-
-    frames: tuple
-    pose: np.ndarray  # (F, B, 4, 4) in armature space, bones as in Part.bones
-    matrices: np.ndarray  # the same in mesh space
-    values: np.ndarray  # (F, K)
-
-
-class Target(ABC):
-    """What a bake writes to: the frames of one mesh."""
-
-    def __init__(self, part: Part, options: Options) -> None:
-        self.part, self.options = part, options
-        self.warnings: list[str] = []
-        self.notes: list[str] = []
-
-    def adds_to(self, state: BakeState) -> bool:
-        """Whether an earlier bake is kept."""
-        return False
-
-    def start(self) -> None:  # noqa: B027, as only mesh caches have something to begin
-        """Called before the first block."""
-
-    @abstractmethod
-    def add(self, block: Block) -> None:
-        """Take the next block."""
-
-    def finish(self) -> Iterable[float]:
-        """Called after the last block; yields how much of it is done."""
-        return ()
-
-    @abstractmethod
-    def write(self, state: BakeState) -> None:
-        """Change the mesh."""
-
-    def close(self, done: bool) -> None:  # noqa: B027, as for `start`
-        """Called at the end in any case; without `done`, the mesh is as before."""

@@ -18,11 +18,12 @@ from ..operator_base import modal_job
 from ..operator_base.editing import editing
 from ..physics import playback
 from ..pose import pose_source, skinner
-from ..pose.deformation import Deformation, gives_normals
+from ..pose.deformation import Deformation
 from ..preview import switch
-from ..scene import scene_model
+from ..scene import mesh_source, scene_model
 from . import bake_state, joint_keys, mesh_cache, shape_keys, sliders, sources
-from .frames import Block, Options, Target
+from .frames import Options
+from .target import Block, Target
 
 _TARGETS: dict[str, type[Target]] = {
     "SHAPE_KEYS": shape_keys.ShapeKeys,
@@ -69,21 +70,20 @@ class Job(modal_job.Job):
         groups = [
             _Group(model, settings, deformation, options) for model, settings, deformation in wanted
         ]
-        targets = [target for group in groups for _, target in group.parts]
+        targets = [target for group in groups for _, target in group.targets]
         done = False
         try:
             for target in targets:
                 target.start()
-            parts = [target.part for target in targets]
             with sliders.temporarily_restored(
-                [(part.obj, part.state.sliders) for part in parts if part.state]
+                [(target.obj, target.state.sliders) for target in targets if target.state]
             ):
                 yield from self._simulate(groups)
                 yield from self._read(groups)
             for target in targets:
-                _check_unchanged(target.part)
+                target.check_unchanged()
                 for fraction in target.finish():
-                    name = target.part.obj.name
+                    name = target.obj.name
                     text = tr("MMD Skin: choosing keys of '{name}'   Esc: cancel", name=name)
                     yield modal_job.Progress(fraction, text)
             result = _write(targets, options)
@@ -109,7 +109,7 @@ class Job(modal_job.Job):
         If they are read from the scene, its frame changes for each, and is restored.
         """
         frames, context = self.options.visited, self._context
-        vertices = sum(t.part.skinner.vertex_count for group in groups for _, t in group.parts)
+        vertices = sum(t.skinner.vertex_count for group in groups for _, t in group.targets)
         size = max(1, min(32, _BLOCK // max(vertices, 1)))
         with contextlib.ExitStack() as stack:
             scene_frames: PoseFrames | None = None
@@ -137,37 +137,35 @@ class _Group:
         deformation: Deformation,
         options: Options,
     ) -> None:
-        normals = options.target == "MESH_CACHE" and gives_normals(model.armature, options.normals)
-        parts = [
-            sources.Part(obj, model.armature, bake_state.state_of(obj), deformation, normals)
+        self.armature = armature = model.armature
+        meshes = [
+            obj
             for obj in model.meshes
+            if len(obj.data.vertices) and mesh_source.deforming_bones(obj, armature)
         ]
-        parts = [part for part in parts if part.bones and part.skinner.vertex_count]
-        if not parts:
+        if not meshes:
             raise skinner.nothing_to_skin(model)
-        self.armature = model.armature
-        self.bones = _with_parents(model.armature, {name for part in parts for name in part.bones})
-        self.poses = sources.poses_of(model, self.bones, settings, parts)
         kind = joint_keys.Driven if options.drives else _TARGETS[options.target]
-        self.parts: list[tuple[list[int], Target]] = [
-            ([self.bones.index(name) for name in part.bones], kind(part, options)) for part in parts
-        ]
+        targets = [kind(obj, armature, deformation, options) for obj in meshes]
+        self.bones = _with_parents(armature, {name for one in targets for name in one.bones})
+        self.poses = sources.poses_of(model, self.bones, settings, targets)
+        # Each with the indices of its bones.
+        self.targets = [([self.bones.index(name) for name in one.bones], one) for one in targets]
 
     @property
     def objects(self) -> list[Object]:
-        return [self.armature, *(target.part.obj for _, target in self.parts)]
+        return [self.armature, *(target.obj for _, target in self.targets)]
 
     def add(self, frames: list[float], depsgraph: Depsgraph) -> None:
         pose = self.poses.matrices(frames, depsgraph)
         self._check_finite(pose, frames)
         armature = self.armature.evaluated_get(depsgraph)
-        for bones, target in self.parts:
-            part, chosen = target.part, pose[:, bones]
-            _check_unchanged(part)
-            obj = part.obj.evaluated_get(depsgraph)
+        for bones, target in self.targets:
+            target.check_unchanged()
+            chosen, obj = pose[:, bones], target.obj.evaluated_get(depsgraph)
             matrices = pose_source.in_mesh_space(chosen, armature, obj)
-            values = self.poses.key_values(part, frames, depsgraph)
-            size = max(1, _SKINNED // part.skinner.vertex_count)
+            values = self.poses.key_values(target, frames, depsgraph)
+            size = max(1, _SKINNED // target.skinner.vertex_count)
             for first in range(0, len(frames), size):
                 some = slice(first, first + size)
                 target.add(Block(tuple(frames[some]), chosen[some], matrices[some], values[some]))
@@ -208,11 +206,6 @@ def _check_evaluated(obj: Object, depsgraph: Depsgraph) -> None:
         raise UserError("'{name}' is disabled in viewports: enable it first", name=obj.name)
 
 
-def _check_unchanged(part: sources.Part) -> None:
-    if len(part.obj.data.vertices) != part.skinner.vertex_count:
-        raise UserError("'{name}' was edited during the bake", name=part.obj.name)
-
-
 def _with_parents(armature: Object, names: set[str]) -> list[str]:
     """The named bones and all their ancestors, in the armature's order."""
     bones = armature.data.bones
@@ -221,13 +214,13 @@ def _with_parents(armature: Object, names: set[str]) -> list[str]:
 
 
 def _write_mesh(target: Target, options: Options) -> None:
-    obj, armature, state = target.part.obj, target.part.armature, target.part.state
+    obj, armature, state = target.obj, target.armature, target.state
     live = False
     if state is not None and not target.adds_to(state):
         live, state = bake_state.clear_mesh(obj, state), None
     if state is None:
         state = bake_state.begin(obj, armature, live)
-    state.target, state.deformation = options.target, list(target.part.deformation)
+    state.target, state.deformation = options.target, list(target.deformation)
     if options.moves:
         state.frames = [int(options.frames[0]), int(options.frames[-1])]
         state.samples = options.samples
@@ -237,15 +230,15 @@ def _write_mesh(target: Target, options: Options) -> None:
 
 def _write(targets: list, options: Options) -> Result:
     warnings, notes = [], []
-    with editing(targets, lambda target: _check_unchanged(target.part)) as edit:
-        armatures = dict.fromkeys(target.part.armature for target in targets)
+    with editing(targets, Target.check_unchanged) as edit:
+        armatures = dict.fromkeys(target.armature for target in targets)
         live = [obj for armature in armatures for obj in switch.objects_of(armature)]
-        edit.save([*(target.part.obj for target in targets), *live])
+        edit.save([*(target.obj for target in targets), *live])
         for target in targets:
             _write_mesh(target, options)
             warnings += target.warnings
             notes += target.notes
-    limited = sum(target.part.skinner.source.limited for target in targets)
+    limited = sum(target.skinner.source.limited for target in targets)
     if limited:
         text = tr_count(
             "1 vertex has more than four bones: only the four strongest were used",
@@ -253,5 +246,5 @@ def _write(targets: list, options: Options) -> Result:
             count=limited,
         )
         warnings.append(text)
-    vertices = sum(target.part.skinner.vertex_count for target in targets)
+    vertices = sum(target.skinner.vertex_count for target in targets)
     return Result(len(targets), vertices, warnings, notes)

@@ -15,11 +15,10 @@ from mathutils import Matrix, Quaternion
 from ..blender.translations import tr, tr_count
 from ..scene import mesh_source
 from . import bake_state, joint_fit, joint_turns, sliders
-from .frames import Block, Options
 from .joint_fit import Function
 from .linear_blend import LinearBlend, moved
 from .shape_keys import Correction, Corrective, longest
-from .sources import Part
+from .target import Block, Target
 
 _RANGE = -1.0, 2.0  # of key values, which are from 0 to 1 in the baked frames
 _LITTLE = 0.9  # share of the error that remains when driven keys are not worthwhile
@@ -37,9 +36,9 @@ class _Key(NamedTuple):
 class Driven(Corrective):
     """Corrective keys of all frames together."""
 
-    def __init__(self, part: Part, options: Options) -> None:
-        super().__init__(part, options)
-        self._vertices = _pairs(part, self._blend)
+    def start(self) -> None:
+        super().start()
+        self._vertices = _pairs(self, self._blend)
         self._rotations: list[np.ndarray] = []  # (B, 3, 3) of each frame, in armature space
         self._keys: list[_Key] = []
 
@@ -47,7 +46,7 @@ class Driven(Corrective):
         """Whether an earlier bake is kept: bakes of single poses add up."""
         alike = state.target == "CORRECTIVE" and state.single_poses is not None
         gathers = alike and not self.options.moves
-        return gathers and state.deformation == list(self.part.deformation)
+        return gathers and state.deformation == list(self.deformation)
 
     def add(self, block: Block) -> None:
         super().add(block)
@@ -59,7 +58,7 @@ class Driven(Corrective):
 
     def write(self, state: bake_state.BakeState) -> None:
         """Add the keys with their drivers; a later bake of a pose needs what single poses store."""
-        obj, armature = self.part.obj, self.part.armature
+        obj, armature = self.obj, self.armature
         sliders.mute_sliders(obj, state.sliders, state.keys)
         bake_state.remove_keys(obj, state)  # of earlier poses, which the new keys include
         kept: list[list] = []
@@ -82,16 +81,16 @@ class Driven(Corrective):
         state.turns = list(drivers.properties.values())
         if not self.options.moves:
             poses = [
-                [one.frame, _turns_of_bones(rotations, self.part.bones)]
+                [one.frame, _turns_of_bones(rotations, self.bones)]
                 for one, rotations in zip(self._found, self._rotations, strict=True)
             ]
             state.single_poses = bake_state.SinglePoses(poses, kept)
 
     def _choose_keys(self) -> Iterator[float]:
         before, count = max(longest(found.wanted) for found in self._found), len(self._found)
-        gathered = self.part.state is not None and self.adds_to(self.part.state)
+        gathered = self.state is not None and self.adds_to(self.state)
         if gathered:
-            self._remember(self.part.state)
+            self._remember(self.state)
         needed, left = yield from self._plan()
         after = yield from self._error(needed, left, count)
         if after >= before and not gathered:
@@ -100,7 +99,7 @@ class Driven(Corrective):
         key_count = len(self._keys) + bool(self._shown_at_rest().any())
         text = tr(
             "Error of '{name}' reduced from {before:.2g} to {after:.2g} with {keys}",
-            name=self.part.obj.name,
+            name=self.obj.name,
             before=before,
             after=after,
             keys=tr_count("1 key", "{count} keys", key_count),
@@ -111,7 +110,7 @@ class Driven(Corrective):
             text = tr(
                 "Driven keys barely improve '{name}' on these frames: set Corrective"
                 " to Keyed, which is exact",
-                name=self.part.obj.name,
+                name=self.obj.name,
             )
             self.warnings.append(text)
 
@@ -124,7 +123,7 @@ class Driven(Corrective):
         now = {one.frame for one in self._found}
         for frame, turns in state.single_poses.poses:
             if frame not in now:
-                rotations.append(_turned(turns, self.part.bones))
+                rotations.append(_turned(turns, self.bones))
                 offsets = self._shown(state, rotations[-1])
                 vertices = np.flatnonzero(offsets.any(axis=1))
                 offsets = offsets[vertices]
@@ -134,7 +133,7 @@ class Driven(Corrective):
     def _plan(self) -> Generator[float, None, tuple[np.ndarray, np.ndarray]]:
         """Choose the keys: returns the vertices that need an offset (n,), and what keys leave (F, n, 3)."""
         max_keys, tolerance = self.options.max_keys, max(self.options.tolerance, self._least)
-        farthest = np.zeros(self.part.skinner.vertex_count, np.float32)  # in any frame
+        farthest = np.zeros(self.skinner.vertex_count, np.float32)  # in any frame
         for one in self._found:
             lengths = np.linalg.norm(one.wanted, axis=1)
             farthest[one.vertices] = np.maximum(farthest[one.vertices], lengths)
@@ -182,21 +181,21 @@ class Driven(Corrective):
         return error
 
     def _turns(self, pair: tuple[str, str], rotations: np.ndarray) -> np.ndarray:
-        first, second = (rotations[:, self.part.bones.index(name)] for name in pair)
-        return joint_turns.computed(self.part.armature, pair, first, second)
+        first, second = (rotations[:, self.bones.index(name)] for name in pair)
+        return joint_turns.computed(self.armature, pair, first, second)
 
     def _shown_at_rest(self) -> np.ndarray:
         """(V, 3) float32 that driven keys add at rest: another key subtracts it."""
-        result = np.zeros((self.part.skinner.vertex_count, 3), np.float32)
+        result = np.zeros((self.skinner.vertex_count, 3), np.float32)
         for key in self._keys:
             result[key.vertices] += np.float32(key.function.rest) * key.offsets
         return result
 
     def _shown(self, state: bake_state.BakeState, rotations: np.ndarray) -> np.ndarray:
         """(V, 3) float32 that the keys of an earlier bake add in a pose."""
-        blocks, result = self.part.obj.data.shape_keys.key_blocks, np.zeros_like(self._rest)
+        blocks, result = self.obj.data.shape_keys.key_blocks, np.zeros_like(self._rest)
         for name, pair, function in state.single_poses.keys:
-            if name in blocks and set(pair) <= set(self.part.bones):
+            if name in blocks and set(pair) <= set(self.bones):
                 turns = self._turns(pair, rotations[None])
                 value = Function(*function).above_rest(joint_fit.terms(turns))[0]
                 offsets = mesh_source.key_positions(blocks[name]) - self._rest
@@ -239,10 +238,10 @@ class Driven(Corrective):
         ]
 
 
-def _pairs(part: Part, blend: LinearBlend) -> dict[tuple[str, str], np.ndarray]:
+def _pairs(target: Target, blend: LinearBlend) -> dict[tuple[str, str], np.ndarray]:
     """{(bone, other): vertices}, the first bone is the parent if there is one."""
-    bones = part.armature.data.bones
-    heaviest = np.full(part.skinner.vertex_count, -1)
+    bones = target.armature.data.bones
+    heaviest = np.full(target.skinner.vertex_count, -1)
     order = np.argsort(blend.weight, kind="stable")  # the last of several entries wins
     heaviest[blend.vertex[order]] = blend.bone[order]
     others = (blend.bone != heaviest[blend.vertex]) & (blend.weight > 0)
@@ -251,7 +250,7 @@ def _pairs(part: Part, blend: LinearBlend) -> dict[tuple[str, str], np.ndarray]:
     low, high = both.min(axis=0), both.max(axis=0)
     result = {}
     for one, other in sorted(set(zip(low.tolist(), high.tolist(), strict=True))):
-        pair = part.bones[one], part.bones[other]
+        pair = target.bones[one], target.bones[other]
         parent = bones[pair[0]].parent
         if parent is not None and parent.name == pair[1]:
             pair = pair[::-1]

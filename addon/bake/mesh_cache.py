@@ -6,7 +6,7 @@ file, since another .blend may use it.
 """
 
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bpy
 import numpy as np
@@ -20,11 +20,7 @@ from ..operator_base.properties import FRAMES
 from ..preview import nodes
 from ..scene import scene_model
 from . import bake_state
-from .frames import Block, Options, Target
-from .sources import Part
-
-if TYPE_CHECKING:
-    from mmdskin.new_file import NewFile
+from .target import Block, Target
 
 NAME = "MMD Skin Cache"  # of the modifier
 NORMALS = ("MMD Normals Cache", "MMD Normals Reader", "MMD Normals")  # of those for normals
@@ -34,8 +30,12 @@ _HEADER = struct.Struct("<12siiffi")
 class MeshCache(Target):
     """The cache of one mesh, and a second one for its normals if these are baked."""
 
-    def __init__(self, part: Part, options: Options) -> None:
-        super().__init__(part, options)
+    stores_normals = True
+    _files: list["_File"]
+
+    def start(self) -> None:
+        self._files = []  # of the positions, and of the normals if they are baked
+        options, normals = self.options, self.skinner.normals
         if abs(options.frames[0] / options.spacing) > FRAMES["max"]:
             raise UserError(
                 "A mesh cache with {samples} samples per frame cannot start at frame {frame}:"
@@ -44,30 +44,26 @@ class MeshCache(Target):
                 frame=options.frames[0],
                 limit=FRAMES["max"] // options.samples,
             )
-        # Of the positions, and of the normals if they are baked.
-        self._files = [_File(cache_files.path(part.obj, ".pc2", options.folder))]
-        normals = part.skinner.normals
+        endings = [".pc2"]
         if normals is not None and normals.domain == "POINT":
-            path = cache_files.path(part.obj, ".normals.pc2", options.folder)
-            self._files.append(_File(path))
+            endings.append(".normals.pc2")
         elif normals is not None:
             text = tr(
                 "'{name}' has vertices with several normals (for example at sharp"
                 " edges), which a mesh cache cannot store: Blender's normals are shown",
-                name=part.obj.name,
+                name=self.obj.name,
             )
             self.warnings.append(text)
-
-    def start(self) -> None:
-        frames, count = self.options.frames, self.part.skinner.vertex_count
-        spacing = self.options.spacing
-        header = _HEADER.pack(b"POINTCACHE2\0", 1, count, frames[0], spacing, len(frames))
-        for file in self._files:
-            file.start(header)
+        count, samples = self.skinner.vertex_count, len(options.frames)
+        header = _HEADER.pack(
+            b"POINTCACHE2\0", 1, count, options.frames[0], options.spacing, samples
+        )
+        for ending in endings:
+            self._files.append(_File(cache_files.path(self.obj, ending, options.folder)))
+            self._files[-1].put(header)
 
     def add(self, block: Block) -> None:
-        found = self.part.skinned_in_place(block.frames, block.matrices, block.values)
-        for file, vectors in zip(self._files, found, strict=False):
+        for file, vectors in zip(self._files, self.skinned(block), strict=False):
             file.put(np.ascontiguousarray(vectors, "<f4").data)
 
     def finish(self) -> tuple[()]:
@@ -76,8 +72,8 @@ class MeshCache(Target):
         return ()
 
     def write(self, state: bake_state.BakeState) -> None:
-        obj = self.part.obj
-        bake_state.switch_armature_off(obj, self.part.armature, state)
+        obj = self.obj
+        bake_state.switch_armature_off(obj, self.armature, state)
         modifier = self._play(self._files[0], NAME)
         state.added = modifier.name
         added = [modifier]
@@ -89,7 +85,7 @@ class MeshCache(Target):
             giver = obj.modifiers.new(NORMALS[2], "NODES")
             added = [shown, reader, modifier, giver]
             state.normals = [shown.name, reader.name, giver.name]
-        first = scene_model.armature_modifiers(obj, self.part.armature)[0]
+        first = scene_model.armature_modifiers(obj, self.armature)[0]
         place = obj.modifiers.find(first.name) + 1
         for number, one in enumerate(added):
             blender_versions.move_modifier(obj, one, place + number)
@@ -105,7 +101,7 @@ class MeshCache(Target):
     def _play(self, file: "_File", name: str) -> Modifier:
         """A new modifier that sets the vertices to the positions in the file."""
         options = self.options
-        modifier = self.part.obj.modifiers.new(name, "MESH_CACHE")
+        modifier = self.obj.modifiers.new(name, "MESH_CACHE")
         modifier.cache_format = "PC2"
         modifier.filepath = cache_files.shown(file.path)
         modifier.deform_mode, modifier.interpolation = "OVERWRITE", "LINEAR"
@@ -124,12 +120,8 @@ class _File:
         self.path = ""
         self._first = path  # the path, unless another file has it
         self._before = cache_files.played()
-        self._new: NewFile | None = None
-
-    def start(self, header: bytes) -> None:
-        with cache_files.writing(self._first):
-            self._new = output_files.create(self._first)
-        self.put(header)
+        with cache_files.writing(path):
+            self._new = output_files.create(path)
 
     def put(self, data: bytes | memoryview) -> None:
         with cache_files.writing(self._first):
@@ -142,8 +134,7 @@ class _File:
 
     def close(self, done: bool) -> None:
         """Remove the temporary file; without `done`, the new one, else older ones."""
-        if self._new:
-            self._new.close()
+        self._new.close()
         if done:
             cache_files.remove_unneeded(self._first, self._before)
         elif self.path:

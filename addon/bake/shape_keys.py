@@ -15,8 +15,8 @@ from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
 from ..scene import mesh_source
 from . import bake_state, linear_blend, sliders
-from .frames import Block, Options, Target, name_of
-from .sources import Part
+from .frames import name_of
+from .target import Block, Target
 
 _SMALL = 1e-6  # relative to the model's size; anything smaller is float32 noise
 
@@ -24,9 +24,8 @@ _SMALL = 1e-6  # relative to the model's size; anything smaller is float32 noise
 class ShapeKeys(Target):
     """Baked frames of one mesh. A frame range is keyed, so that each key shows at its own frame."""
 
-    def __init__(self, part: Part, options: Options) -> None:
-        super().__init__(part, options)
-        self._poses: list[tuple[tuple, np.ndarray, np.ndarray]] = []  # arguments of `Part.skinned`
+    def start(self) -> None:
+        self._blocks: list[Block] = []
 
     def adds_to(self, state: bake_state.BakeState) -> bool:
         """Whether an earlier bake is kept: bakes of single frames add up."""
@@ -35,10 +34,10 @@ class ShapeKeys(Target):
     def add(self, block: Block) -> None:
         # Skinned when the keys are there: the positions of all frames would need as much memory
         # once more, and it takes longer to get that memory than to skin.
-        self._poses.append((block.frames, block.matrices, block.values))
+        self._blocks.append(block)
 
     def write(self, state: bake_state.BakeState) -> None:
-        obj = self.part.obj
+        obj = self.obj
         bake_state.base_key(obj)
         names = bake_state.add_keys(
             obj,
@@ -56,13 +55,12 @@ class ShapeKeys(Target):
         sliders.mute_sliders(obj, state.sliders, state.keys)
         _show(self, state, names, range(len(names)))
         obj.show_only_shape_key = False
-        bake_state.switch_armature_off(obj, self.part.armature, state)
+        bake_state.switch_armature_off(obj, self.armature, state)
 
     def _positions(self) -> Iterator[tuple[float, np.ndarray]]:
         """Each frame and its positions (V, 3), which are valid until the next."""
-        for frames, matrices, values in self._poses:
-            positions, _ = self.part.skinned_in_place(frames, matrices, values)
-            yield from zip(frames, positions, strict=True)
+        for block in self._blocks:
+            yield from zip(block.frames, self.skinned(block)[0], strict=True)
 
 
 class Correction(NamedTuple):
@@ -78,16 +76,15 @@ class Correction(NamedTuple):
 class Corrective(Target):
     """Corrective keys of one mesh: one for each frame."""
 
-    def __init__(self, part: Part, options: Options) -> None:
-        super().__init__(part, options)
-        obj, state = part.obj, part.state
-        linear_blend.check(obj, part.armature, state.modifiers if state else {})
-        if part.pinned is not None:
+    def start(self) -> None:
+        obj = self.obj
+        linear_blend.check(obj, self.armature, self.state.modifiers if self.state else {})
+        if self.pinned is not None:
             raise UserError(
                 "'{name}' shows only its active shape key: unpin it first", name=obj.name
             )
-        self._blend = linear_blend.LinearBlend.read(obj, part.skinner)
-        self._still = np.tile(np.eye(4, dtype=np.float32), (len(part.bones), 1, 1))
+        self._blend = linear_blend.LinearBlend.read(obj, self.skinner)
+        self._still = np.tile(np.eye(4, dtype=np.float32), (len(self.bones), 1, 1))
         self._rest = mesh_source.rest_positions(obj.data)
         self._least = _SMALL * max(1.0, float(np.abs(self._rest).max()))
         self._found: list[Correction] = []
@@ -95,8 +92,8 @@ class Corrective(Target):
         self._flat, self._lost = 0, 0.0
 
     def add(self, block: Block) -> None:
-        mixed, _ = self.part.skinned(block.frames, self._still, block.values)
-        positions, _ = self.part.skinned(block.frames, block.matrices, block.values)
+        mixed = self.skinned(block._replace(matrices=self._still))[0].copy()
+        positions, _ = self.skinned(block)
         self._found += map(self._correction, block.frames, block.matrices, mixed, positions)
 
     def finish(self) -> Iterable[float]:
@@ -106,19 +103,19 @@ class Corrective(Target):
                 "'{name}' has {count} vertex poses that are too flat for shape keys to"
                 " restore fully",
                 count=self._flat,
-                name=self.part.obj.name,
+                name=self.obj.name,
             )
             self.warnings.append(text)
         if not any(len(found.vertices) for found in self._found):
             text = tr(
                 "'{name}' needs no corrective keys: the Armature modifier gives the same result",
-                name=self.part.obj.name,
+                name=self.obj.name,
             )
             self.notes.append(text)
         return ()
 
     def write(self, state: bake_state.BakeState) -> None:
-        sliders.mute_sliders(self.part.obj, state.sliders, state.keys)
+        sliders.mute_sliders(self.obj, state.sliders, state.keys)
         frames = [place for place, found in enumerate(self._found) if len(found.vertices)]
         names = []
         for found in (self._found[place] for place in frames):
@@ -143,17 +140,17 @@ class Corrective(Target):
     def _add_key(
         self, state: bake_state.BakeState, name: str, vertices: np.ndarray, offsets: np.ndarray
     ) -> str:
-        bake_state.base_key(self.part.obj)
+        bake_state.base_key(self.obj)
         positions = self._rest.copy()
         positions[vertices] += offsets
-        return bake_state.add_keys(self.part.obj, state, [(name, positions)])[0]
+        return bake_state.add_keys(self.obj, state, [(name, positions)])[0]
 
 
 def _show(
     target: Target, state: bake_state.BakeState, names: list[str], indices: Sequence[int]
 ) -> None:
     """Let baked keys show at their frames, of all frames of the bake, or those of one pose always."""
-    keys = target.part.obj.data.shape_keys
+    keys = target.obj.data.shape_keys
     if target.options.moves and names:
         state.curves = sliders.add_pulses(keys, names, target.options.times, indices)
         return
