@@ -40,7 +40,6 @@ class BakeState(saved_state.SavedState):
     samples: int = 1  # per frame
     keys: list[str] = field(default_factory=list)  # names of the baked keys
     curves: dict[str, Any] | None = None  # from `sliders.add_pulses`, if the keys are keyed
-    turns: list[str] = field(default_factory=list)  # mesh properties of `joint_turns.Drivers`
     single_poses: SinglePoses | None = None
     mesh_animated: bool = True
     muted: list[str] = field(default_factory=list)  # names of the keys that the bake muted
@@ -119,9 +118,7 @@ def begin(obj: Object, armature: Object, live: bool = False) -> BakeState:
 
     `live`: an earlier bake had turned the preview off.
     """
-    keys = obj.data.shape_keys
-    active = obj.active_shape_key.name if keys and obj.active_shape_key else None
-    modifier = obj.modifiers.active
+    keys, key, modifier = obj.data.shape_keys, obj.active_shape_key, obj.modifiers.active
     # The modifier of a live mesh from another file is turned off with the Armature modifier.
     from_library = _is_from_library(obj)
     on = switch.is_live(obj) and not from_library
@@ -129,7 +126,7 @@ def begin(obj: Object, armature: Object, live: bool = False) -> BakeState:
         active_modifier=modifier.name if modifier else "",
         had_keys=keys is not None,
         animated=bool(keys and keys.animation_data),
-        active=[active, obj.active_shape_key_index],
+        active=[key.name if key else None, obj.active_shape_key_index],
         pinned=obj.show_only_shape_key,
         preview=live or on,
     )
@@ -142,23 +139,13 @@ def begin(obj: Object, armature: Object, live: bool = False) -> BakeState:
     return state
 
 
-def store(obj: Object, state: BakeState) -> None:
-    state.write(obj)
-    obj.data.update_tag()
-
-
-def base_key(obj: Object) -> ShapeKey:
-    """The reference key, created if missing."""
-    if not obj.data.shape_keys:
-        obj.shape_key_add(name="Basis", from_mix=False)
-    return obj.data.shape_keys.reference_key
-
-
 def add_keys(obj: Object, state: BakeState, baked: Iterable[tuple[str, np.ndarray]]) -> list[str]:
     """Baked keys of these names and (V, 3) float32 positions; returns the names that they got.
 
     Keys of an older bake are reused.
     """
+    if not obj.data.shape_keys:
+        obj.shape_key_add(name="Basis", from_mix=False)
     keys, names = obj.data.shape_keys, []
     ours = dict.fromkeys(state.keys)  # in a list, thousands of names would be searched one by one
     for wanted, positions in baked:
@@ -246,8 +233,8 @@ def remove_keys(obj: Object, state: BakeState) -> None:
             key = _key_blocks(obj)[name]
             key.driver_remove("value")
             obj.shape_key_remove(key)
-    joint_turns.remove(obj.data, state.turns)
-    state.keys, state.turns = [], []
+    joint_turns.remove(obj.data)
+    state.keys = []
 
 
 def _clear_keys(obj: Object, state: BakeState) -> None:

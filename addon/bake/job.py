@@ -6,13 +6,12 @@ So an error or a cancel leaves the scene unchanged.
 
 import contextlib
 from collections.abc import Generator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from bpy.types import Context, Depsgraph, Object
 
 from ..blender.pose_evaluation import PoseFrames
-from ..blender.translations import tr, tr_count
+from ..blender.translations import tr
 from ..blender.user_error import UserError
 from ..operator_base import modal_job
 from ..operator_base.editing import editing
@@ -34,15 +33,8 @@ _BLOCK = 1 << 21  # vertices times frames that are posed together
 _SKINNED = 1 << 17  # that are skinned together: they stay in the processor's cache until written
 
 
-class Result(NamedTuple):
-    meshes: int
-    vertices: int
-    warnings: list[str]
-    notes: list[str]
-
-
 class Job(modal_job.Job):
-    """Closing it early leaves everything unchanged. Its result is what was done.
+    """Closing it early leaves everything unchanged. Its result is a list of the targets.
 
     `poses` has each model's pose source settings or None, `deformations` each model's deformation.
     """
@@ -62,7 +54,7 @@ class Job(modal_job.Job):
 
     def _run(
         self, wanted: list[tuple[scene_model.SceneModel, pose_source.Settings | None, Deformation]]
-    ) -> modal_job.Steps[Result]:
+    ) -> modal_job.Steps[list[Target]]:
         options = self.options
         depsgraph = self._context.evaluated_depsgraph_get()
         for model, *_ in wanted:
@@ -86,9 +78,9 @@ class Job(modal_job.Job):
                     name = target.obj.name
                     text = tr("MMD Skin: choosing keys of '{name}'   Esc: cancel", name=name)
                     yield modal_job.Progress(fraction, text)
-            result = _write(targets, options)
+            _write(targets)
             done = True
-            return result
+            return targets
         finally:
             for target in targets:
                 target.close(done)
@@ -213,38 +205,26 @@ def _with_parents(armature: Object, names: set[str]) -> list[str]:
     return [bone.name for bone in bones if bone.name in wanted]
 
 
-def _write_mesh(target: Target, options: Options) -> None:
-    obj, armature, state = target.obj, target.armature, target.state
+def _write_mesh(target: Target) -> None:
+    obj, options, state = target.obj, target.options, target.state
     live = False
-    if state is not None and not target.adds_to(state):
+    if state is not None and not target.adds_to_earlier:
         live, state = bake_state.clear_mesh(obj, state), None
     if state is None:
-        state = bake_state.begin(obj, armature, live)
+        state = bake_state.begin(obj, target.armature, live)
     state.target, state.deformation = options.target, list(target.deformation)
     if options.moves:
         state.frames = [int(options.frames[0]), int(options.frames[-1])]
         state.samples = options.samples
     target.write(state)
-    bake_state.store(obj, state)
+    state.write(obj)
+    obj.data.update_tag()
 
 
-def _write(targets: list, options: Options) -> Result:
-    warnings, notes = [], []
+def _write(targets: list[Target]) -> None:
     with editing(targets, Target.check_unchanged) as edit:
         armatures = dict.fromkeys(target.armature for target in targets)
         live = [obj for armature in armatures for obj in switch.objects_of(armature)]
         edit.save([*(target.obj for target in targets), *live])
         for target in targets:
-            _write_mesh(target, options)
-            warnings += target.warnings
-            notes += target.notes
-    limited = sum(target.skinner.source.limited for target in targets)
-    if limited:
-        text = tr_count(
-            "1 vertex has more than four bones: only the four strongest were used",
-            "{count} vertices have more than four bones: only the four strongest were used",
-            count=limited,
-        )
-        warnings.append(text)
-    vertices = sum(target.skinner.vertex_count for target in targets)
-    return Result(len(targets), vertices, warnings, notes)
+            _write_mesh(target)

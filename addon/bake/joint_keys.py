@@ -18,7 +18,7 @@ from . import bake_state, joint_fit, joint_turns, sliders
 from .joint_fit import Function
 from .linear_blend import LinearBlend, moved
 from .shape_keys import Correction, Corrective, longest
-from .target import Block, Target
+from .target import Target
 
 _RANGE = -1.0, 2.0  # of key values, which are from 0 to 1 in the baked frames
 _LITTLE = 0.9  # share of the error that remains when driven keys are not worthwhile
@@ -39,18 +39,15 @@ class Driven(Corrective):
     def start(self) -> None:
         super().start()
         self._vertices = _pairs(self, self._blend)
-        self._rotations: list[np.ndarray] = []  # (B, 3, 3) of each frame, in armature space
         self._keys: list[_Key] = []
 
-    def adds_to(self, state: bake_state.BakeState) -> bool:
-        """Whether an earlier bake is kept: bakes of single poses add up."""
-        alike = state.target == "CORRECTIVE" and state.single_poses is not None
-        gathers = alike and not self.options.moves
-        return gathers and state.deformation == list(self.deformation)
-
-    def add(self, block: Block) -> None:
-        super().add(block)
-        self._rotations += [*_rotations(block.pose)]
+    @property
+    def adds_to_earlier(self) -> bool:
+        """Bakes of single poses add up."""
+        state = self.state
+        if state is None or state.target != "CORRECTIVE" or state.single_poses is None:
+            return False
+        return not self.options.moves and state.deformation == list(self.deformation)
 
     def finish(self) -> Iterator[float]:
         yield from self._choose_keys()
@@ -78,17 +75,13 @@ class Driven(Corrective):
             chosen = np.flatnonzero(at_rest.any(axis=1))
             name = self._add_key(state, "MMD Rest", chosen, -at_rest[chosen])
             obj.data.shape_keys.key_blocks[name].value = 1.0
-        state.turns = list(drivers.properties.values())
         if not self.options.moves:
-            poses = [
-                [one.frame, _turns_of_bones(rotations, self.bones)]
-                for one, rotations in zip(self._found, self._rotations, strict=True)
-            ]
+            poses = [[one.frame, _turns_of_bones(one.pose, self.bones)] for one in self._found]
             state.single_poses = bake_state.SinglePoses(poses, kept)
 
     def _choose_keys(self) -> Iterator[float]:
         before, count = max(longest(found.wanted) for found in self._found), len(self._found)
-        gathered = self.state is not None and self.adds_to(self.state)
+        gathered = self.adds_to_earlier
         if gathered:
             self._remember(self.state)
         needed, left = yield from self._plan()
@@ -119,16 +112,15 @@ class Driven(Corrective):
 
         A new pose replaces an earlier one of the same frame.
         """
-        found, rotations = [], []
-        now = {one.frame for one in self._found}
+        found, now = [], {one.frame for one in self._found}
         for frame, turns in state.single_poses.poses:
             if frame not in now:
-                rotations.append(_turned(turns, self.bones))
-                offsets = self._shown(state, rotations[-1])
+                pose = _pose_of(turns, self.bones)
+                offsets = self._shown(state, pose)
                 vertices = np.flatnonzero(offsets.any(axis=1))
                 offsets = offsets[vertices]
-                found.append(Correction(frame, vertices, offsets, offsets, self._still))
-        self._found[:0], self._rotations[:0] = found, rotations
+                found.append(Correction(frame, vertices, offsets, offsets, self._still, pose))
+        self._found[:0] = found
 
     def _plan(self) -> Generator[float, None, tuple[np.ndarray, np.ndarray]]:
         """Choose the keys: returns the vertices that need an offset (n,), and what keys leave (F, n, 3)."""
@@ -151,7 +143,7 @@ class Driven(Corrective):
         for one, row in zip(self._found, maps, strict=True):
             row[:] = blend.maps(one.matrices)[:, :, :3]
             yield 0.0
-        joints, rotations = {}, np.array(self._rotations)
+        joints, rotations = {}, _rotations(np.array([one.pose for one in self._found]))
         for pair, held in some.items():
             turns = self._turns(pair, rotations)
             joints[pair] = joint_fit.Joint(turns, np.searchsorted(looked_at, held))
@@ -191,12 +183,12 @@ class Driven(Corrective):
             result[key.vertices] += np.float32(key.function.rest) * key.offsets
         return result
 
-    def _shown(self, state: bake_state.BakeState, rotations: np.ndarray) -> np.ndarray:
+    def _shown(self, state: bake_state.BakeState, pose: np.ndarray) -> np.ndarray:
         """(V, 3) float32 that the keys of an earlier bake add in a pose."""
         blocks, result = self.obj.data.shape_keys.key_blocks, np.zeros_like(self._rest)
         for name, pair, function in state.single_poses.keys:
             if name in blocks and set(pair) <= set(self.bones):
-                turns = self._turns(pair, rotations[None])
+                turns = self._turns(pair, _rotations(pose[None]))
                 value = Function(*function).above_rest(joint_fit.terms(turns))[0]
                 offsets = mesh_source.key_positions(blocks[name]) - self._rest
                 result += np.float32(value) * offsets
@@ -272,15 +264,16 @@ def _rotations(pose: np.ndarray) -> np.ndarray:
     return axes / np.where(lengths > 0, lengths, 1)
 
 
-def _turns_of_bones(rotations: np.ndarray, bones: tuple[str, ...]) -> dict[str, list[float]]:
+def _turns_of_bones(pose: np.ndarray, bones: tuple[str, ...]) -> dict[str, list[float]]:
     """{bone: w x y z} of the bones that are rotated."""
     turns = {
         name: [round(part, 7) for part in Matrix(rotation).to_quaternion()]
-        for name, rotation in zip(bones, rotations.tolist(), strict=True)
+        for name, rotation in zip(bones, _rotations(pose).tolist(), strict=True)
     }
     return {name: turn for name, turn in turns.items() if abs(turn[0]) < 1}
 
 
-def _turned(turns: dict[str, list[float]], bones: tuple[str, ...]) -> np.ndarray:
-    """The opposite: (B, 3, 3) rotations."""
-    return np.array([Quaternion(turns.get(name, (1, 0, 0, 0))).to_matrix() for name in bones])
+def _pose_of(turns: dict[str, list[float]], bones: tuple[str, ...]) -> np.ndarray:
+    """The opposite: (B, 4, 4)."""
+    rotations = (Quaternion(turns.get(name, (1, 0, 0, 0))).to_matrix() for name in bones)
+    return np.array([rotation.to_4x4() for rotation in rotations])

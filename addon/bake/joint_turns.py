@@ -17,6 +17,7 @@ from mathutils import Matrix, Quaternion
 from ..blender import actions, drivers
 
 _LETTERS = "wxyz"
+_TURN = "mmdskin_turn_"  # how names of the properties begin
 
 
 def computed(
@@ -34,46 +35,42 @@ class Drivers:
 
     def __init__(self, mesh: Any, armature: Object) -> None:
         self._mesh, self._armature = mesh, armature
-        # By pair: the name of the property that holds its rotation.
-        self.properties: dict[tuple[str, str], str] = {}
+        self._properties: dict[tuple[str, str], str] = {}  # by pair: that with its rotation
 
     def drive(self, name: str, pair: tuple[str, str], expression: str) -> None:
         driver = _new(self._mesh.shape_keys, actions.value_path(name))
-        kept = None if is_child(self._armature, pair) else self._kept(pair)
-        for place, letter in enumerate(_LETTERS):
-            if kept is None:
-                self._add_turn(driver, letter, pair[1], place, "LOCAL_SPACE")
-                continue
-            drivers.add_property(driver, letter, self._mesh, f'["{kept}"][{place}]')
+        if is_child(self._armature, pair):
+            self._add_turn(driver, _LETTERS, pair[1], "LOCAL_SPACE")
+        else:
+            turn = self._property(pair)
+            for place, letter in enumerate(_LETTERS):
+                drivers.add_property(driver, letter, self._mesh, f'["{turn}"][{place}]')
         driver.expression = expression
 
-    def _kept(self, pair: tuple[str, str]) -> str:
-        if pair not in self.properties:
-            number = 1
-            while f"mmdskin_turn_{number}" in self._mesh:
-                number += 1
-            name = self.properties[pair] = f"mmdskin_turn_{number}"
+    def _property(self, pair: tuple[str, str]) -> str:
+        if pair not in self._properties:
+            name = self._properties[pair] = f"{_TURN}{len(self._properties) + 1}"
             self._mesh[name] = [1.0, 0.0, 0.0, 0.0]
-            of_data = self._armature.data.bones
-            rests = [of_data[bone].matrix_local.to_quaternion() for bone in pair]
+            bones = self._armature.data.bones
+            first, second = (bones[bone].matrix_local.to_quaternion() for bone in pair)
             for place in range(4):
                 driver = _new(self._mesh, f'["{name}"]', place)
                 for bone, letters in zip(pair, ("abcd", _LETTERS), strict=True):
-                    for part, letter in enumerate(letters):
-                        self._add_turn(driver, letter, bone, part, "WORLD_SPACE")
-                driver.expression = _product(place, rests[1].conjugated() @ rests[0])
-        return self.properties[pair]
+                    self._add_turn(driver, letters, bone, "WORLD_SPACE")
+                driver.expression = _product(place, second.conjugated() @ first)
+        return self._properties[pair]
 
-    def _add_turn(self, driver: Driver, letter: str, bone: str, part: int, space: str) -> None:
-        drivers.add_transform(driver, letter, self._armature, bone, f"ROT_{'WXYZ'[part]}", space)
+    def _add_turn(self, driver: Driver, letters: str, bone: str, space: str) -> None:
+        for letter, part in zip(letters, "WXYZ", strict=True):
+            drivers.add_transform(driver, letter, self._armature, bone, f"ROT_{part}", space)
 
 
-def remove(mesh: ID, properties: list[str]) -> None:
+def remove(mesh: ID) -> None:
     """Remove the properties and their drivers."""
-    for name in properties:
-        mesh.driver_remove(f'["{name}"]')
-        if name in mesh:
-            del mesh[name]
+    for curve in [one for one in drivers.of(mesh) if one.data_path.startswith(f'["{_TURN}')]:
+        mesh.animation_data.drivers.remove(curve)
+    for name in [name for name in mesh.keys() if name.startswith(_TURN)]:  # noqa: SIM118
+        del mesh[name]
 
 
 def is_child(armature: Object, pair: tuple[str, str]) -> bool:

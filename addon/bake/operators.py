@@ -131,9 +131,19 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, Operator):
 
     def _report(self, baking: job.Job) -> set[Any]:
         native.remember_backends()
-        for warning in baking.result.warnings:
+        targets = baking.result
+        warnings = [warning for target in targets for warning in target.warnings]
+        limited = sum(target.skinner.source.limited for target in targets)
+        if limited:
+            text = tr_count(
+                "1 vertex has more than four bones: only the four strongest were used",
+                "{count} vertices have more than four bones: only the four strongest were used",
+                count=limited,
+            )
+            warnings.append(text)
+        for warning in warnings:
             self.report({"WARNING"}, warning)
-        for note in baking.result.notes:
+        for note in (note for target in targets for note in target.notes):
             self.report({"INFO"}, note)
         frames, samples = baking.options.frames, baking.options.samples
         if len(frames) == 1:
@@ -143,8 +153,8 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, Operator):
         self.inform(
             "Baked {frames}: {meshes}, {vertices} vertices",
             frames=what,
-            meshes=_meshes(baking.result.meshes),
-            vertices=baking.result.vertices,
+            meshes=_meshes(len(targets)),
+            vertices=sum(target.skinner.vertex_count for target in targets),
         )
         return {"FINISHED"}
 

@@ -27,9 +27,12 @@ class ShapeKeys(Target):
     def start(self) -> None:
         self._blocks: list[Block] = []
 
-    def adds_to(self, state: bake_state.BakeState) -> bool:
-        """Whether an earlier bake is kept: bakes of single frames add up."""
-        return state.target == "SHAPE_KEYS" and not (self.options.moves or state.is_keyed)
+    @property
+    def adds_to_earlier(self) -> bool:
+        """Bakes of single frames add up."""
+        state = self.state
+        alike = state is not None and state.target == "SHAPE_KEYS" and not state.is_keyed
+        return alike and not self.options.moves
 
     def add(self, block: Block) -> None:
         # Skinned when the keys are there: the positions of all frames would need as much memory
@@ -38,7 +41,6 @@ class ShapeKeys(Target):
 
     def write(self, state: bake_state.BakeState) -> None:
         obj = self.obj
-        bake_state.base_key(obj)
         names = bake_state.add_keys(
             obj,
             state,
@@ -71,6 +73,7 @@ class Correction(NamedTuple):
     offsets: np.ndarray  # (n, 3) float32, before the blend
     wanted: np.ndarray  # (n, 3) float32, after the blend
     matrices: np.ndarray  # (B, 4, 4) float32 of the blend
+    pose: np.ndarray  # (B, 4, 4) in armature space
 
 
 class Corrective(Target):
@@ -94,7 +97,10 @@ class Corrective(Target):
     def add(self, block: Block) -> None:
         mixed = self.skinned(block._replace(matrices=self._still))[0].copy()
         positions, _ = self.skinned(block)
-        self._found += map(self._correction, block.frames, block.matrices, mixed, positions)
+        rows = zip(*block[:3], mixed, positions, strict=True)
+        for frame, pose, matrices, *points in rows:
+            found = self._offsets(matrices, *points)
+            self._found.append(Correction(frame, *found, matrices, pose))
 
     def finish(self) -> Iterable[float]:
         if self._flat:
@@ -123,9 +129,10 @@ class Corrective(Target):
             names.append(self._add_key(state, name, found.vertices, found.offsets))
         _show(self, state, names, frames)
 
-    def _correction(
-        self, frame: int, matrices: np.ndarray, mixed: np.ndarray, target: np.ndarray
-    ) -> Correction:
+    def _offsets(
+        self, matrices: np.ndarray, mixed: np.ndarray, target: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The arrays of vertices of a Correction."""
         maps = self._blend.maps(matrices)
         shown = linear_blend.moved(maps, mixed) + maps[:, :, 3]
         wanted = target - shown
@@ -134,13 +141,11 @@ class Corrective(Target):
         self._flat += len(flat)
         lacks = wanted[chosen][flat] - linear_blend.moved(maps[chosen][flat], offsets[flat])
         self._lost = max(self._lost, longest(lacks))
-        offsets, wanted = offsets.astype(np.float32), wanted[chosen].astype(np.float32)
-        return Correction(frame, chosen, offsets, wanted, matrices)
+        return chosen, offsets.astype(np.float32), wanted[chosen].astype(np.float32)
 
     def _add_key(
         self, state: bake_state.BakeState, name: str, vertices: np.ndarray, offsets: np.ndarray
     ) -> str:
-        bake_state.base_key(self.obj)
         positions = self._rest.copy()
         positions[vertices] += offsets
         return bake_state.add_keys(self.obj, state, [(name, positions)])[0]

@@ -52,8 +52,9 @@ class Target(ABC):
         self.warnings: list[str] = []
         self.notes: list[str] = []
 
-    def adds_to(self, state: bake_state.BakeState) -> bool:
-        """Whether an earlier bake is kept."""
+    @property
+    def adds_to_earlier(self) -> bool:
+        """Whether the earlier bake is kept, if there is one."""
         return False
 
     @abstractmethod
