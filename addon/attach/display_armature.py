@@ -65,20 +65,23 @@ def show(display: Object, on: bool) -> None:
         display.pop(SHOWN, None)
 
 
-def drop_unused(context: Context, display: Object) -> None:
-    """Remove bones without attachments, and an armature without bones, unless it is shown."""
+def drop_unused(context: Context, display: Object) -> bool:
+    """Remove bones without attachments, unless it is shown. Returns whether any are left: else it is removed."""
     if is_shown(display):
-        return
+        return True
     used = {constraint.subtarget for _, constraint in attachments(display)}
-    unused = [name for name in followed(display) if name not in used]
     if not used:
         remove(display)
-    elif unused:
-        left = {name: bone for name, bone in followed(display).items() if name in used}
+        return False
+    followed_bones = followed(display)
+    unused = followed_bones.keys() - used
+    if unused:
+        left = {name: bone for name, bone in followed_bones.items() if name in used}
         with _edited(context, display) as bones:
             for name in unused:
                 bones.remove(bones[name])
             _set_parents(bones, left, display)
+    return True
 
 
 def remove(display: Object) -> None:
@@ -91,9 +94,7 @@ def remove(display: Object) -> None:
 def attachments(display: Object) -> Iterator[tuple[Object, ChildOfConstraint]]:
     """The objects that follow bones of a display armature, and their constraints."""
     for obj in bpy.data.objects:
-        for constraint in obj.constraints:
-            if constraint.type == "CHILD_OF" and constraint.target == display:
-                yield obj, constraint
+        yield from ((obj, one) for one in constraints_of(obj) if one.target == display)
 
 
 def constraints_of(obj: Object) -> list[ChildOfConstraint]:
@@ -182,9 +183,14 @@ def _add_bones(context: Context, display: Object, armature: Object, sources: lis
     wanted = set(sources)
     for name, source in followed_bones.items():
         if source in wanted:
-            _copy_transforms(display, name, armature, source)
+            bone = display.pose.bones[name]
             hidden = blender_versions.is_bone_hidden(armature.pose.bones[source])
-            blender_versions.hide_bone(display.pose.bones[name], hidden)
+            blender_versions.hide_bone(bone, hidden)
+            # What shows where the driver does not pose the bones.
+            constraint: Any = bone.constraints.new("COPY_TRANSFORMS")
+            constraint.name = CONSTRAINT
+            constraint.target, constraint.subtarget = armature, source
+            constraint.owner_space = constraint.target_space = "POSE"
 
 
 def _set_parents(bones: Any, followed_bones: dict[str, str], display: Object) -> None:
@@ -197,29 +203,17 @@ def _set_parents(bones: Any, followed_bones: dict[str, str], display: Object) ->
         bones[name].parent = bones[next(followers, ROOT)]
 
 
-def _copy_transforms(display: Object, name: str, armature: Object, bone: str) -> None:
-    """What shows where the driver does not pose the bones."""
-    constraint: Any = display.pose.bones[name].constraints.new("COPY_TRANSFORMS")
-    constraint.name = CONSTRAINT
-    constraint.target, constraint.subtarget = armature, bone
-    constraint.owner_space = constraint.target_space = "POSE"
-
-
 @contextlib.contextmanager
 def _edited(context: Context, display: Object) -> Iterator[Any]:
     """The edit bones; selection, modes and the active object are then as before."""
-    hidden = display.hide_viewport
-    try:
-        with selection.cleared(context.view_layer):
-            display.hide_viewport = False
-            context.view_layer.objects.active = display
-            bpy.ops.object.mode_set(mode="EDIT")
-            try:
-                yield display.data.edit_bones
-            finally:
-                bpy.ops.object.mode_set(mode="OBJECT")
-    finally:
-        display.hide_viewport = hidden
+    with contextlib.ExitStack() as undo:
+        undo.callback(setattr, display, "hide_viewport", display.hide_viewport)
+        undo.enter_context(selection.cleared(context.view_layer))
+        display.hide_viewport = False
+        context.view_layer.objects.active = display
+        bpy.ops.object.mode_set(mode="EDIT")
+        undo.callback(bpy.ops.object.mode_set, mode="OBJECT")
+        yield display.data.edit_bones
 
 
 def is_own(obj: Object, model: scene_model.SceneModel) -> bool:

@@ -18,7 +18,7 @@ from ..blender import caches, details, drivers, evaluated_bones, playhead, regis
 from ..blender.user_error import UserError
 from ..physics import playback
 from ..pose import ik_source, pose_source, skinner
-from ..preview import switch
+from ..preview import driver_function, switch
 from ..scene import saved_state
 from . import display_armature
 
@@ -27,7 +27,6 @@ _PATH = f'pose.bones["{display_armature.ROOT}"].{display_armature.DRIVEN}'
 _BY_SOURCE = f"{_FUNCTION}(self, depsgraph, frame)"  # `frame` makes it depend on time
 _BY_ARMATURE = "0.0"
 _KEYS = "key"  # how names of its variables for shape keys begin
-_REST = "rest"  # the variable for the armature's Rest Position
 _MESH = "mesh"  # how names of variables for mesh objects begin
 _PLAYED = {"SHAPE_KEYS", "MESH_CACHE"}  # targets of bakes that play the pose source
 # In the cache of the display armature's Bones.
@@ -60,17 +59,14 @@ def build(display: Object, meshes: tuple = ()) -> None:
             pose_source.wait_for(driver, armature, settings, solver)
         drivers.add_property(driver, "bones", display.data, "show_axes")
         if any(switch.is_live(obj) and not _is_played(obj) for obj in meshes):
-            drivers.add_property(driver, _REST, armature.data, "pose_position")
-            drivers.add_transform(driver, "edited", armature, armature.pose.bones[0].name)
+            drivers.add_property(driver, driver_function.REST, armature.data, "pose_position")
+            bone = armature.pose.bones[0].name
+            drivers.add_transform(driver, driver_function.EDITED, armature, bone)
         for number, obj in enumerate(meshes if is_solved else ()):
             if obj.data.shape_keys:
                 drivers.add_keys(driver, f"{_KEYS}{number}", obj.data)
     _known.put(display.name, _state(display))
     display.update_tag()
-
-
-def is_current(display: Object) -> bool:
-    return _known.get(display.name) == _state(display)
 
 
 def curve_of(display: Object) -> FCurve | None:
@@ -91,8 +87,6 @@ def _shown(armature: Object, meshes: tuple) -> pose_source.Settings | None:
 
 def _is_played(obj: Object) -> bool:
     """Whether the mesh plays a bake of the pose source."""
-    if not saved_state.exists(obj, saved_state.BAKE):
-        return False
     try:
         return saved_state.load(obj, saved_state.BAKE).get("target") in _PLAYED
     except UserError:
@@ -166,12 +160,16 @@ def _pose(
     if settings is None:
         return False
     # Where the mesh plays a bake, it does not show the armature's Rest Position.
-    if pose_source.is_at_rest(armature) and _REST in _variables(display):
+    if pose_source.is_at_rest(armature) and driver_function.REST in _variables(display):
         still = _STILL.repeat(len(bones.names), 0)
         display.pose.bones.foreach_set("matrix_basis", still.ravel())
         return True
     ready = _prepared(display, bones, playback.shared(now, settings))
-    shown = ready.opened.shown(now, _key_values(ready, display))
+    keys: dict[str, float] = {}
+    if ready.keys:
+        awaited = skinner.awaited_values(_variables(display), _KEYS, ready.keys)
+        keys = ik_source.of_all_meshes(awaited)
+    shown = ready.opened.shown(now, keys)
     display.pose.bones.foreach_set("matrix_basis", _basis(ready, shown).ravel())
     return True
 
@@ -207,13 +205,6 @@ def _copy_transforms(display: Object, on: bool) -> None:
                 return
             muted = [not on if one == constraint else one.mute for one in bone.constraints]
             bone.constraints.foreach_set("mute", muted)
-
-
-def _key_values(ready: _Ready, display: Object) -> dict[str, float]:
-    """Values of the shape keys that move bones."""
-    if not ready.keys:
-        return {}
-    return ik_source.of_all_meshes(skinner.awaited_values(_variables(display), _KEYS, ready.keys))
 
 
 def _variables(display: Object) -> Any:
@@ -255,25 +246,16 @@ functions = drivers.Functions({_FUNCTION: evaluate}, _driven)
 
 @persistent
 def _update_drivers(*_: object) -> None:
-    """Another pose may be shown, or bones were renamed."""
-    for display in _editable():
-        if not is_current(display):
-            display_armature.rename(display)
-            build(display)
-
-
-def _editable() -> list[Object]:
-    """All display armatures that can be changed; those without a model are removed."""
-    found = []
+    """Another pose may be shown, bones may be renamed, or the model removed."""
     for display in display_armature.all_displays():
         if display.library or display.override_library:
             continue
         # A deleted model is in no collection; one in a collection of no scene may come back.
         if display.parent is None or not display.parent.users_collection:
             display_armature.remove(display)
-        else:
-            found.append(display)
-    return found
+        elif _known.get(display.name) != _state(display):
+            display_armature.rename(display)
+            build(display)
 
 
 _HANDLERS = [("depsgraph_update_post", _update_drivers)]

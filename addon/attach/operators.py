@@ -59,7 +59,7 @@ class MMDSKIN_OT_attach(PosingOperator, bpy.types.Operator):
         objects = _chosen(context, model)
         with editing(objects, lambda obj: _check(obj, model.armature)) as edit:
             display = display_armature.ensure(context, model.armature, [bone])
-            edit.on_failure(_remove_if_unused, context, display.name)
+            edit.on_failure(display_armature.drop_unused, context, display)
             driver.build(display, model.meshes)
             for obj in objects:
                 constraint = display_armature.attach(context, obj, display, bone, self.snap)
@@ -171,9 +171,7 @@ def _hide(context: bpy.types.Context, model: scene_model.SceneModel) -> None:
     if display is None:
         return
     display_armature.show(display, False)
-    display_armature.drop_unused(context, display)
-    display = display_armature.find(model.armature)
-    if display is not None:
+    if display_armature.drop_unused(context, display):
         driver.build(display)
 
 
@@ -207,12 +205,6 @@ def _attach_empty(context: bpy.types.Context, display: bpy.types.Object, bone: s
     display_armature.attach(context, empty, display, bone)
     location, rotation, _ = display_armature.place_of(context, display, bone).decompose()
     empty.matrix_basis = Matrix.LocRotScale(location, rotation, None)
-
-
-def _remove_if_unused(context: bpy.types.Context, name: str) -> None:
-    display: Any = bpy.data.objects.get(name)
-    if display is not None:
-        display_armature.drop_unused(context, display)
 
 
 register, unregister = registration.functions(
