@@ -4,8 +4,6 @@
 Both are cubics from key to key, so a channel that equals one of the file's is exact.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ..blender.fcurves import Handles
@@ -46,28 +44,21 @@ def cuts(frames: np.ndarray) -> np.ndarray:
     return np.append(np.diff(frames.astype(np.int64)) <= 1, True)
 
 
-class Keys(NamedTuple):
-    """Keys of locations or rotations of bones, one after the other."""
+def location_handles(
+    frames: np.ndarray, locations: np.ndarray, curves: np.ndarray, axes: np.ndarray
+) -> list[Handles]:
+    """Handles of three location channels (K, 3) whose axes differ from the file's.
 
-    frames: np.ndarray  # (K,)
-    values: np.ndarray  # (K, C)
-    curves: np.ndarray  # (K, 3, 4) or (K, 4): that lead to each key, as in the file
-    axes: np.ndarray  # (K, 3, 3): from the file's translations to locations
-    first: np.ndarray  # (K,) bool: of each bone
-
-
-def location_handles(keys: Keys) -> list[Handles]:
-    """Handles of three location channels whose axes differ from the file's.
-
-    A channel that mixes axes gets the times of the axis that moves it most, and the values of its
-    handles by least squares.
+    (K, 3, 4) `curves` lead to each key, as in the file; `axes` (3, 3) turn its translations into
+    locations. A channel that mixes axes gets the times of the axis that moves it most, and the values of
+    its handles by least squares.
     """
-    locations, axes = keys.values, keys.axes[1:]
-    parts = np.linalg.solve(axes, np.diff(locations, axis=0)[..., None]).transpose(0, 2, 1) * axes
-    points = keys.curves[1:].reshape(-1, 3, 2, 2) / _END
+    moved = np.diff(locations, axis=0)
+    parts = (moved @ np.linalg.inv(axes).T)[:, None] * axes
+    points = curves[1:].reshape(-1, 3, 2, 2) / _END
     most = np.abs(parts).argmax(axis=2)
     lead = np.take_along_axis(points, most[:, :, None, None], axis=1)
-    heights = np.diff(locations, axis=0)[..., None] * lead[..., 1] + locations[:-1, :, None]
+    heights = moved[..., None] * lead[..., 1] + locations[:-1, :, None]
     bends = (points[..., 0] != points[..., 1]).any(axis=-1)
     for axis in range(3):
         part, other = parts[..., axis], np.broadcast_to(points[:, None, axis], lead.shape)
@@ -77,7 +68,10 @@ def location_handles(keys: Keys) -> list[Handles]:
         if mixed.any():
             way = _along(other[mixed], lead[mixed]) - _heights(lead[mixed][..., 1])
             heights[mixed] += part[mixed][:, None] * (way @ _FIT.T)
-    return _of_members(keys, lead[..., 0], heights)
+    return [
+        _handles(frames, column, lead[:, i, :, 0], heights[:, i])
+        for i, column in enumerate(locations.T)
+    ]
 
 
 def _along(points: np.ndarray, lead: np.ndarray) -> np.ndarray:
@@ -105,15 +99,16 @@ def steps(frames: np.ndarray, values: np.ndarray) -> Handles:
     return handles(frames, values, np.zeros((count, 4)), np.ones(count, bool))
 
 
-def rotation_handles(keys: Keys) -> list[Handles]:
-    """Handles of the four channels of unit quaternions without sign flips.
+def rotation_handles(
+    frames: np.ndarray, rotations: np.ndarray, curves: np.ndarray
+) -> list[Handles]:
+    """Handles of the four channels of unit quaternions (K, 4) without sign flips, with (K, 4) `curves`.
 
     MMD interpolates by slerp along the curve; Blender interpolates each channel and normalizes, which
     lags by up to 8 degrees in half a turn. Handles slightly off the chord bring the rotation within
     0.01 degrees of MMD's for nearly all keys of a dance, and 2.7 at worst.
     """
-    rotations = keys.values.astype(np.float64)
-    points = keys.curves[1:].reshape(-1, 2, 2) / _END
+    points = curves[1:].reshape(-1, 2, 2) / _END
     is_straight = (points[..., 0] == points[..., 1]).all(axis=1)
     points[is_straight] = _THIRDS
     start, end = rotations[:-1], rotations[1:]
@@ -124,8 +119,10 @@ def rotation_handles(keys: Keys) -> list[Handles]:
     across /= np.where(sine > 0, sine, 1)[:, None]
     flat = _arc_points(np.arctan2(sine, cosine), points[..., 1])
     heights = flat[..., :1] * start[:, None] + flat[..., 1:] * across[:, None]
-    times = np.repeat(points[:, None, :, 0], 4, axis=1)
-    return _of_members(keys, times, heights.transpose(0, 2, 1))
+    return [
+        _handles(frames, column, points[..., 0], heights[..., i])
+        for i, column in enumerate(rotations.T)
+    ]
 
 
 def _arc_points(angles: np.ndarray, paces: np.ndarray) -> np.ndarray:
@@ -147,36 +144,18 @@ def _arc_points(angles: np.ndarray, paces: np.ndarray) -> np.ndarray:
     return chord + shift.reshape(-1, 2, 2)
 
 
-def outer_handles(keys: Keys) -> list[Handles]:
-    """Handles of keys without a curve."""
-    return [_outer(keys.frames, column) for column in keys.values.T]
-
-
-def _of_members(keys: Keys, fractions: np.ndarray, heights: np.ndarray) -> list[Handles]:
-    """`_handles` of each column, from bone to bone; (S, C, 2) each."""
-    return [
-        _handles(keys.frames, column, fractions[:, i], heights[:, i], keys.first)
-        for i, column in enumerate(keys.values.T)
-    ]
-
-
-def _outer(frames: np.ndarray, values: np.ndarray) -> Handles:
-    """One frame long, so that users can grab them."""
+def outer_handles(frames: np.ndarray, values: np.ndarray) -> Handles:
+    """Handles of keys without a curve: one frame long, so that users can grab them."""
     keys = np.stack([frames, values], axis=1).astype(np.float64)
     return Handles(keys - (1, 0), keys + (1, 0))
 
 
 def _handles(
-    frames: np.ndarray,
-    values: np.ndarray,
-    fractions: np.ndarray,
-    heights: np.ndarray,
-    first: np.ndarray | None = None,
+    frames: np.ndarray, values: np.ndarray, fractions: np.ndarray, heights: np.ndarray
 ) -> Handles:
-    """Handles at fractions (S, 2) of the time to the next key, with values (S, 2)."""
-    found = _outer(frames, values)
-    goes_on = slice(None) if first is None else ~first[1:]
+    """Handles at fractions (K - 1, 2) of the time to the next key, with values (K - 1, 2)."""
+    found = outer_handles(frames, values)
     times = frames[:-1, None] + np.diff(frames)[:, None] * fractions
-    inner = np.stack([times, heights], axis=2)[goes_on]
-    found.right[:-1][goes_on], found.left[1:][goes_on] = inner[:, 0], inner[:, 1]
+    inner = np.stack([times, heights], axis=2)
+    found.right[:-1], found.left[1:] = inner[:, 0], inner[:, 1]
     return found

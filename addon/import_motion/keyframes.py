@@ -5,6 +5,7 @@ Constraints and drivers that would move solved bones again are muted; those of B
 only if the channels include physics. `Record` stores the previous state, and counts what it mutes.
 """
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -24,12 +25,6 @@ from .tracks import ArmatureKeys, Switch, Track, Values, thinned
 
 _SAME = 1e-6  # differences of values below this are ignored
 _USED = ("location", "rotation_quaternion")
-
-
-class _BoneChannel(NamedTuple):
-    curves: list[FCurve]  # of its members
-    is_still: bool  # then only both ends are keyed
-    keys: bezier.Keys
 
 
 class At(NamedTuple):
@@ -61,8 +56,7 @@ def write_bones(
     for bone in bones:
         for channel, values in zip(_USED, (bone.locations, bone.rotations), strict=True):
             found = curves.ensure(paths[bone.name][channel], values.shape[1], bone.name)
-            if channel == "rotation_quaternion":
-                values = _turned(values, found, frames[0])
+            values = _continued(values, [fcurves.before(curve, frames[0]) for curve in found])
             for curve, column in zip(found, values.T, strict=True):
                 fcurves.write(curve, *thinned(frames, column))
 
@@ -291,59 +285,45 @@ def _widen(record: Record, values: Values) -> None:
     record.mute_drivers({_weight_path(record.block, name) for name in values})
 
 
-def _turned(rotations: np.ndarray, curves: list[FCurve], frame: float) -> np.ndarray:
-    """The quaternions, with the sign that is closer to the earlier keyframes."""
-    earlier = [fcurves.before(curve, frame) for curve in curves]
-    if not all(earlier):
-        return rotations
+def _continued(values: np.ndarray, earlier: list[dict]) -> np.ndarray:
+    """Values (K, C) of a channel; of quaternions, with the sign that is closer to the earlier keyframes."""
+    if values.shape[1] < 4 or not all(earlier):
+        return values
     last = np.array([points["co"][-1, 1] for points in earlier])
-    return -rotations if rotations[0] @ last < 0 else rotations
+    return -values if values[0] @ last < 0 else values
 
 
 def _put_bones(curves: actions.Curves, bones: list[Track]) -> None:
-    locations, rotations = [], []
     for track in bones:
         path, bends = actions.bone_paths(track.name), track.curves
-        places = curves.ensure(path["location"], 3, track.name)
+        locations = curves.ensure(path["location"], 3, track.name)
+        of_axes = functools.partial(bezier.location_handles, axes=track.axes)
+        _write_bent(locations, track.frames, track.locations, bends[:, :3], of_axes)
         turns = curves.ensure(path["rotation_quaternion"], 4, track.name)
-        values = _turned(track.rotations, turns, track.frames[0])
-        locations.append(_keys(places, track, track.locations, bends[:, :3]))
-        rotations.append(_keys(turns, track, values, bends[:, 3]))
-    _write_bent(locations, bezier.location_handles)
-    _write_bent(rotations, bezier.rotation_handles)
-
-
-def _keys(curves: list[FCurve], track: Track, *columns: np.ndarray) -> _BoneChannel:
-    """Values and bends of a track, preceded by the keyframe at which the curve to the first begins."""
-    frames, (values, bends) = track.frames, columns
-    earlier = [fcurves.before(curve, frames[0]) for curve in curves]
-    if all(earlier):
-        last = np.array([points["co"][-1] for points in earlier], np.float64)
-        if not np.ptp(last[:, 0]):  # else the channels were keyed by hand
-            frames, values = np.append(last[:1, 0], frames), np.vstack([last[:, 1], values])
-            bends = np.concatenate([bends[:1], bends])
-    is_still = bool((values == values[0]).all())
-    frames, values = thinned(frames, values)
-    count = len(frames)
-    axes, first = np.tile(track.axes, (count, 1, 1)), np.arange(count) == 0
-    return _BoneChannel(curves, is_still, bezier.Keys(frames, values, bends[:count], axes, first))
+        _write_bent(turns, track.frames, track.rotations, bends[:, 3], bezier.rotation_handles)
 
 
 def _write_bent(
-    channels: list[_BoneChannel], handles: Callable[[bezier.Keys], list[fcurves.Handles]]
+    curves: list[FCurve],
+    frames: np.ndarray,
+    values: np.ndarray,
+    bends: np.ndarray,
+    handles: Callable[[np.ndarray, np.ndarray, np.ndarray], list[fcurves.Handles]],
 ) -> None:
-    """Write keyframes of bones with `handles`, which gets all of those that move at once."""
-    for is_still, make in ((True, bezier.outer_handles), (False, handles)):
-        found = [channel for channel in channels if channel.is_still == is_still]
-        if not found:
-            continue
-        columns = zip(*(channel.keys for channel in found), strict=True)
-        bent, end = make(bezier.Keys(*map(np.concatenate, columns))), 0
-        for curves, _, keys in found:
-            part = slice(end, end := end + len(keys.frames))
-            for curve, column, of in zip(curves, keys.values.T, bent, strict=True):
-                left, right = of.left[part], of.right[part]
-                kept = fcurves.before(curve, np.nextafter(keys.frames[0], np.inf))
-                if kept and kept["co"][-1, 0] == keys.frames[0]:  # the end of an earlier curve
-                    left[0] = kept["handle_left"][-1]
-                fcurves.write(curve, keys.frames, column, fcurves.Handles(left, right))
+    """Write a channel (K, C), from the keyframe on at which the curve to the first new one begins."""
+    earlier = [fcurves.before(curve, frames[0]) for curve in curves]
+    values = _continued(values, earlier)
+    last = np.array([points["co"][-1] for points in earlier if points], np.float64)
+    goes_on = all(earlier) and not np.ptp(last[:, 0])  # else the channel was keyed by hand
+    if goes_on:
+        frames, values = np.append(last[:1, 0], frames), np.vstack([last[:, 1], values])
+        bends = np.concatenate([bends[:1], bends])
+    if (values == values[0]).all():
+        frames, values = thinned(frames, values)
+        bent = [bezier.outer_handles(frames, column) for column in values.T]
+    else:
+        bent = handles(frames, values, bends)
+    for curve, column, of, before in zip(curves, values.T, bent, earlier, strict=True):
+        if goes_on:
+            of.left[0] = before["handle_left"][-1]
+        fcurves.write(curve, frames, column, of)

@@ -59,31 +59,20 @@ def thinned(frames: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 def bone_tracks(armature: bpy.types.Object, source: Motion) -> list[Track]:
     """Tracks of the bones that the motion keys, in its order; the first of bones with the same name."""
+    bones = source.rig.pmx.bones
     known = [found for found in _known(source) if len(found[0].frames)]
     if not known:
         return []
     to_bones, turns = bone_axes(armature, source, [name for *_, name in known])
-    # Process all keys together: most bones have few.
-    counts = [len(track.frames) for track, _, _ in known]
-    starts = np.cumsum(counts) - counts
-    of_key = np.repeat(np.arange(len(known)), counts)
-    axes = np.array(
-        [source.rig.pmx.bones[number].fixed_axis or (0, 0, 0) for _, number, _ in known]
-    )
-    rotations = np.concatenate([track.rotations for track, _, _ in known]).astype(np.float64)
-    fixed = (axes != 0).any(axis=1)[of_key]
-    about = quaternions.about_axes(rotations[fixed, :3], axes[of_key][fixed])
-    rotations[fixed, :3] = about
-    turned = np.einsum("kij,kj->ki", turns[of_key], rotations[:, :3])
-    rotations = _continuous(np.column_stack([rotations[:, 3], turned]), starts)
-    frames = source.scene_frames(np.concatenate([track.frames for track, _, _ in known]))
     found = []
-    for (track, _, name), to_bone, start in zip(known, to_bones, starts.tolist(), strict=True):
-        keys = slice(start, start + len(track.frames))
-        locations = track.translations @ to_bone.T
-        found.append(
-            Track(name, frames[keys], locations, rotations[keys], track.interpolation, to_bone)
-        )
+    for (track, number, name), to_bone, turn in zip(known, to_bones, turns, strict=True):
+        frames, locations = source.scene_frames(track.frames), track.translations @ to_bone.T
+        vectors, axis = track.rotations[:, :3].astype(np.float64), bones[number].fixed_axis
+        if axis and any(axis):
+            vectors = quaternions.about_axes(vectors, np.array([axis]))
+        rotations = np.column_stack([track.rotations[:, 3], vectors @ turn.T])
+        quaternions.remove_flips(rotations.T)
+        found.append(Track(name, frames, locations, rotations, track.interpolation, to_bone))
     return found
 
 
@@ -184,13 +173,3 @@ def _own_keys(armature: bpy.types.Object, source: Motion) -> dict[str, str]:
 
 def _weights(source: Motion, track: "mmdskin.MorphTrack") -> tuple[np.ndarray, np.ndarray]:
     return source.scene_frames(track.frames), track.weights
-
-
-def _continuous(rotations: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Flip signs so that each quaternion is close to the previous one, from each start on."""
-    changes = np.append(False, (rotations[1:] * rotations[:-1]).sum(axis=1) < 0)
-    changes[starts] = False
-    signs = np.cumprod(np.where(changes, -1, 1))
-    wanted = np.where(rotations[starts, 0] >= 0, 1, -1)
-    of_start = np.diff(np.append(starts, len(rotations)))
-    return rotations * (signs * np.repeat(wanted * signs[starts], of_start))[:, None]

@@ -14,12 +14,17 @@ def from_matrices(matrices: np.ndarray) -> np.ndarray:
 def from_matrix_rows(matrices: np.ndarray) -> np.ndarray:
     """(4, ..., F) of (3, 3, ..., F), as `from_matrices`."""
     result = unit_rows(matrices)
-    turns = np.einsum("i...,i...->...", result[..., 1:], result[..., :-1]) < 0
-    starts = result[0, ..., :1] < 0
+    remove_flips(result)
+    return result
+
+
+def remove_flips(rows: np.ndarray) -> None:
+    """Let the first of quaternions (4, ..., F) have w >= 0, and each be close to the one before it."""
+    turns = np.einsum("i...,i...->...", rows[..., 1:], rows[..., :-1]) < 0
+    starts = rows[0, ..., :1] < 0
     if turns.any() or starts.any():
         changes = np.concatenate([starts, turns], axis=-1)
-        result *= np.cumprod(np.where(changes, -1, 1), axis=-1)
-    return result
+        rows *= np.cumprod(np.where(changes, -1, 1), axis=-1)
 
 
 def unit_rows(matrices: np.ndarray) -> np.ndarray:
