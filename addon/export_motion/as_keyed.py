@@ -24,9 +24,8 @@ from .samples import Samples, local_values
 class AsKeyed(ModelExport):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        options, self._found = self._options, self._find()
-        found = self._found
-        self._has_properties = options.switches or options.visibility
+        options, found = self._options, self._find()
+        self._found, self._has_properties = found, options.switches or options.visibility
         self.off_frames = sum(bone.keys.off_frames for bone in found.bones.values())
         self.needs_frames = (
             found.sampled
@@ -37,7 +36,7 @@ class AsKeyed(ModelExport):
 
     def _find(self) -> originals.Originals:
         """The keys that stay."""
-        return originals.find(self._sampler, self._timing)
+        return originals.OfScene(self._sampler, self._timing)
 
     def fitted(self, samples: Samples | None) -> Steps[Result]:
         found = self._found
@@ -88,30 +87,25 @@ class AsKeyed(ModelExport):
         has_physics = self._options.physics == "KEYS"
         simulated = physics_settings.moved_bones(self._pmx) if has_physics else ()
         found = {}
-        for number, bone in self._found.bones.items():
-            keys, count = bone.keys, len(bone.keys.frames)
-            translations = np.zeros((count, 3), np.float32)
-            rotations = np.tile(np.array([0, 0, 0, 1], np.float32), (count, 1))
-            curves = np.tile(np.array(STRAIGHT, np.uint8), (count, 4, 1))
+        for number, (keys, of_file, physics) in self._found.bones.items():
+            name, count = self._pmx.bones[number].name, len(keys.frames)
+            columns: list[Any] = [np.empty((count, size), np.float32) for size in (3, 4)]
             if samples is not None:
                 rows = keys.frames - self._timing.file_first
-                translations, rotations = (values[rows, number] for values in samples.pose)
-            if bone.track is not None:
-                known, kept = keys.known, keys.kept
-                translations[known] = bone.track.translations[keys.of_file[known]]
-                rotations[known] = bone.track.rotations[keys.of_file[known]]
-                curves[kept] = bone.track.interpolation[keys.of_file[kept]]
-            physics = bone.physics
-            if number in simulated:
-                physics = np.zeros(count, bool)
-            name = self._pmx.bones[number].name
-            track = mmdskin.BoneTrack(name, keys.frames, translations, rotations, curves, physics)
-            if bone.track is not None and bone.track.stored is not None:
+                columns = [values[rows, number] for values in samples.pose]
+            columns.append(np.tile(np.array(STRAIGHT, np.uint8), (count, 4, 1)))
+            columns.append(physics & (number not in simulated))
+            found[name] = mmdskin.BoneTrack(name, keys.frames, *columns)
+            if of_file is None:
+                continue
+            known: Any = zip(of_file[2:5], (keys.known, keys.known, keys.kept), strict=True)
+            for column, (values, chosen) in zip(columns, known, strict=False):
+                column[chosen] = values[keys.of_file[chosen]]
+            if of_file.stored is not None:
                 # The bytes of the file stay in the keys that still say the same.
-                *_, stored = merge.bone_columns(track)
-                stored[keys.of_file >= 0] = bone.track.stored[keys.of_file[keys.of_file >= 0]]
-                track = track._replace(stored=stored)
-            found[name] = track
+                *_, stored = merge.bone_columns(found[name])
+                stored[keys.of_file >= 0] = of_file.stored[keys.of_file[keys.of_file >= 0]]
+                found[name] = found[name]._replace(stored=stored)
         return found
 
     def _values(
@@ -157,10 +151,11 @@ class MotionFileKeys(AsKeyed):
 
     def _find(self) -> originals.Originals:
         self._file = self._sampler.motion
-        self._switches = originals.property_keys(self._file, self._timing)
-        is_shown = self._sampler.animates_visibility and self._options.visibility
-        found = originals.of_file(self._file, self._timing)
-        return found._replace(properties=None if is_shown else self._switches)
+        found = originals.OfFile(self._file, self._timing)
+        self._switches = found.properties
+        if self._sampler.animates_visibility and self._options.visibility:
+            found.properties = None
+        return found
 
     def fitted(self, samples: Samples | None) -> Steps[Result]:
         if samples is None and not self._is_whole:

@@ -44,12 +44,9 @@ def find(channels: Sequence[Channel], timing: Timing) -> Keys | None:
 
     None if MMD's keys cannot be the same.
     """
-    lines = []
-    for channel in channels:
-        line = _line(channel, timing)
-        if line is None:
-            return None
-        lines.append(line)
+    lines = [_line(channel, timing) for channel in channels]
+    if None in lines:
+        return None
     used = np.unique(np.concatenate([line.keys for line in lines]))
     frames = timing.within(used)
     values = [np.interp(frames, line.frames, line.values) for line in lines]

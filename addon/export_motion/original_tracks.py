@@ -23,6 +23,7 @@ class OwnKeyframes:
     """The curves of the action of a datablock, and what else animates it."""
 
     def __init__(self, block: Any) -> None:
+        self.block = block
         self.curves: dict[Channel, bpy.types.FCurve] = {}
         self.has_strips = False  # that play
         self.driven: set[str] = set()  # paths
@@ -70,7 +71,7 @@ def _equal(one: Points | None, other: Points | None) -> bool:
 
 
 class OriginalKeys(NamedTuple):
-    """Keys that stay, in order."""
+    """Keys that stay, in order, and keys that the scene lacks where the export begins or ends."""
 
     frames: np.ndarray  # (K,) int64 frames of the exported file
     times: np.ndarray  # (K,) float32 animation times
@@ -100,29 +101,32 @@ def match(
     kept, known = _unchanged(actual, expected, times)
     is_in_scene = np.isin(times, np.concatenate([np.empty(0, np.float32), *scene_times]))
     is_in_file = np.isin(times, file_times)
-    of_file = np.where(is_in_file, np.searchsorted(file_times, times), -1)
     # A key that the scene lacks is redundant: it stays if nothing changed around it.
     around = kept & np.append(kept[1:], True)
     exact = timing.frames_at(times)
     frames = np.rint(exact).astype(np.int64)
     whole = np.abs(exact - frames) < 1e-3
-    stays = whole & (is_in_scene | (is_in_file & around))
-    off_frames = int((~whole & is_in_scene).sum())
-    # A segment over keys that were dropped is no longer the file's.
-    dropped_before = np.cumsum(~stays)
-    chosen = np.flatnonzero(stays)
-    chosen = chosen[np.unique(frames[chosen], return_index=True)[1]]
-    breaks = np.diff(dropped_before[chosen], prepend=0) > 0
-    found = OriginalKeys(
-        frames[chosen],
-        times[chosen],
-        of_file[chosen],
-        (known & is_in_file)[chosen],
-        (kept & is_in_file)[chosen] & ~(breaks & (np.arange(len(chosen)) > 0)),
-        off_frames,
+    is_off = ~whole & is_in_scene
+    rows = np.flatnonzero(whole & (is_in_scene | (is_in_file & around)))
+    own, first = np.unique(frames[rows], return_index=True)
+    rows, used, found = rows[first], [*own, *exact[is_off]], np.empty(0, np.int64)
+    if used:
+        # What changes between two keys is fitted, but nothing before the first or after the last.
+        found = timing.within(np.unique([*own, math.floor(min(used)), math.ceil(max(used))]))
+    is_own, chosen = np.isin(found, own), np.full(len(found), len(times))  # the last row for none
+    chosen[is_own] = rows[np.searchsorted(own, found[is_own])]
+    # A segment from another key than in the file is no longer the file's.
+    follows = np.diff(chosen, prepend=chosen[:1]) == 1
+    follows[:1] = np.isin(chosen[:1], rows[:1])
+    of_file = np.where(is_in_file, np.searchsorted(file_times, times), -1)
+    return OriginalKeys(
+        found,
+        np.where(is_own, np.append(times, 0)[chosen], timing.times_of(found)).astype(np.float32),
+        np.append(of_file, -1)[chosen],
+        np.append(known & is_in_file, False)[chosen],
+        np.append(kept & is_in_file, False)[chosen] & follows,
+        int(is_off.sum()),
     )
-    frames = timing.within(_widened(found.frames, exact[~whole & is_in_scene]))
-    return _at(frames, found, timing) if len(found.frames) or off_frames else found
 
 
 def joined(parts: Sequence[Sequence[np.ndarray]]) -> list[np.ndarray]:
@@ -136,41 +140,27 @@ def _unchanged(
     actual: Sequence[Points | None], expected: Sequence[Points | None], times: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """(K,) bool whether the segment to each time, and whether its values, are as expected."""
-    kept = np.ones(len(times), bool)
-    same = np.ones((len(actual), len(times)), bool)
-    between = np.zeros((len(actual), len(times)), bool)
-    for channel, (one, other) in enumerate(zip(actual, expected, strict=True)):
+    pairs, kept, known = [*zip(actual, expected, strict=True)], *np.ones((2, len(times)), bool)
+    for one, other in pairs:
         kept[1:] &= (_segments(one, times) == _segments(other, times)).all(axis=1)
-        values, others = _values(one, times), _values(other, times)
-        between[channel] = np.isnan(values) & np.isnan(others)
-        same[channel] = values == others
     # Between two keys of a channel, its value is that of an unchanged segment.
     around = np.append(False, kept[1:]) | np.append(kept[1:], False)
-    return kept, (same | (between & around)).all(axis=0)
+    for one, other in pairs:
+        values, others = _values(one, times), _values(other, times)
+        known &= (values == others) | (np.isnan(values) & np.isnan(others) & around)
+    return kept, known
 
 
 def _segments(points: Points | None, times: np.ndarray) -> np.ndarray:
     """(K - 1, 9) what a channel does between times; it has no keys between them."""
-    count = max(len(times) - 1, 0)
     if points is None:
-        return np.zeros((count, 9), np.float32)
+        return np.zeros((max(len(times) - 1, 0), 9), np.float32)
     last = len(points.co) - 1
     start = np.searchsorted(points.frames, times[:-1], "right") - 1
-    first, end = np.clip(start, 0, last), np.clip(start + 1, 0, last)
-    rows = np.concatenate(
-        [
-            points.co[first],
-            points.right[first],
-            points.interpolation[first],
-            points.left[end],
-            points.co[end],
-        ],
-        axis=1,
-    ).astype(np.float32)
-    outside = (start < 0) | (start >= last)
-    held = points.values[np.where(start < 0, 0, last)]
-    rows[outside] = 0
-    rows[outside, 1] = held[outside]
+    first, end = np.maximum(start, 0), np.minimum(start + 1, last)
+    columns = points.co[first], points.right[first], points.interpolation[first]
+    rows = np.concatenate([*columns, points.left[end], points.co[end]], axis=1)
+    rows[(start < 0) | (start >= last), :-1] = 0  # it holds the last value
     return rows
 
 
@@ -178,35 +168,7 @@ def _values(points: Points | None, times: np.ndarray) -> np.ndarray:
     """(K,) values of a channel at times; NaN between its keys."""
     if points is None:
         return np.zeros(len(times), np.float32)
-    frames, values = points.frames, points.values
-    found = np.full(len(times), np.nan, np.float32)
-    found[times <= frames[0]] = values[0]
-    found[times >= frames[-1]] = values[-1]
-    place = np.minimum(np.searchsorted(frames, times), len(frames) - 1)
-    at_key = frames[place] == times
-    found[at_key] = values[place[at_key]]
-    return found
-
-
-def _widened(frames: np.ndarray, off: np.ndarray) -> np.ndarray:
-    """The frames of keys, and more where the scene's first or last key is `off` frames of the file:
-    what changes between two keys is fitted, but nothing before the first or after the last."""
-    ends = []
-    if len(off):
-        first, last = math.floor(off[0]), math.ceil(off[-1])
-        ends += [first] * (not len(frames) or first < frames[0])
-        ends += [last] * (not len(frames) or last > frames[-1])
-    return np.unique([*frames, *ends]).astype(np.int64)
-
-
-def _at(frames: np.ndarray, keys: OriginalKeys, timing: Timing) -> OriginalKeys:
-    """The keys at these frames, and keys that the scene lacks at the others, which cut segments."""
-    is_own = np.isin(frames, keys.frames)
-    index = np.where(is_own, np.searchsorted(keys.frames, frames), -1)  # of the default for none
-    times = np.append(keys.times, np.float32(0))[index]
-    times[~is_own] = timing.times_of(frames[~is_own])
-    of_file = np.append(keys.of_file, -1)[index]
-    known, kept = (np.append(column, False)[index] for column in (keys.known, keys.kept))
-    # A segment from another key than in the scene is no longer the file's.
-    kept &= np.append(index[:1] == 0, is_own[:-1] & (np.diff(index) == 1))
-    return OriginalKeys(frames, times, of_file, known, kept, keys.off_frames)
+    frames = points.frames
+    between = (times > frames[0]) & (times < frames[-1]) & ~np.isin(times, frames)
+    found = np.interp(times, frames, points.values).astype(np.float32)
+    return np.where(between, np.float32(np.nan), found)

@@ -4,7 +4,7 @@
 What has not changed since the import is written from the file, key for key.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import bpy
@@ -14,7 +14,7 @@ from ..blender import actions
 from ..blender.native import mmdskin
 from ..import_motion import import_state, original_keys
 from ..pose import merge, motion_source, scene_motion
-from ..scene import mmd_tools, model_file, scene_model, sliders
+from ..scene import mmd_tools, model_file, sliders
 from ..scene.names import PHYSICS
 from . import linear_keys, original_tracks
 from .original_tracks import Channel, OriginalKeys, OwnKeyframes
@@ -32,268 +32,211 @@ class Bone(NamedTuple):
     physics: np.ndarray  # (K,) bool
 
 
-class Originals(NamedTuple):
-    bones: dict[int, Bone]  # by index in the file
-    sampled: bool  # whether the scene has to be read frame by frame for other bones
-    morphs: "dict[str, mmdskin.MorphTrack]"  # by name
-    sampled_morphs: bool  # as `sampled`, for other morphs
-    properties: "mmdskin.PropertyTrack | None"  # of the imported files, None if they changed
-    others: "list[mmdskin.BoneTrack]"  # of the files, for bones that the scene lacks
-    name: str  # of the model, in the file; "" if that is not one file
+class Originals:
+    """What stays; a subclass finds it. `whole` is the motion of the files, if there is one."""
+
+    def __init__(self, whole: motion_source.Motion | None, timing: Timing) -> None:
+        self._whole, self._timing = whole, timing
+        self.bones: dict[int, Bone] = {}  # by index in the file
+        self.morphs: dict[str, mmdskin.MorphTrack] = {}  # by name
+        # Whether the scene has to be read frame by frame for other bones, and for other morphs.
+        self.sampled = self.sampled_morphs = False
+        self.properties: mmdskin.PropertyTrack | None = None  # of the files, None if they changed
+        self.others: list[mmdskin.BoneTrack] = []  # of the files, for bones that the scene lacks
+        self.name = ""  # of the model, in the file; "" if that is not one file
+
+    def _is_on_frames(self, track: Any) -> bool:
+        """Whether all keys of a track of the files are on frames of the export."""
+        return self._timing.whole_frames_at(self._whole.scene_frames(track.frames)) is not None
+
+    def _placed(self, track: Any) -> tuple[np.ndarray, np.ndarray]:
+        """(K,) int64 frames of the export, and which are in its range: the last of several on one
+        frame."""
+        times = self._whole.scene_frames(track.frames)
+        frames = np.rint(self._timing.frames_at(times)).astype(np.int64)
+        inside = self._timing.covers(frames)
+        inside[:-1] &= frames[1:] > frames[:-1]
+        return frames, inside
+
+    def _other_bones(self, known: set[str]) -> "Iterator[mmdskin.BoneTrack]":
+        """The keys within the export of the files' bones that are not known."""
+        for track in self._whole.motion.bones:
+            frames, inside = self._placed(track)
+            if track.name not in known and inside.any():
+                columns = [None if column is None else column[inside] for column in track[2:]]
+                yield type(track)(track.name, frames[inside], *columns)
+
+    def _add_morph(self, track: "mmdskin.MorphTrack") -> None:
+        """Keep the keys of the files within the export."""
+        frames, _ = self._placed(track)
+        within = self._timing.within(frames)
+        weights = np.interp(within, frames, track.weights).astype(np.float32)
+        self.morphs[track.name] = mmdskin.MorphTrack(track.name, within, weights)
+
+    def _property_keys(self) -> "mmdskin.PropertyTrack":
+        """Those of the files within the export; the state before it is a key at its start."""
+        track, start = self._whole.motion.properties, self._timing.file_first
+        frames, inside = self._placed(track)
+        before = np.flatnonzero(frames < start)
+        if len(before) and start not in frames:
+            inside[before[-1]] = True
+            frames[before[-1]] = start
+        return type(track)(
+            frames[inside], track.visible[inside], track.ik_names, track.ik_enabled[inside]
+        )
 
 
-def find(sampler: Sampler, timing: Timing) -> Originals:
+class OfScene(Originals):
     """No keys of bones if anything besides an action and constraints moves them, like NLA strips."""
-    model, rig = sampler.model, sampler.rig
-    armature, pmx = model.armature, rig.pmx
-    own, files = OwnKeyframes(armature), list[original_keys.Kept]()
-    whole, expected = None, dict[actions.Block, original_keys.Curves]()
-    bones, sampled = dict[int, Bone](), True
-    if not own.has_strips:
-        files = original_keys.kept(armature, pmx)
+
+    def __init__(self, sampler: Sampler, timing: Timing) -> None:
+        self._model, self._rig, armature = sampler.model, sampler.rig, sampler.model.armature
+        self._own = OwnKeyframes(armature)
+        files = [] if self._own.has_strips else original_keys.kept(armature, self._rig.pmx)
         motions = [
-            motion_source.Motion(rig, file.motion, "", armature, file.start, file.speed)
+            motion_source.Motion(self._rig, file.motion, "", armature, file.start, file.speed)
             for file in files
         ]
-        if motions:
-            whole, expected = merge.merged(motions), original_keys.curves_of(model, motions)
-        bones, sampled = _bones(armature, rig, whole, own, expected.get(armature, {}), timing)
-    morphs, sampled_morphs = _morphs(model, pmx, whole, expected, timing)
-    properties, others = None, list[Any]()
-    if whole is not None:
-        known = {pmx.bones[i].name for i in rig.bones.values()}
-        others = _others(whole, known, timing)
-        if not sampler.animates_visibility and _switches_kept(armature, expected[armature]):
-            properties = property_keys(whole, timing)
-    name = files[0].motion.name if len(files) == 1 else ""
-    return Originals(bones, sampled, morphs, sampled_morphs, properties, others, name)
+        super().__init__(merge.merged(motions) if motions else None, timing)
+        # The curves that the imports have written, by datablock.
+        self._expected = original_keys.curves_of(self._model, motions) if motions else {}
+        self._of_armature = self._expected.get(armature, {})
+        self.sampled = self._own.has_strips
+        if not self._own.has_strips:
+            self._find_bones()
+        self._find_morphs()
+        if self._whole is not None:
+            known = {self._rig.pmx.bones[i].name for i in self._rig.bones.values()}
+            self.others = list(self._other_bones(known))
+            if not sampler.animates_visibility and self._keeps_switches():
+                self.properties = self._property_keys()
+        if len(files) == 1:
+            self.name = files[0].motion.name
 
+    def _find_bones(self) -> None:
+        """The keys of each bone, and whether there are bones with other animation or a pose of
+        their own."""
+        tracks = {track.name: track for track in self._whole.motion.bones} if self._whole else {}
+        own, expected = self._own, self._of_armature
+        for name, number in self._rig.bones.items():
+            bone = self._model.armature.pose.bones[name]
+            channels = _channels(bone)
+            track = tracks.get(self._rig.pmx.bones[number].name)
+            known = own.curves.keys() | (expected.keys() if track is not None else set())
+            if not own.alone_move(channels):
+                self.sampled = True
+            elif known.isdisjoint(channels):
+                self.sampled |= not (np.array(bone.matrix_basis) == np.eye(4)).all()
+            else:
+                times = np.empty(0) if track is None else self._whole.scene_frames(track.frames)
+                keys = original_tracks.match(
+                    [own.points(channel) for channel in channels],
+                    [expected.get(channel) for channel in channels],
+                    times.astype(np.float32),
+                    self._timing,
+                )
+                if len(keys.frames):
+                    self.bones[number] = Bone(keys, track, self._physics(bone, track, keys))
 
-def _bones(
-    armature: bpy.types.Object,
-    rig: model_file.Rig,
-    whole: motion_source.Motion | None,
-    own: OwnKeyframes,
-    expected: original_keys.Curves,
-    timing: Timing,
-) -> tuple[dict[int, Bone], bool]:
-    """The keys of each bone, and whether there are bones with other animation or a pose of their own."""
-    tracks = {track.name: track for track in whole.motion.bones} if whole else {}
-    found: dict[int, Bone] = {}
-    sampled = False
-    for name, number in rig.bones.items():
-        pose_bone = armature.pose.bones[name]
-        channels = _channels(pose_bone)
-        if not own.alone_move(channels):
-            sampled = True
-            continue
-        track = tracks.get(rig.pmx.bones[number].name)
-        known = own.curves.keys() | (expected.keys() if track is not None else set())
-        if known.isdisjoint(channels):
-            sampled |= not _is_at_rest(pose_bone)
-            continue
-        times = np.empty(0, np.float32)
-        if whole is not None and track is not None:
-            times = whole.scene_frames(track.frames).astype(np.float32)
-        keys = original_tracks.match(
-            [own.points(channel) for channel in channels],
-            [expected.get(channel) for channel in channels],
-            times,
-            timing,
-        )
-        if len(keys.frames):
-            found[number] = Bone(keys, track, _physics(pose_bone, track, keys, own, expected))
-    return found, sampled
+    def _physics(
+        self, bone: bpy.types.PoseBone, track: "mmdskin.BoneTrack | None", keys: OriginalKeys
+    ) -> np.ndarray:
+        """(K,) bool whether rigid bodies move the bone at each key."""
+        channel, own = (actions.property_path(bone.name, PHYSICS), 0), self._own
+        is_keyed, is_on = own.points(channel) is not None, bool(bone.get(PHYSICS, True))
+        switched = np.full(len(keys.times), is_on)
+        if is_keyed:
+            values = [own.curves[channel].evaluate(time) for time in keys.times.tolist()]
+            switched = np.array(values) > 0.5
+        kept = own.are({channel: self._of_armature.get(channel)}) and (is_keyed or is_on)
+        if kept and track is not None and track.physics is not None:
+            switched = np.where(keys.of_file >= 0, track.physics[keys.of_file], switched)
+        return switched
+
+    def _keeps_switches(self) -> bool:
+        """Whether the IK switches are still those of the files."""
+        by_ik_bone = mmd_tools.by_ik_bone(self._model.armature)
+        pairs = [pair for found in by_ik_bone.values() for pair in found]
+        channels = [(actions.influence_path(bone.name, one.name), 0) for bone, one in pairs]
+        toggled = any(path.endswith(mmd_tools.TOGGLE) for path, _ in self._own.curves)
+        muted = any(one.mute for _, one in pairs if one.type == "IK")
+        expected = {channel: self._of_armature.get(channel) for channel in channels}
+        return not (toggled or muted) and self._own.are(expected)
+
+    def _find_morphs(self) -> None:
+        """The keys of morphs, and whether there are morphs whose keys cannot be MMD's: these are
+        linear, as those of shape keys and sliders."""
+        of_files = {track.name: track for track in self._whole.motion.morphs} if self._whole else {}
+        channels = self._morph_channels()
+        for name in of_files | channels:  # in the order of the files
+            track, channel = of_files.get(name), channels.get(name)
+            if track is not None and (channel is None or self._is_kept(channel, track)):
+                self._add_morph(track)
+                continue
+            keys = linear_keys.find([channel], self._timing)
+            if keys is None:
+                self.sampled_morphs = True
+            elif keys.is_animated or channel.value:
+                weights = keys.values[:, 0].astype(np.float32)
+                self.morphs[name] = mmdskin.MorphTrack(name, keys.frames, weights)
+
+    def _is_kept(self, channel: linear_keys.Channel, track: "mmdskin.MorphTrack") -> bool:
+        """Whether a morph has the keys of the files, on frames of the export."""
+        place = channel.path, channel.member
+        expected = self._expected[channel.own.block].get(place)
+        return channel.own.are({place: expected}) and self._is_on_frames(track)
+
+    def _morph_channels(self) -> dict[str, linear_keys.Channel]:
+        """The shape key or slider of each morph."""
+        armature, morphs = self._model.armature, self._rig.pmx.morphs
+        keys, properties = model_file.morph_keys(armature), sliders.names(armature)
+        if len(keys) == len(morphs):
+            pairs = [(morph.name, key) for morph, key in zip(morphs, keys, strict=True) if key]
+        else:
+            of_keys = scene_motion.morphs_of_keys(self._rig.pmx, armature)
+            pairs = [(morphs[i].name, key) for key, i in of_keys.items() if i >= 0]
+        found: dict[str, linear_keys.Channel] = {}
+        blocks = [OwnKeyframes(block) for block in import_state.shape_keys(self._model)]
+        for name, key in pairs:
+            own = next((own for own in blocks if key in own.block.key_blocks), None)
+            if own is not None:
+                shown = own.block.key_blocks[key]
+                value = 0.0 if shown.mute else shown.value
+                found.setdefault(name, linear_keys.Channel(own, actions.value_path(key), 0, value))
+        if len(keys) == len(properties) == len(morphs):
+            for morph, name in zip(morphs, properties, strict=True):
+                if name and name in armature:
+                    channel = sliders.path(name), 0, float(armature[name])
+                    found.setdefault(morph.name, linear_keys.Channel(self._own, *channel))
+        return found
 
 
 def _channels(bone: bpy.types.PoseBone) -> list[Channel]:
+    """Of what moves and turns a bone."""
     paths = actions.bone_paths(bone.name)
     rotation, count = _ROTATIONS.get(bone.rotation_mode, ("rotation_euler", 3))
-    return [
-        *((paths["location"], index) for index in range(3)),
-        *((paths[rotation], index) for index in range(count)),
-    ]
+    sizes = {paths["location"]: 3, paths[rotation]: count}
+    return [(path, index) for path, size in sizes.items() for index in range(size)]
 
 
-def _is_at_rest(bone: bpy.types.PoseBone) -> bool:
-    return bool((np.array(bone.matrix_basis) == np.eye(4)).all())
-
-
-def _physics(
-    bone: bpy.types.PoseBone,
-    track: "mmdskin.BoneTrack | None",
-    keys: OriginalKeys,
-    own: OwnKeyframes,
-    expected: original_keys.Curves,
-) -> np.ndarray:
-    """(K,) bool whether rigid bodies move the bone at each key."""
-    channel = actions.property_path(bone.name, PHYSICS), 0
-    is_keyed, is_on = own.points(channel) is not None, bool(bone.get(PHYSICS, True))
-    switched = np.full(len(keys.times), is_on)
-    if is_keyed:
-        values = [own.curves[channel].evaluate(time) for time in keys.times.tolist()]
-        switched = np.array(values) > 0.5
-    kept = own.are({channel: expected.get(channel)}) and (is_keyed or is_on)
-    if kept and track is not None and track.physics is not None:
-        switched = np.where(keys.of_file >= 0, track.physics[keys.of_file], switched)
-    return switched
-
-
-def _switches_kept(armature: bpy.types.Object, expected: original_keys.Curves) -> bool:
-    """Whether the IK switches are still those of the files."""
-    pairs = [pair for found in mmd_tools.by_ik_bone(armature).values() for pair in found]
-    channels = [(actions.influence_path(bone.name, one.name), 0) for bone, one in pairs]
-    own = OwnKeyframes(armature)
-    toggled = any(path.endswith(mmd_tools.TOGGLE) for path, _ in own.curves)
-    muted = any(one.mute for _, one in pairs if one.type == "IK")
-    return not (toggled or muted) and own.are(
-        {channel: expected.get(channel) for channel in channels}
-    )
-
-
-def _morphs(
-    model: scene_model.SceneModel,
-    pmx: "mmdskin.Model",
-    whole: motion_source.Motion | None,
-    expected: Mapping[actions.Block, original_keys.Curves],
-    timing: Timing,
-) -> "tuple[dict[str, mmdskin.MorphTrack], bool]":
-    """The keys of morphs, and whether there are morphs whose keys cannot be MMD's: these are linear, as
-    those of shape keys and sliders. With keys of morphs that the model lacks."""
-    found, sampled = dict[str, mmdskin.MorphTrack](), False
-    of_files = whole.motion.morphs if whole is not None else ()
-    on_frames = whole is not None and _are_on_frames(whole, of_files, timing)
-    if on_frames and _morphs_kept(model, expected):
-        return _named(in_range(whole, of_files, timing)), False
-    for name, channel in _morph_channels(model, pmx).items():
-        keys = linear_keys.find([channel], timing)
-        if keys is None:
-            sampled = True
-        elif keys.is_animated or channel.value:
-            weights = keys.values[:, 0].astype(np.float32)
-            found[name] = mmdskin.MorphTrack(name, keys.frames, weights)
-    known = {morph.name for morph in pmx.morphs}
-    others = [track for track in of_files if track.name not in known]
-    return found | _named(in_range(whole, others, timing)), sampled
-
-
-def of_file(file: motion_source.Motion, timing: Timing) -> Originals:
+class OfFile(Originals):
     """The keys of a motion file, as if the scene had all of them."""
-    bone_indices = {bone.name: i for i, bone in reversed([*enumerate(file.rig.pmx.bones)])}
-    bones: dict[int, Bone] = {}
-    on_frames = _on_frames(file, file.motion.bones, timing)
-    for track in on_frames:
-        if track.name in bone_indices and len(track.frames):
-            times = file.scene_frames(track.frames).astype(np.float32)
-            keys = original_tracks.match([], [], times, timing)
-            rows = np.maximum(np.searchsorted(times, keys.times, "right") - 1, 0)
-            bones[bone_indices[track.name]] = Bone(keys, track, track.physics[rows])
-    sampled = len(on_frames) < len(file.motion.bones)
-    kept = _on_frames(file, file.motion.morphs, timing)
-    sampled_morphs = len(kept) < len(file.motion.morphs)
-    morphs = _named(in_range(file, kept, timing))
-    others, name = _others(file, {*bone_indices}, timing), file.motion.name
-    return Originals(bones, sampled, morphs, sampled_morphs, None, others, name)
 
-
-def _others(whole: motion_source.Motion, known: set[str], timing: Timing) -> list[Any]:
-    """The tracks of bones that are not known."""
-    others = [track for track in whole.motion.bones if track.name not in known]
-    return in_range(whole, others, timing)
-
-
-def in_range(whole: Any, tracks: Any, timing: Timing) -> list[Any]:
-    """Tracks of a file with the frames of the export, and only the keys within its range."""
-    found = []
-    for track in tracks:
-        if not len(track.frames):
-            continue
-        frames, inside = _placed(whole, track, timing)
-        if hasattr(track, "weights"):
-            within = timing.within(frames)
-            weights = np.interp(within, frames, track.weights).astype(np.float32)
-            found.append(mmdskin.MorphTrack(track.name, within, weights))
-            continue
-        columns = [None if column is None else column[inside] for column in track[2:]]
-        if inside.any():
-            found.append(type(track)(track.name, frames[inside], *columns))
-    return found
-
-
-def property_keys(whole: Any, timing: Timing) -> Any:
-    """The property keys of a file within the export; the state before it is a key at its start."""
-    track = whole.motion.properties
-    frames, inside = _placed(whole, track, timing)
-    before = np.flatnonzero(frames < timing.file_first)
-    if len(before) and timing.file_first not in frames:
-        inside[before[-1]] = True
-        frames[before[-1]] = timing.file_first
-    return type(track)(
-        frames[inside], track.visible[inside], track.ik_names, track.ik_enabled[inside]
-    )
-
-
-def _placed(whole: Any, track: Any, timing: Timing) -> tuple[np.ndarray, np.ndarray]:
-    """(K,) int64 frames of the export, and which are in its range: the last of several on one frame."""
-    frames = np.rint(timing.frames_at(whole.scene_frames(track.frames))).astype(np.int64)
-    inside = timing.covers(frames)
-    inside[:-1] &= frames[1:] > frames[:-1]
-    return frames, inside
-
-
-def _are_on_frames(whole: Any, tracks: Any, timing: Timing) -> bool:
-    """Whether all keys are on frames of the export."""
-    times = [whole.scene_frames(track.frames) for track in tracks]
-    return not times or timing.whole_frames_at(np.concatenate(times)) is not None
-
-
-def _on_frames(file: motion_source.Motion, tracks: Any, timing: Timing) -> list[Any]:
-    return [track for track in tracks if _are_on_frames(file, [track], timing)]
-
-
-def _named(tracks: "list[mmdskin.MorphTrack]") -> "dict[str, mmdskin.MorphTrack]":
-    return {track.name: track for track in tracks}
-
-
-def _morphs_kept(
-    model: scene_model.SceneModel, expected: Mapping[actions.Block, original_keys.Curves]
-) -> bool:
-    """Whether the keys of all shape keys and sliders are still those that an import has written."""
-    for block in import_state.blocks(model):
-        own, before = OwnKeyframes(block), expected.get(block, {})
-        channels = {channel for channel in (*own.curves, *before) if _is_weight(channel[0])}
-        is_driven = any(map(_is_weight, own.driven))
-        if is_driven or not own.are({channel: before.get(channel) for channel in channels}):
-            return False
-    return True
-
-
-def _is_weight(path: str) -> bool:
-    return path.startswith(("key_blocks[", '["'))
-
-
-def _morph_channels(
-    model: scene_model.SceneModel, pmx: "mmdskin.Model"
-) -> dict[str, linear_keys.Channel]:
-    """The shape key or slider of each morph."""
-    blocks = {block: OwnKeyframes(block) for block in import_state.shape_keys(model)}
-    keys, properties = model_file.morph_keys(model.armature), sliders.names(model.armature)
-    found: dict[str, linear_keys.Channel] = {}
-    pairs = [(morph.name, key) for morph, key in zip(pmx.morphs, keys, strict=False) if key]
-    if len(keys) != len(pmx.morphs):
-        of_keys = scene_motion.morphs_of_keys(pmx, model.armature)
-        pairs = [(pmx.morphs[i].name, key) for key, i in of_keys.items() if i >= 0]
-    for name, key in pairs:
-        block = next((block for block in blocks if key in block.key_blocks), None)
-        if block is not None:
-            value = 0.0 if block.key_blocks[key].mute else block.key_blocks[key].value
-            found.setdefault(
-                name, linear_keys.Channel(blocks[block], actions.value_path(key), 0, value)
-            )
-    if len(keys) == len(properties) == len(pmx.morphs):
-        own = OwnKeyframes(model.armature)
-        for morph, name in zip(pmx.morphs, properties, strict=True):
-            if name and name in model.armature:
-                value = float(model.armature[name])
-                found.setdefault(morph.name, linear_keys.Channel(own, sliders.path(name), 0, value))
-    return found
+    def __init__(self, file: motion_source.Motion, timing: Timing) -> None:
+        super().__init__(file, timing)
+        self.name, self.properties = file.motion.name, self._property_keys()
+        indices = {bone.name: i for i, bone in reversed([*enumerate(file.rig.pmx.bones)])}
+        self.others = list(self._other_bones({*indices}))
+        for track in file.motion.bones:
+            if not self._is_on_frames(track):
+                self.sampled = True
+            elif track.name in indices:
+                times = file.scene_frames(track.frames).astype(np.float32)
+                keys = original_tracks.match([], [], times, timing)
+                rows = np.maximum(np.searchsorted(times, keys.times, "right") - 1, 0)
+                self.bones[indices[track.name]] = Bone(keys, track, track.physics[rows])
+        for morph in file.motion.morphs:
+            if self._is_on_frames(morph):
+                self._add_morph(morph)
+            else:
+                self.sampled_morphs = True
