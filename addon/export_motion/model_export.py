@@ -110,7 +110,9 @@ class Solved(ModelExport):
             ]
         visible = samples.visible if options.visibility else np.ones_like(samples.visible)
         track = property_track(pmx, self._timing.file_frames, visible, on)
-        motion = with_tracks(motion, properties=track)
+        motion = mmdskin.Motion.from_tracks(
+            bones=motion.bones, morphs=motion.morphs, properties=track, name=motion.name
+        )
         return Result(self.path, motion, report.worst, report.notes, tuple(lines))
 
     def _bent(self, motion: "mmdskin.Motion", samples: Samples) -> list[str]:
@@ -141,12 +143,3 @@ def property_track(
     values = np.column_stack([visible, states])
     changes = np.flatnonzero(np.append(True, (values[1:] != values[:-1]).any(axis=1)))
     return mmdskin.PropertyTrack(frames[changes], visible[changes], names, states[changes])
-
-
-def with_tracks(motion: "mmdskin.Motion", **tracks: Any) -> "mmdskin.Motion":
-    """The motion with other tracks, or another name."""
-    parts = {
-        name: getattr(motion, name)
-        for name in ("bones", "morphs", "camera", "light", "shadow", "properties", "name")
-    }
-    return type(motion).from_tracks(**{**parts, **tracks})

@@ -2,28 +2,24 @@
 """File > Export > MMD Pose: the pose of a model at the current frame, as a VPD."""
 
 import os
-from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
 
 import bpy
-import numpy as np
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
-from ..blender import output_files, playhead, registration
+from ..blender import output_files, registration
 from ..blender.native import mmdskin
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import cancels
-from ..import_motion.bezier import STRAIGHT
 from ..operator_base import modal_job
 from ..pose import motion_source, pose_source
 from ..scene import scene_model
-from . import job, model_export, samples
+from . import job, samples
 from .operators import FORMS, Exporter
-from .timing import Timing
 
-_TOLERANCE = 1e-4  # units: the IK of a pose has to reach it
-_LINES = np.full((1, 4, 4), STRAIGHT, np.uint8)
+# Units: the IK of a pose has to reach it.
+_TOLERANCES = {"tolerance": 1e-4, "physics_tolerance": 1e-4}
 
 
 class MMDSKIN_OT_export_pose(Exporter, bpy.types.Operator):
@@ -66,67 +62,30 @@ class MMDSKIN_OT_export_pose(Exporter, bpy.types.Operator):
     def _pose(self, context: bpy.types.Context) -> "tuple[mmdskin.Motion, mmdskin.Model]":
         """A motion of one frame, and the model file."""
         model, scene = scene_model.active_model(context), context.scene
-        options = SimpleNamespace(
-            bones=self.bones,
-            morphs=self.morphs,
-            visibility=False,
-            tolerance=_TOLERANCE,
-            physics="LEAVE",
-            physics_tolerance=_TOLERANCE,
-            model_path=self.model_path,
-            names="OMIT",
-        )
+        options = SimpleNamespace(bones=self.bones, physics="LEAVE", model_path=self.model_path)
         form = samples.form_of(model, scene, options)
         settings = pose_source.settings_of(model.armature, scene)
-        is_simulated = isinstance(settings, motion_source.Settings) and settings.physics
-        if self.bones == samples.AUTO and is_simulated:
-            form = samples.SOLVED_BOTH  # with hair as it is shown
+        is_simulated = isinstance(settings, motion_source.Settings) and bool(settings.physics)
+        is_solved = form != samples.AS_KEYED or (self.bones == samples.AUTO and is_simulated)
         options.physics = "KEYS"  # hair as it is shown
-        sampler = samples.Sampler(model, scene, form != samples.AS_KEYED, options)
+        sampler = samples.Sampler(model, scene, is_solved, options)
         if sampler.simulated is not None:
             sampler.simulated.show(scene)
-        row, pmx = sampler.read(context.evaluated_depsgraph_get()), sampler.rig.pmx
-        found = sampler.samples([row])
-        if form != samples.AS_KEYED:
-            frame = playhead.frame(scene)
-            timing = Timing(frame, frame, 0, 1, 1.0, playhead.stretch(scene))
-            export = model_export.Solved(sampler, "", timing, options, form=form)
-            motion = modal_job.finished(export.fitted(found)).motion
-            return _with_resting(motion, pmx, sampler.rig.bones.values()), pmx
-        return _tracks(pmx, found, sorted(sampler.rig.bones.values()), self.morphs), pmx
-
-
-def _with_resting(
-    motion: "mmdskin.Motion", pmx: "mmdskin.Model", bone_indices: Iterable[int]
-) -> "mmdskin.Motion":
-    """With keys of bones at rest: MMD does not change bones that a pose lacks."""
-    rest = (np.zeros((1, 3)), np.array([[0.0, 0, 0, 1]]), _LINES)
-    names = (pmx.bones[i].name for i in bone_indices)
-    bones: dict[str, Any] = {name: (name, [0], *rest) for name in names}
-    bones.update((track.name, track) for track in motion.bones)
-    return model_export.with_tracks(motion, bones=bones.values())
-
-
-def _tracks(
-    pmx: "mmdskin.Model", found: samples.Samples, bone_indices: list[int], has_morphs: bool
-) -> "mmdskin.Motion":
-    """A key of each bone of the scene and of each morph in use."""
-    translations, rotations = found.pose
-    bones = {
-        pmx.bones[i].name: (
-            pmx.bones[i].name, [0], translations[:, i], rotations[:, i], _LINES
-        )
-        for i in reversed(bone_indices)
-    }  # fmt: skip
-    weights = found.weights[0] if has_morphs else ()
-    morphs = {
-        morph.name: (morph.name, [0], [weight])
-        for morph, weight in zip(pmx.morphs, weights, strict=False)
-        if weight
-    }
-    return mmdskin.Motion.from_tracks(
-        bones=reversed(bones.values()), morphs=morphs.values(), name=pmx.name
-    )
+        found = sampler.samples([sampler.read(context.evaluated_depsgraph_get())])
+        pmx, weights = sampler.rig.pmx, found.weights * self.morphs
+        bones: dict[str, Any] = {}
+        # At rest, too: MMD does not change bones that a pose lacks. Of several with a name, the first.
+        for i in sorted(sampler.rig.bones.values(), reverse=True):
+            pose = (None, None) if is_solved else [values[:, i] for values in found.pose]
+            bones[pmx.bones[i].name] = (pmx.bones[i].name, [0], *pose, None)
+        if is_solved:
+            make, poses = mmdskin.Motion.from_poses, (*found.pose, weights)
+            fit = job.made(make, pmx, poses, ik="both", physics="keys", **_TOLERANCES)
+            motion, _ = modal_job.finished(fit)
+            bones |= {track.name: track for track in motion.bones}
+        pairs = zip(pmx.morphs, weights[0], strict=True)
+        morphs = {morph.name: (morph.name, [0], [weight]) for morph, weight in pairs if weight}
+        return mmdskin.Motion.from_tracks(bones=bones.values(), morphs=morphs.values()), pmx
 
 
 register, unregister = registration.operator(
