@@ -12,10 +12,11 @@ import numpy as np
 
 from ..blender.native import mmdskin
 from ..blender.user_error import UserError
+from ..operator_base.modal_job import Steps
 from ..scene import light
 from . import linear_keys
 from .linear_keys import Channel, Keys
-from .original_tracks import OwnKeyframes, animated_with
+from .original_tracks import OwnKeyframes
 from .timing import Timing
 
 # Tolerances
@@ -24,27 +25,18 @@ _DISTANCE = 1.0  # of the self-shadow: one step in MMD's panel
 
 
 class LightExport:
-    """The tracks of light and self-shadow; `needs_frames`, `objects` and `read` as of `job.Export`."""
-
-    def __init__(self, scene: bpy.types.Scene, timing: Timing) -> None:
-        self._timing = timing
-        self._sun, self._is_mmd = _sun(scene), light.of_scene(scene) is not None
-        self.objects = [self._sun] if self._sun is not None else []
+    def __init__(self, scene: bpy.types.Scene, sun: bpy.types.Object, timing: Timing) -> None:
+        self._sun, self._timing, self.objects = sun, timing, [sun]
+        self._is_mmd = sun == light.of_scene(scene)
         self._light: Keys | None = None
         self._shadow: Keys | None = None
-        self.needs_frames = False
-        self._still: list[list[float]] = []  # the row of a light that nothing moves
-        if self._sun is not None and self._is_mmd:
-            self._light = linear_keys.find(_light_channels(self._sun), timing)
-            self._shadow = linear_keys.find(_shadow_channels(self._sun), timing)
+        self.needs_frames = not _is_still(sun)
+        if self._is_mmd:
+            self._light = linear_keys.find(_light_channels(sun), timing)
+            self._shadow = linear_keys.find(_shadow_channels(sun), timing)
             self.needs_frames = self._light is None or self._shadow is None
-        elif self._sun is not None:
-            self.needs_frames = not _is_still(self._sun)
-            if not self.needs_frames:
-                self._still = [self.read(bpy.context.evaluated_depsgraph_get())]
 
     def read(self, depsgraph: bpy.types.Depsgraph) -> list[float]:
-        assert self._sun is not None
         sun: Any = self._sun.evaluated_get(depsgraph)
         row = [*(sun.location if self._is_mmd else _direction(sun)), *sun.data.color]
         if self._is_mmd:
@@ -57,22 +49,20 @@ class LightExport:
             )
         return row
 
-    def tracks(self, rows: Sequence[list[float]]) -> dict[str, Any]:
+    def tracks(self, rows: Sequence[list[float]]) -> Steps[dict[str, Any]]:
         """Arguments of `Motion.from_tracks`; {} if there is nothing to write."""
+        yield from ()  # it takes no time
         found: dict[str, Any] = {}
-        if self._sun is None:
-            return found
-        values = np.array(rows or self._still, np.float64)
-        keys = self._light if self._light is not None else self._fitted_light(values[:, :6])
+        values = np.array(rows or [self.read(bpy.context.evaluated_depsgraph_get())], np.float64)
+        keys = self._light or self._fitted_light(values[:, :6])
         # MMD begins with the same light.
         if keys.is_animated or not (self._is_mmd and light.has_defaults(self._sun)):
-            places, colors = keys.values[:, :3], keys.values[:, 3:6]
-            directions = places
+            directions, colors = keys.values[:, :3], keys.values[:, 3:6]
             if self._is_mmd:
-                directions = np.array([light.direction(place) for place in places.tolist()])
+                directions = np.array([light.direction(place) for place in directions.tolist()])
             found["light"] = mmdskin.LightTrack(keys.frames, colors, directions)
         if self._is_mmd:
-            keys = self._shadow if self._shadow is not None else self._fitted_shadow(values[:, 6:])
+            keys = self._shadow or self._fitted_shadow(values[:, 6:])
             if keys.is_animated or tuple(keys.values[0]) != light.DEFAULT_SHADOW:
                 modes = np.clip(np.rint(keys.values[:, 0]), 0, 2).astype(np.uint8)
                 distances = light.stored_shadow_distance(keys.values[:, 1])
@@ -94,13 +84,8 @@ class LightExport:
         return Keys(self._timing.file_frames[chosen], values[chosen], len(chosen) > 1)
 
 
-def blocks(scene: bpy.types.Scene) -> list[Any]:
-    """The datablocks whose animation moves the scene's light."""
-    sun = _sun(scene)
-    return [] if sun is None else animated_with(sun)
-
-
-def _sun(scene: bpy.types.Scene) -> bpy.types.Object | None:
+def sun_of(scene: bpy.types.Scene) -> bpy.types.Object | None:
+    """The scene's light."""
     found: list[Any] = [
         obj
         for obj in scene.objects

@@ -26,18 +26,21 @@ _ORTHOGRAPHIC = 45 / 25  # distance by the height of the image, as in mmd_tools
 _DEFAULT_ANGLE = 30.0
 _ROUNDING = 1e-4  # frames
 
+_Shot = tuple[float, bpy.types.Object]  # first animation time, and the camera
+
 
 class SceneExport(Export):
+    """Its parts have `needs_frames`, `objects` and `read` as an Export has."""
+
     def __init__(self, path: str, scene: bpy.types.Scene, timing: Timing, options: Any) -> None:
         self.path = path
-        self._light: light_export.LightExport | None = None
-        self._camera: CameraExport | None = None
-        if options.light:
-            self._light = light_export.LightExport(scene, timing)
-        if _has_camera(scene) or self._light is None or not self._light.objects:
-            self._camera = CameraExport(scene, timing, options)
-        parts = (self._camera, self._light)
-        self._reading = [part for part in parts if part is not None and part.needs_frames]
+        self._parts: list[CameraExport | light_export.LightExport] = []
+        sun, shots = _sources(scene, options)
+        if sun is not None:
+            self._parts.append(light_export.LightExport(scene, sun, timing))
+        if shots:
+            self._parts.append(CameraExport(shots, timing, options))
+        self._reading = [part for part in self._parts if part.needs_frames]
         self.needs_frames = bool(self._reading)
         self.objects = [obj for part in self._reading for obj in part.objects]
 
@@ -46,31 +49,33 @@ class SceneExport(Export):
 
     def fit(self, rows: list[Any]) -> Steps[Result]:
         of_parts = dict(zip(self._reading, zip(*rows, strict=True), strict=bool(rows)))
-        tracks = {}
-        if self._light is not None:
-            tracks = self._light.tracks(of_parts.get(self._light, ()))
-        if self._camera is not None:
-            tracks["camera"] = yield from self._camera.track(of_parts.get(self._camera, ()))
+        tracks: dict[str, Any] = {}
+        for part in self._parts:
+            tracks |= yield from part.tracks(of_parts.get(part, ()))
         if not tracks:
-            raise UserError("The scene has no camera")
+            raise _no_camera()
         return Result(self.path, mmdskin.Motion.from_tracks(**tracks), worst=None)
 
 
 def blocks(scene: bpy.types.Scene, options: Any) -> list[Any]:
     """The datablocks whose animation the file has."""
-    found = light_export.blocks(scene) if options.light else []
-    if _has_camera(scene) or not found:
-        found += _camera_blocks(scene)
-    return found
+    sun, shots = _sources(scene, options)
+    objects = [*([sun] if sun else []), *(camera for _, camera in shots)]
+    return list(dict.fromkeys(block for obj in objects for block in animated_with(obj)))
+
+
+def _sources(scene: bpy.types.Scene, options: Any) -> tuple[bpy.types.Object | None, list[_Shot]]:
+    """The light, if it is to be exported, and the shots of cameras."""
+    sun, shots = light_export.sun_of(scene) if options.light else None, _shots(scene)
+    if sun is None and not shots:
+        raise _no_camera()
+    return sun, shots
 
 
 class CameraExport:
-    """The track of the camera; `needs_frames`, `objects` and `read` as of `job.Export`."""
-
-    def __init__(self, scene: bpy.types.Scene, timing: Timing, options: Any) -> None:
-        self._scene, self._timing, self._options = scene, timing, options
-        self._shots = _shots(scene)
-        self.objects = list(dict.fromkeys(camera for _, camera in self._shots))
+    def __init__(self, shots: list[_Shot], timing: Timing, options: Any) -> None:
+        self._shots, self._timing, self._options = shots, timing, options
+        self.objects = list(dict.fromkeys(camera for _, camera in shots))
         self._keyed: camera_keys.Keyed | None = None
         if len(self.objects) == 1:
             self._keyed = camera_keys.find(self.objects[0], timing, options.scale)
@@ -108,14 +113,10 @@ class CameraExport:
         row = eye, eye + distance * ahead, up
         return (*(_TO_FILE @ one for one in row), angle, shows_depth)
 
-    def track(self, rows: Sequence[tuple]) -> Steps[Any]:
-        """A CameraTrack; UserError if the native module refuses the samples."""
-        track = self._keyed.track if self._keyed is not None else None
-        if self._keyed is not None and self._keyed.gaps:
-            track = yield from self._filled(self._keyed, rows)
-        if track is None:
-            track = yield from self._fitted(rows, 0)
-        return track
+    def tracks(self, rows: Sequence[tuple]) -> Steps[dict[str, Any]]:
+        """Arguments of `Motion.from_tracks`; UserError if the native module refuses the samples."""
+        track = (yield from self._filled(self._keyed, rows)) if self._keyed else None
+        return {"camera": track or (yield from self._fitted(rows, 0))}
 
     def _fitted(self, rows: Sequence[tuple], first: int) -> Steps[Any]:
         """The CameraTrack of rows from a frame of the export on."""
@@ -173,34 +174,25 @@ def _joins(found: Any, own: Any, key: int) -> bool:
     )
 
 
-def _has_camera(scene: bpy.types.Scene) -> bool:
-    """Whether the scene has a camera, or markers that switch to one."""
-    return scene.camera is not None or any(m.camera is not None for m in scene.timeline_markers)
-
-
-def _camera_blocks(scene: bpy.types.Scene) -> list[Any]:
-    """The datablocks whose animation moves the scene's cameras."""
-    found = (block for _, camera in _shots(scene) for block in animated_with(camera))
-    return list(dict.fromkeys(found))
-
-
-def _shots(scene: bpy.types.Scene) -> list[tuple[float, bpy.types.Object]]:
-    """(first animation time, camera) of each marker that switches cameras, or the scene's camera."""
-    markers: list[tuple[float, bpy.types.Object]]
-    markers = [(float(m.frame), m.camera) for m in scene.timeline_markers if m.camera is not None]
-    found = sorted(markers, key=lambda one: one[0])
+def _shots(scene: bpy.types.Scene) -> list[_Shot]:
+    """Of each marker that switches cameras, or of the scene's camera."""
+    found = [(float(m.frame), m.camera) for m in scene.timeline_markers if m.camera is not None]
     if not found and scene.camera is not None:
         found = [(-math.inf, scene.camera)]
-    if not found or any(camera.type != "CAMERA" for _, camera in found):
-        raise UserError("The scene has no camera")
-    return found
+    if any(camera.type != "CAMERA" for _, camera in found):
+        raise _no_camera()
+    return sorted(found, key=lambda shot: shot[0])
 
 
-def _active(shots: list[tuple[float, bpy.types.Object]], time: float) -> bpy.types.Object:
+def _no_camera() -> UserError:
+    return UserError("The scene has no camera")
+
+
+def _active(shots: list[_Shot], time: float) -> bpy.types.Object:
     return next((camera for start, camera in reversed(shots) if start <= time), shots[0][1])
 
 
-def _cuts(shots: list[tuple[float, bpy.types.Object]], timing: Timing) -> list[int]:
+def _cuts(shots: list[_Shot], timing: Timing) -> list[int]:
     """Frames of the file that begin a shot: markers, and ends of keyframes that hold their value."""
     times = [start for start, _ in shots if math.isfinite(start)]
     for camera in {camera for _, camera in shots}:
