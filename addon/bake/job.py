@@ -5,7 +5,6 @@ So an error or a cancel leaves the scene unchanged.
 """
 
 import contextlib
-from collections.abc import Generator, Sequence
 
 import numpy as np
 from bpy.types import Context, Depsgraph, Object
@@ -33,35 +32,23 @@ _BLOCK = 1 << 21  # vertices times frames that are posed together
 _SKINNED = 1 << 17  # that are skinned together: they stay in the processor's cache until written
 
 
+# A model, its pose source settings (None for Blender's pose) and its deformation.
+Wanted = tuple[scene_model.SceneModel, pose_source.Settings | None, Deformation]
+
+
 class Job(modal_job.Job):
-    """Closing it early leaves everything unchanged. Its result is a list of the targets.
+    """Closing it early leaves everything unchanged. Its result is a list of the targets."""
 
-    `poses` has each model's pose source settings or None, `deformations` each model's deformation.
-    """
-
-    def __init__(
-        self,
-        context: Context,
-        models: list[scene_model.SceneModel],
-        poses: Sequence[pose_source.Settings | None],
-        deformations: list[Deformation],
-        options: Options,
-    ) -> None:
+    def __init__(self, context: Context, wanted: list[Wanted], options: Options) -> None:
         self.options = options
         self._context = context
-        wanted = list(zip(models, poses, deformations, strict=True))
         super().__init__(self._run(wanted), len(options.visited))
 
-    def _run(
-        self, wanted: list[tuple[scene_model.SceneModel, pose_source.Settings | None, Deformation]]
-    ) -> modal_job.Steps[list[Target]]:
-        options = self.options
+    def _run(self, wanted: list[Wanted]) -> modal_job.Steps[list[Target]]:
         depsgraph = self._context.evaluated_depsgraph_get()
         for model, *_ in wanted:
-            _check(model, depsgraph, options.target)
-        groups = [
-            _Group(model, settings, deformation, options) for model, settings, deformation in wanted
-        ]
+            _check(model, depsgraph, self.options.target)
+        groups = [_Group(*one, self.options) for one in wanted]
         targets = [target for group in groups for _, target in group.targets]
         done = False
         try:
@@ -85,7 +72,7 @@ class Job(modal_job.Job):
             for target in targets:
                 target.close(done)
 
-    def _simulate(self, groups: list["_Group"]) -> Generator[modal_job.Progress, None, None]:
+    def _simulate(self, groups: "list[_Group]") -> modal_job.Steps[None]:
         """The physics that no file has."""
         sources = [group.poses.source for group in groups if group.poses.source is not None]
         if self.options.moves:
@@ -95,7 +82,7 @@ class Job(modal_job.Job):
         for source in sources:
             source.show(self._context.scene)
 
-    def _read(self, groups: "list[_Group]") -> Generator[modal_job.Progress, None, None]:
+    def _read(self, groups: "list[_Group]") -> modal_job.Steps[None]:
         """Pass the poses to the targets, in blocks of frames.
 
         If they are read from the scene, its frame changes for each, and is restored.
@@ -106,7 +93,7 @@ class Job(modal_job.Job):
         with contextlib.ExitStack() as stack:
             scene_frames: PoseFrames | None = None
             if self.options.moves and any(group.poses.moves_scene for group in groups):
-                read = [obj for group in groups for obj in group.objects]
+                read = [obj for group in groups for obj in (group.armature, *group.meshes)]
                 scene_frames = stack.enter_context(PoseFrames(context, read, mute_keys=True))
                 size = 1
             for first in range(0, len(frames), size):
@@ -130,23 +117,20 @@ class _Group:
         options: Options,
     ) -> None:
         self.armature = armature = model.armature
-        meshes = [
+        self.meshes = [
             obj
             for obj in model.meshes
             if len(obj.data.vertices) and mesh_source.deforming_bones(obj, armature)
         ]
-        if not meshes:
+        if not self.meshes:
             raise skinner.nothing_to_skin(model)
         kind = joint_keys.Driven if options.drives else _TARGETS[options.target]
-        targets = [kind(obj, armature, deformation, options) for obj in meshes]
-        self.bones = _with_parents(armature, {name for one in targets for name in one.bones})
+        targets = [kind(obj, armature, deformation, options) for obj in self.meshes]
+        names = {name for one in targets for name in one.bones}
+        self.bones = [bone.name for bone in armature.data.bones if bone.name in names]
         self.poses = sources.poses_of(model, self.bones, settings, targets)
         # Each with the indices of its bones.
         self.targets = [([self.bones.index(name) for name in one.bones], one) for one in targets]
-
-    @property
-    def objects(self) -> list[Object]:
-        return [self.armature, *(target.obj for _, target in self.targets)]
 
     def add(self, frames: list[float], depsgraph: Depsgraph) -> None:
         pose = self.poses.matrices(frames, depsgraph)
@@ -196,13 +180,6 @@ def _check_evaluated(obj: Object, depsgraph: Depsgraph) -> None:
     # Pose, transform and key values of an object that Blender does not evaluate are stale.
     if not obj.evaluated_get(depsgraph).is_evaluated:
         raise UserError("'{name}' is disabled in viewports: enable it first", name=obj.name)
-
-
-def _with_parents(armature: Object, names: set[str]) -> list[str]:
-    """The named bones and all their ancestors, in the armature's order."""
-    bones = armature.data.bones
-    wanted = names.union(*([one.name for one in bones[name].parent_recursive] for name in names))
-    return [bone.name for bone in bones if bone.name in wanted]
 
 
 def _write_mesh(target: Target) -> None:

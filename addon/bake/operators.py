@@ -86,15 +86,21 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, Operator):
 
     def _start(self, context: Context) -> job.Job:
         models, chosen = self._resolve_options(context)
-        poses = [pose_source.settings_of(model.armature, context.scene, chosen) for model in models]
-        deformations = [deformation.method_of(model.armature, chosen) for model in models]
+        wanted: list[job.Wanted] = [
+            (
+                model,
+                pose_source.settings_of(model.armature, context.scene, chosen),
+                deformation.method_of(model.armature, chosen),
+            )
+            for model in models
+        ]
         options = self._options(context.scene, chosen.get(deformation.NORMALS))
         if options.target == "SHAPE_KEYS":
             meshes = [obj for model in models for obj in model.meshes]
             too_big = cost.warning(meshes, len(options.frames))
             if too_big:
                 self.report({"WARNING"}, too_big)
-        return job.Job(context, models, poses, deformations, options)
+        return job.Job(context, wanted, options)
 
     def _options(self, scene: Scene, normals: bool | None) -> Options:
         frames: tuple[float, ...] = (playhead.frame(scene),)

@@ -51,16 +51,28 @@ def reports():
 
 def live_errors():
     """The errors of live meshes, of objects in the file."""
-    live_of = sys.modules["addon_package"].preview.driver_function.live_of
+    live_of = addon().preview.driver_function.live_of
     blocks = [*bpy.data.meshes, *(obj for obj in bpy.data.objects if obj.type == "ARMATURE")]
     return [live_of(block).error_text for block in blocks if live_of(block).error]
 
 
 def physics_problems():
     """The reasons why the preview shows no physics, for objects in the file."""
-    state_of = sys.modules["addon_package"].physics.cache.state_of
+    state_of = addon().physics.cache.state_of
     armatures = [obj for obj in bpy.data.objects if obj.type == "ARMATURE"]
     return [state_of(obj).problem_text for obj in armatures if state_of(obj).problem_text]
+
+
+def addon():
+    return sys.modules["addon_package"]
+
+
+def bake_job(mesh, target, frames, pose=None, **options):
+    """A bake of frames of a model, step by step; `pose`: settings of its pose source."""
+    model = addon().scene.scene_model.model_of(mesh, bpy.context.view_layer)
+    wanted = [(model, pose, addon().pose.deformation.Deformation())]
+    chosen = addon().bake.frames.Options(target, tuple(frames), True, **options)
+    return addon().bake.job.Job(bpy.context, wanted, chosen)
 
 
 class Case(unittest.TestCase):

@@ -1,20 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """While a bake reads poses, modifiers that no pose depends on are off, and only then."""
 
-import sys
-
 import bpy
 import case
 import fingerprint
 import numpy as np
 import scene
+from case import addon
 from cases_bake_range import Range
 
 FRAMES = range(1, 6)
-
-
-def addon():
-    return sys.modules["addon_package"]
 
 
 def moving_cube(name):
@@ -131,10 +126,7 @@ class Evaluation(Range):
         self.assert_plays(expected)  # the preview is on again
 
     def job(self):
-        model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
-        options = addon().bake.frames.Options(target="SHAPE_KEYS", frames=tuple(FRAMES), moves=True)
-        deformation = addon().pose.deformation.Deformation()
-        return addon().bake.job.Job(bpy.context, [model], [None], [deformation], options)
+        return case.bake_job(self.mesh, "SHAPE_KEYS", FRAMES)
 
     def test_cancelled(self):
         bpy.context.scene.frame_set(4)

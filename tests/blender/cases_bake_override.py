@@ -302,11 +302,7 @@ class Fails(Override, Transaction):
 
     def test_cancelled(self):
         before = fingerprint.of_file()
-        model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
-        options = addon().bake.frames.Options("MESH_CACHE", tuple(FRAMES), True)
-        job = addon().bake.job.Job(
-            bpy.context, [model], [None], [addon().pose.deformation.Deformation()], options
-        )
+        job = case.bake_job(self.mesh, "MESH_CACHE", FRAMES)
         for _ in range(5):
             next(job)
         job.close()

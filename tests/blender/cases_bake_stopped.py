@@ -3,7 +3,6 @@
 
 import os
 import shutil
-import sys
 import tempfile
 import unittest
 from types import SimpleNamespace
@@ -13,6 +12,7 @@ import bpy
 import case
 import fingerprint
 import scene
+from case import addon
 from cases_bake_range import TARGETS, Range, forget_file
 
 try:
@@ -20,10 +20,6 @@ try:
 except ImportError:
     resource = None
 limits_files = unittest.skipUnless(resource, "Windows cannot limit the size of files")
-
-
-def addon():
-    return sys.modules["addon_package"]
 
 
 class Stopped(Range):
@@ -53,24 +49,14 @@ class Stopped(Range):
 class Cancelled(Stopped):
     """The modal operator, on timer events and on Esc."""
 
-    def options(self, target, more):
-        return addon().bake.frames.Options(
-            target=target,
-            frames=tuple(range(1, 22)),
-            moves=True,
-            folder=self.folder,
-            driven=more.get("corrective") != "KEYED",
-        )
+    def job(self, target, **options):
+        return case.bake_job(self.mesh, target, range(1, 22), folder=self.folder, **options)
 
     def assert_cancelled_after(self, steps):
-        model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
         for target, more in (*TARGETS, ("CORRECTIVE", {})):
             with self.subTest(target):
                 before = fingerprint.of_file()
-                options = self.options(target, more)
-                job = addon().bake.job.Job(
-                    bpy.context, [model], [None], [addon().pose.deformation.Deformation()], options
-                )
+                job = self.job(target, driven=more.get("corrective") != "KEYED")
                 for _ in range(steps):
                     next(job)
                 job.close()
@@ -89,16 +75,9 @@ class Cancelled(Stopped):
         self.assert_cancelled_after(21)
 
     def test_while_keys_are_chosen(self):
-        model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
         before = fingerprint.of_file()
         for ahead in (0, 5, 40, 60):
-            job = addon().bake.job.Job(
-                bpy.context,
-                [model],
-                [None],
-                [addon().pose.deformation.Deformation()],
-                self.options("CORRECTIVE", {}),
-            )
+            job = self.job("CORRECTIVE")
             choosing = (step for step in job if "choosing keys of 'model_mesh'" in step.text)
             for _ in range(ahead + 1):
                 next(choosing)
@@ -110,14 +89,7 @@ class Cancelled(Stopped):
             self.bake(target, **more)
             files = os.listdir(self.folder)
             before = fingerprint.of_file()
-            model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
-            job = addon().bake.job.Job(
-                bpy.context,
-                [model],
-                [None],
-                [addon().pose.deformation.Deformation()],
-                self.options("MESH_CACHE", {}),
-            )
+            job = self.job("MESH_CACHE")
             for _ in range(10):
                 next(job)
             job.close()

@@ -151,10 +151,7 @@ class Bakes(Hair, MotionCase):
         motion = addon().pose.motion_source.Settings(
             self.model_path, self.motion_path, 0, physics=addon().pose.physics_settings.Settings()
         )
-        options = addon().bake.frames.Options("SHAPE_KEYS", tuple(range(17)), True)
-        model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
-        deformation = addon().pose.deformation.Deformation()
-        job = addon().bake.job.Job(bpy.context, [model], [motion], [deformation], options)
+        job = case.bake_job(self.mesh, "SHAPE_KEYS", range(17), motion)
         self.assertIn("of 17", next(job).text)
         job.close()
         self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])

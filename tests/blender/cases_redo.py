@@ -28,9 +28,10 @@ class Redo(MotionCase):
         held, drawn, jobs = {}, [], []
         kind, make = module.MMDSKIN_OT_bake, module.job.Job
 
-        def note_job(context, models, poses, deformations, options):
-            jobs.append((poses, deformations, options))
-            return make(context, models, poses, deformations, options)
+        def note_job(context, wanted, options):
+            _, *settings = map(list, zip(*wanted, strict=True))
+            jobs.append((*settings, options))
+            return make(context, wanted, options)
 
         def note(operator, job):
             given = operator.properties

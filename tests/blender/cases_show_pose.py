@@ -4,7 +4,6 @@
 The judges are the mesh itself and `mmdskin.Model.pose`.
 """
 
-import sys
 from unittest import mock
 
 import bpy
@@ -12,12 +11,9 @@ import case
 import fingerprint
 import numpy as np
 import scene
+from case import addon
 from cases_attach import BAR, BONES, FRAMES, Attached
 from mathutils import Vector
-
-
-def addon():
-    return sys.modules["addon_package"]
 
 
 class ShowPose(Attached):
