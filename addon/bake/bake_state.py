@@ -140,7 +140,7 @@ def begin(obj: Object, armature: Object, live: bool = False) -> BakeState:
 
 
 def add_keys(obj: Object, state: BakeState, baked: Iterable[tuple[str, np.ndarray]]) -> list[str]:
-    """Baked keys of these names and (V, 3) float32 positions; returns the names that they got.
+    """Baked keys with these labels and (V, 3) float32 positions; returns the names that they got.
 
     Keys of an older bake are reused.
     """
@@ -148,7 +148,8 @@ def add_keys(obj: Object, state: BakeState, baked: Iterable[tuple[str, np.ndarra
         obj.shape_key_add(name="Basis", from_mix=False)
     keys, names = obj.data.shape_keys, []
     ours = dict.fromkeys(state.keys)  # in a list, thousands of names would be searched one by one
-    for wanted, positions in baked:
+    for label, positions in baked:
+        wanted = f"MMD {label}"
         key: ShapeKey | None = keys.key_blocks.get(wanted) if wanted in ours else None
         if key is None:
             key = obj.shape_key_add(name=wanted, from_mix=False)

@@ -64,8 +64,8 @@ class Driven(Corrective):
         for key in self._keys:
             numbers[key.pair] += 1
             label = " ".join(key.pair[joint_turns.is_child(armature, key.pair) :])
-            name = f"MMD {label} {numbers[key.pair]}"
-            name = self._add_key(state, name, key.vertices, key.offsets)
+            label = f"{label} {numbers[key.pair]}"
+            name = self._add_key(state, label, key.vertices, key.offsets)
             drivers.drive(name, key.pair, key.function.expression)
             block = obj.data.shape_keys.key_blocks[name]
             block.slider_min, block.slider_max = _RANGE
@@ -73,7 +73,7 @@ class Driven(Corrective):
         at_rest = self._shown_at_rest()
         if at_rest.any():
             chosen = np.flatnonzero(at_rest.any(axis=1))
-            name = self._add_key(state, "MMD Rest", chosen, -at_rest[chosen])
+            name = self._add_key(state, "Rest", chosen, -at_rest[chosen])
             obj.data.shape_keys.key_blocks[name].value = 1.0
         if not self.options.moves:
             poses = [[one.frame, _turns_of_bones(one.pose, self.bones)] for one in self._found]
@@ -98,14 +98,14 @@ class Driven(Corrective):
             keys=tr_count("1 key", "{count} keys", key_count),
         )
         if before:
-            self.notes.append(text)
+            self.reports.append(("INFO", text))
         if after > _LITTLE * before:
             text = tr(
                 "Driven keys barely improve '{name}' on these frames: set Corrective"
                 " to Keyed, which is exact",
                 name=self.obj.name,
             )
-            self.warnings.append(text)
+            self.reports.append(("WARNING", text))
 
     def _remember(self, state: bake_state.BakeState) -> None:
         """Let new keys also reproduce the poses of earlier single-pose bakes.

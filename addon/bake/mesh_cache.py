@@ -6,6 +6,7 @@ file, since another .blend may use it.
 """
 
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 import bpy
@@ -31,10 +32,10 @@ class MeshCache(Target):
     """The cache of one mesh, and a second one for its normals if these are baked."""
 
     stores_normals = True
-    _files: list["_File"]
+    # Of the positions, and of the normals if they are baked.
+    _files: "Sequence[_File]" = ()
 
     def start(self) -> None:
-        self._files = []  # of the positions, and of the normals if they are baked
         options, normals = self.options, self.skinner.normals
         if abs(options.frames[0] / options.spacing) > FRAMES["max"]:
             raise UserError(
@@ -53,13 +54,13 @@ class MeshCache(Target):
                 " edges), which a mesh cache cannot store: Blender's normals are shown",
                 name=self.obj.name,
             )
-            self.warnings.append(text)
+            self.reports.append(("WARNING", text))
         count, samples = self.skinner.vertex_count, len(options.frames)
         header = _HEADER.pack(
             b"POINTCACHE2\0", 1, count, options.frames[0], options.spacing, samples
         )
         for ending in endings:
-            self._files.append(_File(cache_files.path(self.obj, ending, options.folder)))
+            self._files = *self._files, _File(cache_files.path(self.obj, ending, options.folder))
             self._files[-1].put(header)
 
     def add(self, block: Block) -> None:

@@ -138,7 +138,6 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, Operator):
     def _report(self, baking: job.Job) -> set[Any]:
         native.remember_backends()
         targets = baking.result
-        warnings = [warning for target in targets for warning in target.warnings]
         limited = sum(target.skinner.source.limited for target in targets)
         if limited:
             text = tr_count(
@@ -146,11 +145,9 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, Operator):
                 "{count} vertices have more than four bones: only the four strongest were used",
                 count=limited,
             )
-            warnings.append(text)
-        for warning in warnings:
-            self.report({"WARNING"}, warning)
-        for note in (note for target in targets for note in target.notes):
-            self.report({"INFO"}, note)
+            self.report({"WARNING"}, text)
+        for level, text in (one for target in targets for one in target.reports):
+            self.report({level}, text)
         frames, samples = baking.options.frames, baking.options.samples
         if len(frames) == 1:
             what = tr("frame {frame}", frame=f"{frames[0]:.7g}")

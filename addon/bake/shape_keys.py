@@ -41,11 +41,7 @@ class ShapeKeys(Target):
 
     def write(self, state: bake_state.BakeState) -> None:
         obj = self.obj
-        names = bake_state.add_keys(
-            obj,
-            state,
-            ((f"MMD {name_of(frame)}", positions) for frame, positions in self._positions()),
-        )
+        names = bake_state.add_keys(obj, state, self._positions())
         keys = obj.data.shape_keys
         shown, ours = set(names), set(state.keys)
         for key in keys.key_blocks:
@@ -59,10 +55,10 @@ class ShapeKeys(Target):
         obj.show_only_shape_key = False
         bake_state.switch_armature_off(obj, self.armature, state)
 
-    def _positions(self) -> Iterator[tuple[float, np.ndarray]]:
-        """Each frame and its positions (V, 3), which are valid until the next."""
+    def _positions(self) -> Iterator[tuple[str, np.ndarray]]:
+        """Each frame's label and positions (V, 3), which are valid until the next."""
         for block in self._blocks:
-            yield from zip(block.frames, self.skinned(block)[0], strict=True)
+            yield from zip(map(name_of, block.frames), self.skinned(block)[0], strict=True)
 
 
 class Correction(NamedTuple):
@@ -111,23 +107,23 @@ class Corrective(Target):
                 count=self._flat,
                 name=self.obj.name,
             )
-            self.warnings.append(text)
+            self.reports.append(("WARNING", text))
         if not any(len(found.vertices) for found in self._found):
             text = tr(
                 "'{name}' needs no corrective keys: the Armature modifier gives the same result",
                 name=self.obj.name,
             )
-            self.notes.append(text)
+            self.reports.append(("INFO", text))
         return ()
 
     def write(self, state: bake_state.BakeState) -> None:
         sliders.mute_sliders(self.obj, state.sliders, state.keys)
-        frames = [place for place, found in enumerate(self._found) if len(found.vertices)]
-        names = []
-        for found in (self._found[place] for place in frames):
-            name = f"MMD {name_of(found.frame)}"
-            names.append(self._add_key(state, name, found.vertices, found.offsets))
-        _show(self, state, names, frames)
+        names = {
+            number: self._add_key(state, name_of(one.frame), one.vertices, one.offsets)
+            for number, one in enumerate(self._found)
+            if len(one.vertices)
+        }
+        _show(self, state, list(names.values()), list(names))
 
     def _offsets(
         self, matrices: np.ndarray, mixed: np.ndarray, target: np.ndarray
@@ -144,11 +140,11 @@ class Corrective(Target):
         return chosen, offsets.astype(np.float32), wanted[chosen].astype(np.float32)
 
     def _add_key(
-        self, state: bake_state.BakeState, name: str, vertices: np.ndarray, offsets: np.ndarray
+        self, state: bake_state.BakeState, label: str, vertices: np.ndarray, offsets: np.ndarray
     ) -> str:
         positions = self._rest.copy()
         positions[vertices] += offsets
-        return bake_state.add_keys(self.obj, state, [(name, positions)])[0]
+        return bake_state.add_keys(self.obj, state, [(label, positions)])[0]
 
 
 def _show(

@@ -49,8 +49,7 @@ class Target(ABC):
             self.pinned = skinner.pinned_key(obj)
         else:
             self.pinned = state.active[0] if state.pinned else None
-        self.warnings: list[str] = []
-        self.notes: list[str] = []
+        self.reports: list[tuple[str, str]] = []  # level and text, for the end
 
     @property
     def adds_to_earlier(self) -> bool:

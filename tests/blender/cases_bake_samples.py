@@ -218,7 +218,8 @@ class Refused(Samples):
             self.assert_refused("Samples above 1 need a Step of 1", target=target, **options)
         self.assertEqual(os.listdir(self.folder), [])
 
-    def test_a_cache_that_starts_too_late_for_blender(self):
+    def test_caches_that_start_too_late_for_blender(self):
+        scene.Scene(case.small_model(), "other")
         self.assert_refused(
             "cannot start at frame 300000",
             target="MESH_CACHE",
@@ -227,5 +228,6 @@ class Refused(Samples):
             frame_start=300_000,
             frame_end=300_001,
             samples=4,
+            all_models=True,
         )
         self.assertEqual(os.listdir(self.folder), [])
