@@ -15,10 +15,11 @@ from bpy.app.handlers import persistent
 from bpy.types import Depsgraph, FCurve, Object, PoseBone
 
 from ..blender import caches, details, drivers, evaluated_bones, playhead, registration
+from ..blender.drivers import Awaited
 from ..blender.user_error import UserError
 from ..physics import playback
 from ..pose import ik_source, pose_source, skinner
-from ..preview import driver_function, switch
+from ..preview import switch
 from ..scene import saved_state
 from . import display_armature
 
@@ -45,26 +46,21 @@ def build(display: Object, meshes: tuple = ()) -> None:
     meshes = tuple(dict.fromkeys((*_meshes(display), *meshes)))
     root, armature = display.pose.bones[display_armature.ROOT], display.parent
     functions.install()
-    driver = drivers.scripted(root, display_armature.DRIVEN)
-    drivers.add_transform(driver, "armature", armature)
-    for number, obj in enumerate(meshes):
-        drivers.add_transform(driver, f"{_MESH}{number}", obj)
+    awaited = {"armature": Awaited(armature)}
+    awaited |= {f"{_MESH}{number}": Awaited(obj) for number, obj in enumerate(meshes)}
     settings = _shown(armature, meshes)
-    driver.expression = _BY_ARMATURE
     if settings is not None:
-        driver.expression = _BY_SOURCE
         is_solved = isinstance(settings, ik_source.Settings)
         with contextlib.suppress(UserError):  # which the panel shows
             solver = pose_source.load(armature, settings) if is_solved else None
-            pose_source.wait_for(driver, armature, settings, solver)
-        drivers.add_property(driver, "bones", display.data, "show_axes")
+            awaited |= pose_source.awaited(armature, settings, solver)
+        awaited["bones"] = Awaited(display.data, path="show_axes")
         if any(switch.is_live(obj) and not _is_played(obj) for obj in meshes):
-            drivers.add_property(driver, driver_function.REST, armature.data, "pose_position")
-            bone = armature.pose.bones[0].name
-            drivers.add_transform(driver, driver_function.EDITED, armature, bone)
-        for number, obj in enumerate(meshes if is_solved else ()):
-            if obj.data.shape_keys:
-                drivers.add_keys(driver, f"{_KEYS}{number}", obj.data)
+            awaited |= pose_source.awaited_rest(armature)
+        keyed = [obj.data for obj in meshes if is_solved and obj.data.shape_keys]
+        awaited |= {f"{_KEYS}{number}": drivers.keys_of(one) for number, one in enumerate(keyed)}
+    expression = _BY_SOURCE if settings is not None else _BY_ARMATURE
+    drivers.scripted(root, display_armature.DRIVEN, expression, awaited)
     _known.put(display.name, _state(display))
     display.update_tag()
 
@@ -160,7 +156,7 @@ def _pose(
     if settings is None:
         return False
     # Where the mesh plays a bake, it does not show the armature's Rest Position.
-    if pose_source.is_at_rest(armature) and driver_function.REST in _variables(display):
+    if now.is_at_rest and pose_source.REST in _variables(display):
         still = _STILL.repeat(len(bones.names), 0)
         display.pose.bones.foreach_set("matrix_basis", still.ravel())
         return True

@@ -192,6 +192,10 @@ def stored(owner: Any, name: str) -> Any:
     return value
 
 
+def stored_of_each(owners: Iterable[Any], name: str) -> list[Any]:
+    return [stored(owner, name) for owner in owners]
+
+
 def stored_group(owner: Any, name: str) -> Any:
     """A property group's data if the add-on that defines it is disabled."""
     group = stored(owner, name)

@@ -3,11 +3,12 @@
 
 import atexit
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import bpy
 from bpy.app.handlers import persistent
-from bpy.types import ID, Driver, DriverVariable, FCurve, Mesh, Object
+from bpy.types import ID, Driver, DriverVariable, FCurve, Mesh
 
 from . import registration
 
@@ -72,12 +73,35 @@ def find(block: Any, path: str) -> FCurve | None:
     return data.drivers.find(path) if data else None
 
 
-def scripted(owner: Any, path: str) -> Driver:
-    """A new driver of a property, without variables, whose expression may pass the property's owner."""
+class Awaited(NamedTuple):
+    """What a driver waits for: the transform of an object or a bone, or a property of a datablock."""
+
+    block: ID
+    bone: str = ""
+    path: str = ""  # of a property
+
+
+def scripted(
+    owner: Any, path: str, expression: str, awaited: Mapping[str, Awaited] = MappingProxyType({})
+) -> None:
+    """Give a property a new driver, whose expression may pass the property's owner, and which waits for
+    what has variables with these names."""
     owner.driver_remove(path)
     driver = owner.driver_add(path).driver
     driver.type, driver.use_self = "SCRIPTED", True
-    return driver
+    for name, one in awaited.items():
+        if one.path:
+            add_property(driver, name, one.block, one.path)
+        else:
+            add_transform(driver, name, one.block, one.bone)
+    driver.expression = expression
+
+
+def waits_for(driver: Driver, awaited: Mapping[str, Awaited]) -> bool:
+    """Whether an evaluated driver waits for all of these, by whatever variables."""
+    targets: list[Any] = [variable.targets[0] for variable in driver.variables]
+    known = {(one.id.original, one.bone_target, one.data_path) for one in targets if one.id}
+    return known.issuperset(awaited.values())
 
 
 def drive(owner: Any, path: str, expression: str, index: int = -1, **read: tuple[ID, str]) -> None:
@@ -98,16 +122,16 @@ def add_property(driver: Driver, name: str, block: ID, path: str) -> None:
     target.id_type, target.id, target.data_path = kind.identifier.upper(), block, path
 
 
-def add_keys(driver: Driver, name: str, mesh: ID) -> None:
+def keys_of(mesh: ID) -> Awaited:
     """The shape keys of a mesh: the driver depends on the animation and the drivers of every key.
 
     By the mesh: Blender 3.4 crashes if a driver refers to keys that were removed with their mesh.
     """
-    add_property(driver, name, mesh, "shape_keys.eval_time")
+    return Awaited(mesh, path="shape_keys.eval_time")
 
 
-def keys_of(variable: DriverVariable) -> Any:
-    """The key blocks of a variable from `add_keys`, or () without its mesh. Those of files of 0.2 have
+def awaited_keys(variable: DriverVariable) -> Any:
+    """The key blocks of a variable for `keys_of`, or () without its mesh. Those of files of 0.2 have
     the keys."""
     block: Any = variable.targets[0].id
     keys = block.shape_keys if isinstance(block, Mesh) else block
@@ -117,7 +141,7 @@ def keys_of(variable: DriverVariable) -> Any:
 def add_transform(
     driver: Driver,
     name: str,
-    obj: Object,
+    obj: ID,
     bone: str = "",
     kind: Any = "LOC_X",
     space: Any = "WORLD_SPACE",

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from bpy.types import Depsgraph, Object, Scene
 
-from . import arrays, caches, playhead
+from . import arrays, blender_versions, caches, playhead
 
 _MARK = "lock_rotation_w"
 
@@ -24,6 +24,7 @@ class Bones:
     names: list[str]  # of the pose bones
     rests: np.ndarray  # (B, 4, 4) float32 `matrix_local`, column by column as Blender stores them
     deforming: np.ndarray  # (B,) whether they deform meshes
+    identity: int  # of the armature object
     # What was found out about the armature object, which stays as it is until it is copied again.
     cache: dict[Any, Any] = field(default_factory=dict)
 
@@ -48,6 +49,8 @@ class Evaluation(NamedTuple):
     frame: float
     armature: Object
     bones: Bones  # of the armature
+    # Whether its rest is shown, whatever its pose source: Rest Position is on, or its bones are edited.
+    is_at_rest: bool
     mesh: Any  # if the driver is one of a mesh
     obj: Any  # its object
 
@@ -61,9 +64,11 @@ def at(
     """The Evaluation of a driver's call. The armature is None if it was removed."""
     scene = depsgraph.scene
     bones: Any = of(armature) if armature is not None else None
+    data = getattr(armature, "data", None)
+    at_rest = data is not None and (data.pose_position == "REST" or data.is_editmode)
     time = playhead.exact(frame, scene) if frame else frame
     in_viewport = depsgraph.mode == "VIEWPORT"
-    return Evaluation(depsgraph, scene, in_viewport, time, armature, bones, mesh, obj)
+    return Evaluation(depsgraph, scene, in_viewport, time, armature, bones, at_rest, mesh, obj)
 
 
 def of(armature: Object) -> Bones:
@@ -93,5 +98,9 @@ def rest_matrices(armature: Object) -> np.ndarray:
 
 def _bones(armature: Object) -> Bones:
     of_data: Any = armature.data.bones
-    deforming = arrays.read(of_data, "use_deform", dtype=bool)
-    return Bones(armature.pose.bones.keys(), arrays.columns(of_data, "matrix_local"), deforming)
+    return Bones(
+        names=armature.pose.bones.keys(),
+        rests=arrays.columns(of_data, "matrix_local"),
+        deforming=arrays.read(of_data, "use_deform", dtype=bool),
+        identity=blender_versions.identity(armature),
+    )

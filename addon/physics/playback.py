@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from bpy.types import Context, Depsgraph, Object, Scene
 
-from ..blender import blender_versions, caches, evaluated_bones, playhead
+from ..blender import caches, evaluated_bones, playhead
 from ..blender.evaluated_bones import Evaluation
 from ..blender.native import mmdskin
 from ..blender.pose_evaluation import PoseFrames
@@ -52,7 +52,7 @@ def shared(
 
     `check_file`: whether it is read again if the file of the simulation has changed.
     """
-    newest = _newest.get(blender_versions.identity(now.armature))
+    newest = _newest.get(now.bones.identity)
     if newest is None or newest.settings != settings:
         return load(now, settings)
     if check_file and newest.simulation != _simulation(now.armature, settings):
@@ -68,7 +68,7 @@ def _kept(
     now: Evaluation, settings: pose_source.Settings, opened: pose_source.Opened
 ) -> pose_source.Opened:
     newest = _Newest(settings, _simulation(now.armature, settings), now.bones, opened)
-    return _newest.put(blender_versions.identity(now.armature), newest).opened
+    return _newest.put(now.bones.identity, newest).opened
 
 
 def _simulation(armature: Object, settings: pose_source.Settings) -> tuple | None:

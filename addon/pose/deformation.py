@@ -12,7 +12,6 @@ from bpy.types import Object
 from mathutils import Vector
 
 from ..blender import arrays, blender_versions
-from ..blender.evaluated_bones import Evaluation
 from ..scene import mmd_tools, model_file
 
 # The properties of models and operators that define a Deformation.
@@ -55,14 +54,10 @@ def method_of(armature: Object, overrides: dict | None = None) -> Deformation:
     return Deformation(name.lower(), correction if is_corrected(name) else 1.0)
 
 
-def shown(now: Evaluation) -> Shown:
+def shown(armature: Object) -> Shown:
     """What the settings say: no animation changes them, so they are read once for each copy."""
-    if "deformation" not in now.bones.cache:
-        method = method_of(now.armature)
-        uses_rest_bones = is_corrected(method.method.upper())
-        found = Shown(method, uses_rest_bones, gives_normals(now.armature))
-        now.bones.cache["deformation"] = found
-    return now.bones.cache["deformation"]
+    uses_rest_bones = is_corrected(armature.mmdskin.deformation)
+    return Shown(method_of(armature), uses_rest_bones, gives_normals(armature))
 
 
 # Rest positions of bones

@@ -6,15 +6,17 @@ from typing import cast
 
 import bpy
 import numpy as np
-from bpy.types import Depsgraph, Driver, Object, Scene
+from bpy.types import Depsgraph, Object, Scene
 
-from ..blender import arrays, drivers
+from ..blender import arrays
+from ..blender.drivers import Awaited
 from ..blender.evaluated_bones import Evaluation
 from ..blender.user_error import UserError
 from . import ik_source, motion_source, physics_settings
 
 Settings = ik_source.Settings | motion_source.Settings
 Opened = ik_source.Solver | motion_source.Motion
+REST = "rest"  # the driver variable for the armature's Rest Position
 
 
 def settings_of(
@@ -126,26 +128,25 @@ def load(armature: Object, settings: Settings) -> Opened:
     return motion_source.load(armature, settings)
 
 
-def wait_for(
-    driver: Driver,
+def awaited(
     armature: Object,
     settings: Settings | None,
     opened: Opened | None,
     bones: Iterable[str] = (),
-) -> None:
-    """Let a driver wait for bones of an armature object, and for what its pose source reads."""
-    awaited = (*bones, *opened.waits_for) if opened else bones
-    for number, name in enumerate(dict.fromkeys(awaited)):
-        drivers.add_transform(driver, f"b{number}", armature, name)
-    for number, name in enumerate(opened.waits_for_rig if opened else ()):
-        drivers.add_transform(driver, f"rig{number}", armature.mmdskin.driving_rig, name)
-    for number, other in enumerate(others_of(settings, armature)):
-        drivers.add_transform(driver, f"other{number}", other)  # its place counts
+) -> dict[str, Awaited]:
+    """Bones of an armature object, and what its pose source reads, for drivers."""
+    names = (*bones, *opened.waits_for) if opened else bones
+    found = [Awaited(armature, name) for name in dict.fromkeys(names)]
+    if opened:
+        found += [Awaited(armature.mmdskin.driving_rig, name) for name in opened.waits_for_rig]
+    found += map(Awaited, others_of(settings, armature))  # whose places count
+    return {f"b{number}": one for number, one in enumerate(found)}
 
 
-def is_at_rest(armature: Object) -> bool:
-    """Whether its rest is shown, whatever its pose source: Rest Position is on, or its bones are edited."""
-    return armature.data.pose_position == "REST" or armature.data.is_editmode
+def awaited_rest(armature: Object) -> dict[str, Awaited]:
+    """What shows the rest of an armature object, as Rest Position or where its bones are edited."""
+    edited = Awaited(armature, armature.pose.bones[0].name)
+    return {REST: Awaited(armature.data, path="pose_position"), "edited": edited}
 
 
 def matrices(armature: Object, obj: Object, bone_indices: np.ndarray) -> np.ndarray:

@@ -6,7 +6,6 @@ Bake and preview share this code, so that their results are equal. Positions are
 
 import functools
 from collections.abc import Iterable, Sequence, Set
-from typing import Any
 
 import bpy
 import numpy as np
@@ -193,17 +192,19 @@ def key_values(
     unmuted: Iterable[str] = (),
     pinned: str | None = None,
     muted_in: Key | None = None,
+    indices: np.ndarray | None = None,
 ) -> np.ndarray:
     """(K,) float32 by which Blender mixes the named keys now.
 
     `evaluated_keys` is the evaluated Key datablock or None. Keys in `unmuted` count as not muted;
     `pinned` names the only key that is shown, if any. With `muted_in`, that datablock says which
-    keys are muted.
+    keys are muted. `indices`: theirs, if known.
     """
     if not names:
         return np.zeros(0, np.float32)
     blocks = evaluated_keys.key_blocks
-    indices = key_indices(tuple(names), tuple(blocks.keys()))
+    if indices is None:
+        indices = key_indices(tuple(names), tuple(blocks.keys()))
     values = arrays.read(blocks, "value")[indices]
     mute = arrays.read((muted_in or evaluated_keys).key_blocks, "mute", dtype=bool)[indices]
     if unmuted:
@@ -213,19 +214,12 @@ def key_values(
     return np.where(mute, np.float32(0), values)
 
 
-def mixed_values(blocks: Any, indices: np.ndarray) -> np.ndarray:
-    """(K,) float32 by which Blender mixes some of the evaluated key blocks now, by index."""
-    values = arrays.read(blocks, "value")
-    values[arrays.read(blocks, "mute", dtype=bool)] = 0
-    return values[indices]
-
-
 def awaited_values(
     variables: Iterable[DriverVariable], start: str, names: Set[str]
 ) -> list[list[tuple[str, float]]]:
     """(name, value) by which Blender mixes those of the evaluated shape keys that have these names, of
-    each mesh that a driver waits for by `drivers.add_keys` and a variable whose name has this start."""
-    meshes = (drivers.keys_of(one) for one in variables if one.name.startswith(start))
+    each mesh for which a driver waits by `drivers.keys_of` and a variable whose name has this start."""
+    meshes = (drivers.awaited_keys(one) for one in variables if one.name.startswith(start))
     return [
         [
             (block.name, 0.0 if block.mute else block.value)

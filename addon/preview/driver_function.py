@@ -4,7 +4,7 @@
 import contextlib
 import math
 import time
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from ..blender import (
     blender_versions,
     caches,
     details,
+    drivers,
     evaluated_bones,
     playhead,
 )
@@ -29,9 +30,7 @@ from . import nodes
 FUNCTION = "mmdskin_tick"
 IN_TIME = f"{FUNCTION}_in_time"
 PROPERTY = "mmdskin_live"  # of the mesh: the driven property
-REST = "rest"  # the driver variable for the armature's Rest Position
-OTHERS = "keys"  # how driver variables for the shape keys of other meshes begin
-EDITED = "edited"  # for edits of its bones: that of a bone
+_OTHERS = "keys"  # how driver variables for the shape keys of other meshes begin
 
 _COPIES = 4  # of one mesh: viewport, render, and some for view layers and scenes
 # Replaces zero, which would leave a vertex at the origin to the Armature modifier.
@@ -47,10 +46,10 @@ class _Ready(NamedTuple):
     bone_indices: np.ndarray  # of the skinner's bones
     key_indices: np.ndarray  # of its keys
     buffers: list[np.ndarray]  # Blender evaluates a copy of a mesh on one thread at a time
+    shown: deformation.Shown
     rest: np.ndarray  # of deformation.signature
     settings: pose_source.Settings | None  # None if the pose source is the armature
     opened: pose_source.Opened | None  # the pose source of the settings
-    normals: bool  # whether normals are shown
     hull_normals: bool  # whether edges get them
     acting: Set[str]  # the shape keys of other meshes that move bones
     by_blender: np.ndarray  # indices, among these of the skinner, of bones that Blender poses
@@ -137,11 +136,10 @@ def _evaluate(mesh: Mesh, depsgraph: Depsgraph, frame: float, overrides: dict[st
         started = time.perf_counter()
         live = live_of(mesh)
         live.was_blank = False
-        variables = _variables(mesh)
+        variables = _driver(mesh).variables
         armature, obj = (variables[name].targets[0].id for name in ("armature", "object"))
         now = evaluated_bones.at(depsgraph, armature, frame, mesh, obj)
         if _show(now, live, overrides):
-            nodes.bypass(obj, armature)
             live.error, live.cost = "", 1000 * (time.perf_counter() - started)
             return 1.0
     except Exception as error:
@@ -169,7 +167,7 @@ def _show(now: Evaluation, live: Live, overrides: dict[str, Any]) -> bool:
     if now.armature is None:
         return False
     _check_users(now)
-    skinner.check_modifiers(now.obj, now.armature, nodes.modifier_of(now.obj))
+    nodes.bypass(now)
     # These store SDEF points; mmd_tools' export shows them one by one and reads the mesh.
     pinned = skinner.pinned_key(now.obj)
     if pinned in mmd_tools.NOT_MORPHS:
@@ -177,15 +175,16 @@ def _show(now: Evaluation, live: Live, overrides: dict[str, Any]) -> bool:
     settings = pose_source.shown_settings_at(now, overrides)
     if isinstance(settings, motion_source.Settings) and "source" not in overrides:
         settings = None  # the driver is one of another pose source
-    chosen = deformation.shown(now)
-    ready = _prepared(now, live, attribute, chosen, settings)
+    ready = _prepared(now, live, attribute, settings)
     if ready.skinner.vertex_count != len(attribute.data):
         return False
     memory = arrays.vectors_of(attribute) if ready.skinner.fills_buffers else None
     buffers = ready.buffers if memory is None else [memory]
     matrices, values = _input(now, ready, pinned)
     try:
-        positions, normals = ready.skinner.skinned(matrices, values, chosen.deformation, buffers)
+        positions, normals = ready.skinner.skinned(
+            matrices, values, ready.shown.deformation, buffers
+        )
     except ValueError:
         finite = np.isfinite(matrices).all(axis=(1, 2))
         if finite.all():
@@ -225,7 +224,7 @@ def _check_users(now: Evaluation) -> None:
 def _show_normals(now: Evaluation, live: Live, ready: _Ready, normals: np.ndarray) -> None:
     known = ready.skinner.normals
     attribute: Any = now.mesh.attributes.get(nodes.NORMALS)
-    if ready.normals and attribute is not None:
+    if ready.shown.normals and attribute is not None:
         has_room = attribute.domain == known.domain
         if has_room:
             arrays.set_vectors(attribute, known.in_domain(normals))
@@ -238,8 +237,8 @@ def _show_normals(now: Evaluation, live: Live, ready: _Ready, normals: np.ndarra
         arrays.set_vectors(now.mesh.attributes[names.HULL_NORMALS], shown)
 
 
-def _variables(mesh: Mesh) -> Any:
-    return mesh.animation_data.drivers.find(PROPERTY).driver.variables
+def _driver(mesh: Mesh) -> Any:
+    return mesh.animation_data.drivers.find(PROPERTY).driver
 
 
 def _leave_to_armature(mesh: Mesh) -> None:
@@ -292,19 +291,14 @@ def clear(mesh: ID) -> None:
 def _input(now: Evaluation, ready: _Ready, pinned: str | None) -> tuple[np.ndarray, np.ndarray]:
     """Matrices in mesh space and values of the shape keys."""
     keys, opened, mesh_keys = ready.skinner.keys, ready.opened, now.mesh.shape_keys
-    if pinned is not None:
-        values = skinner.key_values(keys, mesh_keys, pinned=pinned)
-    elif keys:
-        values = skinner.mixed_values(mesh_keys.key_blocks, ready.key_indices)
-    else:
-        values = np.zeros(0, np.float32)
-    if pose_source.is_at_rest(now.armature):  # drivers of motion files do not wait for its bones
+    values = skinner.key_values(keys, mesh_keys, pinned=pinned, indices=ready.key_indices)
+    if now.is_at_rest:  # drivers of motion files do not wait for its bones
         return np.tile(np.eye(4, dtype=np.float32), (len(ready.bone_indices), 1, 1)), values
     if opened is None:
         return pose_source.matrices(now.armature, now.obj, ready.bone_indices), values
     sliders = dict(zip(keys, values, strict=True))
     if ready.acting:
-        others = skinner.awaited_values(_variables(now.mesh), OTHERS, ready.acting)
+        others = skinner.awaited_values(_driver(now.mesh).variables, _OTHERS, ready.acting)
         sliders = ik_source.of_all_meshes([sliders.items(), *others])
     shown = opened.shown(now, sliders)
     in_armature = opened.placement.matrices(shown[None], ready.skinner.bones)[0]
@@ -322,62 +316,60 @@ def _prepared(
     now: Evaluation,
     live: Live,
     attribute: FloatVectorAttribute,
-    chosen: deformation.Shown,
     settings: pose_source.Settings | None,
 ) -> _Ready:
     """The mesh as read from the scene; read again whenever Blender has made a new copy.
 
     Blender copies it after any change, and a new copy has zeros in the attribute.
     """
-    mesh, armature, obj = now.mesh, now.armature, now.obj
-    address = mesh.as_pointer()
-    ready = live.copies.get(address)
+    mesh, address = now.mesh, now.mesh.as_pointer()
     key_names = tuple(mesh.shape_keys.key_blocks.keys()) if mesh.shape_keys else ()
     fresh = _is_fresh(attribute)
     if not fresh and is_filled(mesh.original):
         fresh = live.outdated = True
-    rest = deformation.signature(armature, obj) if chosen.uses_rest_bones else None
+    ready = None if fresh else live.copies.get(address)
+    if ready is not None and ready.bones is not now.bones:  # Blender has copied the armature
+        shown = deformation.shown(now.armature)
+        same = ready.bones.deform_as(now.bones) and ready.shown.normals == shown.normals
+        ready = ready._replace(bones=now.bones, shown=shown) if same else None
     if (
         ready is not None
-        and not fresh
-        and (ready.bones is now.bones or ready.bones.deform_as(now.bones))
         and (ready.key_names, ready.settings) == (key_names, settings)
-        and ready.normals == chosen.normals
-        and (rest is None or np.array_equal(rest, ready.rest))
+        and not (ready.shown.uses_rest_bones and _has_other_rest(ready, now))
     ):
         # Another copy of the mesh may have read it again since.
         opened = playback.shared(now, settings, check_file=False) if settings else None
         if opened is not ready.opened:
-            ready = live.copies[address] = ready._replace(opened=opened)
+            ready = ready._replace(opened=opened)
+        live.copies[address] = ready
         return ready
-    opened = playback.load(now, settings) if settings else None
-    sliding = sliding_meshes(armature.original, mesh.original, opened, now.depsgraph.view_layer)
-    acting = opened.acting_keys if sliding else set[str]()
-    ready = live.copies.put(
-        address, _read(now, settings, opened, key_names, chosen.normals, acting)
-    )
-    others = [*pose_source.others_of(settings, armature), *sliding]
-    if not _waits_for(mesh, ready.skinner.bones, opened, others):
-        live.outdated = True
+    ready = live.copies.put(address, _read(now, live, settings, key_names))
     live.mesh = mesh.original
     _leave_to_armature(mesh)
     return ready
 
 
+def _has_other_rest(ready: _Ready, now: Evaluation) -> bool:
+    return not np.array_equal(ready.rest, deformation.signature(now.armature, now.obj))
+
+
 def _read(
     now: Evaluation,
+    live: Live,
     settings: pose_source.Settings | None,
-    opened: pose_source.Opened | None,
     key_names: tuple[str, ...],
-    normals: bool,
-    acting: Set[str],
 ) -> _Ready:
     """The mesh as it is now."""
-    attributes = now.mesh.attributes
+    shown, attributes = deformation.shown(now.armature), now.mesh.attributes
     has_hull = blender_versions.HAS_FREE_NORMALS and names.HULL_NORMALS in attributes
-    has_normals = has_hull or (normals and nodes.NORMALS in attributes)
+    has_normals = has_hull or (shown.normals and nodes.NORMALS in attributes)
     at_rest = mesh_source.normals(now.obj.data) if has_normals else None
     reader = skinner.Skinner(now.obj, now.armature, normals=at_rest)
+    opened = playback.load(now, settings) if settings else None
+    armature, view_layer = now.armature.original, now.depsgraph.view_layer
+    reads = awaited(now.obj.original, armature, reader.bones, settings, opened, view_layer)
+    if not drivers.waits_for(_driver(now.mesh), reads):  # of new bones or keys, and in files of 0.1
+        live.outdated = True
     return _Ready(
         skinner=reader,
         bones=now.bones,
@@ -385,12 +377,12 @@ def _read(
         bone_indices=now.bones.indices(reader.bones),
         key_indices=skinner.key_indices(reader.keys, key_names),
         buffers=reader.buffers(),
+        shown=shown,
         rest=deformation.signature(now.armature, now.obj),
         settings=settings,
         opened=opened,
-        normals=normals,
         hull_normals=has_hull,
-        acting=acting,
+        acting=opened.acting_keys if f"{_OTHERS}0" in reads else set(),
         by_blender=_by_blender(opened, reader.bones),
     )
 
@@ -403,31 +395,33 @@ def _by_blender(opened: pose_source.Opened | None, bones: tuple[str, ...]) -> np
     return np.zeros(0, np.intp)
 
 
-def sliding_meshes(
-    armature: Object, mesh: ID, opened: pose_source.Opened | None, view_layer: ViewLayer
-) -> list[ID]:
-    """A model's other meshes that have shape keys that move bones."""
-    acting = opened.acting_keys if opened else ()
-    if not acting:
-        return []
-    meshes = (obj.data for obj in scene_model.meshes_of(armature, view_layer))
-    found = dict.fromkeys(one for one in meshes if one != mesh and one.shape_keys)
-    return [one for one in found if not acting.isdisjoint(one.shape_keys.key_blocks.keys())]
+def awaited(
+    obj: Object,
+    armature: Object,
+    bones: Sequence[str],
+    settings: pose_source.Settings | None,
+    opened: pose_source.Opened | None,
+    view_layer: ViewLayer,
+) -> dict[str, drivers.Awaited]:
+    """What the driver of a mesh object waits for, by name of its variable.
 
-
-def _waits_for(
-    mesh: Mesh, bones: tuple[str, ...], opened: pose_source.Opened | None, others: list[ID]
-) -> bool:
-    """Whether the driver depends on all that the mesh does: with new bones or keys, it may not, nor
-    in files of 0.1."""
-    variables = _variables(mesh)
-    if mesh.shape_keys is not None and "key" not in variables:
-        return False
-    ids = [variable.targets[0].id for variable in variables]
-    if not {one.original for one in ids if one is not None}.issuperset(others):
-        return False
+    `opened` is the pose source of the settings, or None.
+    """
+    found = {"armature": drivers.Awaited(armature), "object": drivers.Awaited(obj)}
     if isinstance(opened, motion_source.Motion):
-        return REST in variables and EDITED in variables
-    listed = {variable.targets[0].bone_target for variable in variables}
-    awaited = (*opened.waits_for, *opened.waits_for_rig) if opened else ()
-    return listed.issuperset((*bones, *awaited))
+        found |= pose_source.awaited_rest(armature)
+        bones = ()
+    found |= pose_source.awaited(armature, settings, opened, bones)
+    keys: Any = obj.data.shape_keys
+    if keys:
+        # The only property that depends on the animation and the drivers of every key.
+        found["key"] = drivers.Awaited(keys, path="eval_time")
+    # The model's other meshes that have shape keys that move bones.
+    acting = opened.acting_keys if opened else ()
+    others = [one.data for one in scene_model.meshes_of(armature, view_layer)] if acting else []
+    sliding = [
+        mesh
+        for mesh in dict.fromkeys(others)
+        if mesh != obj.data and mesh.shape_keys and acting & {*mesh.shape_keys.key_blocks.keys()}
+    ]
+    return found | {f"{_OTHERS}{i}": drivers.keys_of(mesh) for i, mesh in enumerate(sliding)}

@@ -78,8 +78,9 @@ def follow(armature: Object) -> None:
             name = bpy.utils.unescape_identifier(path[2:-2])
             state.values[name] = armature[name]
             sliders.widen(armature, name)
-            found[path] = drivers.scripted(armature, path)
-        found[path].expression = expression
+            drivers.scripted(armature, path, expression)
+        else:
+            found[path].expression = expression
     if state.values:
         state.write(armature)
     else:

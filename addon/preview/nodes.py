@@ -17,6 +17,7 @@ import numpy as np
 from bpy.app.handlers import persistent
 
 from ..blender import arrays, blender_versions, caches, node_builder
+from ..blender.evaluated_bones import Evaluation
 from ..blender.node_builder import GEOMETRY, NodeBuilder, Value
 from ..pose import skinner
 from ..scene import names, scene_model
@@ -33,9 +34,9 @@ _MARK = "mmdskin"  # ID property of each of our node groups: its kind
 _NEEDS_THEM = {"SCULPT", "VERTEX_PAINT", "WEIGHT_PAINT", "TEXTURE_PAINT", "PARTICLE_EDIT"}
 _SWITCHES = ("show_viewport", "show_render")
 
-# By address of the evaluated object: its switches as they were left. To find out again what they
-# should be takes as long as to skin the mesh. If Blender copies the object again, the Armature
-# modifiers are on, or the user's settings need no change.
+# By address of an evaluated object whose Armature modifiers are off: its switches as they were left. To
+# find out again what they should be takes as long as to skin the mesh. If Blender copies the object again,
+# those modifiers are on.
 _left: caches.Cache[bytes] = caches.of_file()
 
 _detached: dict[tuple[str, str], str | bool] = {}  # kinds, by names of object and modifier
@@ -218,39 +219,35 @@ def _removed(builder: NodeBuilder, geometry: Value, name: str) -> bpy.types.Node
 # The Armature modifiers before it
 
 
-def bypass(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
-    """Turn the Armature modifiers of an evaluated object off, in the current evaluation.
+def bypass(now: Evaluation) -> None:
+    """Turn the Armature modifiers of an evaluated object off, in the current evaluation; UserError if
+    others move vertices before them.
 
     They take most of a frame's time, and nobody sees their result if all vertices are set after them.
     Only the evaluated copy is written, by `foreach_set`, which tags nothing for an update. They stay on
     in the user's object and in the file.
     """
-    address, switches = obj.as_pointer(), _switches(obj)
-    if _left.get(address) == switches and obj.mode not in _NEEDS_THEM:
+    obj, name = now.obj, _SWITCHES[not now.is_in_viewport]
+    address, switches = obj.as_pointer(), arrays.read(obj.modifiers, name, dtype=bool)
+    if _left.get(address) == switches.tobytes() and obj.mode not in _NEEDS_THEM:
         return
     _left.pop(address, None)
     skin = modifier_of(obj)
-    if skin is None or obj.mode in _NEEDS_THEM:
-        undo_bypass(obj)
+    skinner.check_modifiers(obj, now.armature, skin)
+    undo_bypass(obj)
+    if skin is None or not getattr(skin, name) or obj.mode in _NEEDS_THEM:
         return
-    deforming = scene_model.armature_modifiers(obj, armature)
-    rest = np.array([modifier in deforming for modifier in obj.modifiers])
-    for name in _SWITCHES:
-        _switch(obj, name, rest & getattr(skin, name))
-    _left.put(address, _switches(obj))
+    deforming = scene_model.armature_modifiers(obj, now.armature)
+    shown = arrays.read(obj.modifiers, name, dtype=bool)
+    wanted = shown & ~np.array([modifier in deforming for modifier in obj.modifiers])
+    if not np.array_equal(wanted, shown):
+        obj.modifiers.foreach_set(name, wanted)
+        _left.put(address, wanted.tobytes())
 
 
 def undo_bypass(obj: bpy.types.Object) -> None:
     """Restore the user's settings."""
     for name in _SWITCHES:
-        _switch(obj, name, False)
-
-
-def _switches(obj: bpy.types.Object) -> bytes:
-    return b"".join(arrays.read(obj.modifiers, name, dtype=bool).tobytes() for name in _SWITCHES)
-
-
-def _switch(obj: bpy.types.Object, name: str, rest: np.ndarray | bool) -> None:
-    wanted = arrays.read(obj.original.modifiers, name, dtype=bool) & ~np.asarray(rest)
-    if not np.array_equal(wanted, arrays.read(obj.modifiers, name, dtype=bool)):
-        obj.modifiers.foreach_set(name, wanted)
+        wanted = arrays.read(obj.original.modifiers, name, dtype=bool)
+        if not np.array_equal(wanted, arrays.read(obj.modifiers, name, dtype=bool)):
+            obj.modifiers.foreach_set(name, wanted)

@@ -349,24 +349,11 @@ def _drive(
     opened: pose_source.Opened | None,
 ) -> None:
     """`opened` is the pose source of the settings from `pose_source.load`, or None."""
-    mesh = obj.data
-    driver = drivers.scripted(mesh, driver_function.PROPERTY)
-    drivers.add_transform(driver, "armature", armature)
-    drivers.add_transform(driver, "object", obj)
-    if isinstance(opened, motion_source.Motion):
-        drivers.add_property(driver, driver_function.REST, armature.data, "pose_position")
-        drivers.add_transform(driver, driver_function.EDITED, armature, bones[0])
-        bones = ()
-    pose_source.wait_for(driver, armature, settings, opened, bones)
-    if mesh.shape_keys:
-        # The only property that depends on the animation and the drivers of every key.
-        drivers.add_property(driver, "key", mesh.shape_keys, "eval_time")
-    sliding = driver_function.sliding_meshes(armature, mesh, opened, bpy.context.view_layer)
-    for number, mesh_with_sliders in enumerate(sliding):
-        drivers.add_keys(driver, f"{driver_function.OTHERS}{number}", mesh_with_sliders)
+    view_layer = bpy.context.view_layer
+    awaited = driver_function.awaited(obj, armature, bones, settings, opened, view_layer)
     # Plain names only: Blender allows such a call even if scripts of the file may not run.
-    driver.expression = _expression(settings)
-    mesh.update_tag()
+    drivers.scripted(obj.data, driver_function.PROPERTY, _expression(settings), awaited)
+    obj.data.update_tag()
 
 
 def _prepare(obj: bpy.types.Object, armature: bpy.types.Object) -> None:

@@ -101,7 +101,7 @@ def ik_toggles(bones: Sequence[PoseBone]) -> list[bool | None]:
     """
     if hasattr(bpy.types.PoseBone, TOGGLE):
         return [getattr(one, TOGGLE) if one.is_property_set(TOGGLE) else None for one in bones]
-    found = (blender_versions.stored(one, TOGGLE) for one in bones)
+    found = blender_versions.stored_of_each(bones, TOGGLE)
     return [None if value is None else bool(value) for value in found]
 
 
