@@ -51,10 +51,11 @@ def button(
     row.operator(operator.bl_idname, icon=icon, **options)
 
 
-def wrapped(layout: UILayout, text: str, width: float, alert: bool = False) -> None:
+def wrapped(layout: UILayout, text: str, alert: bool = False) -> None:
+    """Draw a text in as many lines as the region that is drawn needs for it."""
     column = layout.column(align=True)
     column.alert = alert
-    room = width / (8 * bpy.context.preferences.system.ui_scale)
+    room = bpy.context.region.width / (8 * bpy.context.preferences.system.ui_scale)
     for line in lines(text, room):
         column.label(text=line, translate=False)
 

@@ -39,7 +39,7 @@ class MMDSKIN_PT_physics(drawing.Below, Panel):
         self.layout.prop(shown_model.shown(context).armature.mmdskin, "physics", text="")
 
     def draw(self, context: Context) -> None:
-        layout, model, width = self.layout, shown_model.shown(context), context.region.width
+        layout, model = self.layout, shown_model.shown(context)
         armature, settings = model.armature, model.armature.mmdskin
         layout.enabled = settings.physics
         _live_physics(layout, model)
@@ -48,7 +48,7 @@ class MMDSKIN_PT_physics(drawing.Below, Panel):
         others = _simulated_with(armature, context.scene)
         if others:
             names = ", ".join(sorted((scene_model.root_of(obj) or obj).name for obj in others))
-            drawing.wrapped(layout, tr("Simulated together with {names}", names=names), width)
+            drawing.wrapped(layout, tr("Simulated together with {names}", names=names))
             layout.operator(MMDSKIN_OT_simulate_alone.bl_idname, icon="UNLINKED")
         if needs_file(model):
             drawing.button(layout, MMDSKIN_OT_simulate, model, "PHYSICS")
@@ -57,7 +57,7 @@ class MMDSKIN_PT_physics(drawing.Below, Panel):
         mixed = any(obj.mmdskin.source == "MOTION" for obj in others)
         problem = _physics_problem(model, mixed) if settings.physics else ""
         if problem:
-            drawing.wrapped(layout, problem, width)
+            drawing.wrapped(layout, problem)
 
 
 class MMDSKIN_PT_more_physics(drawing.Below, Panel):
@@ -160,7 +160,7 @@ class MMDSKIN_PT_retarget(drawing.Tab, Panel):
         settings = obj.mmdskin
         if not len(settings.bone_map):
             text = tr("Bones are found automatically: use Automatic to see and change them")
-            drawing.wrapped(layout, text, context.region.width)
+            drawing.wrapped(layout, text)
             return
         layout.template_list(
             "MMDSKIN_UL_bone_map", "", settings, "bone_map", settings, "bone_map_active", rows=8
@@ -168,7 +168,7 @@ class MMDSKIN_PT_retarget(drawing.Tab, Panel):
         for item in settings.bone_map:
             if item.doubt:
                 text = f"{bone_map.title(item.name)}: {native.translated(item.doubt)}"
-                drawing.wrapped(layout, text, context.region.width, alert=True)
+                drawing.wrapped(layout, text, alert=True)
 
 
 _classes = (MMDSKIN_PT_physics, MMDSKIN_PT_more_physics, MMDSKIN_PT_retarget)

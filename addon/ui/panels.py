@@ -48,7 +48,7 @@ class MMDSKIN_PT_skin(drawing.Tab, Panel):
             _without_model(layout, context, found.error)
             return
         layout.label(text=model.name, icon="ARMATURE_DATA", translate=False)
-        drawing.wrapped(layout, _status(model), context.region.width)
+        drawing.wrapped(layout, _status(model))
         if model.is_linked:
             layout.operator(MMDSKIN_OT_make_override.bl_idname, icon="LIBRARY_DATA_OVERRIDE")
         row = layout.row()
@@ -57,7 +57,7 @@ class MMDSKIN_PT_skin(drawing.Tab, Panel):
         drawing.button(row, MMDSKIN_OT_preview, model, "HIDE_OFF", depress=live)
         problem = switch.problem_of(model)
         if problem:
-            drawing.wrapped(layout, problem, context.region.width, alert=True)
+            drawing.wrapped(layout, problem, alert=True)
             if shared_meshes(model):
                 layout.operator(MMDSKIN_OT_own_meshes.bl_idname, icon="DUPLICATE")
 
@@ -69,15 +69,15 @@ def _without_model(layout: UILayout, context: Context, error: UserError) -> None
     row.operator("mmdskin.import_model", icon="IMPORT")
     instanced = scene_model.instanced(context.active_object)
     for model in instanced:
-        drawing.wrapped(layout, f"{model.name}: {_status(model)}", context.region.width)
+        drawing.wrapped(layout, f"{model.name}: {_status(model)}")
         problem = switch.problem_of(model)
         if problem:
-            drawing.wrapped(layout, problem, context.region.width, alert=True)
+            drawing.wrapped(layout, problem, alert=True)
     if any(model.is_linked for model in instanced):
         layout.operator(MMDSKIN_OT_make_override.bl_idname, icon="LIBRARY_DATA_OVERRIDE")
     if instanced:
         return
-    drawing.wrapped(layout, str(error), context.region.width)
+    drawing.wrapped(layout, str(error))
     if context.active_object is not None and display_armature.constraints_of(context.active_object):
         layout.operator(MMDSKIN_OT_detach.bl_idname, icon="X")
     without_armature = scene_model.models_without_armature([context.active_object])
@@ -131,8 +131,7 @@ class MMDSKIN_PT_model(drawing.Below, Panel):
         normals = properties.shown_of_normals()
         drawing.settings(layout, settings, properties.shown_of_deformation(settings) + normals)
         if settings.use_mmd_normals and not normals:  # in a file from a newer Blender
-            text = tr("MMD Normals require Blender 4.5 or later")
-            drawing.wrapped(layout, text, context.region.width)
+            drawing.wrapped(layout, tr("MMD Normals require Blender 4.5 or later"))
         column = layout.column(align=True)
         column.operator(MMDSKIN_OT_attach.bl_idname, icon="CONSTRAINT_BONE")
         drawing.button(column, MMDSKIN_OT_switch_names, model, "SORTALPHA")
@@ -175,7 +174,7 @@ class MMDSKIN_PT_details(drawing.Below, Panel):
                 "{count} vertices have more than four bones: only the four strongest are used",
                 count=limited,
             )
-            drawing.wrapped(layout, text, context.region.width)
+            drawing.wrapped(layout, text)
         cost = driver_function.cost_of(model)
         if cost is not None:
             text = label("Last evaluation: {ms:.2f} ms", ms=cost)
@@ -218,7 +217,7 @@ class MMDSKIN_PT_motion(drawing.Tab, Panel):
                 "IK is muted because this motion has Solved Keys: to move the feet, import it as"
                 " Original Keys"
             )
-            drawing.wrapped(layout, text, context.region.width)
+            drawing.wrapped(layout, text)
 
 
 class MMDSKIN_PT_look(drawing.Below, Panel):
@@ -235,12 +234,9 @@ class MMDSKIN_PT_look(drawing.Below, Panel):
             layout, settings, ["ground_shadow", "self_shadow", "edges_in_renders_only"]
         )
         if settings.self_shadow and context.scene.render.engine == "CYCLES":
-            drawing.wrapped(
-                layout, tr("Cycles shows no self-shadow: use EEVEE"), context.region.width
-            )
+            drawing.wrapped(layout, tr("Cycles shows no self-shadow: use EEVEE"))
         if look.changes_colors(context.scene):
-            text = tr("The scene's color management changes MMD's colors")
-            drawing.wrapped(layout, text, context.region.width)
+            drawing.wrapped(layout, tr("The scene's color management changes MMD's colors"))
             layout.operator(MMDSKIN_OT_standard_colors.bl_idname, icon="COLOR")
 
 
@@ -273,19 +269,19 @@ def _warn_of_size(layout: UILayout, model: scene_model.SceneModel, context: Cont
     settings = model.armature.mmdskin
     problem = bake_state.needs_mesh_cache(model.meshes, settings.target)
     if problem and not model.is_linked:  # whose settings cannot be changed here
-        _offer_mesh_cache(layout, str(problem), context)
+        _offer_mesh_cache(layout, str(problem))
         return
     if settings.target != "SHAPE_KEYS" or settings.range == "CURRENT":
         return
     count = cost.frames_of(settings, context.scene)
     if too_big := cost.warning(model.meshes, count):
-        _offer_mesh_cache(layout, too_big, context)
+        _offer_mesh_cache(layout, too_big)
     elif slow := cost.slowness(count):
-        _offer_mesh_cache(layout, slow, context, alert=False)
+        _offer_mesh_cache(layout, slow, alert=False)
 
 
-def _offer_mesh_cache(layout: UILayout, reason: str, context: Context, alert: bool = True) -> None:
-    drawing.wrapped(layout, reason, context.region.width, alert)
+def _offer_mesh_cache(layout: UILayout, reason: str, alert: bool = True) -> None:
+    drawing.wrapped(layout, reason, alert)
     layout.operator(operators.MMDSKIN_OT_use_mesh_cache.bl_idname)
 
 
