@@ -81,7 +81,7 @@ class MMDSKIN_OT_export_pose(Exporter, bpy.types.Operator):
         if is_solved:
             make, poses = mmdskin.Motion.from_poses, (*found.pose, weights)
             fit = job.made(make, pmx, poses, ik="both", physics="keys", **_TOLERANCES)
-            motion, _ = modal_job.finished(fit)
+            motion, _ = modal_job.Job(fit, 1).finish()
             bones |= {track.name: track for track in motion.bones}
         pairs = zip(pmx.morphs, weights[0], strict=True)
         morphs = {morph.name: (morph.name, [0], [weight]) for morph, weight in pairs if weight}

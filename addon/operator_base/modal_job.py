@@ -12,7 +12,7 @@ from ..blender import registration
 from ..blender.native import mmdskin
 from ..blender.pose_evaluation import PoseFrames
 from ..blender.translations import tr, tr_count
-from ..blender.user_error import UserError, cancelled
+from ..blender.user_error import UserError, cancelled, cancels
 
 _TICK = 0.02  # seconds between timer events
 _WORK = 0.1  # minimum seconds of work for each: after it, the window is drawn
@@ -51,24 +51,19 @@ def read_frames(
 
 
 class Job:
-    """Iterate it: each step works for a moment and yields the Progress; `close` cancels it.
+    """Each of the `steps` works for a moment and yields the Progress; closing them cancels the job.
 
-    Afterwards, `result` is what the steps returned.
+    Afterwards, `result` is what they returned.
     """
 
+    result: Any = None
+
     def __init__(self, steps: Steps[Any], frames: int) -> None:
-        self._steps, self.frames = steps, frames
-        self.result: Any = None
+        self.steps, self.frames = self._checked(steps), frames
 
-    def __iter__(self) -> "Job":
-        return self
-
-    def __next__(self) -> Progress:
+    def _checked(self, steps: Steps[Any]) -> Steps[None]:
         try:
-            return next(self._steps)
-        except StopIteration as end:
-            self.result = end.value
-            raise
+            self.result = yield from steps
         except ReferenceError as error:
             raise UserError("The model was removed in the meantime") from error
         except MemoryError as error:
@@ -77,8 +72,11 @@ class Job:
                 frames=tr_count("1 frame", "{count} frames", self.frames),
             ) from error
 
-    def close(self) -> None:
-        self._steps.close()
+    def finish(self) -> Any:
+        """Do all steps that are left, while the window waits; returns the result."""
+        for _ in self.steps:
+            pass
+        return self.result
 
 
 def fitted(fit: "mmdskin.Fit[_Result]") -> Steps[_Result]:
@@ -89,15 +87,6 @@ def fitted(fit: "mmdskin.Fit[_Result]") -> Steps[_Result]:
             fraction, tr("MMD Skin: finding keys, {percent}%   Esc: cancel", percent=percent)
         )
     return fit.result()
-
-
-def finished(steps: Steps[_Result]) -> _Result:
-    """The result of work that nobody waits for in a window."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return end.value
 
 
 _running: dict[Job, Any] = {}  # job in a window: its timer
@@ -111,11 +100,9 @@ class ModalJob:
 
     _job: Any = None
 
+    @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        try:
-            return self._finish(self._start(context))
-        except UserError as error:
-            return cancelled(self, error)
+        return self._finish(self._start(context))
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
         try:
@@ -128,8 +115,7 @@ class ModalJob:
         return {"RUNNING_MODAL"}
 
     def _finish(self, job: Job) -> set[Any]:
-        for _ in job:
-            pass
+        job.finish()
         return self._report(job)
 
     def _begin(self, context: bpy.types.Context, job: Job) -> None:
@@ -150,9 +136,9 @@ class ModalJob:
             return {"RUNNING_MODAL"}
         end = time.perf_counter() + _WORK
         try:
-            progress = next(self._job, None)
+            progress = next(self._job.steps, None)
             while progress is not None and time.perf_counter() < end:
-                progress = next(self._job, None)
+                progress = next(self._job.steps, None)
         except UserError as error:
             self.cancel(context)
             return cancelled(self, error)
@@ -160,7 +146,7 @@ class ModalJob:
             self.cancel(context)
             raise
         if progress is None:
-            _leave(self._job, context)
+            self.cancel(context)
             return self._report(self._job)
         if progress.read is not None:
             progress.read.show()
@@ -170,8 +156,7 @@ class ModalJob:
 
     def cancel(self, context: bpy.types.Context) -> None:
         if self._job in _running:
-            self._job.close()
-            _leave(self._job, context)
+            _end(self._job, context)
 
 
 class AskedJob(ModalJob):
@@ -195,7 +180,8 @@ def _in_window(context: bpy.types.Context) -> bool:
     return not bpy.app.background and context.window is not None
 
 
-def _leave(job: Job, context: bpy.types.Context) -> None:
+def _end(job: Job, context: bpy.types.Context) -> None:
+    job.steps.close()
     context.window_manager.event_timer_remove(_running.pop(job))
     context.window_manager.progress_end()
     if context.workspace is not None:
@@ -206,8 +192,7 @@ def _leave(job: Job, context: bpy.types.Context) -> None:
 def _stop(*_: object) -> None:
     """Cancel all running jobs, when the file is closed or the add-on is disabled."""
     for job in list(_running):
-        job.close()
-        _leave(job, bpy.context)
+        _end(job, bpy.context)
         for workspace in bpy.data.workspaces:
             workspace.status_text_set(None)
 

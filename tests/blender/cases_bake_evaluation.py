@@ -131,19 +131,18 @@ class Evaluation(Range):
     def test_cancelled(self):
         bpy.context.scene.frame_set(4)
         job = self.job()
-        next(job)
-        job.close()
+        next(job.steps)
+        job.steps.close()
         self.assertAlmostEqual(place(self.cube), 4, 4)
 
     def test_what_a_window_draws_is_whole(self):
         expected = self.expected(FRAMES)
         job = self.job()
         for frame in FRAMES[:3]:
-            next(job).read.show()
+            next(job.steps).read.show()
             self.assertEqual(bpy.context.scene.frame_current, frame)
             self.assertAlmostEqual(place(self.cube), frame, 4)
-        for _ in job:
-            pass
+        job.finish()
         self.assert_plays(expected)
 
 
@@ -212,8 +211,8 @@ class ShapeKeys(Evaluation):
     def test_cancelled(self):
         before = self.shown()
         job = self.job()
-        next(job)
-        job.close()
+        next(job.steps)
+        job.steps.close()
         np.testing.assert_array_equal(self.shown(), before)
 
     def test_afterwards_they_are_on(self):

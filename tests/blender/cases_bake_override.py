@@ -304,8 +304,8 @@ class Fails(Override, Transaction):
         before = fingerprint.of_file()
         job = case.bake_job(self.mesh, "MESH_CACHE", FRAMES)
         for _ in range(5):
-            next(job)
-        job.close()
+            next(job.steps)
+        job.steps.close()
         self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
         self.assertEqual(self.caches(), [])
 

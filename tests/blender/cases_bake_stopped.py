@@ -58,8 +58,8 @@ class Cancelled(Stopped):
                 before = fingerprint.of_file()
                 job = self.job(target, driven=more.get("corrective") != "KEYED")
                 for _ in range(steps):
-                    next(job)
-                job.close()
+                    next(job.steps)
+                job.steps.close()
                 self.assert_untouched(before)
 
     def test_before_the_first_frame(self):
@@ -78,10 +78,10 @@ class Cancelled(Stopped):
         before = fingerprint.of_file()
         for ahead in (0, 5, 40, 60):
             job = self.job("CORRECTIVE")
-            choosing = (step for step in job if "choosing keys of 'model_mesh'" in step.text)
+            choosing = (step for step in job.steps if "choosing keys of 'model_mesh'" in step.text)
             for _ in range(ahead + 1):
                 next(choosing)
-            job.close()
+            job.steps.close()
             self.assert_untouched(before)
 
     def test_over_an_earlier_bake_keeps_that(self):
@@ -91,8 +91,8 @@ class Cancelled(Stopped):
             before = fingerprint.of_file()
             job = self.job("MESH_CACHE")
             for _ in range(10):
-                next(job)
-            job.close()
+                next(job.steps)
+            job.steps.close()
             self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
             self.assertEqual(os.listdir(self.folder), files)
             bpy.ops.mmdskin.clear_bake()

@@ -81,10 +81,10 @@ class Simulated(Keyed):
         with mock.patch.object(start, "_finish", lambda _, job: stop(job)):
             self.assertRaises(RuntimeError, self.exported, physics="KEYS")
         (job,) = made
-        texts = [next(job).text for _ in range(20)]
+        texts = [next(job.steps).text for _ in range(20)]
         self.assertEqual([text.count("frame 16 of 16") for text in texts].index(1), 15)
         self.assertIn("frame 4 of 16", texts[-1])
-        job.close()
+        job.steps.close()
         self.assertFalse(os.path.exists(self.out))
         self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
 

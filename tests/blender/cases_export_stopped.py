@@ -51,15 +51,15 @@ class Stopped(MotionCase):
         with mock.patch.object(fit, "__next__", counted):
             fractions = []
             for number in range(20):
-                progress = next(self.job)
+                progress = next(self.job.steps)
                 fractions.append(progress.fraction)
                 self.assertEqual(len(fits), number + 1)  # a step of the fit for each of the job
                 self.assertIn(f"finding keys, {int(100 * progress.fraction)}%", progress.text)
             self.assertEqual(fractions, sorted(fractions))
             self.assertTrue(0 < fractions[-1] < 1, fractions)
             self.assertEqual(threading.enumerate(), threads)
-            self.job.close()
-            self.assertIsNone(next(self.job, None))
+            self.job.steps.close()
+            self.assertIsNone(next(self.job.steps, None))
         self.assertEqual(len(fits), 20)
         self.assertIsNone(fits[0]())  # which ends its work
         self.assertFalse(os.path.exists(self.out))

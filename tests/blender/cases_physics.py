@@ -152,8 +152,8 @@ class Bakes(Hair, MotionCase):
             self.model_path, self.motion_path, 0, physics=addon().pose.physics_settings.Settings()
         )
         job = case.bake_job(self.mesh, "SHAPE_KEYS", range(17), motion)
-        self.assertIn("of 17", next(job).text)
-        job.close()
+        self.assertIn("of 17", next(job.steps).text)
+        job.steps.close()
         self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
 
     def test_a_model_that_cannot_be_simulated_is_reported(self):

@@ -299,8 +299,8 @@ class Written(Keyed):
         model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
         job = addon().physics.operators.Job([model], bpy.context)
         self.assertEqual(job.frames, 16)
-        self.assertIn("frame 1 of 16", next(job).text)
-        job.close()
+        self.assertIn("frame 1 of 16", next(job.steps).text)
+        job.steps.close()
         self.assertEqual(fingerprint.differences(before[0], fingerprint.of_file()), [])
         self.assertEqual(before[1], sorted(os.listdir(self.folder)))
         with open(self.file, "rb") as file:

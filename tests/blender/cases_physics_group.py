@@ -556,8 +556,8 @@ class Cancelled(Group):
                     job = addon().physics.operators.Job([model], bpy.context)
                     self.assertEqual(job.frames, 41)
                     for _ in range(steps):
-                        next(job)
-                    job.close()
+                        next(job.steps)
+                    job.steps.close()
                     self.assertEqual(fingerprint.differences(before[0], fingerprint.of_file()), [])
                     self.assertEqual((self.contents(), self.caches()), before[1:])
 
