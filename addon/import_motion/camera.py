@@ -5,7 +5,6 @@ An empty is the target and pivot of the camera; the camera is its child, at `dis
 Keys, curves and cuts are the file's: docs/mmd-behavior.md#camera-light-shadow.
 """
 
-import functools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -140,7 +139,7 @@ def clear(edit: Edit, scene: Scene, targets: Iterable[Object]) -> list[str]:
             continue
         if scene.camera in target.children:
             scene.camera = bpy.data.objects.get(state.before)
-        edit.on_success(functools.partial(_remove, target))
+        edit.on_success(_remove, target)
     return kept
 
 

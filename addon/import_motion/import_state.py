@@ -7,7 +7,6 @@ so a motion can be cleared in another session.
 """
 
 import contextlib
-import functools
 import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -239,7 +238,7 @@ class Record:
         if keeps_action or self._holds_more() or self._is_edited():
             written.use_fake_user = True
             return written.name
-        edit.on_success(functools.partial(_remove_unused, written))
+        edit.on_success(_remove_unused, written)
         return ""
 
     def _digest(self, with_handles: bool) -> str:

@@ -3,21 +3,15 @@
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from bpy.types import Object, Scene
 
-from ..blender import details, snapshots
+from ..blender import cache_files, details, snapshots
 
 _logger = details.logger(__name__)
 _Thing = TypeVar("_Thing")
 _Checked = TypeVar("_Checked")
-
-
-class _Snapshot(Protocol):
-    def restore(self) -> None: ...
-
-    def discard(self) -> None: ...
 
 
 class Edit(Generic[_Thing, _Checked]):
@@ -29,38 +23,24 @@ class Edit(Generic[_Thing, _Checked]):
 
     def __init__(self, checked: list[tuple[_Thing, _Checked]]) -> None:
         self.checked = checked
-        self._undo = contextlib.ExitStack()
-        self._snapshots: list[_Snapshot] = []
-        self._on_success: list[Callable[[], object]] = []
+        self.undo, self.success, self.cleanup = (contextlib.ExitStack() for _ in range(3))
+        self.undo.callback(_logger.debug, "restored the state before the edit")
 
     def on_failure(self, undo: Callable, *arguments: object) -> None:
-        self._undo.callback(undo, *arguments)
+        self.undo.callback(undo, *arguments)
+
+    def on_success(self, call: Callable, *arguments: object) -> None:
+        """Register a call for the end, when nothing can fail any more: for what cannot be undone."""
+        self.success.callback(call, *arguments)
 
     def save(self, objects: Iterable[Object], scenes: Iterable[Scene] = ()) -> None:
         """Take a snapshot of the file with mesh, armature and light objects and scenes, once for all of them."""
         self.restore_on_failure(snapshots.Snapshot(objects, scenes))
 
-    def restore_on_failure(self, snapshot: _Snapshot) -> None:
+    def restore_on_failure(self, snapshot: snapshots.Snapshot | cache_files.FileSnapshot) -> None:
         """Restore another snapshot, too, if the edit fails."""
-        self._snapshots.append(snapshot)
-        self._undo.callback(snapshot.restore)
-
-    def on_success(self, call: Callable[[], object]) -> None:
-        """Register a call for the end, when nothing can fail any more: for what cannot be undone."""
-        self._on_success.append(call)
-
-    def _end(self, done: bool) -> None:
-        if done:
-            self._undo.pop_all()
-        else:
-            _logger.debug("restoring %d snapshots", len(self._snapshots))
-        try:
-            self._undo.close()
-            for call in self._on_success if done else ():
-                call()
-        finally:
-            for snapshot in self._snapshots:
-                snapshot.discard()
+        self.undo.callback(snapshot.restore)
+        self.cleanup.callback(snapshot.discard)
 
 
 # "Edit[...]" is quoted: else `typing` keeps the class and all that this module refers to, and bpy 4.5
@@ -74,9 +54,8 @@ def editing(
     `check` raises a UserError if a thing cannot be changed, and changes nothing.
     """
     edit = Edit([(thing, check(thing)) for thing in things])
-    done = False
-    try:
-        yield edit
-        done = True
-    finally:
-        edit._end(done)
+    with edit.cleanup:
+        with edit.undo:
+            yield edit
+            edit.undo.pop_all()
+        edit.success.close()

@@ -57,7 +57,7 @@ class Failing:
         if not code.co_filename.startswith(self.package):
             return
         if code.co_filename.endswith("editing.py"):
-            self.is_on = {"save": True, "_end": False}.get(code.co_name, self.is_on)
+            self.is_on = {"save": True, "editing": False}.get(code.co_name, self.is_on)
         if self.is_on and not self.is_left_alone(frame):
             self.calls += 1
             if self.calls == self.n:
