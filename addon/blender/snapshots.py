@@ -6,7 +6,7 @@ itself, its faces or its weights.
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import takewhile
 from typing import Any
 
@@ -22,7 +22,7 @@ _KINDS = (
     "objects meshes armatures cameras materials images actions node_groups volumes lights".split()
 )
 # Members of a shape key. The value comes last: others limit it.
-_KEY = "interpolation mute vertex_group slider_min slider_max slider_min value".split()
+_KEY = "interpolation mute vertex_group slider_max slider_min value".split()
 _OBJECT = ("show_only_shape_key", "active_shape_key_index")
 _CONSTRAINT = ("mute", "influence")
 _SCENE = ("frame_start", "frame_end", "camera")
@@ -66,16 +66,16 @@ class Snapshot:
 
     def _of_scene(self, scene: Scene) -> Iterator[_Restore]:
         yield self._custom(lambda: scene)
-        yield _members(lambda: scene, _SCENE)
+        yield self._members(lambda: scene, _SCENE)
 
     def _of_object(self, obj: Object) -> Iterator[_Restore]:
         """Of a mesh, armature or light object."""
         if obj.type == "ARMATURE":  # first: update functions of the settings set custom properties
-            yield self._declared(lambda: obj.mmdskin)
+            yield self._members(lambda: obj.mmdskin)
         for bone in obj.pose.bones if obj.pose else ():
             yield from self._of_bone(obj, bone.name, [one.name for one in bone.constraints])
         yield self._custom(lambda: obj)
-        yield self._declared(lambda: obj)
+        yield self._members(lambda: obj)
         if obj.type == "MESH":
             yield self._keys(obj)
         if obj.type in {"MESH", "LIGHT"}:
@@ -83,13 +83,13 @@ class Snapshot:
             yield self._animation(lambda: obj.data)
         if obj.type == "MESH":
             yield _attributes(obj.data)
-            yield self._declared(lambda: obj.data)
+            yield self._members(lambda: obj.data)
         yield self._modifiers(obj)
         yield self._animation(lambda: obj)
-        yield _members(lambda: obj, _OBJECT)
+        yield self._members(lambda: obj, _OBJECT)
         if obj.type == "LIGHT":
-            yield _members(lambda: obj.data, ("color",))
-            yield _members(lambda: obj, ("location",))
+            yield self._members(lambda: obj.data, ("color",))
+            yield self._members(lambda: obj, ("location",))
         for block in filter(None, (obj, obj.data)):
             yield block.update_tag
 
@@ -97,10 +97,10 @@ class Snapshot:
         def bone() -> Any:
             return armature.pose.bones[name]
 
-        yield _members(bone, actions.BONE_CHANNELS)
+        yield self._members(bone, actions.BONE_CHANNELS)
         yield self._custom(bone)
         for one in constraints:
-            yield _members(lambda one=one: bone().constraints[one], _CONSTRAINT)
+            yield self._members(lambda one=one: bone().constraints[one], _CONSTRAINT)
 
     # Actions, strips and drivers
 
@@ -116,13 +116,14 @@ class Snapshot:
     def _animation(self, owner: _Owner) -> _Restore:
         """Action, NLA strips and drivers of a datablock."""
         data = owner().animation_data
+        if data is None:
+            return lambda: owner().animation_data_clear()
         before, slots = actions.assigned(owner())
-        saved = self._action(before)
-        uses_nla = data.use_nla if data else True
-        tracks = {track.name for track in data.nla_tracks} if data else set()
+        saved, uses_nla = self._action(before), data.use_nla
+        tracks = {track.name for track in data.nla_tracks}
         strips = [
             (track.name, strip.name, self._action(strip.action), actions.slot_of(strip))
-            for track in (data.nla_tracks if data else ())
+            for track in data.nla_tracks
             for strip in track.strips
             if strip.action
         ]
@@ -130,10 +131,7 @@ class Snapshot:
 
         def restore() -> None:
             block = owner()
-            data = block.animation_data
-            if not slots and data is None:
-                return
-            data = data or block.animation_data_create()
+            data = block.animation_data or block.animation_data_create()
             restore_drivers(data)
             for added in [track for track in data.nla_tracks if track.name not in tracks]:
                 data.nla_tracks.remove(added)
@@ -148,9 +146,9 @@ class Snapshot:
 
         return restore
 
-    def _drivers(self, data: bpy.types.AnimData | None) -> Callable[[bpy.types.AnimData], None]:
+    def _drivers(self, data: bpy.types.AnimData) -> Callable[[bpy.types.AnimData], None]:
         """An object has copies of them until `discard`."""
-        described = list(map(_description, data.drivers)) if data else []
+        described = list(map(_description, data.drivers))
         copies: Any = ()
         if described:
             holder = bpy.data.objects.new("mmdskin drivers", None)
@@ -171,8 +169,20 @@ class Snapshot:
 
     # Properties
 
-    def _value(self, value: Any) -> Any:
-        return self._action(value) if isinstance(value, bpy.types.Action) else _plain(value)
+    def _members(self, owner: _Owner, of_blender: Iterable[str] = ()) -> _Restore:
+        """These members, or else those that add-ons have declared, which may be unset."""
+        block = owner()
+        names = list(of_blender or _declared_names(block))
+        values = self._values(block, filter(block.is_property_set, names))
+
+        def restore() -> None:
+            block = owner()
+            _set(block, values)
+            for name in names:
+                if name not in values and block.is_property_set(name):
+                    block.property_unset(name)
+
+        return restore
 
     def _custom(self, owner: _Owner) -> _Restore:
         """Custom properties that no add-on has declared."""
@@ -185,9 +195,8 @@ class Snapshot:
 
         def restore() -> None:
             block = owner()
-            for name in _custom_names(block):
-                if name not in values:
-                    del block[name]
+            for name in set(_custom_names(block)).difference(values):
+                del block[name]
             for name, value in values.items():
                 is_gone = name not in block
                 if is_gone or _plain(block[name]) != _now(value):
@@ -197,23 +206,11 @@ class Snapshot:
 
         return restore
 
-    def _declared(self, owner: _Owner) -> _Restore:
-        """Values of properties that add-ons have declared, which may be unset."""
-        block = owner()
-        values = {
-            name: self._value(getattr(block, name))
-            for name in _declared_names(block)
-            if block.is_property_set(name)
-        }
+    def _values(self, owner: Any, names: Iterable[str]) -> dict[str, Any]:
+        return {name: self._value(getattr(owner, name)) for name in names}
 
-        def restore() -> None:
-            block = owner()
-            _set(block, [(name, _now(value)) for name, value in values.items()])
-            for name in _declared_names(block):
-                if name not in values and block.is_property_set(name):
-                    block.property_unset(name)
-
-        return restore
+    def _value(self, value: Any) -> Any:
+        return self._action(value) if isinstance(value, bpy.types.Action) else _plain(value)
 
     # Shape keys and modifiers
 
@@ -228,7 +225,7 @@ class Snapshot:
             self._animation(lambda: obj.data.shape_keys),
         ]
         saved = [
-            (key.name, key.relative_key.name, _values(key, _KEY), _positions(key))
+            (key.name, key.relative_key.name, self._values(key, _KEY), _positions(key))
             for key in keys.key_blocks
         ]
 
@@ -237,6 +234,7 @@ class Snapshot:
             for name, relative, values, positions in saved:
                 key = blocks[name]
                 key.relative_key = blocks[relative]
+                key.slider_min = values["slider_min"]  # else it may limit the maximum
                 _set(key, values)
                 if not np.array_equal(_positions(key), positions):
                     arrays.write(*key_positions(key), positions)
@@ -249,7 +247,7 @@ class Snapshot:
 
     def _modifiers(self, obj: Object) -> _Restore:
         """The modifiers of an object; absent ones are created again."""
-        saved = [(one.name, one.type, _values(one, _settable(one))) for one in obj.modifiers]
+        saved = [(one.name, one.type, self._values(one, _settable(one))) for one in obj.modifiers]
         active = obj.modifiers.active.name if obj.modifiers.active else ""
         # Without users, node groups of the add-on would be removed.
         for group in (getattr(modifier, "node_group", None) for modifier in obj.modifiers):
@@ -266,9 +264,9 @@ class Snapshot:
                     modifiers.new(name, kind)
                 if modifiers.find(name) != place:
                     move_modifier(obj, modifiers[name], place)
-                for one in values:
+                for one, value in values.items():
                     with contextlib.suppress(AttributeError, TypeError):  # not in this state
-                        _set(modifiers[name], [one])
+                        _set(modifiers[name], {one: value})
             if active:
                 modifiers.active = modifiers[active]
 
@@ -334,20 +332,10 @@ def _description(curve: bpy.types.FCurve) -> tuple:
     return curve.data_path, curve.array_index, curve.mute, kind, variables
 
 
-def _members(owner: _Owner, names: Iterable[str]) -> _Restore:
-    """Members of Blender's own."""
-    values = _values(owner(), names)
-    return lambda: _set(owner(), values)
-
-
-def _values(owner: Any, names: Iterable[str]) -> list[tuple[str, Any]]:
-    return [(name, _plain(getattr(owner, name))) for name in names]
-
-
-def _set(owner: Any, values: Iterable[tuple[str, Any]]) -> None:
-    for name, value in values:
-        if _plain(getattr(owner, name)) != value:
-            setattr(owner, name, value)
+def _set(owner: Any, values: Mapping[str, Any]) -> None:
+    for name, value in values.items():
+        if _plain(getattr(owner, name)) != _now(value):
+            setattr(owner, name, _now(value))
 
 
 def _plain(value: Any) -> Any:
@@ -372,14 +360,9 @@ def _declared_names(owner: Any) -> list[str]:
     return [
         item.identifier
         for item in owner.bl_rna.properties
-        if item.is_runtime and not item.is_readonly and _is_value(item)
+        if item.is_runtime and not item.is_readonly and item.type != "COLLECTION"
+        if item.type != "POINTER" or item.fixed_type.identifier == "Action"
     ]
-
-
-def _is_value(item: Any) -> bool:
-    if item.type == "POINTER":
-        return item.fixed_type.identifier == "Action"
-    return item.type != "COLLECTION"
 
 
 def _settable(modifier: bpy.types.Modifier) -> list[str]:
