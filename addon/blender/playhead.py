@@ -4,7 +4,7 @@
 import contextlib
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import bpy
 
@@ -57,33 +57,34 @@ def exact(time: float, scene: bpy.types.Scene) -> float:
     return whole if math.isclose(time, whole, rel_tol=1e-6, abs_tol=1e-6) else time
 
 
-class Playhead:
+@contextlib.contextmanager
+def restored(context: bpy.types.Context) -> Iterator[None]:
     """In the block, the scene may `go_to` any frame; its frame is restored afterwards."""
-
-    def __init__(self, context: bpy.types.Context) -> None:
-        self._context, self._scene = context, context.scene
-
-    def __enter__(self) -> "Playhead":
-        self._place = self._scene.frame_current, self._scene.frame_subframe
-        self._values = Values()
-        return self
-
-    def __exit__(self, *_: Any) -> None:
+    scene = context.scene
+    frame, subframe = scene.frame_current, scene.frame_subframe
+    # A frame change overwrites those that the user changed without a keyframe.
+    values = [value for value, _ in _values()]
+    try:
+        yield
+    finally:
         with contextlib.suppress(ReferenceError):  # the scene or its contents were removed
-            frame, subframe = self._place
-            self._scene.frame_set(frame, subframe=subframe)
-            if self._values.restore():
-                self._context.view_layer.update()
+            scene.frame_set(frame, subframe=subframe)
+            changed = [value for value in values if value.now() != value.before]
+            for value in changed:
+                value.restore()
+            if changed:
+                context.view_layer.update()
 
-    def go_to(self, frame: float, skip_live_update: bool = False) -> None:
-        """`skip_live_update`: viewports are not redrawn until `restore`, so live meshes need no update."""
-        global _skip_live_update
-        whole = math.floor(frame)
-        _skip_live_update = skip_live_update
-        try:
-            self._scene.frame_set(whole, subframe=frame - whole)
-        finally:
-            _skip_live_update = False
+
+def go_to(scene: bpy.types.Scene, frame: float, skip_live_update: bool = False) -> None:
+    """`skip_live_update`: viewports are not redrawn before another frame, so live meshes need no update."""
+    global _skip_live_update
+    whole = math.floor(frame)
+    _skip_live_update = skip_live_update
+    try:
+        scene.frame_set(whole, subframe=frame - whole)
+    finally:
+        _skip_live_update = False
 
 
 def keep_values(scene: bpy.types.Scene) -> None:
@@ -96,10 +97,9 @@ def keep_values(scene: bpy.types.Scene) -> None:
         return
     place, handlers = (scene, time(scene)), bpy.app.handlers.frame_change_post
     unkeyed = [
-        (block, curve.data_path, curve.array_index, value, animated)
-        for block, curve in _playing_curves()
-        if (value := _value(block, curve)) is not None
-        and value != (animated := curve.evaluate(place[1]))
+        (value, animated)
+        for value, curve in _values()
+        if value.before != (animated := curve.evaluate(place[1]))
     ]
     if not unkeyed:
         return
@@ -109,10 +109,9 @@ def keep_values(scene: bpy.types.Scene) -> None:
         if (scene, time(scene)) != place:
             return
         with contextlib.suppress(ReferenceError):  # undone in the meantime
-            for block, path, index, value, animated in unkeyed:
-                if _read(block, path, index) == animated:  # else something new changed it
-                    _write(block, path, index, value)
-                    block.update_tag()
+            for value, animated in unkeyed:
+                if value.now() == animated:  # else something new changed it
+                    value.restore()
 
     def stop() -> float | None:
         if rounds:
@@ -124,71 +123,52 @@ def keep_values(scene: bpy.types.Scene) -> None:
     bpy.app.timers.register(stop)
 
 
-class Values:
-    """The current values of all animated properties in the file.
+class _Value(NamedTuple):
+    """The value of an animated property, as it was."""
 
-    A frame change overwrites those that the user changed without a keyframe; `restore` sets them
-    again.
-    """
+    block: bpy.types.ID
+    path: str
+    member: int  # of an array
+    before: Any
 
-    def __init__(self) -> None:
-        self._held = [
-            (block, curve.data_path, curve.array_index, _value(block, curve))
-            for block, curve in _playing_curves()
-        ]
+    def now(self) -> Any:
+        return _read(self.block, self.path, self.member)
 
-    def restore(self) -> bool:
-        """Returns whether any value had changed."""
-        changed = [
-            held for held in self._held if held[3] is not None and _read(*held[:3]) != held[3]
-        ]
-        for block, path, index, value in changed:
-            _write(block, path, index, value)
-            block.update_tag()
-        return bool(changed)
-
-
-def _playing_curves() -> Iterator[tuple[bpy.types.Object, bpy.types.FCurve]]:
-    for block, data in _animated_blocks():
-        for curves in actions.playing(data):
-            for curve in curves:
-                yield block, curve
+    def restore(self) -> None:
+        held: Any = self.block.path_resolve(self.path)
+        is_custom = self.path.endswith('"]')
+        above, _, name = self.path[:-2].rpartition('["') if is_custom else self.path.rpartition(".")
+        owner: Any = self.block.path_resolve(above) if above else self.block
+        if _is_array(held):
+            held[self.member] = self.before
+        elif is_custom:
+            owner[bpy.utils.unescape_identifier(name)] = self.before
+        else:
+            setattr(owner, name, self.before)
+        self.block.update_tag()
 
 
-def _animated_blocks() -> Iterator[tuple]:
+def _values() -> Iterator[tuple[_Value, bpy.types.FCurve]]:
+    """The current values of all animated properties in the file, with their curves."""
     for prop in bpy.data.bl_rna.properties:
-        if prop.type != "COLLECTION":
-            continue
-        for block in getattr(bpy.data, prop.identifier):
+        for block in getattr(bpy.data, prop.identifier) if prop.type == "COLLECTION" else ():
             for one in (block, getattr(block, "node_tree", None)):
-                data = getattr(one, "animation_data", None)
-                if data is not None and not one.library:
-                    yield one, data
+                if getattr(one, "animation_data", None) is None or one.library:
+                    continue
+                for curve in actions.playing_curves(one):
+                    value = _read(one, curve.data_path, curve.array_index)
+                    if value is not None:
+                        yield _Value(one, curve.data_path, curve.array_index, value), curve
 
 
-def _value(block: bpy.types.Object, curve: bpy.types.FCurve) -> Any:
-    return _read(block, curve.data_path, curve.array_index)
-
-
-def _read(block: bpy.types.Object, path: str, index: int) -> Any:
+def _read(block: bpy.types.ID, path: str, index: int) -> Any:
+    """The value of a property, or of a member of an array; None if the data path is invalid."""
     try:
         value: Any = block.path_resolve(path)
-        return value[index] if hasattr(value, "__len__") and not isinstance(value, str) else value
+        return value[index] if _is_array(value) else value
     except (ValueError, IndexError, TypeError, KeyError):
-        return None  # the data path is invalid
+        return None
 
 
-def _write(block: bpy.types.ID, path: str, index: int, value: float) -> None:
-    if path.endswith('"]'):
-        above, _, name = path[:-2].rpartition('["')
-        name = bpy.utils.unescape_identifier(name)
-    else:
-        above, _, name = path.rpartition(".")
-    owner: Any = block.path_resolve(above) if above else block
-    held = owner[name] if path.endswith('"]') else getattr(owner, name)
-    if hasattr(held, "__len__") and not isinstance(held, str):
-        held[index] = value
-    elif path.endswith('"]'):
-        owner[name] = value
-    else:
-        setattr(owner, name, value)
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "__len__") and not isinstance(value, str)

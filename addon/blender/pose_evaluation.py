@@ -27,7 +27,7 @@ _PHYSICS = set(
 _OF_OBJECTS, _OF_KEYS = ("modifiers", "show_viewport", False), ("key_blocks", "mute", True)
 
 
-class PoseFrames:
+class PoseFrames(contextlib.ExitStack):
     """In the block, the scene may `go_to` frames of which only poses, transforms and shape key values
     of some objects are read; its frame is restored afterwards.
 
@@ -35,7 +35,8 @@ class PoseFrames:
     """
 
     def __init__(self, context: Context, read: Iterable[Object], mute_keys: bool = False) -> None:
-        self._context, self._playhead = context, playhead.Playhead(context)
+        super().__init__()
+        self._context, self._scene = context, context.scene
         needed = _needed(list(read))
         objects = context.view_layer.objects
         unneeded = [obj for obj in objects if obj not in needed and _is_separate(obj)]
@@ -48,32 +49,24 @@ class PoseFrames:
         self._parts += [(obj, _OF_OBJECTS) for obj in unneeded]
         self._changed: list[tuple[Any, str, str, np.ndarray]] = []
         self._last: float | None = None
-
-    def __enter__(self) -> "PoseFrames":
-        self._playhead.__enter__()
-        return self
-
-    def __exit__(self, *of: object) -> None:
-        try:
-            self._turn_on()
-        finally:
-            self._playhead.__exit__(*of)
+        self.enter_context(playhead.restored(context))
+        self.callback(self._turn_on)
 
     def go_to(self, frame: float) -> None:
         self._turn_off()
         # Rigid bodies are simulated frame by frame.
-        world = self._context.scene.rigidbody_world
+        world = self._scene.rigidbody_world
         if world and world.enabled and self._last is not None:
             for between in range(math.floor(self._last) + 1, math.ceil(frame)):
-                self._playhead.go_to(between, self._skip_live_update)
+                playhead.go_to(self._scene, between, self._skip_live_update)
         self._last = frame
-        self._playhead.go_to(frame, self._skip_live_update)
+        playhead.go_to(self._scene, frame, self._skip_live_update)
 
     def show(self) -> None:
         """Evaluate the last frame as a whole, before the window is drawn."""
         if self._last is not None:
             self._turn_on()
-            self._playhead.go_to(self._last)
+            playhead.go_to(self._scene, self._last)
 
     def _turn_off(self) -> None:
         """Until `_turn_on`, unneeded modifiers have no effect."""

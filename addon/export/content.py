@@ -88,7 +88,7 @@ def prepared(context: Context, content: Content) -> Iterator[None]:
     for obj in content.objects:
         if obj not in objects:
             raise _is_hidden(obj)
-    with playhead.Playhead(context), contextlib.ExitStack() as undo:
+    with playhead.restored(context), contextlib.ExitStack() as undo:
         undo.callback(layer.update)
         for obj in content.objects:
             _keep(undo, obj, "hide_viewport", "hide_select")

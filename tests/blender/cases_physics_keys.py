@@ -222,8 +222,8 @@ class Scene(Keyed):
         with mock.patch.object(tick, "_show", wraps=tick._show) as show:
             self.simulate()
         self.assertLess(show.call_count, 5)  # of 16 frames
-        with self.assertRaises(ValueError), playhead.Playhead(bpy.context) as head:
-            head.go_to(1e20, skip_live_update=True)
+        with self.assertRaises(ValueError), playhead.restored(bpy.context):
+            playhead.go_to(bpy.context.scene, 1e20, skip_live_update=True)
         self.assertFalse(playhead._skip_live_update)
         self.assert_shows((3, 11))
 
@@ -232,10 +232,10 @@ class Scene(Keyed):
         model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
         job = addon().physics.operators.Job([model], bpy.context)
         self.assertEqual(job.frames, 16)
-        said = [next(job).text for _ in range(5)]
+        said = [next(job.steps).text for _ in range(5)]
         self.assertIn("frame 5 of 16", said[-1])
         self.assertEqual(bpy.context.scene.frame_current, 4)
-        job.close()
+        job.steps.close()
         self.assert_as_before(before)
         self.assertFalse(os.path.exists(self.file))
 
