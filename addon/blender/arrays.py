@@ -6,6 +6,7 @@ long; in evaluated copies of linked meshes they set nothing. Whoever asks for th
 laid out as expected.
 """
 
+import types
 from collections.abc import Mapping
 from typing import Any
 
@@ -52,21 +53,6 @@ def drop(mesh: Any, *names: str) -> None:
 # As memory
 
 
-class _Block:
-    """Memory as NumPy's array interface describes it."""
-
-    def __init__(
-        self, address: int, shape: tuple[int, ...], strides: tuple[int, ...] | None
-    ) -> None:
-        self.__array_interface__ = {
-            "version": 3,
-            "typestr": "=f4",
-            "shape": shape,
-            "strides": strides,
-            "data": (address, False),
-        }
-
-
 def floats(
     address: int, shape: tuple[int, ...], strides: tuple[int, ...] | None = None
 ) -> np.ndarray:
@@ -74,7 +60,9 @@ def floats(
 
     Valid until Blender frees or moves them.
     """
-    return np.asarray(_Block(address, shape, strides))
+    described = {"version": 3, "typestr": "=f4", "shape": shape, "strides": strides}
+    memory = types.SimpleNamespace(__array_interface__=described | {"data": (address, False)})
+    return np.asarray(memory)
 
 
 def read_keyframes(points: Any, name: str) -> np.ndarray | None:

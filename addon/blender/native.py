@@ -20,24 +20,11 @@ except ImportError:  # left out of zips for one system, which are extensions onl
 REQUIRED = "0.0.0"  # package.py puts the version of the wheel here
 
 # What the module imports when it is used: at once, as an update of the add-on may remove the files.
-_LATER = (
-    "argument",
-    "array_arguments",
-    "new_file",
-    "file_io",
-    "mesh_arguments",
-    "fitting",
-    "fit_steps",
-    "model_defaults",
-    "model_methods",
-    "motion_encoding",
-    "motion_file",
-    "motion_methods",
-    "physics_arguments",
-    "pose_file",
-    "retargeting.fit",
-    "retargeting.mmd_controls",
-)
+_LATER = """
+    argument array_arguments new_file file_io mesh_arguments fitting fit_steps model_defaults model_methods
+    motion_encoding motion_file motion_methods physics_arguments pose_file retargeting.fit
+    retargeting.mmd_controls
+""".split()
 
 _module = None
 _backends = ()
