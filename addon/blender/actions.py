@@ -4,6 +4,7 @@
 Up to 4.3 an action holds F-curves; from 4.4 on, layers, strips and slots hold them.
 """
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -230,7 +231,8 @@ def plays_like(player: Player, action: bpy.types.Action, slot: str) -> bool:
     """Whether a player has the same curves as the action's slot, ignoring mute."""
     slots = getattr(action, "slots", None)
     others = _of_slot(action, slots.get(slot) if slots is not None else None)
-    return _content(played(player)) == _content(others)
+    one, other = (itertools.chain(*found) for found in (played(player), others))
+    return sorted(fcurves.content(one)) == sorted(fcurves.content(other))
 
 
 def mixing(data: bpy.types.AnimData) -> str:
@@ -252,18 +254,6 @@ def blending(data: bpy.types.AnimData) -> str:
             parts += [track.mute, track.is_solo, bool(strip.action)]
             parts += [getattr(strip, name) for name in _STRIP]
     return repr(parts)
-
-
-def _content(found: list[Any]) -> dict[tuple[str, int], tuple[str, list, list[bytes]]]:
-    return {
-        (curve.data_path, curve.array_index): (
-            curve.extrapolation,
-            [modifier.type for modifier in curve.modifiers],
-            fcurves.members(curve),
-        )
-        for curves in found
-        for curve in curves
-    }
 
 
 def _of_slot(action: bpy.types.Action, slot: Any) -> list[Any]:

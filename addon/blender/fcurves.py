@@ -51,9 +51,16 @@ def shape(curve: FCurve) -> bytes:
     return b"".join([repr((kind, modifiers)).encode(), *members])
 
 
-def members(curve: FCurve) -> list[bytes]:
-    """All members of all keyframes of a curve."""
-    return [_member(curve, name).tobytes() for name in _POINT]
+def content(curves: Iterable[FCurve]) -> list[tuple]:
+    """All of curves, with all members of their keyframes; whether they are muted does not count."""
+    return [
+        (
+            *(curve.data_path, curve.array_index, curve.extrapolation),
+            [modifier.type for modifier in curve.modifiers],
+            [_member(curve, name).tobytes() for name in _POINT],
+        )
+        for curve in curves
+    ]
 
 
 class Points(NamedTuple):
@@ -108,7 +115,7 @@ def write(
         ends = [round(frame) for frame in curve.range()]
         curve.convert_to_keyframes(ends[0], ends[1] + 1)
     kept = before(curve, frames[0])
-    written = _straight(frames, values) if handles is None else _bent(frames, values, handles)
+    written = _written(frames, values, handles)
     if len(curve.keyframe_points):
         curve.keyframe_points.clear()
     curve.keyframe_points.add(len(kept.get("co", ())) + len(frames))
@@ -122,47 +129,37 @@ def write(
         curve.id_data.update_tag()
 
 
-def _straight(frames: np.ndarray, values: np.ndarray) -> dict[str, np.ndarray]:
-    """Members of linear keyframes, in the order in which to set them."""
-    count, places = len(frames), _places(frames, values)
-    # Blender computes such handles fastest, but for many keyframes not as fast as they are set.
-    types = () if _SET_ONE_BY_ONE else _HANDLE_TYPES
-    computed = types and count >= arrays.LEAST
-    return {
-        **{name: _numbers(count, name, "VECTOR") for name in types},
-        "interpolation": _numbers(count, "interpolation", "LINEAR"),
-        "co": places,
-        **(_straight_handles(places) if computed else {}),
-    }
+def _written(
+    frames: np.ndarray, values: np.ndarray, handles: Handles | None
+) -> dict[str, np.ndarray]:
+    """Members of new keyframes, in the order in which to set them."""
+    count, places = len(frames), np.empty((len(frames), 2), np.float32)
+    places[:, 0], places[:, 1] = frames, values
+    types: Iterable[str] = _HANDLE_TYPES
+    if handles is None:
+        kind, ways = "VECTOR", _numbers(count, "interpolation", "LINEAR")
+        if _SET_ONE_BY_ONE:
+            types = ()
+        elif count >= arrays.LEAST:  # for fewer, Blender is faster
+            handles = _straight_handles(places)
+    else:
+        kind, ways = "FREE", _numbers(count, "interpolation", "BEZIER")
+        if handles.holds is not None:
+            ways = ways.copy()
+            ways[handles.holds] = INTERPOLATION["CONSTANT"]
+    written = {name: _numbers(count, name, kind) for name in types}
+    written |= {"interpolation": ways, "co": places}
+    if handles is not None:
+        written["handle_left"] = np.ascontiguousarray(handles.left, np.float32)
+        written["handle_right"] = np.ascontiguousarray(handles.right, np.float32)
+    return written
 
 
-def _straight_handles(places: np.ndarray) -> dict[str, np.ndarray]:
+def _straight_handles(places: np.ndarray) -> Handles:
     """The handles of type VECTOR that Blender computes, with its order of operations."""
     first, last = 2 * places[0] - places[1], 2 * places[-1] - places[-2]
     thirds = _THIRD * np.diff(np.vstack([first, places, last]), axis=0)
-    return {"handle_left": places - thirds[:-1], "handle_right": places + thirds[1:]}
-
-
-def _bent(frames: np.ndarray, values: np.ndarray, handles: Handles) -> dict[str, np.ndarray]:
-    """As `_straight`, for keyframes with handles."""
-    count = len(frames)
-    ways = _numbers(count, "interpolation", "BEZIER")
-    if handles.holds is not None:
-        ways = ways.copy()
-        ways[handles.holds] = _ITEMS["interpolation"]["CONSTANT"]
-    return {
-        **{name: _numbers(count, name, "FREE") for name in _HANDLE_TYPES},
-        "interpolation": ways,
-        "co": _places(frames, values),
-        "handle_left": np.ascontiguousarray(handles.left, np.float32),
-        "handle_right": np.ascontiguousarray(handles.right, np.float32),
-    }
-
-
-def _places(frames: np.ndarray, values: np.ndarray) -> np.ndarray:
-    places = np.empty((len(frames), 2), np.float32)
-    places[:, 0], places[:, 1] = frames, values
-    return places
+    return Handles(places - thirds[:-1], places + thirds[1:])
 
 
 def _after(

@@ -313,12 +313,9 @@ def _now(value: Any) -> Any:
 
 
 def _content(action: bpy.types.Action) -> list:
-    curves: list = [
-        (curve.data_path, curve.array_index, curve.mute, curve.extrapolation)
-        + tuple(fcurves.members(curve))
-        for curve in actions.curves_of(action)
-    ]
-    return [*curves, *(slot.identifier for slot in getattr(action, "slots", ()))]
+    curves = actions.curves_of(action)
+    slots = [slot.identifier for slot in getattr(action, "slots", ())]
+    return [*fcurves.content(curves), *(curve.mute for curve in curves), *slots]
 
 
 def _description(curve: bpy.types.FCurve) -> tuple:
