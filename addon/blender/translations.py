@@ -56,20 +56,16 @@ class Reports:
 
     report: Callable[[set[Any], str], None]
 
-    def inform(self, sentence: str, many: str = "", /, **values: object) -> None:
-        self.report({"INFO"}, _counted(sentence, many, values))
+    def inform(self, sentence: str, many: str = "", /, **values: Any) -> None:
+        self.report({"INFO"}, tr_count(sentence, many, **values))
 
-    def caution(self, sentence: str, many: str = "", /, **values: object) -> None:
-        self.report({"WARNING"}, _counted(sentence, many, values))
-
-
-def _counted(one: str, many: str, values: dict[str, Any]) -> str:
-    return tr(many if many and values["count"] != 1 else one, **values)
+    def caution(self, sentence: str, many: str = "", /, **values: Any) -> None:
+        self.report({"WARNING"}, tr_count(sentence, many, **values))
 
 
-def tr_count(one: str, many: str, /, count: int, **values: object) -> str:
+def tr_count(one: str, many: str, /, count: int = 1, **values: object) -> str:
     """`tr` of the singular or the plural; fills in {count}."""
-    return tr(one if count == 1 else many, count=count, **values)
+    return tr(one if count == 1 else many or one, count=count, **values)
 
 
 def texts(context: str = "") -> dict[str, str]:
