@@ -314,20 +314,15 @@ class _Sliders(drawing.Tab):
             column.prop(slider.owner, slider.path, text=slider.label, translate=False, slider=True)
 
 
-class MMDSKIN_PT_eyes(_Sliders, Panel):
-    bl_label, panel = "Eyes", "EYE"
-
-
-class MMDSKIN_PT_mouth(_Sliders, Panel):
-    bl_label, panel = "Mouth", "MOUTH"
-
-
-class MMDSKIN_PT_brows(_Sliders, Panel):
-    bl_label, panel = "Brows", "EYEBROW"
-
-
-class MMDSKIN_PT_others(_Sliders, Panel):
-    bl_label, panel = "Other", "OTHER"
+_SLIDER_PANELS = [
+    type(f"MMDSKIN_PT_{name}", (_Sliders, Panel), {"bl_label": title, "panel": panel})
+    for name, title, panel in (
+        ("eyes", "Eyes", "EYE"),
+        ("mouth", "Mouth", "MOUTH"),
+        ("brows", "Brows", "EYEBROW"),
+        ("others", "Other", "OTHER"),
+    )
+]
 
 
 def _counts(obj: Object, armature: Object) -> np.ndarray:
@@ -389,10 +384,7 @@ _classes = (
     MMDSKIN_PT_look,
     MMDSKIN_PT_bake,
     MMDSKIN_PT_morphs,
-    MMDSKIN_PT_eyes,
-    MMDSKIN_PT_mouth,
-    MMDSKIN_PT_brows,
-    MMDSKIN_PT_others,
+    *_SLIDER_PANELS,
 )
 register, unregister = registration.functions(
     *_classes,
