@@ -29,14 +29,16 @@ class Importer(OptionsDialog, ImportHelper):
     def invoke(self, context: Context, event: Event) -> set[Any]:
         self._prefer(context)
         if HAS_FILE_HANDLERS and self.properties.is_property_set("filepath"):
-            return self._ask(context, self._title())
+            several = label("Import {count} Files", count=len(self.files))
+            one = os.path.basename(self.filepath)
+            return self._ask(context, several if len(self.files) > 1 else one)
         return super().invoke(context, event)
 
     def _ask(self, context: Context, title: str) -> set[Any]:
-        confirm = bpy.app.translations.pgettext_iface(self.bl_label, "Operator")
-        words: dict[str, Any] = (
-            {"title": title, "confirm_text": confirm} if bpy.app.version >= (4, 2) else {}
-        )
+        words: dict[str, Any] = {}
+        if bpy.app.version >= (4, 2):
+            confirm = bpy.app.translations.pgettext_iface(self.bl_label, "Operator")
+            words = {"title": title, "confirm_text": confirm}
         return context.window_manager.invoke_props_dialog(self, width=400, **words)  # type: ignore[arg-type]
 
     def _paths(self) -> list[str]:
@@ -49,11 +51,6 @@ class Importer(OptionsDialog, ImportHelper):
         for path in paths:
             input_files.choose(path)
         return [setting_paths.resolved(path) for path in paths]
-
-    def _title(self) -> str:
-        if len(self.files) > 1:
-            return label("Import {count} Files", count=len(self.files))
-        return os.path.basename(self.filepath)
 
     def _prefer(self, context: Context) -> None:
         addon: Addon | None = context.preferences.addons.get(ADDON)
@@ -110,7 +107,7 @@ class _Dropped:
         return context.area is not None and context.area.type in cls.areas
 
 
-_classes: list[type] = []
+_classes: tuple[type, ...] = ()
 
 if HAS_FILE_HANDLERS:
 
@@ -125,7 +122,7 @@ if HAS_FILE_HANDLERS:
         bl_file_extensions = ".vmd;.vpd"
         areas = {*_Dropped.areas, "DOPESHEET_EDITOR", "GRAPH_EDITOR", "NLA_EDITOR"}
 
-    _classes += [MMDSKIN_FH_model, MMDSKIN_FH_motion]
+    _classes = (MMDSKIN_FH_model, MMDSKIN_FH_motion)
 
 
 register, unregister = registration.functions(*_classes)
