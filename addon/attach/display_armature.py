@@ -163,7 +163,7 @@ def _new(context: Context, armature: Object) -> Object:
     )
     with _edited(context, display) as bones:
         bones.new(ROOT).tail = (0, 0, 1)
-    blender_versions.hide_bone(display.pose.bones[ROOT], True)
+    blender_versions.hideable(display.pose.bones[ROOT]).hide = True
     display[MARK] = display.data[MARK] = True
     return display
 
@@ -184,8 +184,8 @@ def _add_bones(context: Context, display: Object, armature: Object, sources: lis
     for name, source in followed_bones.items():
         if source in wanted:
             bone = display.pose.bones[name]
-            hidden = blender_versions.is_bone_hidden(armature.pose.bones[source])
-            blender_versions.hide_bone(bone, hidden)
+            hidden = blender_versions.hideable(armature.pose.bones[source]).hide
+            blender_versions.hideable(bone).hide = hidden
             # What shows where the driver does not pose the bones.
             constraint: Any = bone.constraints.new("COPY_TRANSFORMS")
             constraint.name = CONSTRAINT

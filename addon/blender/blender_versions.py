@@ -148,15 +148,8 @@ def regrouped(depsgraph: bpy.types.Depsgraph) -> bool:
     return before_4_2 or depsgraph.id_type_updated("COLLECTION")
 
 
-def hide_bone(pose_bone: bpy.types.PoseBone, hidden: bool) -> None:
-    _hiding(pose_bone).hide = hidden
-
-
-def is_bone_hidden(pose_bone: bpy.types.PoseBone) -> bool:
-    return _hiding(pose_bone).hide
-
-
-def _hiding(pose_bone: bpy.types.PoseBone) -> Any:
+def hideable(pose_bone: bpy.types.PoseBone) -> Any:
+    """What has `hide` of a bone: in Object and Pose Mode."""
     return pose_bone if hasattr(pose_bone, "hide") else pose_bone.bone  # 5.0
 
 
@@ -194,12 +187,6 @@ def stored(owner: Any, name: str) -> Any:
 
 def stored_of_each(owners: Iterable[Any], name: str) -> list[Any]:
     return [stored(owner, name) for owner in owners]
-
-
-def stored_group(owner: Any, name: str) -> Any:
-    """A property group's data if the add-on that defines it is disabled."""
-    group = stored(owner, name)
-    return {} if group is None else group
 
 
 # Nodes

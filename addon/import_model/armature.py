@@ -145,7 +145,7 @@ def _align(bone: bpy.types.EditBone, x: Vector, z: Vector, mirrored: bool) -> No
 
 
 def _lock(bone: bpy.types.PoseBone, record: "mmdskin.Bone", lies_on_axis: bool) -> None:
-    blender_versions.hide_bone(bone, not record.flags & VISIBLE)
+    blender_versions.hideable(bone).hide = not record.flags & VISIBLE
     if not record.flags & ROTATABLE:
         bone.lock_rotation = (True, True, True)  # type: ignore[assignment]
     if not record.flags & MOVABLE:

@@ -77,7 +77,7 @@ def read(material: Material | None) -> MaterialValues | None:
         # A material that mmd_tools did not import has none of its nodes.
         tree = material.node_tree
         return _of_mmd_tools(group.get, group) if tree and "mmd_shader" in tree.nodes else None
-    disabled = blender_versions.stored_group(material, _MMD_TOOLS)
+    disabled = blender_versions.stored(material, _MMD_TOOLS) or {}
     return _of_mmd_tools(disabled.get, None) if len(disabled) else None
 
 

@@ -91,7 +91,7 @@ def _value(owner: PoseBone | Object, group: str, name: str, default: Any) -> Any
     found = getattr(owner, group, None)
     if found is not None:
         return getattr(found, name)
-    return stored.value(blender_versions.stored_group(owner, group), name, default)
+    return stored.value(blender_versions.stored(owner, group) or {}, name, default)
 
 
 def ik_toggles(bones: Sequence[PoseBone]) -> list[bool | None]:
@@ -115,7 +115,7 @@ def vertex_morphs(root: Object) -> list[tuple[str, str]]:
     listed = getattr(root, "mmd_root", None)
     if listed is not None:
         return [(item.name, item.name_e) for item in listed.vertex_morphs]
-    group = blender_versions.stored_group(root, "mmd_root")
+    group = blender_versions.stored(root, "mmd_root") or {}
     items = stored.groups(group, "vertex_morphs")
     return [(stored.text(item, "name"), stored.text(item, "name_e")) for item in items]
 
