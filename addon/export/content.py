@@ -50,17 +50,14 @@ def content_of(models: list[scene_model.SceneModel], scene: Scene) -> Content:
     ranges = [tuple(state.frames) for state in states if state.frames]
     if kind == "LIVE":
         ranges = [(scene.frame_start, scene.frame_end)]
-    if not ranges and kind == "CORRECTIVE":
-        ranges = [
-            (scene.frame_current,) * 2
-        ]  # files store the armature at rest, and poses per frame
     keyed = all(state.is_keyed or not state.keys for state in states)
     keyed = keyed and all(actions.assigned(model.armature)[0] for model in models)
-    if not ranges:
-        return Content(kind, tuple(objects), (scene.frame_current,) * 2, False, keyed)
-    firsts, lasts = zip(*ranges, strict=True)
+    moves = (
+        bool(ranges) or kind == "CORRECTIVE"
+    )  # files store the armature at rest, and poses per frame
+    firsts, lasts = zip(*(ranges or [(scene.frame_current,) * 2]), strict=True)
     samples = max((state.samples for state in states), default=1)
-    return Content(kind, tuple(objects), (min(firsts), max(lasts)), True, keyed, samples)
+    return Content(kind, tuple(objects), (min(firsts), max(lasts)), moves, keyed, samples)
 
 
 def check_shown(model: scene_model.SceneModel) -> None:

@@ -43,57 +43,29 @@ def write(path: str, export: Callable[[str], set[str]], size: int = 0) -> None:
 
 def is_whole(path: str) -> bool:
     """Whether an exported file is complete, as far as its format tells."""
-    check = _CHECKS.get(os.path.splitext(path)[1].lower())
+    ending = os.path.splitext(path)[1].lower()
     try:
+        if ending == ".gltf":
+            with open(path, encoding="utf-8") as text:
+                return isinstance(json.load(text), dict)
+        if ending == ".usdz":
+            return zipfile.is_zipfile(path)
         with open(path, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            head = file.read(32)
+            size, head = os.fstat(file.fileno()).st_size, file.read(32)
             file.seek(max(0, size - 16))
             end = file.read()
-        return size > 0 and (check is None or check(path, size, head, end))
+        if ending == ".glb":
+            return struct.unpack_from("<4s4xI", head) == (b"glTF", size)
+        if ending == ".fbx":
+            return head.startswith(b"Kaydara FBX Binary") and end == _FBX_END
+        if head.startswith(b"#usda"):
+            return end.rstrip().endswith(b"}")
+        # Alembic's byte 0xff is set when the file is closed; then follows where the contents start.
+        magic, place = (b"Ogawa\xff", 8) if ending == ".abc" else (b"PXR-USDC", 16)
+        (contents,) = struct.unpack_from("<q", head, place)
+        return head.startswith(magic) and 0 < contents < size
     except (OSError, ValueError, struct.error):
         return False
-
-
-def _glb(path: str, size: int, head: bytes, end: bytes) -> bool:
-    return struct.unpack_from("<4s4xI", head) == (b"glTF", size)
-
-
-def _gltf(path: str, size: int, head: bytes, end: bytes) -> bool:
-    with open(path, encoding="utf-8") as file:
-        return isinstance(json.load(file), dict)
-
-
-def _fbx(path: str, size: int, head: bytes, end: bytes) -> bool:
-    return head.startswith(b"Kaydara FBX Binary") and end == _FBX_END
-
-
-def _usd(path: str, size: int, head: bytes, end: bytes) -> bool:
-    if head.startswith(b"#usda"):
-        return end.rstrip().endswith(b"}")
-    magic, contents = struct.unpack_from("<8s8xq", head)  # where the table of contents starts
-    return magic == b"PXR-USDC" and 0 < contents < size
-
-
-def _usdz(path: str, size: int, head: bytes, end: bytes) -> bool:
-    return zipfile.is_zipfile(path)
-
-
-def _alembic(path: str, size: int, head: bytes, end: bytes) -> bool:
-    frozen, root = struct.unpack_from("<6s2xq", head)  # set when the file is closed
-    return frozen == b"Ogawa\xff" and 0 < root < size
-
-
-_CHECKS = {
-    ".glb": _glb,
-    ".gltf": _gltf,
-    ".fbx": _fbx,
-    ".usd": _usd,
-    ".usda": _usd,
-    ".usdc": _usd,
-    ".usdz": _usdz,
-    ".abc": _alembic,
-}
 
 
 def _target(new: "NewFile") -> str:

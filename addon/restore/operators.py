@@ -116,7 +116,6 @@ class _Restored:
     def __init__(self, obj: Object, armature: Object, rig: model_file.Rig) -> None:
         self.obj = obj
         source = mesh_source.read(obj, armature)
-        self._present = source.weights
         to_mesh = pose_source.mesh_from_armature(armature, obj) @ rig.to_armature
         numbers = vertex_match.match(obj, source.weights, rig.pmx, to_mesh)
         group_of_bone, self._new_groups = _groups(obj, rig, numbers)
@@ -138,12 +137,15 @@ class _Restored:
         self.matched = matched  # (V,) bool: the vertices that match the file
         # (V,) uint8; (V, 4) vertex group indices, -1 is empty; (V, 4) float32
         self._deform, self._groups, self._weights = deform, groups, weights
-        self._changes = self._changed_weights(armature)
+        self._changes = self._changed_weights(source.weights, armature)
         self._points = self._sdef_points(armature, rig.pmx, numbers, to_mesh)
 
-    def _changed_weights(self, armature: Object) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(vertices, groups, weights) of the changes to vertex groups, sorted for writing."""
-        present, matched = self._present, self.matched
+    def _changed_weights(
+        self, present: mesh_source.Weights, armature: Object
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """(vertices, groups, weights, weights before) of the changes to vertex groups, sorted for
+        writing; -1 for a vertex that is not in the group."""
+        matched = self.matched
         width = max(int(self._groups.max(initial=0)), len(self.obj.vertex_groups)) + 1
         of_bone = np.zeros(width, bool)
         of_bone[[g.index for g in self.obj.vertex_groups if g.name in armature.data.bones]] = True
@@ -155,11 +157,13 @@ class _Restored:
         index = index.ravel()
         goal = np.bincount(index[len(now) :], self._weights[vertex, slot], len(place))
         goal = np.clip(goal, 0, 1).astype(np.float32)
-        have = np.bincount(index[: len(now)], present.weight[kept], len(place))
-        changed = np.abs(goal - have) > _SAME_WEIGHT
+        before = np.full(len(place), -1, np.float32)
+        before[index[: len(now)]] = present.weight[kept]
+        changed = np.abs(goal - np.maximum(before, 0)) > _SAME_WEIGHT
         vertex, group = np.divmod(place[changed], width)
-        order = np.lexsort((goal[changed], group))
-        return vertex[order], group[order], goal[changed][order]
+        goal, before = np.where(goal > 0, goal, -1)[changed], before[changed]
+        order = np.lexsort((goal, group))
+        return vertex[order], group[order], goal[order], before[order]
 
     def _sdef_points(
         self, armature: Object, pmx: "mmdskin.Model", numbers: np.ndarray, to_mesh: np.ndarray
@@ -186,7 +190,10 @@ class _Restored:
         return points.astype(np.float32)
 
     def write(self) -> None:
-        self._write_weights()
+        for name in self._new_groups:
+            self.obj.vertex_groups.new(name=name)
+        vertex, group, weight, _ = self._changes
+        self._write_weights(vertex, group, weight)
         if self._points is not None:
             self._write_points()
         mesh = self.obj.data
@@ -194,15 +201,22 @@ class _Restored:
         mesh.update_tag()
         mmd_tools.refresh_sdef(self.obj)
 
-    def _write_weights(self) -> None:
+    def restore(self, count: int, attributes: dict[str, np.ndarray]) -> None:
+        """Undo: `count` vertex groups, with the weights that were changed, and the attributes."""
         groups = self.obj.vertex_groups
-        for name in self._new_groups:
-            groups.new(name=name)
-        vertex, group, weight = self._changes
+        for group in list(groups)[count:]:
+            groups.remove(group)
+        vertex, number, _, before = self._changes
+        had = number < count
+        self._write_weights(vertex[had], number[had], before[had])
+        mesh_source.set_deform_attributes(self.obj.data, attributes)
+
+    def _write_weights(self, vertex: np.ndarray, group: np.ndarray, weight: np.ndarray) -> None:
+        groups = self.obj.vertex_groups
         starts = np.flatnonzero((np.diff(group) != 0) | (np.diff(weight) != 0)) + 1
         for start, end in pairwise([0, *starts.tolist(), len(vertex)] if len(vertex) else []):
             vertices, value = vertex[start:end].tolist(), float(weight[start])
-            if value:
+            if value >= 0:
                 groups[int(group[start])].add(vertices, value, "REPLACE")
             else:
                 groups[int(group[start])].remove(vertices)
@@ -220,21 +234,6 @@ class _Restored:
             key.value = 0.0
             arrays.write(*blender_versions.key_positions(key), points)
         obj.active_shape_key_index = shown
-
-    def restore(self, count: int, attributes: dict[str, np.ndarray]) -> None:
-        """Undo: `count` vertex groups, with the weights that were changed, and the attributes."""
-        groups, present = self.obj.vertex_groups, self._present
-        pairs = zip(present.vertex.tolist(), present.group.tolist(), strict=True)
-        had = dict(zip(pairs, present.weight.tolist(), strict=True))
-        vertices, numbers, _ = self._changes
-        for vertex, number in zip(vertices.tolist(), numbers.tolist(), strict=True):
-            if (vertex, number) in had:
-                groups[number].add([vertex], had[vertex, number], "REPLACE")
-            elif number < count:
-                groups[number].remove([vertex])
-        for group in list(groups)[count:]:
-            groups.remove(group)
-        mesh_source.set_deform_attributes(self.obj.data, attributes)
 
 
 def _groups(obj: Object, rig: model_file.Rig, numbers: np.ndarray) -> tuple:
