@@ -139,4 +139,4 @@ def _rest(pose_bone: bpy.types.PoseBone) -> np.ndarray:
     return left @ right
 
 
-register, unregister = registration.functions(MMDSKIN_OT_flip_sliders, MMDSKIN_OT_mirror_pose)
+register, unregister = registration.functions(__name__)

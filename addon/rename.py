@@ -303,4 +303,4 @@ def _renamed(value: Any, changed: dict[str, str], paths: dict[str, str]) -> Any:
     return paths.get(found[0], found[0]) + value[found.end() :] if found else value
 
 
-register, unregister = registration.functions(MMDSKIN_OT_switch_names)
+register, unregister = registration.functions(__name__)

@@ -207,6 +207,4 @@ def _attach_empty(context: bpy.types.Context, display: bpy.types.Object, bone: s
     empty.matrix_basis = Matrix.LocRotScale(location, rotation, None)
 
 
-register, unregister = registration.functions(
-    MMDSKIN_OT_attach, MMDSKIN_OT_detach, MMDSKIN_OT_show_pose
-)
+register, unregister = registration.functions(__name__)

@@ -204,6 +204,4 @@ def _meshes(count: int) -> str:
     return tr_count("1 mesh", "{count} meshes", count)
 
 
-register, unregister = registration.functions(
-    MMDSKIN_OT_bake, MMDSKIN_OT_use_mesh_cache, MMDSKIN_OT_clear_bake
-)
+register, unregister = registration.functions(__name__)

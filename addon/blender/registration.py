@@ -2,6 +2,7 @@
 """The `register` and `unregister` functions of a module: of its classes, its handlers or its modules."""
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -28,16 +29,17 @@ def modules(*parts: Any) -> tuple[Callable[[], None], Callable[[], None]]:
 
 
 def functions(
-    *classes: Any, menus: Mapping[str, Callable] | None = None
+    module: str, menus: Mapping[str, Callable] | None = None
 ) -> tuple[Callable[[], None], Callable[[], None]]:
-    """Both functions, for classes and for draw functions to append to Blender's menus, by menu name.
+    """Both functions, for the `classes` of a module and for draw functions to append to Blender's menus,
+    by menu name.
 
     Each may be called twice, as Blender's "Reload Scripts" does.
     """
-    entries = menus or {}
+    all_of_it, entries = classes(module), menus or {}
 
     def register() -> None:
-        new = [cls for cls in classes if not cls.is_registered]
+        new = [cls for cls in all_of_it if not cls.is_registered]
         for cls in new:
             if HAS_CONTEXTS:
                 _name_in_context(cls)
@@ -46,7 +48,7 @@ def functions(
             getattr(bpy.types, menu).append(draw)
 
     def unregister() -> None:
-        old = [cls for cls in reversed(classes) if cls.is_registered]
+        old = [cls for cls in reversed(all_of_it) if cls.is_registered]
         for menu, draw in entries.items() if old else ():
             getattr(bpy.types, menu).remove(draw)
         for cls in old:
@@ -55,15 +57,19 @@ def functions(
     return register, unregister
 
 
-def operator(
-    cls: Any, menu: str, *others: type, text: str
-) -> tuple[Callable[[], None], Callable[[], None]]:
-    """Both functions, for an operator with an entry in one of Blender's menus, and for other classes."""
+def classes(module: str) -> list[Any]:
+    """The classes that a module defines for Blender, in its order."""
+    named = vars(sys.modules[module]).items()
+    return [one for name, one in named if name.startswith("MMDSKIN_") and one.__module__ == module]
+
+
+def operator(cls: Any, menu: str, text: str) -> tuple[Callable[[], None], Callable[[], None]]:
+    """Both functions, for a module with an operator that has an entry in one of Blender's menus."""
 
     def draw(self: bpy.types.Menu, context: bpy.types.Context) -> None:
         self.layout.operator(cls.bl_idname, text=text)
 
-    return functions(cls, *others, menus={menu: draw})
+    return functions(cls.__module__, {menu: draw})
 
 
 def handlers(

@@ -379,8 +379,5 @@ def _camera_of(context: bpy.types.Context) -> bpy.types.Object | None:
 
 
 register, unregister = registration.operator(
-    MMDSKIN_OT_import_motion,
-    "TOPBAR_MT_file_import",
-    MMDSKIN_OT_clear_motion,
-    text="MMD Motion or Camera (.vmd, .vpd)",
+    MMDSKIN_OT_import_motion, "TOPBAR_MT_file_import", text="MMD Motion or Camera (.vmd, .vpd)"
 )

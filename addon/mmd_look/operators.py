@@ -61,4 +61,4 @@ class MMDSKIN_OT_standard_colors(Operator):
         return {"FINISHED"}
 
 
-register, unregister = registration.functions(MMDSKIN_OT_look, MMDSKIN_OT_standard_colors)
+register, unregister = registration.functions(__name__)

@@ -107,8 +107,6 @@ class _Dropped:
         return context.area is not None and context.area.type in cls.areas
 
 
-_classes: tuple[type, ...] = ()
-
 if HAS_FILE_HANDLERS:
 
     class MMDSKIN_FH_model(_Dropped, bpy.types.FileHandler):
@@ -122,7 +120,5 @@ if HAS_FILE_HANDLERS:
         bl_file_extensions = ".vmd;.vpd"
         areas = {*_Dropped.areas, "DOPESHEET_EDITOR", "GRAPH_EDITOR", "NLA_EDITOR"}
 
-    _classes = (MMDSKIN_FH_model, MMDSKIN_FH_motion)
 
-
-register, unregister = registration.functions(*_classes)
+register, unregister = registration.functions(__name__)

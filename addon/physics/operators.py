@@ -246,10 +246,4 @@ def _armatures() -> list[Object]:
     return [obj for obj in bpy.data.objects if obj.type == "ARMATURE"]
 
 
-register, unregister = registration.functions(
-    MMDSKIN_OT_simulate,
-    MMDSKIN_OT_settle,
-    MMDSKIN_OT_keep_physics,
-    MMDSKIN_OT_simulate_together,
-    MMDSKIN_OT_simulate_alone,
-)
+register, unregister = registration.functions(__name__)

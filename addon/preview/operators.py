@@ -226,6 +226,4 @@ def _override_of(armature: Object, before: set[ID]) -> Object:
     )
 
 
-register, unregister = registration.functions(
-    MMDSKIN_OT_preview, MMDSKIN_OT_own_meshes, MMDSKIN_OT_make_override
-)
+register, unregister = registration.functions(__name__)

@@ -252,4 +252,4 @@ def _groups(obj: Object, rig: model_file.Rig, numbers: np.ndarray) -> tuple:
     return group_of_bone, new_groups
 
 
-register, unregister = registration.functions(MMDSKIN_OT_restore_deform_data)
+register, unregister = registration.functions(__name__)

@@ -6,7 +6,7 @@ from typing import Any
 
 import bpy
 
-from ..blender import native
+from ..blender import native, registration
 from ..blender.user_error import UserError, cancels
 from ..scene import names, skeletons
 
@@ -90,3 +90,6 @@ def _right(name: str, armature: bpy.types.Object) -> str:
     """The bone whose name has "right" where another has "left" inside, "" for none."""
     turned = name.replace("left", "right").replace("Left", "Right").replace("LEFT", "RIGHT")
     return turned if turned != name and turned in armature.data.bones else ""
+
+
+register, unregister = registration.functions(__name__)

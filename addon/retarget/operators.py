@@ -17,7 +17,7 @@ from ..operator_base import modal_job, properties
 from ..operator_base.importing import Importer
 from ..operator_base.model_operator import OptionsDialog, PosingOperator
 from ..scene import model_file, scene_model, setting_paths, skeletons
-from . import bone_map, jobs
+from . import jobs
 
 _START = properties.declared(properties.MotionProperties, options={"SKIP_SAVE"})["motion_start"]
 
@@ -196,11 +196,5 @@ class MMDSKIN_OT_fit_motion(_Proportions, PosingOperator, Importer, bpy.types.Op
 
 
 register, unregister = registration.operator(
-    MMDSKIN_OT_fit_motion,
-    "TOPBAR_MT_file_import",
-    MMDSKIN_OT_retarget_to_armature,
-    MMDSKIN_OT_motion_from_armature,
-    bone_map.MMDSKIN_OT_map_bones,
-    bone_map.MMDSKIN_OT_mirror_bone_map,
-    text="MMD Motion of Another Model (.vmd)",
+    MMDSKIN_OT_fit_motion, "TOPBAR_MT_file_import", text="MMD Motion of Another Model (.vmd)"
 )

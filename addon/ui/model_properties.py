@@ -193,7 +193,7 @@ def _take_former_values(*_: object) -> None:
                 obj.mmdskin.max_keys = former
 
 
-_register, _unregister = registration.functions(MMDSKIN_PG_slot, MMDSKIN_PG_model)
+_register, _unregister = registration.functions(__name__)
 _add_handlers, _remove_handlers = registration.handlers([("load_post", _take_former_values)])
 
 

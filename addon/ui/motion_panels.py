@@ -171,5 +171,4 @@ class MMDSKIN_PT_retarget(drawing.Tab, Panel):
                 drawing.wrapped(layout, text, alert=True)
 
 
-_classes = (MMDSKIN_PT_physics, MMDSKIN_PT_more_physics, MMDSKIN_PT_retarget)
-register, unregister = registration.functions(MMDSKIN_UL_bone_map, *_classes)
+register, unregister = registration.functions(__name__)

@@ -314,15 +314,20 @@ class _Sliders(drawing.Tab):
             column.prop(slider.owner, slider.path, text=slider.label, translate=False, slider=True)
 
 
-_SLIDER_PANELS = [
-    type(f"MMDSKIN_PT_{name}", (_Sliders, Panel), {"bl_label": title, "panel": panel})
-    for name, title, panel in (
-        ("eyes", "Eyes", "EYE"),
-        ("mouth", "Mouth", "MOUTH"),
-        ("brows", "Brows", "EYEBROW"),
-        ("others", "Other", "OTHER"),
-    )
-]
+class MMDSKIN_PT_eyes(_Sliders, Panel):
+    bl_label, panel = "Eyes", "EYE"
+
+
+class MMDSKIN_PT_mouth(_Sliders, Panel):
+    bl_label, panel = "Mouth", "MOUTH"
+
+
+class MMDSKIN_PT_brows(_Sliders, Panel):
+    bl_label, panel = "Brows", "EYEBROW"
+
+
+class MMDSKIN_PT_others(_Sliders, Panel):
+    bl_label, panel = "Other", "OTHER"
 
 
 def _counts(obj: Object, armature: Object) -> np.ndarray:
@@ -375,19 +380,6 @@ def _submenu(self: Menu, context: Context) -> None:
     self.layout.menu(MMDSKIN_MT_model.__name__)
 
 
-_classes = (
-    MMDSKIN_PT_skin,
-    MMDSKIN_PT_model,
-    MMDSKIN_PT_attach,
-    MMDSKIN_PT_details,
-    MMDSKIN_PT_motion,
-    MMDSKIN_PT_look,
-    MMDSKIN_PT_bake,
-    MMDSKIN_PT_morphs,
-    *_SLIDER_PANELS,
-)
 register, unregister = registration.functions(
-    *_classes,
-    MMDSKIN_MT_model,
-    menus=dict.fromkeys(("VIEW3D_MT_object", "VIEW3D_MT_pose"), _submenu),
+    __name__, dict.fromkeys(("VIEW3D_MT_object", "VIEW3D_MT_pose"), _submenu)
 )

@@ -67,4 +67,4 @@ class MMDSKIN_AP_preferences(_Options, AddonPreferences):
         self.layout.operator(MMDSKIN_OT_report.bl_idname, icon="COPYDOWN")
 
 
-register, unregister = registration.functions(MMDSKIN_AP_preferences)
+register, unregister = registration.functions(__name__)

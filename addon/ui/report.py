@@ -88,4 +88,4 @@ def _types(obj: bpy.types.Object, armature: bpy.types.Object) -> str:
     return ", ".join(f"{name} {deform.count(number)}" for number, name in named)
 
 
-register, unregister = registration.functions(MMDSKIN_OT_report)
+register, unregister = registration.functions(__name__)

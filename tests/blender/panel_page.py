@@ -61,8 +61,11 @@ def text(settings):
 
 def panels_of(ui):
     """The panels in Blender's order: each before its children."""
-    kinds = [kind for kind in ui.panels._classes if not issubclass(kind, ui.panels._Sliders)]
-    kinds += ui.motion_panels._classes
+    registration = sys.modules["addon_package"].blender.registration
+    names = (ui.panels.__name__, ui.motion_panels.__name__)
+    classes = itertools.chain(*map(registration.classes, names))
+    kinds = [kind for kind in classes if issubclass(kind, bpy.types.Panel)]
+    kinds = [kind for kind in kinds if not issubclass(kind, ui.panels._Sliders)]
 
     def below(parent):
         for kind in kinds:
