@@ -38,20 +38,24 @@ def value_path(name: str) -> str:
 
 def bone_paths(name: str) -> dict[str, str]:
     """Data paths of a pose bone's channels, from the armature object."""
-    path = f'pose.bones["{bpy.utils.escape_identifier(name)}"]'
+    path = bone_path(name)
     return {channel: f"{path}.{channel}" for channel in _TRANSFORMS}
+
+
+def bone_path(name: str) -> str:
+    """Data path of a pose bone, from the armature object."""
+    return f'pose.bones["{bpy.utils.escape_identifier(name)}"]'
 
 
 def property_path(bone: str, name: str) -> str:
     """Data path of a pose bone's custom property, from the armature object."""
-    bone, name = (bpy.utils.escape_identifier(text) for text in (bone, name))
-    return f'pose.bones["{bone}"]["{name}"]'
+    return f'{bone_path(bone)}["{bpy.utils.escape_identifier(name)}"]'
 
 
-def influence_path(bone: str, constraint: str) -> str:
-    """Data path of the Influence of a pose bone's constraint, from the armature object."""
-    bone, constraint = (bpy.utils.escape_identifier(name) for name in (bone, constraint))
-    return f'pose.bones["{bone}"].constraints["{constraint}"].influence'
+def constraint_path(bone: str, constraint: str, member: str = "influence") -> str:
+    """Data path of a member of a pose bone's constraint, from the armature object."""
+    name = bpy.utils.escape_identifier(constraint)
+    return f'{bone_path(bone)}.constraints["{name}"].{member}'
 
 
 # Which action and slot a datablock has

@@ -10,6 +10,7 @@ import bpy
 
 from . import actions
 
+_ALL = slice(None)  # members of an array
 _skip_live_update = False  # while `go_to` evaluates a frame only for its poses
 
 
@@ -132,19 +133,10 @@ class _Value(NamedTuple):
     before: Any
 
     def now(self) -> Any:
-        return _read(self.block, self.path, self.member)
+        return read(self.block, self.path, self.member)
 
     def restore(self) -> None:
-        held: Any = self.block.path_resolve(self.path)
-        is_custom = self.path.endswith('"]')
-        above, _, name = self.path[:-2].rpartition('["') if is_custom else self.path.rpartition(".")
-        owner: Any = self.block.path_resolve(above) if above else self.block
-        if _is_array(held):
-            held[self.member] = self.before
-        elif is_custom:
-            owner[bpy.utils.unescape_identifier(name)] = self.before
-        else:
-            setattr(owner, name, self.before)
+        write(self.block, self.path, self.before, self.member)
         self.block.update_tag()
 
 
@@ -156,18 +148,34 @@ def _values() -> Iterator[tuple[_Value, bpy.types.FCurve]]:
                 if getattr(one, "animation_data", None) is None or one.library:
                     continue
                 for curve in actions.playing_curves(one):
-                    value = _read(one, curve.data_path, curve.array_index)
+                    value = read(one, curve.data_path, curve.array_index)
                     if value is not None:
                         yield _Value(one, curve.data_path, curve.array_index, value), curve
 
 
-def _read(block: bpy.types.ID, path: str, index: int) -> Any:
+def read(block: bpy.types.ID, path: str, member: int | slice = _ALL) -> Any:
     """The value of a property, or of a member of an array; None if the data path is invalid."""
     try:
         value: Any = block.path_resolve(path)
-        return value[index] if _is_array(value) else value
+        return value[member] if _is_array(value) else value
     except (ValueError, IndexError, TypeError, KeyError):
         return None
+
+
+def write(block: bpy.types.ID, path: str, value: Any, member: int | slice = _ALL) -> None:
+    """Set what `read` has returned; None removes a custom property."""
+    is_custom = path.endswith('"]')
+    above, _, name = path[:-2].rpartition('["') if is_custom else path.rpartition(".")
+    name = bpy.utils.unescape_identifier(name)
+    owner: Any = block.path_resolve(above) if above else block
+    if is_custom and value is None:
+        owner.pop(name, None)
+    elif _is_array(held := owner[name] if is_custom else getattr(owner, name)):
+        held[member] = value
+    elif is_custom:
+        owner[name] = value
+    else:
+        setattr(owner, name, value)
 
 
 def _is_array(value: Any) -> bool:

@@ -157,7 +157,7 @@ class OfScene(Originals):
         """Whether the IK switches are still those of the files."""
         by_ik_bone = mmd_tools.by_ik_bone(self._model.armature)
         pairs = [pair for found in by_ik_bone.values() for pair in found]
-        channels = [(actions.influence_path(bone.name, one.name), 0) for bone, one in pairs]
+        channels = [(actions.constraint_path(bone.name, one.name), 0) for bone, one in pairs]
         toggled = any(path.endswith(mmd_tools.TOGGLE) for path, _ in self._own.curves)
         muted = any(one.mute for _, one in pairs if one.type == "IK")
         expected = {channel: self._of_armature.get(channel) for channel in channels}

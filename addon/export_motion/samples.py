@@ -167,7 +167,7 @@ def _is_constrained(armature: Object) -> bool:
         not constraint.mute
         and (
             constraint.influence > 0
-            or actions.influence_path(bone.name, constraint.name) in animated
+            or actions.constraint_path(bone.name, constraint.name) in animated
         )
         and (bone.name, constraint.name) not in known
         and not constraint.name.startswith("mmd_")

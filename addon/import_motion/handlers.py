@@ -15,7 +15,7 @@ from typing import Any
 import bpy
 from bpy.app.handlers import persistent
 
-from ..blender import details, registration
+from ..blender import actions, details, registration
 from ..blender.user_error import UserError
 from ..scene import saved_state, setting_paths
 from ..scene.names import PHYSICS
@@ -39,20 +39,19 @@ def _recover(objects: Iterable[bpy.types.Object]) -> None:
     for obj in objects:
         if obj.override_library and obj.pose and saved_state.is_own(obj, saved_state.MOTION):
             try:
-                physics = MotionState.read(obj).physics
+                values = MotionState.read(obj).values
             except UserError:  # saved by a newer version
                 continue
-            lost = [name for name in physics if _lacks(obj, name)]
+            lost = [
+                bone.name
+                for bone in obj.pose.bones
+                if PHYSICS not in bone and actions.property_path(bone.name, PHYSICS) in values
+            ]
             for name in lost:
                 keyframes.add_physics_switch(obj.pose.bones[name])
             if lost:
                 _logger.debug("added physics switches of '%s' again: %s", obj.name, lost)
                 obj.update_tag(refresh={"OBJECT", "DATA", "TIME"})
-
-
-def _lacks(armature: bpy.types.Object, name: str) -> bool:
-    bone: bpy.types.PoseBone | None = armature.pose.bones.get(name)
-    return bone is not None and PHYSICS not in bone
 
 
 def follow_move() -> None:

@@ -28,6 +28,7 @@ from ..scene.saved_state import MOTION, MOTION_BEFORE, MOTION_WRITTEN
 # the file, or none.
 SOLVED, ORIGINAL, FILE = "SOLVED", "ORIGINAL", "FILE"
 _WITH_HANDLES = "handles "  # begins a digest
+_MUTE = ".mute"  # ends the data path of a muted constraint
 _FORMS_OF_0_1 = {"BAKED": SOLVED, "KEYS": ORIGINAL}
 
 
@@ -39,30 +40,50 @@ class MotionState(saved_state.SavedState):
     files: list = field(default_factory=list)
     form: str = SOLVED  # of the keyframes
     slots: list = field(default_factory=list)  # arguments of `actions.assign`
-    bones: dict[str, list] = field(default_factory=dict)  # name: channels, as in BONE_CHANNELS
-    keys: dict[str, list] = field(default_factory=dict)  # name: members, as in _MEMBERS
-    values: dict[str, list] = field(default_factory=dict)  # property of the datablock: its value
-    # custom property of the datablock: value
-    sliders: dict[str, float] = field(default_factory=dict)
-    constraints: list = field(default_factory=list)  # bone and name of each muted constraint
-    # bone, name and influence of each constraint that was keyed
-    influences: list = field(default_factory=list)
-    # bone: its previous physics switch, or None
-    physics: dict[str, bool | None] = field(default_factory=dict)
+    # data path: value before the first import, None for a custom property that did not exist; in the
+    # order in which to restore them
+    values: dict[str, Any] = field(default_factory=dict)
     drivers: list = field(default_factory=list)  # path and index of each muted driver
     # name: value before the first import, value after the last; paths of this file are absolute
     settings: dict[str, list] = field(default_factory=dict)
     relative: list = field(default_factory=list)  # settings that were a relative path before
-    # of 0.1: name, end frame before the first import, end frame after the last
-    scene: list = field(default_factory=list)
     digest: str = ""  # of the keyframes in the written action
     is_edited: bool = False  # whether the user had edited them before another import
 
+    # Of files of 0.3 and earlier, which have no data paths:
+    bones: dict[str, list] | None = None  # name: members, as in BONE_CHANNELS
+    keys: dict[str, list] | None = None  # name: value, slider_min, slider_max
+    sliders: dict[str, float] | None = None
+    constraints: list | None = None  # bone and name of each muted constraint
+    influences: list | None = None  # bone, name and influence of each constraint that was keyed
+    physics: dict[str, bool | None] | None = None  # bone: its switch
+    # of 0.1: name, end frame before the first import, end frame after the last
+    scene: list | None = None
+
     def __post_init__(self) -> None:
         self.form = _FORMS_OF_0_1.get(self.form, self.form)
+        for name, members in (self.bones or {}).items():
+            found = zip(actions.BONE_CHANNELS, members, strict=True)
+            self.values |= {f"{actions.bone_path(name)}.{member}": value for member, value in found}
+        for name, members in (self.keys or {}).items():
+            self.values |= dict(zip(key_paths(name), reversed(members), strict=True))
+        for name, value in (self.sliders or {}).items():
+            self.values[sliders.path(name)] = value
+        for bone, name in self.constraints or ():
+            self.values[actions.constraint_path(bone, name, "mute")] = False
+        for bone, name, influence in self.influences or ():
+            self.values[actions.constraint_path(bone, name, "influence")] = influence
+        for bone, switch in (self.physics or {}).items():
+            self.values[actions.property_path(bone, PHYSICS)] = switch
+        self.bones = self.keys = self.sliders = None
+        self.constraints = self.influences = self.physics = None
 
 
-_MEMBERS = ("value", "slider_min", "slider_max")
+def key_paths(name: str) -> tuple[str, str, str]:
+    """Data paths of what an import changes of a shape key: the value last, as the others limit it."""
+    value = actions.value_path(name)
+    start = value.removesuffix("value")
+    return f"{start}slider_max", f"{start}slider_min", value
 
 
 @contextlib.contextmanager
@@ -120,40 +141,33 @@ class Record:
             self._curves = actions.Curves(actions.channels(self.block)[0])
         return self._curves
 
-    def note_bone(self, bone: bpy.types.PoseBone) -> None:
-        if bone.name not in self.state.bones:
-            self.state.bones[bone.name] = [_plain(bone, name) for name in actions.BONE_CHANNELS]
+    def note(self, *paths: str) -> None:
+        """Note the values at data paths before the first import changes them."""
+        for path in paths:
+            if path not in self.state.values:
+                self.state.values[path] = playhead.read(self.block, path)
 
-    def note_key(self, key: bpy.types.ShapeKey) -> None:
-        self.state.keys.setdefault(key.name, [_plain(key, name) for name in _MEMBERS])
-
-    def note_value(self, name: str) -> None:
-        self.state.values.setdefault(name, list(getattr(self.block, name)))
-
-    def note_slider(self, name: str) -> None:
-        self.state.sliders.setdefault(name, self.block[name])
+    def note_bone(self, name: str) -> None:
+        path = actions.bone_path(name)
+        self.note(*(f"{path}.{channel}" for channel in actions.BONE_CHANNELS))
 
     def mute_constraint(self, bone: bpy.types.PoseBone, constraint: bpy.types.Constraint) -> None:
         if not constraint.mute:
+            self.note(actions.constraint_path(bone.name, constraint.name, "mute"))
             constraint.mute = True
-            self.state.constraints.append([bone.name, constraint.name])
             self.muted += 1
             is_morph = constraint.name.startswith(BONE_MORPH)
             self.muted_of_user += not (is_morph or mmd_tools.is_of_model(constraint, self.armature))
 
     def unmute_constraints(self) -> None:
         """Unmute the muted constraints."""
-        for bone, constraint in self.state.constraints:
-            _put(self._constraint(bone, constraint), ("mute",), (False,))
-        self.state.constraints = []
+        for path in [path for path in self.state.values if path.endswith(_MUTE)]:
+            self._put(path, self.state.values.pop(path))
 
-    def note_influence(self, bone: bpy.types.PoseBone, constraint: bpy.types.Constraint) -> None:
-        noted = self.state.influences
-        if not any(found[:2] == [bone.name, constraint.name] for found in noted):
-            noted.append([bone.name, constraint.name, constraint.influence])
-
-    def note_physics(self, bone: bpy.types.PoseBone) -> None:
-        self.state.physics.setdefault(bone.name, bone.get(PHYSICS))
+    def _put(self, path: str, value: Any) -> None:
+        """Set a value, unless its owner is gone."""
+        with contextlib.suppress(KeyError, ValueError):
+            playhead.write(self.block, path, value)
 
     def mute_drivers(self, paths: set[str]) -> None:
         data = self.block.animation_data
@@ -189,21 +203,8 @@ class Record:
             curve = block.animation_data and block.animation_data.drivers.find(path, index=index)
             if curve:
                 curve.mute = False
-        for name, values in state.bones.items():
-            _put(block.pose.bones.get(name), actions.BONE_CHANNELS, values)
-        for name, values in state.keys.items():
-            # Set the value last: the other two are its limits.
-            _put(block.key_blocks.get(name), _MEMBERS[::-1], values[::-1])
-        for name, numbers in state.values.items():
-            setattr(block, name, numbers)
-        for name, value in state.sliders.items():
-            if name in block:
-                block[name] = value
-        self.unmute_constraints()
-        for name, constraint, influence in state.influences:
-            _put(self._constraint(name, constraint), ("influence",), (influence,))
-        for name, value in state.physics.items():
-            _put_property(block.pose.bones.get(name), PHYSICS, value)
+        for path, value in state.values.items():
+            self._put(path, value)
         self._restore_settings()
         if state.scene:
             _adopt_range(*state.scene)
@@ -224,10 +225,6 @@ class Record:
                 setattr(self.armature.mmdskin, name, before)
             elif not setting_paths.is_set_to(self.armature, name, before):
                 setattr(self.armature.mmdskin, name, before)
-
-    def _constraint(self, bone: str, name: str) -> bpy.types.Constraint | None:
-        owner = self.block.pose.bones.get(bone)
-        return owner.constraints.get(name) if owner is not None else None
 
     def _restore_action(self, edit: Edit, keeps_action: bool) -> str:
         written = self._written
@@ -256,13 +253,7 @@ class Record:
 
     def _holds_more(self) -> bool:
         """Whether the user has added keyframes to the written action."""
-        known = {actions.value_path(name) for name in self.state.keys}
-        known.update(self.state.values, map(sliders.path, self.state.sliders))
-        for name in self.state.bones:
-            known.update(actions.bone_paths(name).values())
-        for name, constraint, _ in self.state.influences:
-            known.add(actions.influence_path(name, constraint))
-        known.update(actions.property_path(name, PHYSICS) for name in self.state.physics)
+        known = set(self.state.values)
         if self._before is not None:
             known.update(curve.data_path for curve in actions.curves_of(self._before))
         return any(curve.data_path not in known for curve in actions.curves_of(self._written))
@@ -386,22 +377,3 @@ def shape_keys(model: scene_model.SceneModel) -> list[bpy.types.Key]:
 def _remove_unused(action: bpy.types.Action) -> None:
     if not action.users:
         bpy.data.actions.remove(action)
-
-
-def _plain(owner: bpy.types.bpy_struct, name: str) -> str | float | list[float]:
-    value = getattr(owner, name)
-    return value if isinstance(value, (str, float)) else list(value)
-
-
-def _put_property(owner: bpy.types.PoseBone, name: str, value: bool | None) -> None:
-    """Set a custom property; None removes it."""
-    if owner is not None and value is not None:
-        owner[name] = value
-    elif owner is not None and name in owner:
-        del owner[name]
-
-
-def _put(owner: bpy.types.bpy_struct | None, names: tuple[str, ...], values: Sequence[Any]) -> None:
-    if owner is not None:
-        for name, value in zip(names, values, strict=True):
-            setattr(owner, name, value)

@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from bpy.types import Constraint, FCurve, Key, Object, PoseBone
+from bpy.types import FCurve, Key, Object, PoseBone
 from mathutils import Matrix
 
-from ..blender import actions, arrays, fcurves
+from ..blender import actions, arrays, fcurves, playhead
 from ..blender.translations import tr
 from ..pose import quaternions
 from ..scene import mmd_tools, sliders
 from ..scene.names import PHYSICS
 from . import bezier
 from .channels import Channels
-from .import_state import SOLVED, Record
+from .import_state import SOLVED, Record, key_paths
 from .tracks import ArmatureKeys, Switch, Track, Values, thinned
 
 _SAME = 1e-6  # differences of values below this are ignored
@@ -88,19 +88,18 @@ def write_armature(record: Record, keys: ArmatureKeys) -> None:
     curves = record.curves()
     paths = [actions.bone_paths(track.name) for track in keys.bones]
     curves.drop(of_bone["rotation_euler"] for of_bone in paths)
-    for bone, constraint, _ in _by_ik(record.armature, keys.ik):
-        record.note_influence(bone, constraint)
+    record.note(*(path for _, path, _ in _by_ik(record.armature, keys.ik)))
     _widen(record, keys.sliders)
     for name in put_armature(curves, record.armature, keys):
-        record.note_physics(record.armature.pose.bones[name])
+        record.note(actions.property_path(name, PHYSICS))
         add_physics_switch(record.armature.pose.bones[name])
 
 
 def put_armature(curves: actions.Curves, armature: Object, keys: ArmatureKeys) -> list[str]:
     """The keyframes of `write_armature`, and nothing else; returns the bones whose physics it keys."""
     _put_bones(curves, keys.bones)
-    for bone, constraint, switch in _by_ik(armature, keys.ik):
-        _put_switch(curves, actions.influence_path(bone.name, constraint.name), bone.name, switch)
+    for bone, path, switch in _by_ik(armature, keys.ik):
+        _put_switch(curves, path, bone, switch)
     put_weights(curves, armature, keys.sliders)
     keyed = []
     for switch in keys.physics:
@@ -125,19 +124,17 @@ def drop_bones(record: Record, names: Iterable[str]) -> None:
     """Remove all keyframes of bones."""
     names = list(names)
     for name in names:
-        record.note_bone(record.block.pose.bones[name])
+        record.note_bone(name)
     paths = {path for name in names for path in actions.bone_paths(name).values()}
     record.curves().drop(paths | {actions.property_path(name, PHYSICS) for name in names})
 
 
-def _by_ik(
-    armature: Object, switches: list[Switch]
-) -> Iterator[tuple[PoseBone, Constraint, Switch]]:
-    """The constraints of IK bones, whose Influence switches them."""
+def _by_ik(armature: Object, switches: list[Switch]) -> Iterator[tuple[str, str, Switch]]:
+    """The bone of each constraint that an IK bone switches, and the data path of its Influence."""
     constraints = mmd_tools.by_ik_bone(armature)
     for switch in switches:
         for bone, constraint in constraints.get(switch.name, ()):
-            yield bone, constraint, switch
+            yield bone.name, actions.constraint_path(bone.name, constraint.name), switch
 
 
 def _put_switch(curves: actions.Curves, path: str, bone: str, switch: Switch) -> None:
@@ -167,7 +164,7 @@ def reset_to_rest(record: Record, names: Iterable[str], simulated: bool) -> None
     at_rest = (arrays.columns(bones, "matrix_basis") == np.eye(4)).all(axis=(1, 2))
     posed = {name for name, is_at_rest in zip(bones.keys(), at_rest, strict=True) if not is_at_rest}
     for name in posed.intersection(names):
-        record.note_bone(bones[name])
+        record.note_bone(name)
         bones[name].matrix_basis = Matrix()
 
 
@@ -180,10 +177,7 @@ def set_weights(record: Record, values: Values, at: At | None = None) -> None:
         if at:
             shown: Any = block.path_resolve(path)
             _key(record, path, [value], [shown], at)
-        if isinstance(block, Key):
-            block.key_blocks[name].value = value
-        else:
-            block[name] = value
+        playhead.write(block, path, value)
 
 
 def is_keyed(block: actions.Block) -> bool:
@@ -202,9 +196,8 @@ def keyed_bones(armature: Object) -> set[str]:
 def _take(record: Record, bones: list[Channels], simulated: bool) -> None:
     """Let the channels alone move the bones."""
     for one in bones:
-        bone = record.armature.pose.bones[one.name]
-        record.note_bone(bone)
-        bone.scale = 1, 1, 1
+        record.note_bone(one.name)
+        record.armature.pose.bones[one.name].scale = 1, 1, 1
     _release(record, [one.name for one in bones], simulated)
 
 
@@ -229,8 +222,7 @@ def _free(record: Record, bones: Iterable[Track]) -> None:
         record.unmute_constraints()
     paths = set[str]()
     for track in bones:
-        bone = record.block.pose.bones[track.name]
-        record.note_bone(bone)
+        record.note_bone(track.name)
         paths.update(actions.bone_paths(track.name)[name] for name in _USED)
     record.mute_drivers(paths)
 
@@ -276,11 +268,11 @@ def _widen(record: Record, values: Values) -> None:
     for name, (_, weights) in values.items():
         if isinstance(record.block, Key):
             key = record.block.key_blocks[name]
-            record.note_key(key)
+            record.note(*key_paths(name))
             key.slider_min = min(key.slider_min, float(weights.min()))
             key.slider_max = max(key.slider_max, float(weights.max()))
         else:
-            record.note_slider(name)
+            record.note(sliders.path(name))
             sliders.widen(record.armature, name)
     record.mute_drivers({_weight_path(record.block, name) for name in values})
 

@@ -31,11 +31,10 @@ def add(
     with contextlib.ExitStack() as stack:
         noted = [stack.enter_context(import_state.recording(block)) for block in _blocks(sun)]
         for one, name in zip(noted, ("location", "color"), strict=True):
-            one.note_value(name)
+            one.note(name)
             one.state.files = [known for known in one.state.files if known[0] != file[0]]
             one.state.files.append(list(file))
-        for name in (light.SHADOW_MODE, light.SHADOW_DISTANCE):
-            noted[0].note_slider(name)
+        noted[0].note(*map(sliders.path, (light.SHADOW_MODE, light.SHADOW_DISTANCE)))
         of_sun, of_data = (one.curves() for one in noted)
         _key(of_sun, "location", frames, _places(track), track.frames)
         _key(of_data, "color", frames, track.colors, track.frames)

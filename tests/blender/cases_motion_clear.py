@@ -158,14 +158,48 @@ class Clears(ClearCase):
         self.assertIsNone(self.armature.animation_data)
         self.assertEqual(self.armature.pose.bones["腕.L"].rotation_mode, before)
 
-    def test_a_record_without_newer_fields(self):
-        """In a file written by an older version."""
-        self.imported()
-        state = json.loads(self.armature["mmdskin_motion"])
-        self.assertEqual(state["version"], 2)
-        self.armature["mmdskin_motion"] = json.dumps({"bones": state["bones"]})
-        self.assertEqual(bpy.ops.mmdskin.clear_motion(), {"FINISHED"})
-        self.assertIsNone(self.armature.animation_data and self.armature.animation_data.action)
+    def test_a_record_of_0_3(self):
+        """It had a member for each kind of thing that an import changes, in place of data paths."""
+        scene.pose(self.scene)
+        knee = self.armature.pose.bones["ひざ.R"]
+        own = knee.constraints.new("COPY_ROTATION")
+        own.target, own.subtarget = self.armature, "腕.L"
+        bpy.context.view_layer.update()
+        for mode in ("SOLVED", "ORIGINAL"):
+            before = fingerprint.of_file()
+            self.imported(mode=mode)
+            for block in (self.armature, self.mesh.data.shape_keys):
+                self.store_as_in_0_3(block)
+            self.assertEqual(bpy.ops.mmdskin.clear_motion(), {"FINISHED"})
+            bpy.context.view_layer.update()
+            self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
+
+    def store_as_in_0_3(self, block):
+        state = json.loads(block["mmdskin_motion"])
+        values, old = state.pop("values"), {"constraints": [], "influences": []}
+        channels = addon().blender.actions.BONE_CHANNELS
+        for bone in self.armature.pose.bones:
+            start = f'pose.bones["{bone.name}"]'
+            if f"{start}.location" in values:
+                members = [values.pop(f"{start}.{name}") for name in channels]
+                old.setdefault("bones", {})[bone.name] = members
+            for one in bone.constraints:
+                path = f'{start}.constraints["{one.name}"]'
+                if f"{path}.mute" in values:
+                    self.assertFalse(values.pop(f"{path}.mute"))
+                    old["constraints"].append([bone.name, one.name])
+                if f"{path}.influence" in values:
+                    influence = values.pop(f"{path}.influence")
+                    old["influences"].append([bone.name, one.name, influence])
+        for key in self.mesh.data.shape_keys.key_blocks:
+            start = f'key_blocks["{key.name}"]'
+            if f"{start}.value" in values:
+                names = "value", "slider_min", "slider_max"
+                members = [values.pop(f"{start}.{name}") for name in names]
+                old.setdefault("keys", {})[key.name] = members
+        self.assertEqual(values, {})
+        self.assertGreater(len(old), 2)
+        block["mmdskin_motion"] = json.dumps({**state, **old})
 
     def test_a_record_of_a_newer_version(self):
         self.imported()
