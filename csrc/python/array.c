@@ -262,6 +262,13 @@ bool mmd_py_array_from(PyObject *argument, const char *name, mmd_py_array_dtype 
     return array != NULL;
 }
 
+bool mmd_py_array_borrow(PyObject *array, mmd_py_array_dtype dtype, mmd_py_array *out)
+{
+    bool borrowed = array == Py_None || mmd_py_array_from(array, "array", dtype, false, out);
+    mmd_py_array_clear(out);
+    return borrowed;
+}
+
 bool mmd_py_array_check_shape(const mmd_py_array *array, const char *name, int rank,
                               const size_t *shape, const char *letters)
 {

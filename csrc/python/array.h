@@ -54,6 +54,10 @@ bool mmd_py_array_new_floats(int rank, const size_t *shape, mmd_py_array *out);
 bool mmd_py_array_from(PyObject *argument, const char *name, mmd_py_array_dtype dtype, bool copy,
                        mmd_py_array *out);
 
+/* The memory and shape of an array of this dtype that Python has made, and that the caller keeps;
+   nothing for None. */
+bool mmd_py_array_borrow(PyObject *array, mmd_py_array_dtype dtype, mmd_py_array *out);
+
 /* Fails with a ValueError ("positions: shape (4, 2), expected (V, 3)") unless the array has this
    rank and shape. MMD_PY_ANY allows any length; `letters` names these lengths in the message,
    in order. */

@@ -53,11 +53,8 @@ mmd_py_mesh_cache *mmd_py_mesh_cache_from_argument(mmd_py_state *state, PyObject
 static bool take_arrays(PyObject *tuple, const mmd_py_array_dtype *types, mmd_py_array *out)
 {
     bool ok = true;
-    for (Py_ssize_t i = 0; ok && i < PyTuple_Size(tuple); i++) {
-        PyObject *array = PyTuple_GetItem(tuple, i);
-        ok = array == Py_None || mmd_py_array_from(array, "array", types[i], false, &out[i]);
-        mmd_py_array_clear(&out[i]);
-    }
+    for (Py_ssize_t i = 0; ok && i < PyTuple_Size(tuple); i++)
+        ok = mmd_py_array_borrow(PyTuple_GetItem(tuple, i), types[i], &out[i]);
     return ok;
 }
 

@@ -6,8 +6,8 @@
     class Mesh, World, Simulation                     # mesh_type.c, world_type.c, ...
     def _local_values(model, translations, ...): ...  # pose_io.c
     def _locals_of(model, pose, ...): ...             # model_locals.c
-    def _fit_motion(model, translations, ...): ...    # fit_kinds.c
-    def _fit_camera(rows, cuts, ...): ...             # fit_kinds.c
+    def _fit_motion(model, translations, ...): ...    # fit_type.c
+    def _fit_camera(rows, cuts, ...): ...             # fit_type.c
     def _samples(motion, track, frames): ...          # motion_samples.c
     Bone, ..., Skinned, Pose, Backend, Physics        # mmdskin/records.py
     def load_model(source): ...                       # model_type.c
@@ -27,7 +27,6 @@
 #include "python/array.h"
 #include "python/batch.h"
 #include "python/exceptions.h"
-#include "python/fit_type.h"
 #include "python/members.h"
 #include "python/owned.h"
 #include "python/pose_io.h"

@@ -115,7 +115,7 @@ bool mmd_py_model_names_parse_bones(PyObject *model, PyObject *dict, mmd_py_arra
                                     mmd_py_array *rotations, size_t *frames, bool *batched);
 
 extern PyType_Spec mmd_py_model_spec, mmd_py_mesh_spec, mmd_py_motion_spec, mmd_py_world_spec;
-extern PyType_Spec mmd_py_simulation_spec;
+extern PyType_Spec mmd_py_simulation_spec, mmd_py_fit_spec;
 
 /* Allocates a zeroed object of one of these types; frees one whose references are cleared. */
 PyObject *mmd_py_object_new(PyTypeObject *type);
@@ -249,6 +249,12 @@ PyObject *mmd_py_motion_samples(PyObject *module, PyObject *args);
 
 /* The bytes of names in cp932, with "?" for what it lacks, for pose_file.py. */
 PyObject *mmd_py_motion_cp932(PyObject *module, PyObject *names);
+
+/* The functions _fit_motion(model, translations, rotations, weights, matrices, losses, ...) and
+   _fit_camera(rows, cuts, first, tolerance, radians) of the module: iterators of the share that is
+   done, whose StopIteration has the result. The package's class Fit shows them to users. */
+PyObject *mmd_py_fit_motion(PyObject *module, PyObject *args);
+PyObject *mmd_py_fit_camera(PyObject *module, PyObject *args);
 
 /* Simulation */
 

@@ -242,21 +242,16 @@ static void a_simulation_survives_every_failing_allocation(void)
     pmx_sample_free(&sample);
 }
 
-static bool run_part(const mmd_thread_part *part, mmd_error *err)
+/* The motion of a fit, which it frees; NULL if one of its parts fails, or if it is NULL. */
+static mmd_motion *run_fit(mmd_fit *fit, mmd_error *err)
 {
-    return part->task(part->arg, 0, 0, part->count, err);
-}
-
-static bool fit_motion(const mmd_motion_fit_job *job, mmd_motion **motion, mmd_error *err)
-{
-    mmd_motion_fit *fit = mmd_motion_fit_new(job, err);
     bool done = fit != NULL;
     mmd_thread_part part;
-    while (done && (part = mmd_motion_fit_next(fit)).task)
-        done = run_part(&part, err);
-    *motion = done ? mmd_motion_fit_release_motion(fit) : NULL;
-    mmd_motion_fit_free(fit);
-    return done;
+    while (done && (part = fit->next(fit)).task)
+        done = part.task(part.arg, 0, 0, part.count, err);
+    mmd_motion *motion = done ? mmd_fit_release_motion(fit) : NULL;
+    mmd_fit_free(fit);
+    return motion;
 }
 
 static void a_motion_fit_survives_every_failing_allocation(void)
@@ -298,7 +293,7 @@ static void a_motion_fit_survives_every_failing_allocation(void)
                               .tolerance = 0.02,
                               .physics_tolerance = 0.1};
     mmd_motion *motion = NULL;
-    STARVE(20, err, fit_motion(&job, &motion, &err));
+    STARVE(20, err, (motion = run_fit((mmd_fit *)mmd_motion_fit_new(&job, &err), &err)));
     CHECK(motion && motion->bone_track_count > 0);
     mmd_motion_free(motion);
     free(weights);
@@ -312,18 +307,6 @@ static void a_motion_fit_survives_every_failing_allocation(void)
     pmx_sample_free(&sample);
 }
 
-static mmd_motion *fit_camera(const mmd_camera_fit_job *job, mmd_error *err)
-{
-    mmd_camera_fit *fit = mmd_camera_fit_new(job, err);
-    bool done = fit != NULL;
-    mmd_thread_part part;
-    while (done && (part = mmd_camera_fit_next(fit)).task)
-        done = run_part(&part, err);
-    mmd_motion *motion = done ? mmd_camera_fit_release_motion(fit) : NULL;
-    mmd_camera_fit_free(fit);
-    return motion;
-}
-
 static void a_camera_fit_survives_every_failing_allocation(void)
 {
     const mmd_camera cameras[2] = {
@@ -332,7 +315,7 @@ static void a_camera_fit_survives_every_failing_allocation(void)
     mmd_camera_fit_job job = {
         .frame_count = 2, .cameras = cameras, .tolerance = 0.02, .angle_tolerance = 0.001};
     mmd_motion *motion = NULL;
-    STARVE(5, err, (motion = fit_camera(&job, &err)));
+    STARVE(5, err, (motion = run_fit(mmd_camera_fit_new(&job, &err), &err)));
     CHECK_INT(motion->camera.key_count, 2);
     mmd_motion_free(motion);
 }

@@ -21,16 +21,15 @@ static const double STEEP = 1e-6;               /* of d across the vertical: y i
 
 enum { CHANNELS = 6, TARGET = 0, ROTATION = 3, DISTANCE = 6, VIEW_ANGLE = 7, COLUMNS = 8 };
 
-struct mmd_camera_fit {
-    mmd_arena arena; /* owns this */
+typedef struct camera_fit {
+    mmd_fit base;
     mmd_camera_fit_job job;
     mmd_curve_fit_scratch scratch;
     double *columns;
     size_t read; /* frames of the columns */
     mmd_key_fit_keys keys;
     bool fitted;
-    mmd_motion *motion; /* once built */
-};
+} camera_fit;
 
 /* The angles of a view, those nearest to the previous frame's: x y z and pi - x, y + pi, z + pi are
    the same view. */
@@ -53,31 +52,6 @@ static void find_angles(const double direction[3], const double up[3], const dou
         angles);
 }
 
-mmd_camera_fit *mmd_camera_fit_new(const mmd_camera_fit_job *job, mmd_error *err)
-{
-    size_t n = job->frame_count;
-    mmd_camera_fit *fit = mmd_arena_new_owner(sizeof *fit, err);
-    if (!fit)
-        return NULL;
-    *fit = (mmd_camera_fit){
-        .arena = fit->arena, .job = *job, .keys.frame_credit = MMD_KEY_FIT_FRAME_CREDIT};
-    const mmd_curve_grid_tables *tables = mmd_curve_grid_tables_new(&fit->arena);
-    fit->columns = mmd_arena_alloc(&fit->arena, n, COLUMNS * sizeof *fit->columns);
-    fit->keys.curves = mmd_arena_alloc(&fit->arena, n, 4 * CHANNELS);
-    bool made = tables && fit->columns && fit->keys.curves &&
-                MMD_ARENA_ARRAY(&fit->arena, fit->keys.frames, n) &&
-                mmd_curve_fit_scratch_init(&fit->arena, tables, n, &fit->scratch);
-    fit->scratch.grid_violation = MMD_CURVE_STEEP_GRID_VIOLATION;
-    return mmd_arena_keep_owner(fit, made || mmd_fail_memory(err));
-}
-
-void mmd_camera_fit_free(mmd_camera_fit *fit)
-{
-    if (fit)
-        mmd_motion_free(fit->motion);
-    mmd_arena_free_owner(fit);
-}
-
 /* Tasks of one item. */
 
 /* Reads more frames of the columns: target x, y, z; rotation (F,3); distance; view angle. */
@@ -85,7 +59,7 @@ static bool read_more(void *arg, size_t worker, size_t first, size_t count, mmd_
 {
     enum { CHUNK = 1 << 16 }; /* frames: about 10 ms */
     static const double none[3] = {0, 0, 0};
-    mmd_camera_fit *fit = arg;
+    camera_fit *fit = arg;
     const mmd_camera_fit_job *job = &fit->job;
     size_t n = job->frame_count, end = n - fit->read > CHUNK ? fit->read + CHUNK : n;
     double *columns = fit->columns, *rotation = columns + ROTATION * n;
@@ -117,7 +91,7 @@ static bool read_more(void *arg, size_t worker, size_t first, size_t count, mmd_
 
 static bool find_keys(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
 {
-    mmd_camera_fit *fit = arg;
+    camera_fit *fit = arg;
     const mmd_camera_fit_job *job = &fit->job;
     size_t n = job->frame_count;
     double units = job->tolerance, angle = job->angle_tolerance;
@@ -142,12 +116,12 @@ static bool find_keys(void *arg, size_t worker, size_t first, size_t count, mmd_
 
 static bool build(void *arg, size_t worker, size_t first, size_t count, mmd_error *err)
 {
-    mmd_camera_fit *fit = arg;
+    camera_fit *fit = arg;
     mmd_motion tracks = {.name = {MMD_CAMERA_NAME, sizeof MMD_CAMERA_NAME - 1}};
     mmd_camera_track *track = &tracks.camera;
     size_t n = fit->job.frame_count;
     (void)worker, (void)first, (void)count;
-    if (!mmd_motion_alloc(&fit->arena, &mmd_motion_layouts[MMD_MOTION_CAMERA], track,
+    if (!mmd_motion_alloc(&fit->base.arena, &mmd_motion_layouts[MMD_MOTION_CAMERA], track,
                           fit->keys.count))
         return mmd_fail_memory(err);
     track->interpolation = fit->keys.curves;
@@ -163,28 +137,44 @@ static bool build(void *arg, size_t worker, size_t first, size_t count, mmd_erro
                 (float)fit->columns[ROTATION * n + 3 * fit->keys.frames[k] + i];
         }
     }
-    fit->motion = mmd_motion_new(&tracks, err);
-    return fit->motion != NULL;
+    fit->base.motion = mmd_motion_new(&tracks, err);
+    return fit->base.motion != NULL;
 }
 
-mmd_thread_part mmd_camera_fit_next(mmd_camera_fit *fit)
+static mmd_thread_part next_part(mmd_fit *base)
 {
+    const camera_fit *fit = (const camera_fit *)base;
     mmd_thread_pool_task *task = fit->read < fit->job.frame_count ? read_more
                                  : !fit->fitted                   ? find_keys
-                                 : !fit->motion                   ? build
+                                 : !base->motion                  ? build
                                                                   : NULL;
-    return (mmd_thread_part){task, fit, task != NULL, 1, 1};
+    return (mmd_thread_part){task, base, task != NULL, 1, 1};
 }
 
-double mmd_camera_fit_share(const mmd_camera_fit *fit)
+static double share(const mmd_fit *base, double of_part)
 {
+    const camera_fit *fit = (const camera_fit *)base;
     const mmd_key_fit_keys *keys = &fit->keys;
+    (void)of_part;
     return keys->count ? (double)keys->frames[keys->count - 1] / (double)fit->job.frame_count : 0;
 }
 
-mmd_motion *mmd_camera_fit_release_motion(mmd_camera_fit *fit)
+mmd_fit *mmd_camera_fit_new(const mmd_camera_fit_job *job, mmd_error *err)
 {
-    mmd_motion *motion = fit->motion;
-    fit->motion = NULL;
-    return motion;
+    size_t n = job->frame_count;
+    camera_fit *fit = mmd_arena_new_owner(sizeof *fit, err);
+    if (!fit)
+        return NULL;
+    mmd_arena *arena = &fit->base.arena;
+    fit->base = (mmd_fit){.arena = *arena, .next = next_part, .share = share};
+    fit->job = *job;
+    fit->keys.frame_credit = MMD_KEY_FIT_FRAME_CREDIT;
+    const mmd_curve_grid_tables *tables = mmd_curve_grid_tables_new(arena);
+    fit->columns = mmd_arena_alloc(arena, n, COLUMNS * sizeof *fit->columns);
+    fit->keys.curves = mmd_arena_alloc(arena, n, 4 * CHANNELS);
+    bool made = tables && fit->columns && fit->keys.curves &&
+                MMD_ARENA_ARRAY(arena, fit->keys.frames, n) &&
+                mmd_curve_fit_scratch_init(arena, tables, n, &fit->scratch);
+    fit->scratch.grid_violation = MMD_CURVE_STEEP_GRID_VIOLATION;
+    return mmd_arena_keep_owner(fit, made || mmd_fail_memory(err));
 }

@@ -10,6 +10,23 @@
    keys of a track, what a bone may be off, local values from matrices, cameras, and all of a
    motion. */
 
+/* A fit, which its caller runs in parts: the first member of one of a camera or of poses. */
+typedef struct mmd_fit {
+    mmd_arena arena;    /* owns it */
+    mmd_motion *motion; /* once built */
+    /* The next part, after all items of the one before. Parts fail with MMD_E_MEMORY, and with
+       MMD_E_ARGUMENT where a camera has no direction. */
+    mmd_thread_part (*next)(struct mmd_fit *fit);
+    /* How much is done, from 0 to 1, when this share of the items of the current part is. */
+    double (*share)(const struct mmd_fit *fit, double of_part);
+    void (*end)(struct mmd_fit *fit); /* frees what the arena does not own; NULL: nothing */
+} mmd_fit;
+
+void mmd_fit_free(mmd_fit *fit);
+
+/* Passes the motion to the caller, who frees it. */
+mmd_motion *mmd_fit_release_motion(mmd_fit *fit);
+
 /* Fits one of MMD's interpolation curves into a tube.
 
    A curve is a cubic Bezier from (0, 0) to (1, 1) with control points (x1, y1) and (x2, y2) in
@@ -181,21 +198,10 @@ typedef struct mmd_camera_fit_job {
     double angle_tolerance;    /* radians */
 } mmd_camera_fit_job;
 
-typedef struct mmd_camera_fit mmd_camera_fit;
-
-/* Borrows what the job points to. NULL when memory is short. */
-mmd_camera_fit *mmd_camera_fit_new(const mmd_camera_fit_job *job, mmd_error *err);
-void mmd_camera_fit_free(mmd_camera_fit *fit);
-
-/* The next part, after the one before. They fail with MMD_E_ARGUMENT where a camera has no
-   direction, and with MMD_E_MEMORY. */
-mmd_thread_part mmd_camera_fit_next(mmd_camera_fit *fit);
-/* How much is done, from 0 to 1. */
-double mmd_camera_fit_share(const mmd_camera_fit *fit);
-
-/* Passes to the caller, who frees it, a motion with a camera track and the name by which MMD knows
-   camera files. View angles at keys are whole degrees, as the format has them. */
-mmd_motion *mmd_camera_fit_release_motion(mmd_camera_fit *fit);
+/* Makes a motion with a camera track and the name by which MMD knows camera files. View angles at
+   keys are whole degrees, as the format has them. Borrows what the job points to. NULL when memory
+   is short. */
+mmd_fit *mmd_camera_fit_new(const mmd_camera_fit_job *job, mmd_error *err);
 
 /* Makes a motion with few keys from a pose at every frame.
 
@@ -253,7 +259,7 @@ typedef struct mmd_motion_fit_worker {
 } mmd_motion_fit_worker;
 
 typedef struct mmd_motion_fit {
-    mmd_arena arena;
+    mmd_fit base;
     mmd_motion_fit_job job;
     const mmd_curve_grid_tables *tables;
     const int32_t *order; /* (B,) parents and append sources first */
@@ -264,9 +270,8 @@ typedef struct mmd_motion_fit {
     size_t track_count;
     mmd_motion_fit_track *tracks;
     mmd_motion_fit_worker *workers; /* (MMD_MAX_THREADS,) */
-    mmd_motion *motion;             /* once built */
     enum {
-        MMD_MOTION_FIT_TRACKS, /* parts of mmd_motion_fit_next(): the next one */
+        MMD_MOTION_FIT_TRACKS, /* the parts: the next one */
         MMD_MOTION_FIT_COMPARE,
         MMD_MOTION_FIT_REFINE,
         MMD_MOTION_FIT_DECIDE,
@@ -277,19 +282,9 @@ typedef struct mmd_motion_fit {
     double max_distance; /* of a vertex, units */
 } mmd_motion_fit;
 
+/* The parts fit, build and compare the motion until it is within the tolerance, at most MAX_PASSES
+   times. Later passes, whose number is not known before, are less and less of what is done. */
 mmd_motion_fit *mmd_motion_fit_new(const mmd_motion_fit_job *job, mmd_error *err);
-void mmd_motion_fit_free(mmd_motion_fit *fit);
-
-/* The next part, after all items of the one before. The parts fit, build and compare the motion
-   until it is within the tolerance, at most MAX_PASSES times. They fail with MMD_E_MEMORY. */
-mmd_thread_part mmd_motion_fit_next(mmd_motion_fit *fit);
-
-/* How much is done, from 0 to 1, when this share of the items of the current part is. Later passes,
-   whose number is not known before, take less and less of it. */
-double mmd_motion_fit_share(const mmd_motion_fit *fit, double of_part);
-
-/* Passes the motion to the caller, who frees it. */
-mmd_motion *mmd_motion_fit_release_motion(mmd_motion_fit *fit);
 
 /* What the files of motion_fit share. */
 

@@ -167,40 +167,11 @@ static void begin_tracks(mmd_motion_fit *fit)
     }
 }
 
-void mmd_motion_fit_free(mmd_motion_fit *fit)
-{
-    if (!fit)
-        return;
-    for (size_t i = 0; fit->workers && i < MMD_MAX_THREADS; i++) {
-        mmd_poser_free(fit->workers[i].poser);
-        mmd_skin_workspace_free(&fit->workers[i].skin);
-        mmd_arena_free(&fit->workers[i].arena);
-    }
-    mmd_motion_free(fit->motion);
-    mmd_arena_free_owner(fit);
-}
-
-mmd_motion_fit *mmd_motion_fit_new(const mmd_motion_fit_job *job, mmd_error *err)
-{
-    mmd_motion_fit *fit = mmd_arena_new_owner(sizeof *fit, err);
-    if (!fit)
-        return NULL;
-    fit->job = *job;
-    fit->tables = mmd_curve_grid_tables_new(&fit->arena);
-    if (!fit->tables || !MMD_ARENA_ARRAY(&fit->arena, fit->workers, MMD_MAX_THREADS) ||
-        !mmd_motion_fit_choose(fit)) {
-        mmd_fail_memory(err);
-        mmd_motion_fit_free(fit);
-        return NULL;
-    }
-    begin_tracks(fit);
-    return fit;
-}
-
 /* Parts */
 
-mmd_thread_part mmd_motion_fit_next(mmd_motion_fit *fit)
+static mmd_thread_part next_part(mmd_fit *base)
 {
+    mmd_motion_fit *fit = (mmd_motion_fit *)base;
     const mmd_motion_fit_job *job = &fit->job;
     if (fit->next == MMD_MOTION_FIT_DECIDE) {
         bool ends = is_fitted(fit) || ++fit->pass == MAX_PASSES;
@@ -226,8 +197,9 @@ mmd_thread_part mmd_motion_fit_next(mmd_motion_fit *fit)
     }
 }
 
-double mmd_motion_fit_share(const mmd_motion_fit *fit, double of_part)
+static double share(const mmd_fit *base, double of_part)
 {
+    const mmd_motion_fit *fit = (const mmd_motion_fit *)base;
     double tracks = 0, n = (double)fit->job.frame_count;
     for (size_t i = 0; i < fit->track_count; i++) {
         const mmd_motion_fit_track *track = &fit->tracks[i];
@@ -245,7 +217,42 @@ double mmd_motion_fit_share(const mmd_motion_fit *fit, double of_part)
                : 1 - (1 - OF_PASS * of_pass) * pow(1 - OF_PASS, fit->pass);
 }
 
-mmd_motion *mmd_motion_fit_release_motion(mmd_motion_fit *fit)
+static void end(mmd_fit *base)
+{
+    const mmd_motion_fit *fit = (const mmd_motion_fit *)base;
+    for (size_t i = 0; fit->workers && i < MMD_MAX_THREADS; i++) {
+        mmd_poser_free(fit->workers[i].poser);
+        mmd_skin_workspace_free(&fit->workers[i].skin);
+        mmd_arena_free(&fit->workers[i].arena);
+    }
+}
+
+mmd_motion_fit *mmd_motion_fit_new(const mmd_motion_fit_job *job, mmd_error *err)
+{
+    mmd_motion_fit *fit = mmd_arena_new_owner(sizeof *fit, err);
+    if (!fit)
+        return NULL;
+    mmd_arena *arena = &fit->base.arena;
+    fit->base = (mmd_fit){.arena = *arena, .next = next_part, .share = share, .end = end};
+    fit->job = *job;
+    fit->tables = mmd_curve_grid_tables_new(arena);
+    if (!fit->tables || !MMD_ARENA_ARRAY(arena, fit->workers, MMD_MAX_THREADS) ||
+        !mmd_motion_fit_choose(fit))
+        return mmd_arena_keep_owner(fit, mmd_fail_memory(err));
+    begin_tracks(fit);
+    return fit;
+}
+
+void mmd_fit_free(mmd_fit *fit)
+{
+    if (fit && fit->end)
+        fit->end(fit);
+    if (fit)
+        mmd_motion_free(fit->motion);
+    mmd_arena_free_owner(fit);
+}
+
+mmd_motion *mmd_fit_release_motion(mmd_fit *fit)
 {
     mmd_motion *motion = fit->motion;
     fit->motion = NULL;

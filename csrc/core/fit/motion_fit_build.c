@@ -147,7 +147,7 @@ bool mmd_motion_fit_build(void *arg, size_t worker, size_t first, size_t count, 
                 : build_morph(fit, track, &arena, &tracks.morph_tracks[tracks.morph_track_count++]);
     }
     done = done && build_properties(fit, &arena, &tracks.properties);
-    mmd_motion_free(fit->motion);
-    fit->motion = done ? mmd_motion_new(&tracks, err) : NULL;
-    return fit->motion || (done ? false : mmd_fail_memory(err));
+    mmd_motion_free(fit->base.motion);
+    fit->base.motion = done ? mmd_motion_new(&tracks, err) : NULL;
+    return fit->base.motion || (done ? false : mmd_fail_memory(err));
 }

@@ -141,17 +141,17 @@ bool mmd_motion_fit_choose(mmd_motion_fit *fit)
     MMD_ARENA_LOCAL mmd_arena temporary = {0};
     size_t n = rig->bone_count;
     bool *posed, *moving, *moved;
-    fit->order = mmd_rig_dependency_order(&fit->arena, rig);
+    fit->order = mmd_rig_dependency_order(&fit->base.arena, rig);
     if (!fit->order || !MMD_ARENA_ARRAY(&temporary, posed, n) ||
         !MMD_ARENA_ARRAY(&temporary, moving, n) || !MMD_ARENA_ARRAY(&temporary, moved, n) ||
-        !MMD_ARENA_ARRAY(&fit->arena, fit->skipped, n) ||
-        !MMD_ARENA_ARRAY(&fit->arena, fit->simulated, n) ||
-        !MMD_ARENA_ARRAY(&fit->arena, fit->follows_simulated, n) ||
-        !MMD_ARENA_ARRAY(&fit->arena, fit->tracks, n + rig->morph_count))
+        !MMD_ARENA_ARRAY(&fit->base.arena, fit->skipped, n) ||
+        !MMD_ARENA_ARRAY(&fit->base.arena, fit->simulated, n) ||
+        !MMD_ARENA_ARRAY(&fit->base.arena, fit->follows_simulated, n) ||
+        !MMD_ARENA_ARRAY(&fit->base.arena, fit->tracks, n + rig->morph_count))
         return false;
     find_simulated(fit, moved);
     for (size_t i = 0; i < n; i++)
         classify_bone(&fit->job, i, &posed[i], &moving[i]);
-    return mmd_mesh_tolerance_init(&fit->arena, rig, fit->order, moving, &fit->tolerance) &&
+    return mmd_mesh_tolerance_init(&fit->base.arena, rig, fit->order, moving, &fit->tolerance) &&
            add_bones(fit, &temporary, posed, moved) && add_morphs(fit, &temporary);
 }

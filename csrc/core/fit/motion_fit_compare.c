@@ -26,7 +26,7 @@ static bool prepare_comparison(const mmd_motion_fit *fit, mmd_motion_fit_worker 
     if (worker->poser)
         return true;
     memset(worker->max_squares, 0, vertices * sizeof *worker->max_squares);
-    worker->poser = mmd_poser_new(rig, fit->motion, err);
+    worker->poser = mmd_poser_new(rig, fit->base.motion, err);
     return worker->poser != NULL;
 }
 
