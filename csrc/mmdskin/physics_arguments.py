@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 _MOST_ITERATIONS, _MOST_SETTLE = 1000, 100_000  # as mmdskin.h has them
 _MOST_MODELS = 1000
 _MOST_SEED = 2**31 - 1
-_SETTINGS = (  # of a World, as they are returned
-    *("gravity", "hz", "iterations", "ground", "contacts", "additional_damping"),
-    *("collide_connected", "joint_order", "wind"),
-)
 
 
 def settings_of(physics: Any) -> Physics | None:
@@ -89,23 +86,21 @@ def _world_of(
     joint_order: ArrayLike | None = None,
     wind: ArrayLike = (0, 0, 0),
 ) -> tuple[Any, ...]:
-    """The bodies and joints, and a tuple of the settings."""
+    """The bodies and joints, and the other arguments as world_again() takes them."""
     order = None
     if joint_order is not None:
         order = frozen(converted(joint_order, "joint_order", "int32", 5)[1])
         check_shape(order.shape, "joint_order", ("n",))
-    settings = (
+    physics = mmdskin.Physics(
         _vector(gravity, "gravity"),
         number(hz, "hz"),
         integer(iterations, "iterations", 1, _MOST_ITERATIONS),
         _ground(ground, "ground"),
-        bool(contacts),
         bool(additional_damping),
         bool(collide_connected),
-        order,
-        _vector(wind, "wind"),
+        wind=_vector(wind, "wind"),
     )
-    return bodies, joints, settings
+    return bodies, joints, (physics, bool(contacts), order)
 
 
 _world_of.__qualname__ = "World"  # as errors call it
@@ -115,7 +110,18 @@ def world_again(
     bodies: tuple[RigidBody, ...], joints: tuple[Joint, ...], settings: tuple[Any, ...]
 ) -> tuple[Any, ...]:
     """For pickling: the arguments of the same World."""
-    return (bodies, joints), dict(zip(_SETTINGS, settings, strict=True))
+    physics, contacts, order = settings
+    return (bodies, joints), {
+        "gravity": physics.gravity,
+        "hz": physics.hz,
+        "iterations": physics.iterations,
+        "ground": physics.ground,
+        "contacts": contacts,
+        "additional_damping": physics.additional_damping,
+        "collide_connected": physics.collide_connected,
+        "joint_order": order,
+        "wind": physics.wind,
+    }
 
 
 def simulation(
@@ -188,3 +194,9 @@ def simulation_again(
     if is_list:
         return (models, motions, physics), {"ik": ik, "places": places, "offsets": offsets}
     return (models[0], motions[0], physics), {"ik": ik}
+
+
+def push(world: Any, /, *arguments: Any, **keywords: Any) -> None:
+    """World.push(), deprecated."""
+    warnings.warn("push() is called apply_impulse()", DeprecationWarning, stacklevel=2)
+    world.apply_impulse(*arguments, **keywords)

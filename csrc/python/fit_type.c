@@ -32,7 +32,7 @@ static fit_object *new_object(PyObject *module, PyObject *args, PyObject *thread
     if (self) {
         self->args = Py_NewRef(args);
         self->threads = threads;
-        if (!mmd_py_object_lock_init(&self->lock))
+        if (!mmd_py_object_lock_init(&self->lock, "fit"))
             Py_CLEAR(self);
     }
     return self;
@@ -182,11 +182,8 @@ static PyObject *advance(fit_object *self)
 static PyObject *fit_next(PyObject *object)
 {
     fit_object *self = (fit_object *)object;
-    if (!mmd_py_object_lock_acquire(&self->lock, "fit"))
-        return NULL;
-    PyObject *share = advance(self);
-    mmd_py_object_lock_release(&self->lock);
-    return share;
+    MMD_PY_HELD *held = mmd_py_object_lock_acquire(&self->lock);
+    return held ? advance(self) : NULL;
 }
 
 static PyType_Slot fit_slots[] = {{Py_tp_doc, "A fit in slices, beneath the class Fit."},

@@ -123,8 +123,6 @@ static bool parse_value(builder *b, size_t which, PyObject *value)
     size_t length = mmd_py_record_parser_enter(&b->parser, "%s", to->name);
     bool ok = which >= MMD_PY_MODEL_name
                   ? mmd_py_record_parse_text(&b->parser, value, member(b, which))
-              : which == MMD_PY_MODEL_textures
-                  ? mmd_py_record_parse_texts(&b->parser, value, member(b, which), count)
                   : mmd_py_record_parse_list(&b->parser, to->kind, value, member(b, which), count);
     mmd_py_record_parser_leave(&b->parser, length);
     return ok;

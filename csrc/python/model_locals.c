@@ -21,7 +21,7 @@ typedef struct inverse_worker {
 
 typedef struct inverse_call {
     const mmd_rig *rig;
-    mmd_py_model_locals_pose pose;
+    mmd_py_pose_arrays pose;
     int place_goals;
     mmd_py_array translations, rotations; /* (F,B,3), (F,B,4): outputs */
     mmd_py_array losses;                  /* (B,2): mmd_inverse_pose_loss */
@@ -70,7 +70,7 @@ static void merge_losses(const inverse_call *call)
 
 static bool run(inverse_call *call, PyObject *threads)
 {
-    const mmd_py_model_locals_pose *pose = &call->pose;
+    const mmd_py_pose_arrays *pose = &call->pose;
     const size_t bones = call->rig->bone_count, loss[] = {bones, 2};
     const size_t vectors[] = {pose->frame_count, bones, 3};
     const size_t quaternions[] = {pose->frame_count, bones, 4};
@@ -105,12 +105,12 @@ static PyObject *invert(PyObject *model, PyObject *pose, int place_goals, PyObje
     mmd_py_array_clear(&call->losses);
     mmd_py_array_clear(&call->rotations);
     mmd_py_array_clear(&call->translations);
-    mmd_py_model_locals_clear(&call->pose);
+    mmd_py_pose_arrays_clear(&call->pose);
     PyMem_Free(call);
     return all;
 }
 
-bool mmd_py_model_locals_parse(PyObject *model, PyObject *pose, mmd_py_model_locals_pose *out)
+bool mmd_py_model_locals_parse(PyObject *model, PyObject *pose, mmd_py_pose_arrays *out)
 {
     const mmd_model *data = mmd_py_model_data(model);
     const size_t weight_shape[] = {MMD_PY_ANY, data->morph_count};
@@ -137,12 +137,6 @@ bool mmd_py_model_locals_parse(PyObject *model, PyObject *pose, mmd_py_model_loc
     if (!mmd_morph_check(out->weights.data, out->weight_frames, data->morph_count, &err))
         return mmd_py_exceptions_raise(&err);
     return true;
-}
-
-void mmd_py_model_locals_clear(mmd_py_model_locals_pose *pose)
-{
-    mmd_py_array_clear(&pose->matrices);
-    mmd_py_array_clear(&pose->weights);
 }
 
 PyObject *mmd_py_model_locals_of(PyObject *self, PyObject *pose)

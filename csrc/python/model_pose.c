@@ -62,17 +62,17 @@ bool mmd_py_model_run_pose(PyObject *model, PyObject *motion, const mmd_pose_job
 static PyObject *run(PyObject *self, PyObject *motion, mmd_pose_job *job, bool batched,
                      PyObject *threads)
 {
-    MMD_PY_CLEARED_BY(mmd_py_pose_output_clear) mmd_py_pose_output output = {0};
+    MMD_PY_CLEARED_BY(mmd_py_pose_arrays_clear) mmd_py_pose_arrays output = {0};
     mmd_error err = {0};
     if (!mmd_pose_check(mmd_py_model_rig(self), job, &err))
         return mmd_py_exceptions_raise(&err);
-    if (!mmd_py_pose_output_new(mmd_py_model_data(self), batched, job->frame_count, &output))
+    MMD_PY_OWNED PyObject *pose =
+        mmd_py_pose_output_record(self, batched, job->frame_count, &output);
+    if (!pose)
         return NULL;
     job->out_matrices = output.matrices.data;
     job->out_morph_weights = output.weights.data;
-    return mmd_py_model_run_pose(self, motion, job, threads)
-               ? mmd_py_pose_output_record(mmd_py_state_of(self), &output)
-               : NULL;
+    return mmd_py_model_run_pose(self, motion, job, threads) ? Py_NewRef(pose) : NULL;
 }
 
 PyObject *mmd_py_model_pose(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -85,13 +85,13 @@ PyObject *mmd_py_model_pose(PyObject *self, PyObject *args, PyObject *kwargs)
         return NULL;
     mmd_py_state *state = mmd_py_state_of(self);
     mmd_simulation_settings physics;
-    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array frames = {0}, gravity = {0};
+    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array frames = {0};
     MMD_PY_OWNED PyObject *record =
         physics_arg == Py_None || physics_arg == Py_False
             ? Py_NewRef(Py_None)
             : mmd_py_object_call(MMD_PY_PHYSICS_ARGUMENTS, "settings_of", "(O)", physics_arg);
     bool simulates = record != Py_None;
-    if (!record || (simulates && !mmd_py_physics_record_parse(record, &physics, &gravity)) ||
+    if (!record || (simulates && !mmd_py_physics_record_parse(record, &physics)) ||
         !mmd_py_motion_check(state, motion, "motion: expected a Motion or None") ||
         !mmd_py_motion_check_names(motion, self) ||
         !mmd_py_argument_finite_frames(frame, "frame", &frames))

@@ -96,7 +96,7 @@ static PyObject *convert(PyObject *model, conversion kind, int space, const mmd_
 
 static PyObject *convert_pose(PyObject *model, PyObject *argument, int space)
 {
-    MMD_PY_CLEARED_BY(mmd_py_model_locals_clear) mmd_py_model_locals_pose pose = {0};
+    MMD_PY_CLEARED_BY(mmd_py_pose_arrays_clear) mmd_py_pose_arrays pose = {0};
     PyObject *result = NULL;
     if (mmd_py_model_locals_parse(model, argument, &pose))
         result = convert(model, TRANSFORMS, space, &pose.matrices, pose.frame_count, pose.batched);

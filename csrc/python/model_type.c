@@ -368,11 +368,11 @@ static PyObject *get_tuple(PyObject *self, void *index)
 {
     model_object *model = (model_object *)self;
     const mmd_py_model_member *member = &mmd_py_model_members[(size_t)index];
-    mmd_py_record_source source = {mmd_py_state_of(self), model->model, model->owner};
-    mmd_py_record_cached_tuple tuple = {member->kind == MMD_PY_RECORD_COUNT, member->kind,
-                                        member->offset, member->count_offset};
-    return mmd_py_record_cached_tuple_get(&tuple, &source,
-                                          &model->tuples[(size_t)index - FIRST_TUPLE]);
+    const char *from = (const char *)model->model;
+    return mmd_py_record_cached_tuple(mmd_py_state_of(self), member->kind,
+                                      *(void *const *)(from + member->offset),
+                                      *(const size_t *)(from + member->count_offset), model->owner,
+                                      &model->tuples[(size_t)index - FIRST_TUPLE]);
 }
 
 /* A view of the model's memory. */

@@ -53,7 +53,7 @@ typedef struct render_call {
     bool batched;             /* results have a frame axis */
     mmd_skin_job skin;        /* instead of positions, if it has a mesh */
     bool on_device;           /* skins there */
-    mmd_py_skin_pose pose;    /* that `skin` borrows */
+    mmd_py_pose_arrays pose;  /* that `skin` borrows */
     mmd_py_record_parser own; /* all else that `job` borrows */
     const void *inputs[INPUTS];
     size_t frames[INPUTS];
@@ -231,10 +231,8 @@ static bool set_materials(render_call *call, PyObject *materials, bool for_all_t
 {
     mmd_render_job *job = &call->job;
     void *records;
-    size_t length = mmd_py_record_parser_enter(&call->own, "materials");
     bool ok = mmd_py_record_parse_list(&call->own, MMD_PY_RECORD_MATERIAL, materials, &records,
                                        &job->material_count);
-    mmd_py_record_parser_leave(&call->own, length);
     mmd_render_material *all =
         ok ? mmd_py_record_parser_alloc(&call->own, job->material_count, sizeof *all) : NULL;
     ok = all;
@@ -355,7 +353,8 @@ PyObject *mmd_py_module_render(PyObject *module, PyObject *args)
                           &is_mmd, &self_shadow, &on_device))
         return NULL;
     mmd_py_state *state = mmd_py_state_of_module(module);
-    render_call call = {.state = state, .own = {.state = state}, .on_device = on_device};
+    render_call call = {
+        .state = state, .own = {.state = state, .path = "materials"}, .on_device = on_device};
     mmd_render_job *job = &call.job;
     job->width = (size_t)width;
     job->height = (size_t)height;
@@ -383,7 +382,7 @@ PyObject *mmd_py_module_render(PyObject *module, PyObject *args)
         result = execute(&call, want);
     }
     mmd_py_record_parser_free(&call.own);
-    mmd_py_skin_pose_clear(&call.pose);
+    mmd_py_pose_arrays_clear(&call.pose);
     for (int i = 0; i < OUTPUTS; i++)
         mmd_py_array_clear(&call.outputs[i]);
     return result;

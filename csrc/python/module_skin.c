@@ -26,7 +26,7 @@ typedef struct skin_call {
     mmd_py_mesh_cache *mesh_cache;
     mmd_skin_job job;
     bool batched; /* results have a frame axis */
-    mmd_py_skin_pose pose;
+    mmd_py_pose_arrays pose;
     mmd_py_array outputs[OUTPUTS];
     bool requested[OUTPUTS];
     bool on_gl;
@@ -267,7 +267,7 @@ PyObject *mmd_py_module_skin(PyObject *module, PyObject *args, PyObject *kwargs)
         call.requested[OUT_TANGENTS] = tangents;
         result = choose_mesh(&call) ? execute(&call, out) : NULL;
     }
-    mmd_py_skin_pose_clear(&call.pose);
+    mmd_py_pose_arrays_clear(&call.pose);
     for (int i = 0; i < OUTPUTS; i++)
         mmd_py_array_clear(&call.outputs[i]);
     return result;

@@ -105,7 +105,7 @@ PyObject *mmd_py_motion_cp932(PyObject *module, PyObject *names)
     mmd_py_record_parser parser = {.state = mmd_py_state_of_module(module)};
     void *texts;
     size_t count;
-    if (!mmd_py_record_parse_texts(&parser, names, &texts, &count))
+    if (!mmd_py_record_parse_list(&parser, MMD_PY_RECORD_TEXT, names, &texts, &count))
         return NULL;
     const uint16_t *table = mmd_text_cp932_table(&parser.arena);
     if (!table)

@@ -235,12 +235,13 @@ static PyObject *get_tracks(PyObject *self, void *kind)
     motion_object *motion = (motion_object *)self;
     const mmd_motion_layout *layout = &mmd_motion_layouts[(size_t)kind];
     mmd_py_record_kind record = (mmd_py_record_kind)(MMD_PY_RECORD_BONE_TRACK + (size_t)kind);
-    mmd_py_record_source source = {mmd_py_state_of(self), motion->motion, motion->owner};
-    mmd_py_record_cached_tuple tuple = {false, record, layout->tracks, layout->count};
+    const void *tracks = mmd_motion_track(layout, motion->motion, 0);
+    mmd_py_state *state = mmd_py_state_of(self);
     return layout->count
-               ? mmd_py_record_cached_tuple_get(&tuple, &source, &motion->tuples[(size_t)kind])
-               : mmd_py_record_new(source.state, record,
-                                   mmd_motion_track(layout, motion->motion, 0), motion->owner);
+               ? mmd_py_record_cached_tuple(state, record, tracks,
+                                            mmd_motion_track_count(layout, motion->motion),
+                                            motion->owner, &motion->tuples[(size_t)kind])
+               : mmd_py_record_new(state, record, tracks, motion->owner);
 }
 
 /* Methods that are written in Python */

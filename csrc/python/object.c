@@ -74,8 +74,9 @@ __attribute__((constructor)) static void watch_forks(void)
 }
 #endif
 
-bool mmd_py_object_lock_init(mmd_py_object_lock *lock)
+bool mmd_py_object_lock_init(mmd_py_object_lock *lock, const char *what)
 {
+    lock->what = what;
     lock->lock = PyThread_allocate_lock();
     return lock->lock || PyErr_NoMemory();
 }
@@ -86,27 +87,30 @@ void mmd_py_object_lock_free(mmd_py_object_lock *lock)
         PyThread_free_lock(lock->lock);
 }
 
-bool mmd_py_object_lock_acquire(mmd_py_object_lock *lock, const char *what)
+void *mmd_py_object_lock_acquire(mmd_py_object_lock *lock)
 {
     unsigned long thread = PyThread_get_thread_ident();
     if (!PyThread_acquire_lock(lock->lock, NOWAIT_LOCK)) {
         if (lock->holder == thread)
-            return PyErr_Format(PyExc_RuntimeError, "this thread is already using the %s", what);
+            return PyErr_Format(PyExc_RuntimeError, "this thread is already using the %s",
+                                lock->what);
         if (lock->forks != forks)
             return PyErr_Format(PyExc_RuntimeError,
                                 "another thread was using the %s when this process was forked",
-                                what);
+                                lock->what);
         Py_BEGIN_ALLOW_THREADS
         PyThread_acquire_lock(lock->lock, WAIT_LOCK);
         Py_END_ALLOW_THREADS
     }
     lock->holder = thread;
     lock->forks = forks;
-    return true;
+    return lock;
 }
 
-void mmd_py_object_lock_release(mmd_py_object_lock *lock)
+void mmd_py_object_lock_release(mmd_py_object_lock **lock)
 {
-    lock->holder = 0;
-    PyThread_release_lock(lock->lock);
+    if (!*lock)
+        return;
+    (*lock)->holder = 0;
+    PyThread_release_lock((*lock)->lock);
 }

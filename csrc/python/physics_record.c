@@ -2,27 +2,21 @@
 /* Settings of worlds and simulations, as physics_arguments.py returns them. */
 #include "python/simulation_type.h"
 
-void mmd_py_physics_record_ground(PyObject *value, mmd_world_settings *world)
-{
-    world->ground = value != Py_False;
-    world->ground_height = PyFloat_Check(value) ? PyFloat_AsDouble(value) : 0;
-}
-
 /* (3,), or an array (F,3). */
-static bool parse_gravity(PyObject *value, mmd_simulation_settings *physics, mmd_py_array *rows)
+static bool parse_gravity(PyObject *value, mmd_simulation_settings *physics)
 {
     double *g = physics->world.gravity;
+    mmd_py_array rows = {0};
     if (PyTuple_Check(value))
         return PyArg_ParseTuple(value, "ddd", &g[0], &g[1], &g[2]);
-    if (!mmd_py_array_from(value, "gravity", MMD_PY_FLOAT64, false, rows))
+    if (!mmd_py_array_borrow(value, MMD_PY_FLOAT64, &rows))
         return false;
-    physics->gravity.rows = rows->data;
-    physics->gravity.row_count = rows->shape[0];
+    physics->gravity.rows = rows.data;
+    physics->gravity.row_count = rows.shape[0];
     return true;
 }
 
-bool mmd_py_physics_record_parse(PyObject *physics, mmd_simulation_settings *settings,
-                                 mmd_py_array *rows)
+bool mmd_py_physics_record_parse(PyObject *physics, mmd_simulation_settings *settings)
 {
     mmd_world_settings *world = &settings->world;
     PyObject *gravity, *ground, *start;
@@ -33,10 +27,11 @@ bool mmd_py_physics_record_parse(PyObject *physics, mmd_simulation_settings *set
                           &settings->teleport, &settings->gravity.noise, &settings->gravity.seed,
                           &world->wind[0], &world->wind[1], &world->wind[2]))
         return false;
-    mmd_py_physics_record_ground(ground, world);
+    world->ground = ground != Py_False; /* or its height */
+    world->ground_height = PyFloat_Check(ground) ? PyFloat_AsDouble(ground) : 0;
     world->additional_damping = damping;
     world->collide_connected = connected;
     settings->has_start = start != Py_None;
     settings->start = settings->has_start ? PyFloat_AsDouble(start) : 0;
-    return parse_gravity(gravity, settings, rows);
+    return parse_gravity(gravity, settings);
 }

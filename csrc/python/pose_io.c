@@ -107,45 +107,37 @@ PyObject *mmd_py_pose_input_values(PyObject *module, PyObject *args)
     return PyTuple_Pack(3, values[0], values[1], values[2]);
 }
 
-bool mmd_py_pose_output_new(const mmd_model *model, bool batched, size_t frame_count,
-                            mmd_py_pose_output *output)
+void mmd_py_pose_arrays_clear(mmd_py_pose_arrays *arrays)
 {
-    const size_t matrix_shape[] = {frame_count, model->bone_count, 4, 4};
-    const size_t weight_shape[] = {frame_count, model->morph_count};
+    mmd_py_array_clear(&arrays->matrices);
+    mmd_py_array_clear(&arrays->weights);
+}
+
+PyObject *mmd_py_pose_output_record(PyObject *model, bool batched, size_t frame_count,
+                                    mmd_py_pose_arrays *output)
+{
+    const mmd_model *data = mmd_py_model_data(model);
+    const size_t matrix_shape[] = {frame_count, data->bone_count, 4, 4};
+    const size_t weight_shape[] = {frame_count, data->morph_count};
     return mmd_py_array_new_floats(batched ? 4 : 3, matrix_shape + !batched, &output->matrices) &&
-           mmd_py_array_new_floats(batched ? 2 : 1, weight_shape + !batched, &output->weights);
-}
-
-void mmd_py_pose_output_clear(mmd_py_pose_output *output)
-{
-    mmd_py_array_clear(&output->matrices);
-    mmd_py_array_clear(&output->weights);
-}
-
-PyObject *mmd_py_pose_output_record(mmd_py_state *state, const mmd_py_pose_output *output)
-{
-    return PyObject_CallFunctionObjArgs(state->records[MMD_PY_RECORD_POSE], output->matrices.object,
-                                        output->weights.object, NULL);
-}
-
-static PyObject *new_record(PyObject *model, bool batched, size_t frame_count,
-                            mmd_py_pose_output *output)
-{
-    return mmd_py_pose_output_new(mmd_py_model_data(model), batched, frame_count, output)
-               ? mmd_py_pose_output_record(mmd_py_state_of(model), output)
+                   mmd_py_array_new_floats(batched ? 2 : 1, weight_shape + !batched,
+                                           &output->weights)
+               ? PyObject_CallFunctionObjArgs(mmd_py_state_of(model)->records[MMD_PY_RECORD_POSE],
+                                              output->matrices.object, output->weights.object, NULL)
                : NULL;
 }
 
 PyObject *mmd_py_pose_output_records(PyObject *models, bool is_list, bool batched,
-                                     size_t frame_count, mmd_py_pose_output *outputs)
+                                     size_t frame_count, mmd_py_pose_arrays *outputs)
 {
     if (!is_list)
-        return new_record(PyTuple_GetItem(models, 0), batched, frame_count, &outputs[0]);
+        return mmd_py_pose_output_record(PyTuple_GetItem(models, 0), batched, frame_count,
+                                         &outputs[0]);
     size_t count = (size_t)PyTuple_Size(models);
     PyObject *result = PyTuple_New((Py_ssize_t)count);
     for (size_t m = 0; result && m < count; m++)
-        mmd_py_record_tuple_set(
-            &result, m,
-            new_record(PyTuple_GetItem(models, (Py_ssize_t)m), batched, frame_count, &outputs[m]));
+        mmd_py_record_tuple_set(&result, m,
+                                mmd_py_pose_output_record(PyTuple_GetItem(models, (Py_ssize_t)m),
+                                                          batched, frame_count, &outputs[m]));
     return result;
 }

@@ -38,44 +38,32 @@ void mmd_py_pose_input_clear(mmd_py_pose_input *input);
    arrays that they are, or None. */
 PyObject *mmd_py_pose_input_values(PyObject *module, PyObject *args);
 
-/* The members of a Pose. Initialize to zero. */
-typedef struct mmd_py_pose_output {
-    mmd_py_array matrices, weights;
-} mmd_py_pose_output;
-
-bool mmd_py_pose_output_new(const mmd_model *model, bool batched, size_t frame_count,
-                            mmd_py_pose_output *output);
-void mmd_py_pose_output_clear(mmd_py_pose_output *output);
-/* A new Pose of these arrays. */
-PyObject *mmd_py_pose_output_record(mmd_py_state *state, const mmd_py_pose_output *output);
-/* The Pose of new arrays for a model, the only one of a tuple, or with `is_list` a tuple of a Pose
-   for each. */
-PyObject *mmd_py_pose_output_records(PyObject *models, bool is_list, bool batched,
-                                     size_t frame_count, mmd_py_pose_output *outputs);
-
-/* The arrays that a skinning job borrows. Initialize to zero. */
-typedef struct mmd_py_skin_pose {
-    mmd_py_array matrices, weights;
-} mmd_py_skin_pose;
-
-/* Sets the mesh, the matrices, the weights and the frames of a job from arguments: a Model or Mesh,
-   and bone matrices or a Pose; `weights` may be None. Sets `batched` with an axis of frames. False
-   with an exception. */
-bool mmd_py_skin_pose_parse(mmd_py_skin_pose *pose, mmd_py_state *state, PyObject *mesh,
-                            PyObject *matrices, PyObject *weights, mmd_skin_job *job,
-                            bool *batched);
-void mmd_py_skin_pose_clear(mmd_py_skin_pose *pose);
-
-/* A Pose, or its matrices alone. Initialize to zero; clear it whether or not parsing succeeds. */
-typedef struct mmd_py_model_locals_pose {
+/* The arrays of a Pose. Initialize to zero; clear it whether or not parsing succeeds. */
+typedef struct mmd_py_pose_arrays {
     mmd_py_array matrices; /* (B,4,4) or (F,B,4,4) */
     mmd_py_array weights;  /* (M,) or (F,M), or nothing */
     size_t frame_count, weight_frames;
     bool batched;
-} mmd_py_model_locals_pose;
+} mmd_py_pose_arrays;
 
-bool mmd_py_model_locals_parse(PyObject *model, PyObject *pose, mmd_py_model_locals_pose *out);
-void mmd_py_model_locals_clear(mmd_py_model_locals_pose *pose);
+void mmd_py_pose_arrays_clear(mmd_py_pose_arrays *arrays);
+
+/* A Pose of new arrays for a model. */
+PyObject *mmd_py_pose_output_record(PyObject *model, bool batched, size_t frame_count,
+                                    mmd_py_pose_arrays *output);
+/* The same for the only model of a tuple, or with `is_list` a tuple of a Pose for each. */
+PyObject *mmd_py_pose_output_records(PyObject *models, bool is_list, bool batched,
+                                     size_t frame_count, mmd_py_pose_arrays *outputs);
+
+/* Sets the mesh, the matrices, the weights and the frames of a job from arguments: a Model or Mesh,
+   and bone matrices or a Pose; `weights` may be None. Sets `batched` with an axis of frames. False
+   with an exception. */
+bool mmd_py_skin_pose_parse(mmd_py_pose_arrays *pose, mmd_py_state *state, PyObject *mesh,
+                            PyObject *matrices, PyObject *weights, mmd_skin_job *job,
+                            bool *batched);
+
+/* A Pose, or its matrices alone. */
+bool mmd_py_model_locals_parse(PyObject *model, PyObject *pose, mmd_py_pose_arrays *out);
 
 PyObject *mmd_py_model_locals_of(PyObject *model, PyObject *pose);
 /* The function _locals_of(model, pose, place_goals, threads) of the module: matrices, weights or

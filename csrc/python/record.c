@@ -32,10 +32,15 @@ PyObject *mmd_py_record_new(mmd_py_state *state, mmd_py_record_kind kind, const 
 PyObject *mmd_py_record_tuple(mmd_py_state *state, mmd_py_record_kind kind, const void *data,
                               size_t count, PyObject *owner)
 {
-    const char *item = data;
+    bool texts = kind == MMD_PY_RECORD_TEXT;
+    size_t size = texts ? sizeof(mmd_text) : mmd_py_record_types[kind].size;
     PyObject *tuple = PyTuple_New((Py_ssize_t)count);
-    for (size_t i = 0; tuple && i < count; i++, item += mmd_py_record_types[kind].size)
-        mmd_py_record_tuple_set(&tuple, i, mmd_py_record_new(state, kind, item, owner));
+    for (size_t i = 0; tuple && i < count; i++) {
+        const void *item = (const char *)data + i * size;
+        mmd_py_record_tuple_set(&tuple, i,
+                                texts ? mmd_py_record_str(*(const mmd_text *)item)
+                                      : mmd_py_record_new(state, kind, item, owner));
+    }
     return tuple;
 }
 
@@ -44,35 +49,14 @@ PyObject *mmd_py_record_str(mmd_text text)
     return PyUnicode_DecodeUTF8(text.data, (Py_ssize_t)text.size, "surrogatepass");
 }
 
-PyObject *mmd_py_record_texts(const mmd_text *texts, size_t count)
-{
-    PyObject *tuple = PyTuple_New((Py_ssize_t)count);
-    for (size_t i = 0; tuple && i < count; i++)
-        mmd_py_record_tuple_set(&tuple, i, mmd_py_record_str(texts[i]));
-    return tuple;
-}
-
-/* A Named of a tuple, which it takes. */
-static PyObject *find_by_name(mmd_py_state *state, PyObject *tuple)
-{
-    PyObject *named = PyObject_CallFunctionObjArgs(state->named, tuple, NULL);
-    Py_DECREF(tuple);
-    return named;
-}
-
-PyObject *mmd_py_record_cached_tuple_get(const mmd_py_record_cached_tuple *property,
-                                         const mmd_py_record_source *source, PyObject **slot)
+PyObject *mmd_py_record_cached_tuple(mmd_py_state *state, mmd_py_record_kind kind, const void *data,
+                                     size_t count, PyObject *owner, PyObject **slot)
 {
     if (*slot)
         return Py_NewRef(*slot);
-    const char *from = source->data;
-    const void *data = *(void *const *)(from + property->data_offset);
-    size_t count = *(const size_t *)(from + property->count_offset);
-    PyObject *created = property->texts ? mmd_py_record_texts(data, count)
-                                        : mmd_py_record_tuple(source->state, property->kind, data,
-                                                              count, source->owner);
-    if (created && !property->texts)
-        created = find_by_name(source->state, created);
+    PyObject *created = mmd_py_record_tuple(state, kind, data, count, owner);
+    if (created && kind != MMD_PY_RECORD_TEXT)
+        created = PyObject_CallFunction(state->named, "(N)", created);
     if (!created)
         return NULL;
     /* Another thread may have filled the slot meanwhile: creating objects can release the GIL. */

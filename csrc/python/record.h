@@ -35,6 +35,10 @@ typedef struct mmd_py_record_field {
         } words;      /* of an enum's values 0, 1, 2, ... */
         uint16_t bit; /* of a bone's flags */
         struct {
+            mmd_py_record_kind kind;
+            size_t count_offset; /* of the member with the number of items */
+        } list;
+        struct {
             mmd_py_array_dtype dtype;
             int rank;
             size_t rows_offset; /* of the member with the number of rows */
@@ -56,7 +60,7 @@ extern const mmd_py_record_type mmd_py_record_types[MMD_PY_RECORD_COUNT];
 /* Adds the classes to the module and its state. */
 bool mmd_py_record_add_classes(PyObject *module, mmd_py_state *state);
 
-/* A record of one struct, and a tuple of records of an array of structs. */
+/* A record of one struct, and a tuple of records, or of str, of an array of structs. */
 PyObject *mmd_py_record_new(mmd_py_state *state, mmd_py_record_kind kind, const void *data,
                             PyObject *owner);
 PyObject *mmd_py_record_tuple(mmd_py_state *state, mmd_py_record_kind kind, const void *data,
@@ -69,17 +73,10 @@ PyObject *mmd_py_record_sequence(PyObject *argument, const char *path);
 void mmd_py_record_tuple_set(PyObject **tuple, size_t index, PyObject *item);
 
 PyObject *mmd_py_record_str(mmd_text text);
-PyObject *mmd_py_record_texts(const mmd_text *texts, size_t count);
 
-/* A property whose tuple is created at first use and cached by the object. */
-typedef struct mmd_py_record_cached_tuple {
-    bool texts; /* of str; false: a Named of records of `kind` */
-    mmd_py_record_kind kind;
-    size_t data_offset, count_offset; /* of the members in the source's struct */
-} mmd_py_record_cached_tuple;
-
-PyObject *mmd_py_record_cached_tuple_get(const mmd_py_record_cached_tuple *property,
-                                         const mmd_py_record_source *source, PyObject **slot);
+/* The same tuple, but of records a Named, created at first use and kept in a slot. */
+PyObject *mmd_py_record_cached_tuple(mmd_py_state *state, mmd_py_record_kind kind, const void *data,
+                                     size_t count, PyObject *owner, PyObject **slot);
 
 /* From records to C structs, the reverse of mmd_py_record_new(). What else a record may be than one
    of its class, values_of() in records.py says. */
@@ -115,16 +112,12 @@ void mmd_py_record_switch_flag(mmd_bone *bone, uint16_t flag, bool on);
 bool mmd_py_record_parse(mmd_py_record_parser *parser, mmd_py_record_kind kind, PyObject *record,
                          void *data);
 
-/* An array of structs from a sequence of records; it lives as long as the parser. */
+/* An array of structs from a sequence of records, or of str; it lives as long as the parser. */
 bool mmd_py_record_parse_list(mmd_py_record_parser *parser, mmd_py_record_kind kind,
                               PyObject *records, void **data, size_t *count);
 
 /* A str, as UTF-8; surrogates other than U+DC80 to U+DCFF are refused. */
 bool mmd_py_record_parse_text(mmd_py_record_parser *parser, PyObject *value, mmd_text *text);
-
-/* A sequence of str. */
-bool mmd_py_record_parse_texts(mmd_py_record_parser *parser, PyObject *value, void **texts,
-                               size_t *count);
 
 /* An array of what a function makes of the items of a sequence. */
 typedef bool mmd_py_record_item(mmd_py_record_parser *parser, mmd_py_record_kind kind,

@@ -79,16 +79,6 @@ static bool parse_text(mmd_py_record_parser *parser, mmd_py_record_kind kind, Py
     return mmd_py_record_parse_text(parser, value, out);
 }
 
-bool mmd_py_record_parse_texts(mmd_py_record_parser *parser, PyObject *value, void **texts,
-                               size_t *count)
-{
-    if (PyUnicode_Check(value))
-        return PyErr_Format(PyExc_TypeError, "%s: expected a sequence of names, not a str",
-                            parser->path);
-    return mmd_py_record_parse_items(parser, MMD_PY_RECORD_COUNT, value, parse_text,
-                                     sizeof(mmd_text), texts, count);
-}
-
 /* Records */
 
 void mmd_py_record_switch_flag(mmd_bone *bone, uint16_t flag, bool on)
@@ -145,8 +135,13 @@ bool mmd_py_record_parse(mmd_py_record_parser *parser, mmd_py_record_kind kind, 
 bool mmd_py_record_parse_list(mmd_py_record_parser *parser, mmd_py_record_kind kind,
                               PyObject *records, void **data, size_t *count)
 {
-    return mmd_py_record_parse_items(parser, kind, records, mmd_py_record_parse,
-                                     mmd_py_record_types[kind].size, data, count);
+    bool texts = kind == MMD_PY_RECORD_TEXT;
+    if (texts && PyUnicode_Check(records))
+        return PyErr_Format(PyExc_TypeError, "%s: expected a sequence of names, not a str",
+                            parser->path);
+    return mmd_py_record_parse_items(
+        parser, kind, records, texts ? parse_text : mmd_py_record_parse,
+        texts ? sizeof(mmd_text) : mmd_py_record_types[kind].size, data, count);
 }
 
 bool mmd_py_record_parse_items(mmd_py_record_parser *parser, mmd_py_record_kind kind,

@@ -110,11 +110,11 @@ static PyObject *get_ik(const record_field *field, const record_source *source)
                              source->owner);
 }
 
-static PyObject *get_ik_links(const record_field *field, const record_source *source)
+static PyObject *get_list(const record_field *field, const record_source *source)
 {
-    const mmd_ik *ik = source->data;
-    return mmd_py_record_tuple(source->state, MMD_PY_RECORD_IK_LINK, ik->links, ik->link_count,
-                               source->owner);
+    const void *items = *(void *const *)data_of(field, source);
+    size_t count = *(const size_t *)((const char *)source->data + field->as.list.count_offset);
+    return mmd_py_record_tuple(source->state, field->as.list.kind, items, count, source->owner);
 }
 
 static PyObject *get_ik_limit(const record_field *field, const record_source *source)
@@ -134,12 +134,6 @@ static PyObject *get_frame_elements(const record_field *field, const record_sour
         mmd_py_record_tuple_set(&tuple, i, Py_BuildValue("(si)", kind, (int)element->index));
     }
     return tuple;
-}
-
-static PyObject *get_ik_names(const record_field *field, const record_source *source)
-{
-    const mmd_property_track *track = source->data;
-    return mmd_py_record_texts(track->ik_names, track->ik_count);
 }
 
 /* From Python objects to C structs */
@@ -251,6 +245,13 @@ static bool set_array(const record_field *field, PyObject *value, record_parser 
     return true;
 }
 
+static bool set_list(const record_field *field, PyObject *value, record_parser *parser)
+{
+    return mmd_py_record_parse_list(
+        parser, field->as.list.kind, value, member(field, parser),
+        (size_t *)(void *)((char *)parser->data + field->as.list.count_offset));
+}
+
 /* Bones. `flags` comes first in a bone: the fields after it switch its bits on and off, so that an
    edited record says in one place what it has. */
 
@@ -313,13 +314,6 @@ static bool set_ik(const record_field *field, PyObject *value, record_parser *pa
     return bone->ik && mmd_py_record_parse(parser, MMD_PY_RECORD_IK, value, bone->ik);
 }
 
-static bool set_ik_links(const record_field *field, PyObject *value, record_parser *parser)
-{
-    mmd_ik *ik = parser->data;
-    return mmd_py_record_parse_list(parser, MMD_PY_RECORD_IK_LINK, value, (void **)&ik->links,
-                                    &ik->link_count);
-}
-
 /* The lower limit comes first. */
 static bool set_ik_limit(const record_field *field, PyObject *value, record_parser *parser)
 {
@@ -356,12 +350,6 @@ static bool set_frame_elements(const record_field *field, PyObject *value, recor
     return mmd_py_record_parse_items(parser, MMD_PY_RECORD_DISPLAY_FRAME, value, parse_element,
                                      sizeof *frame->elements, (void **)&frame->elements,
                                      &frame->element_count);
-}
-
-static bool set_ik_names(const record_field *field, PyObject *value, record_parser *parser)
-{
-    mmd_property_track *track = parser->data;
-    return mmd_py_record_parse_texts(parser, value, (void **)&track->ik_names, &track->ik_count);
 }
 
 static size_t count_ik(const void *track)
@@ -404,6 +392,9 @@ static size_t count_morph_columns(const void *morph)
 #define OPTIONAL(field, member, what, bits) \
     {.name = field, .get = get_##what, .set = set_##what, .offset = offsetof(mmd_bone, member), \
      .size = sizeof(((mmd_bone *)0)->member), .flag = bits}
+#define LIST(field, type, member, number, of) \
+    {.name = field, .get = get_list, .set = set_list, .offset = offsetof(type, member), \
+     .as.list = {MMD_PY_RECORD_##of, offsetof(type, number)}}
 /* Computed from the whole struct. */
 #define COMPUTED(field, what) {.name = field, .get = get_##what, .set = set_##what}
 /* clang-format on */
@@ -448,7 +439,7 @@ static const mmd_py_record_field ik_fields[] = {
     INTEGER(mmd_ik, target),
     INTEGER(mmd_ik, loop_count),
     NUMBER(mmd_ik, unit_angle),
-    COMPUTED("links", ik_links),
+    LIST("links", mmd_ik, links, link_count, IK_LINK),
 };
 
 static const mmd_py_record_field ik_link_fields[] = {
@@ -567,7 +558,7 @@ static const mmd_py_record_field shadow_track_fields[] = {
 static const mmd_py_record_field property_track_fields[] = {
     KEYS(mmd_property_track, frames, UINT32, 0, 0),
     KEYS(mmd_property_track, visible, BOOL, 0, 0),
-    COMPUTED("ik_names", ik_names),
+    LIST("ik_names", mmd_property_track, ik_names, ik_count, TEXT),
     ARRAY(mmd_property_track, ik_enabled, key_count, BOOL, 2, .count_columns = count_ik),
 };
 

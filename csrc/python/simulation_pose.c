@@ -26,7 +26,7 @@ static int compare_frames(const void *first, const void *second)
 typedef struct simulation_call {
     requested_frame *requested; /* in the order of frames */
     size_t count, next, chunk, model_count;
-    mmd_py_pose_output *outputs; /* of each model */
+    mmd_py_pose_arrays *outputs; /* of each model */
 } simulation_call;
 
 size_t mmd_py_simulation_chunk(PyObject *models)
@@ -99,7 +99,7 @@ PyObject *mmd_py_simulation_pose_frames(PyObject *models, bool is_list, mmd_simu
             Py_CLEAR(result);
     }
     for (size_t m = 0; call.outputs && m < call.model_count; m++)
-        mmd_py_pose_output_clear(&call.outputs[m]);
+        mmd_py_pose_arrays_clear(&call.outputs[m]);
     PyMem_Free(call.outputs);
     PyMem_Free(call.requested);
     return result;

@@ -2,6 +2,7 @@
 /* Simulation.step(): poses of the caller, for one model, or in lists for several. */
 #include "python/argument.h"
 #include "python/exceptions.h"
+#include "python/owned.h"
 #include "python/pose_io.h"
 #include "python/simulation_type.h"
 #include "python/types.h"
@@ -21,7 +22,7 @@ typedef struct step_call {
     size_t model_count;
     model_step *models;
     mmd_simulation_target *targets;
-    mmd_py_pose_output *outputs;
+    mmd_py_pose_arrays *outputs;
 } step_call;
 
 static bool advance(mmd_py_simulation *self, const step_call *call)
@@ -170,7 +171,7 @@ static void clear(step_call *call)
         mmd_py_array_clear(&call->models[m].physics);
     }
     for (size_t m = 0; call->outputs && m < call->model_count; m++)
-        mmd_py_pose_output_clear(&call->outputs[m]);
+        mmd_py_pose_arrays_clear(&call->outputs[m]);
     PyMem_Free(call->outputs);
     PyMem_Free(call->targets);
     PyMem_Free(call->models);
@@ -200,9 +201,9 @@ PyObject *mmd_py_simulation_step(PyObject *object, PyObject *args, PyObject *kwa
     if ((!seconds || mmd_py_argument_double(seconds, "seconds", &call.seconds)) &&
         (!call.has_gravity ||
          mmd_py_argument_numbers(gravity, "gravity", MMD_PY_FLOAT64, 3, call.gravity)) &&
-        allocate(&call) && parse(self, arguments, &call) && mmd_py_simulation_acquire(self)) {
-        result = step_to(self, &call);
-        mmd_py_simulation_release(self);
+        allocate(&call) && parse(self, arguments, &call)) {
+        MMD_PY_HELD *held = mmd_py_object_lock_acquire(&self->lock);
+        result = held ? step_to(self, &call) : NULL;
     }
     clear(&call);
     return result;

@@ -8,16 +8,6 @@
 #include "python/record.h"
 #include "python/types.h"
 
-bool mmd_py_simulation_acquire(mmd_py_simulation *self)
-{
-    return mmd_py_object_lock_acquire(&self->lock, "simulation");
-}
-
-void mmd_py_simulation_release(mmd_py_simulation *self)
-{
-    mmd_py_object_lock_release(&self->lock);
-}
-
 /* Construction */
 
 /* The items of `arguments`. */
@@ -31,15 +21,14 @@ static PyObject *argument(const mmd_py_simulation *self, size_t which)
 static bool create(mmd_py_simulation *self)
 {
     mmd_simulation_settings settings;
-    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array gravity = {0}, places = {0}, offsets = {0};
-    PyObject *rows = argument(self, PLACES), *ahead = argument(self, OFFSETS);
+    mmd_py_array places = {0}, offsets = {0};
     for (Py_ssize_t i = 0; i < PyTuple_Size(self->models); i++)
         if (!mmd_py_motion_check_names(PyTuple_GetItem(self->motions, i),
                                        PyTuple_GetItem(self->models, i)))
             return false;
-    if (!mmd_py_physics_record_parse(argument(self, PHYSICS), &settings, &gravity) ||
-        (rows != Py_None && !mmd_py_array_from(rows, "places", MMD_PY_FLOAT64, false, &places)) ||
-        (ahead != Py_None && !mmd_py_array_from(ahead, "offsets", MMD_PY_FLOAT64, false, &offsets)))
+    if (!mmd_py_physics_record_parse(argument(self, PHYSICS), &settings) ||
+        !mmd_py_array_borrow(argument(self, PLACES), MMD_PY_FLOAT64, &places) ||
+        !mmd_py_array_borrow(argument(self, OFFSETS), MMD_PY_FLOAT64, &offsets))
         return false;
     self->simulation =
         mmd_py_simulation_create(self->models, self->motions, places.data, offsets.data,
@@ -60,7 +49,7 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kw
     self->models = argument(self, MODELS);
     self->motions = argument(self, MOTIONS);
     self->is_list = argument(self, IS_LIST) == Py_True;
-    if (!mmd_py_object_lock_init(&self->lock) || !create(self))
+    if (!mmd_py_object_lock_init(&self->lock, "simulation") || !create(self))
         Py_CLEAR(self);
     return (PyObject *)self;
 }
@@ -80,23 +69,19 @@ static PyObject *pose(PyObject *object, PyObject *frame)
 {
     mmd_py_simulation *self = (mmd_py_simulation *)object;
     MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array frames = {0};
-    PyObject *result = NULL;
-    if (mmd_py_argument_finite_frames(frame, "frame", &frames) && mmd_py_simulation_acquire(self)) {
-        result =
-            mmd_py_simulation_pose_frames(self->models, self->is_list, self->simulation, &frames);
-        mmd_py_simulation_release(self);
-    }
-    return result;
+    if (!mmd_py_argument_finite_frames(frame, "frame", &frames))
+        return NULL;
+    MMD_PY_HELD *held = mmd_py_object_lock_acquire(&self->lock);
+    return held ? mmd_py_simulation_pose_frames(self->models, self->is_list, self->simulation,
+                                                &frames)
+                : NULL;
 }
 
 static PyObject *get_frame(PyObject *object, void *unused)
 {
     mmd_py_simulation *self = (mmd_py_simulation *)object;
-    if (!mmd_py_simulation_acquire(self))
-        return NULL;
-    double frame = mmd_simulation_frame(self->simulation);
-    mmd_py_simulation_release(self);
-    return PyFloat_FromDouble(frame);
+    MMD_PY_HELD *held = mmd_py_object_lock_acquire(&self->lock);
+    return held ? PyFloat_FromDouble(mmd_simulation_frame(self->simulation)) : NULL;
 }
 
 /* The number of bodies, and that of joints, of all models. */
@@ -134,20 +119,19 @@ static PyObject *get_strain(PyObject *object, void *unused)
     MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array strain = {0};
     if (!mmd_py_array_new(MMD_PY_FLOAT64, 2, shape, &strain))
         return NULL;
-    PyObject *result = NULL;
-    if (mmd_py_simulation_acquire(self)) {
-        mmd_simulation_strain(self->simulation, strain.data);
-        mmd_py_simulation_release(self);
-        result = self->is_list ? split_strain(self, strain.object) : Py_NewRef(strain.object);
-    }
-    return result;
+    MMD_PY_HELD *held = mmd_py_object_lock_acquire(&self->lock);
+    if (!held)
+        return NULL;
+    mmd_simulation_strain(self->simulation, strain.data);
+    return self->is_list ? split_strain(self, strain.object) : Py_NewRef(strain.object);
 }
 
 static PyObject *get_notes(PyObject *object, void *unused)
 {
     mmd_py_simulation *self = (mmd_py_simulation *)object;
     MMD_PY_OWNED PyObject *list = PyList_New(0);
-    if (!list || !mmd_py_simulation_acquire(self))
+    MMD_PY_HELD *held = list ? mmd_py_object_lock_acquire(&self->lock) : NULL;
+    if (!held)
         return NULL;
     char text[256];
     for (size_t i = 0; list && mmd_simulation_note(self->simulation, i, text); i++) {
@@ -155,7 +139,6 @@ static PyObject *get_notes(PyObject *object, void *unused)
         if (!note || PyList_Append(list, note) < 0)
             Py_CLEAR(list);
     }
-    mmd_py_simulation_release(self);
     return list ? PyList_AsTuple(list) : NULL;
 }
 
@@ -186,10 +169,10 @@ static PyGetSetDef simulation_members[] = {
 static PyObject *reset(PyObject *object, PyObject *unused)
 {
     mmd_py_simulation *self = (mmd_py_simulation *)object;
-    if (!mmd_py_simulation_acquire(self))
+    MMD_PY_HELD *held = mmd_py_object_lock_acquire(&self->lock);
+    if (!held)
         return NULL;
     mmd_simulation_reset(self->simulation);
-    mmd_py_simulation_release(self);
     Py_RETURN_NONE;
 }
 
@@ -224,13 +207,13 @@ static PyObject *getnewargs_ex(PyObject *object, PyObject *unused)
 static PyObject *saved_state(PyObject *object, PyObject *unused)
 {
     mmd_py_simulation *self = (mmd_py_simulation *)object;
-    if (!mmd_py_simulation_acquire(self))
+    MMD_PY_HELD *held = mmd_py_object_lock_acquire(&self->lock);
+    if (!held)
         return NULL;
     Py_ssize_t size = (Py_ssize_t)mmd_simulation_save(self->simulation, NULL);
     PyObject *state = PyBytes_FromStringAndSize(NULL, size);
     if (state)
         mmd_simulation_save(self->simulation, PyBytes_AsString(state));
-    mmd_py_simulation_release(self);
     return state;
 }
 
@@ -240,11 +223,14 @@ static PyObject *restore_state(PyObject *object, PyObject *state)
     char *bytes;
     Py_ssize_t size;
     mmd_error err = {0};
-    if (PyBytes_AsStringAndSize(state, &bytes, &size) < 0 || !mmd_py_simulation_acquire(self))
+    if (PyBytes_AsStringAndSize(state, &bytes, &size) < 0)
         return NULL;
-    bool loaded = mmd_simulation_load(self->simulation, bytes, (size_t)size, &err);
-    mmd_py_simulation_release(self);
-    return loaded ? Py_NewRef(Py_None) : mmd_py_exceptions_raise(&err);
+    MMD_PY_HELD *held = mmd_py_object_lock_acquire(&self->lock);
+    if (!held)
+        return NULL;
+    return mmd_simulation_load(self->simulation, bytes, (size_t)size, &err)
+               ? Py_NewRef(Py_None)
+               : mmd_py_exceptions_raise(&err);
 }
 
 static PyMethodDef simulation_methods[] = {

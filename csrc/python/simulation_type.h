@@ -7,13 +7,9 @@
 #include "python/state.h"
 #include "python/types.h"
 
-/* Reads a Physics that settings_of() of physics_arguments.py has made. `rows`, none before, keeps
-   the rows of a gravity that changes: clear it when `settings` are no longer used. False with an
-   exception. */
-bool mmd_py_physics_record_parse(PyObject *physics, mmd_simulation_settings *settings,
-                                 mmd_py_array *rows);
-/* The ground: a bool, or its height. */
-void mmd_py_physics_record_ground(PyObject *value, mmd_world_settings *world);
+/* Reads a Physics that physics_arguments.py has made, which keeps the rows of a gravity that
+   changes. False with an exception. */
+bool mmd_py_physics_record_parse(PyObject *physics, mmd_simulation_settings *settings);
 
 /* The Python type Simulation; its methods are in simulation_pose.c and simulation_step.c. */
 typedef struct mmd_py_simulation {
@@ -24,9 +20,6 @@ typedef struct mmd_py_simulation {
     mmd_simulation *simulation;
     mmd_py_object_lock lock;
 } mmd_py_simulation;
-
-bool mmd_py_simulation_acquire(mmd_py_simulation *self);
-void mmd_py_simulation_release(mmd_py_simulation *self);
 
 /* A new simulation of the core. `places` (N,7) and `offsets` (N,), or NULL. NULL with an
    exception. */

@@ -18,7 +18,7 @@ static bool parse_mesh(mmd_py_state *state, PyObject *mesh, mmd_skin_job *job)
     return job->mesh || mmd_py_exceptions_raise(&err);
 }
 
-static bool parse_matrices(mmd_py_skin_pose *pose, mmd_py_state *state, PyObject *mesh,
+static bool parse_matrices(mmd_py_pose_arrays *pose, mmd_py_state *state, PyObject *mesh,
                            PyObject *matrices, mmd_skin_job *job, bool *batched)
 {
     if (!mmd_py_bone_matrices_from(matrices, "bone_matrices", MMD_PY_ANY, &pose->matrices,
@@ -34,7 +34,7 @@ static bool parse_matrices(mmd_py_skin_pose *pose, mmd_py_state *state, PyObject
                         job->bone_count, mmd_numbers_noun(job->bone_count, "bone", "bones"), bones);
 }
 
-static bool parse_weights(mmd_py_skin_pose *pose, PyObject *weights, mmd_skin_job *job,
+static bool parse_weights(mmd_py_pose_arrays *pose, PyObject *weights, mmd_skin_job *job,
                           bool *batched)
 {
     const size_t shape[] = {MMD_PY_ANY, job->mesh->morph_count};
@@ -48,7 +48,7 @@ static bool parse_weights(mmd_py_skin_pose *pose, PyObject *weights, mmd_skin_jo
     return true;
 }
 
-bool mmd_py_skin_pose_parse(mmd_py_skin_pose *pose, mmd_py_state *state, PyObject *mesh,
+bool mmd_py_skin_pose_parse(mmd_py_pose_arrays *pose, mmd_py_state *state, PyObject *mesh,
                             PyObject *matrices, PyObject *weights, mmd_skin_job *job, bool *batched)
 {
     int is_pose = PyObject_IsInstance(matrices, state->records[MMD_PY_RECORD_POSE]);
@@ -68,10 +68,4 @@ bool mmd_py_skin_pose_parse(mmd_py_skin_pose *pose, mmd_py_state *state, PyObjec
     return job->morph_weight_frames == 1 || job->morph_weight_frames == job->frame_count ||
            PyErr_Format(PyExc_ValueError, "morph_weights: %zu frames, bone_matrices has %zu",
                         job->morph_weight_frames, job->matrix_frames);
-}
-
-void mmd_py_skin_pose_clear(mmd_py_skin_pose *pose)
-{
-    mmd_py_array_clear(&pose->matrices);
-    mmd_py_array_clear(&pose->weights);
 }

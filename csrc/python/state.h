@@ -42,7 +42,8 @@
 /* MMD_PY_RECORD_SKINNED and so on. */
 #define MMD_PY_RECORD_KIND(kind, ...) MMD_PY_RECORD_##kind,
 typedef enum mmd_py_record_kind {
-    MMD_PY_RECORDS(MMD_PY_RECORD_KIND, MMD_PY_RECORD_KIND) MMD_PY_RECORD_COUNT
+    MMD_PY_RECORDS(MMD_PY_RECORD_KIND, MMD_PY_RECORD_KIND) MMD_PY_RECORD_COUNT,
+    MMD_PY_RECORD_TEXT = MMD_PY_RECORD_COUNT /* in lists: a str, from mmd_text */
 } mmd_py_record_kind;
 
 /* The types that are written in C. */

@@ -26,20 +26,25 @@ extern PyMemberDef mmd_py_object_members[];
    need the GIL. Initialize to zero, then call init; free accepts zero. */
 typedef struct mmd_py_object_lock {
     PyThread_type_lock lock;
+    const char *what;     /* it protects, in errors */
     unsigned long holder; /* thread that holds it, 0: none */
     unsigned forks;       /* of the process, when the holder locked it */
 } mmd_py_object_lock;
 
 /* False with an exception. */
-bool mmd_py_object_lock_init(mmd_py_object_lock *lock);
+bool mmd_py_object_lock_init(mmd_py_object_lock *lock, const char *what);
 void mmd_py_object_lock_free(mmd_py_object_lock *lock);
 
 /* Waits with the GIL released, since the holder may need it. A thread that already holds the lock
-   would wait for itself: it gets a RuntimeError that names `what`. This happens in a signal handler
-   that runs during a call. So does every thread of a forked process if another thread held the lock
-   at the fork: the object may be in the middle of a change, which nobody will finish. */
-bool mmd_py_object_lock_acquire(mmd_py_object_lock *lock, const char *what);
-void mmd_py_object_lock_release(mmd_py_object_lock *lock);
+   would wait for itself: it gets a RuntimeError. This happens in a signal handler that runs during
+   a call. So does every thread of a forked process if another thread held the lock at the fork: the
+   object may be in the middle of a change, which nobody will finish. The lock, or NULL with an
+   exception. */
+void *mmd_py_object_lock_acquire(mmd_py_object_lock *lock);
+void mmd_py_object_lock_release(mmd_py_object_lock **lock);
+
+/* For a variable with what acquire returns: it holds the lock to the end of its block. */
+#define MMD_PY_HELD MMD_PY_CLEARED_BY(mmd_py_object_lock_release) mmd_py_object_lock
 
 /* MMD_METHOD_BULGE_FREE and the methods after it, each of which needs a mesh variant. */
 enum { MMD_PY_MESH_VARIANT_COUNT = 3 };
@@ -155,7 +160,7 @@ PyObject *mmd_py_object_forward(const char *module, const char *function, PyObje
     RECORDS(bones, bone_count, BONE)                                                               \
     RECORDS(morphs, morph_count, MORPH)                                                            \
     RECORDS(materials, material_count, MATERIAL)                                                   \
-    RECORDS(textures, texture_count, COUNT)                                                        \
+    RECORDS(textures, texture_count, TEXT)                                                         \
     RECORDS(display_frames, display_frame_count, DISPLAY_FRAME)                                    \
     RECORDS(rigid_bodies, rigid_body_count, RIGID_BODY)                                            \
     RECORDS(joints, joint_count, JOINT)                                                            \
@@ -174,7 +179,7 @@ typedef enum mmd_py_model_index {
 typedef struct mmd_py_model_member {
     char *name;
     size_t offset, count_offset; /* in mmd_model: of it, and of the number of records */
-    mmd_py_record_kind kind;     /* of records; MMD_PY_RECORD_COUNT: textures, which are texts */
+    mmd_py_record_kind kind;     /* of records */
     mmd_py_array_dtype dtype;
     int rank;
     size_t columns[2]; /* 0: the number of additional UVs */

@@ -12,68 +12,43 @@
 
 typedef struct world_object {
     mmd_py_object base;
-    PyObject *settings;          /* a tuple: what physics_arguments.py has made of the arguments */
-    mmd_world_desc desc;         /* for pickling */
-    mmd_py_record_parser parser; /* owns the bodies and joints of desc */
+    PyObject *settings;  /* a tuple: what physics_arguments.py has made of the arguments */
+    mmd_world_desc desc; /* for pickling */
+    mmd_py_record_parser bodies, joints; /* own those of desc */
     mmd_world *world;
     mmd_py_object_lock lock;
 } world_object;
 
-static bool acquire(world_object *self)
-{
-    return mmd_py_object_lock_acquire(&self->lock, "world");
-}
-
-static void release(world_object *self)
-{
-    mmd_py_object_lock_release(&self->lock);
-}
-
-static bool parse_settings(world_object *self, mmd_py_array *order)
+static bool parse_settings(world_object *self)
 {
     mmd_world_desc *desc = &self->desc;
-    mmd_world_settings *s = &desc->settings;
-    PyObject *ground, *joint_order;
-    int contacts, damping, connected;
-    if (!PyArg_ParseTuple(self->settings, "(ddd)diOpppO(ddd)", &s->gravity[0], &s->gravity[1],
-                          &s->gravity[2], &s->hz, &s->iterations, &ground, &contacts, &damping,
-                          &connected, &joint_order, &s->wind[0], &s->wind[1], &s->wind[2]))
+    mmd_simulation_settings settings;
+    mmd_py_array order = {0};
+    PyObject *physics, *joint_order;
+    int contacts;
+    if (!PyArg_ParseTuple(self->settings, "OpO", &physics, &contacts, &joint_order) ||
+        !mmd_py_physics_record_parse(physics, &settings) ||
+        !mmd_py_array_borrow(joint_order, MMD_PY_INT32, &order))
         return false;
-    mmd_py_physics_record_ground(ground, s);
-    s->additional_damping = damping;
-    s->collide_connected = connected;
+    desc->settings = settings.world;
     desc->contacts = contacts;
-    if (joint_order != Py_None &&
-        !mmd_py_array_from(joint_order, "joint_order", MMD_PY_INT32, false, order))
-        return false;
-    desc->joint_order = order->data;
-    desc->joint_order_count = order->shape[0];
+    desc->joint_order = order.data;
+    desc->joint_order_count = order.shape[0];
     return true;
-}
-
-static bool parse_records(world_object *self, mmd_py_record_kind kind, PyObject *records,
-                          const char *name, void **data, size_t *count)
-{
-    self->parser.state = mmd_py_state_of((PyObject *)self);
-    size_t length = mmd_py_record_parser_enter(&self->parser, "%s", name);
-    bool ok = mmd_py_record_parse_list(&self->parser, kind, records, data, count);
-    mmd_py_record_parser_leave(&self->parser, length);
-    return ok;
 }
 
 static bool build(world_object *self, PyObject *bodies, PyObject *joints)
 {
     mmd_world_desc *desc = &self->desc;
-    void *body_structs, *joint_structs;
-    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array order = {0};
-    if (!parse_settings(self, &order) ||
-        !parse_records(self, MMD_PY_RECORD_RIGID_BODY, bodies, "bodies", &body_structs,
-                       &desc->body_count) ||
-        !parse_records(self, MMD_PY_RECORD_JOINT, joints, "joints", &joint_structs,
-                       &desc->joint_count))
+    mmd_py_state *state = mmd_py_state_of((PyObject *)self);
+    self->bodies = (mmd_py_record_parser){.state = state, .path = "bodies"};
+    self->joints = (mmd_py_record_parser){.state = state, .path = "joints"};
+    if (!parse_settings(self) ||
+        !mmd_py_record_parse_list(&self->bodies, MMD_PY_RECORD_RIGID_BODY, bodies,
+                                  (void **)&desc->bodies, &desc->body_count) ||
+        !mmd_py_record_parse_list(&self->joints, MMD_PY_RECORD_JOINT, joints,
+                                  (void **)&desc->joints, &desc->joint_count))
         return false;
-    desc->bodies = body_structs;
-    desc->joints = joint_structs;
     mmd_error err = {0};
     Py_BEGIN_ALLOW_THREADS
     self->world = mmd_world_new(desc, &err);
@@ -92,7 +67,7 @@ static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (!self)
         return NULL;
     self->settings = Py_NewRef(settings);
-    if (!mmd_py_object_lock_init(&self->lock) || !build(self, bodies, joints))
+    if (!mmd_py_object_lock_init(&self->lock, "world") || !build(self, bodies, joints))
         Py_CLEAR(self);
     return (PyObject *)self;
 }
@@ -102,7 +77,8 @@ static void world_dealloc(PyObject *object)
     world_object *self = (world_object *)object;
     mmd_world_free(self->world);
     Py_CLEAR(self->settings);
-    mmd_py_record_parser_free(&self->parser);
+    mmd_py_record_parser_free(&self->bodies);
+    mmd_py_record_parser_free(&self->joints);
     mmd_py_object_lock_free(&self->lock);
     mmd_py_object_free(object);
 }
@@ -139,16 +115,16 @@ static PyObject *get_snapshot(PyObject *object, void *closure)
 {
     world_object *self = (world_object *)object;
     const snapshot *what = closure;
-    if (!acquire(self))
+    MMD_PY_HELD *held = mmd_py_object_lock_acquire(&self->lock);
+    if (!held)
         return NULL;
     size_t shape[] = {what->fill(self->world, NULL), what->columns};
     MMD_PY_OWNED PyObject *bytes =
         PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(shape[0] * shape[1] * sizeof(double)));
-    if (bytes)
-        what->fill(self->world, (double *)PyBytes_AsString(bytes));
-    release(self);
-    return bytes ? mmd_py_array_view(MMD_PY_FLOAT64, PyBytes_AsString(bytes), 2, shape, bytes)
-                 : NULL;
+    if (!bytes)
+        return NULL;
+    what->fill(self->world, (double *)PyBytes_AsString(bytes));
+    return mmd_py_array_view(MMD_PY_FLOAT64, PyBytes_AsString(bytes), 2, shape, bytes);
 }
 
 static int set_state(PyObject *object, PyObject *value, void *unused)
@@ -161,15 +137,15 @@ static int set_state(PyObject *object, PyObject *value, void *unused)
     const size_t shape[] = {mmd_world_body_count(self->world), 13};
     MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array array = {0};
     mmd_error err = {0};
-    bool set = mmd_py_array_from(value, "state", MMD_PY_FLOAT64, true, &array) &&
-               mmd_py_array_check_shape(&array, "state", 2, shape, "") && acquire(self);
-    if (set) {
-        set = mmd_world_set_state(self->world, array.data, &err);
-        release(self);
-        if (!set)
-            mmd_py_exceptions_raise(&err);
-    }
-    return set ? 0 : -1;
+    if (!mmd_py_array_from(value, "state", MMD_PY_FLOAT64, true, &array) ||
+        !mmd_py_array_check_shape(&array, "state", 2, shape, ""))
+        return -1;
+    MMD_PY_HELD *held = mmd_py_object_lock_acquire(&self->lock);
+    if (held && mmd_world_set_state(self->world, array.data, &err))
+        return 0;
+    if (held)
+        mmd_py_exceptions_raise(&err);
+    return -1;
 }
 
 static PyObject *step(PyObject *object, PyObject *args, PyObject *kwargs)
@@ -181,19 +157,18 @@ static PyObject *step(PyObject *object, PyObject *args, PyObject *kwargs)
         return NULL;
     MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array array = {0};
     const size_t shape[] = {mmd_world_kinematic_count(self->world), 7};
-    bool done =
-        places == Py_None || (mmd_py_array_from(places, "places", MMD_PY_FLOAT64, true, &array) &&
-                              mmd_py_array_check_shape(&array, "places", 2, shape, ""));
-    if (done && (done = acquire(self))) {
-        mmd_error err = {0};
-        Py_BEGIN_ALLOW_THREADS
-        done = mmd_world_step(self->world, array.data, &err);
-        Py_END_ALLOW_THREADS
-        release(self);
-        if (!done)
-            mmd_py_exceptions_raise(&err);
-    }
-    return done ? Py_NewRef(Py_None) : NULL;
+    if (places != Py_None && !(mmd_py_array_from(places, "places", MMD_PY_FLOAT64, true, &array) &&
+                               mmd_py_array_check_shape(&array, "places", 2, shape, "")))
+        return NULL;
+    MMD_PY_HELD *held = mmd_py_object_lock_acquire(&self->lock);
+    if (!held)
+        return NULL;
+    mmd_error err = {0};
+    bool done;
+    Py_BEGIN_ALLOW_THREADS
+    done = mmd_world_step(self->world, array.data, &err);
+    Py_END_ALLOW_THREADS
+    return done ? Py_NewRef(Py_None) : mmd_py_exceptions_raise(&err);
 }
 
 static PyObject *apply_impulse(PyObject *object, PyObject *args, PyObject *kwargs)
@@ -207,21 +182,18 @@ static PyObject *apply_impulse(PyObject *object, PyObject *args, PyObject *kwarg
                                      &impulse_arg, &torque_arg) ||
         !mmd_py_argument_int(body_arg, "body", 0, last > 0 ? last : 0, &body) ||
         !mmd_py_argument_numbers(impulse_arg, "impulse", MMD_PY_FLOAT64, 3, impulse) ||
-        (torque_arg && !mmd_py_argument_numbers(torque_arg, "torque", MMD_PY_FLOAT64, 3, torque)) ||
-        !acquire(self))
+        (torque_arg && !mmd_py_argument_numbers(torque_arg, "torque", MMD_PY_FLOAT64, 3, torque)))
+        return NULL;
+    MMD_PY_HELD *held = mmd_py_object_lock_acquire(&self->lock);
+    if (!held)
         return NULL;
     mmd_error err = {0};
-    bool pushed = mmd_world_apply_impulse(self->world, (size_t)body, impulse, torque, &err);
-    release(self);
-    return pushed ? Py_NewRef(Py_None) : mmd_py_exceptions_raise(&err);
+    return mmd_world_apply_impulse(self->world, (size_t)body, impulse, torque, &err)
+               ? Py_NewRef(Py_None)
+               : mmd_py_exceptions_raise(&err);
 }
 
-static PyObject *push(PyObject *object, PyObject *args, PyObject *kwargs)
-{
-    return PyErr_WarnEx(PyExc_DeprecationWarning, "push() is called apply_impulse()", 1) < 0
-               ? NULL
-               : apply_impulse(object, args, kwargs);
-}
+MMD_PY_FORWARD(push, MMD_PY_PHYSICS_ARGUMENTS, "push")
 
 /* Pickling: the arguments, then the state */
 
@@ -241,13 +213,13 @@ static PyObject *getnewargs_ex(PyObject *object, PyObject *unused)
 static PyObject *saved_state(PyObject *object, PyObject *unused)
 {
     world_object *self = (world_object *)object;
-    if (!acquire(self))
+    MMD_PY_HELD *held = mmd_py_object_lock_acquire(&self->lock);
+    if (!held)
         return NULL;
-    PyObject *state =
-        PyBytes_FromStringAndSize(NULL, (Py_ssize_t)mmd_world_save(self->world, NULL));
+    Py_ssize_t size = (Py_ssize_t)mmd_world_save(self->world, NULL);
+    PyObject *state = PyBytes_FromStringAndSize(NULL, size);
     if (state)
         mmd_world_save(self->world, PyBytes_AsString(state));
-    release(self);
     return state;
 }
 
@@ -256,14 +228,14 @@ static PyObject *restore_state(PyObject *object, PyObject *state)
     world_object *self = (world_object *)object;
     char *bytes;
     Py_ssize_t size;
-    if (PyBytes_AsStringAndSize(state, &bytes, &size) < 0 || !acquire(self))
+    if (PyBytes_AsStringAndSize(state, &bytes, &size) < 0)
+        return NULL;
+    MMD_PY_HELD *held = mmd_py_object_lock_acquire(&self->lock);
+    if (!held)
         return NULL;
     mmd_error err = {0};
-    bool loaded = mmd_world_load(self->world, bytes, (size_t)size, &err);
-    release(self);
-    if (!loaded)
-        return mmd_py_exceptions_raise(&err);
-    Py_RETURN_NONE;
+    return mmd_world_load(self->world, bytes, (size_t)size, &err) ? Py_NewRef(Py_None)
+                                                                  : mmd_py_exceptions_raise(&err);
 }
 
 static PyMethodDef world_methods[] = {
