@@ -69,16 +69,16 @@ PyObject *mmd_py_fit_motion(PyObject *module, PyObject *args)
     job.rotations = values[1].data;
     job.morph_weights = values[2].data;
     job.matrices = values[3].data;
-    job.rig = mmd_py_model_rig(model);
+    job.rig = mmd_py_model_of(model)->rig;
     job.ik = is_off ? MMD_MOTION_FIT_IK_OFF : MMD_MOTION_FIT_IK_AS_KEYED;
     job.keep_switches = as_keyed;
     job.key_physics = key_physics;
-    job.earlier = like == Py_None ? NULL : mmd_py_motion_data(like);
+    job.earlier = like == Py_None ? NULL : mmd_py_motion_of(like)->motion;
     fit_object *self = new_object(module, args, threads);
     if (!self)
         return NULL;
     Py_BEGIN_ALLOW_THREADS
-    job.mesh = mmd_py_mesh_cache_base(mmd_py_model_mesh_cache(model), &err);
+    job.mesh = mmd_py_mesh_cache_base(&mmd_py_model_of(model)->mesh_cache, &err);
     self->of_motion = job.mesh ? mmd_motion_fit_new(&job, &err) : NULL;
     Py_END_ALLOW_THREADS
     self->fit = (mmd_fit *)self->of_motion;

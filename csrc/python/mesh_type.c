@@ -44,7 +44,7 @@ mmd_py_mesh_cache *mmd_py_mesh_cache_from_argument(mmd_py_state *state, PyObject
     if (Py_TYPE(argument) == state->types[MMD_PY_MESH])
         return mmd_py_mesh_get_cache(argument);
     if (Py_TYPE(argument) == state->types[MMD_PY_MODEL])
-        return mmd_py_model_mesh_cache(argument);
+        return &mmd_py_model_of(argument)->mesh_cache;
     mmd_py_exceptions_raise_wrong_type(argument, "mesh: expected a Model or a Mesh", "load_model");
     return NULL;
 }

@@ -221,7 +221,7 @@ PyObject *mmd_py_model_from_arrays(PyObject *type, PyObject *args, PyObject *kwa
 PyObject *mmd_py_model_replace(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     builder b = {.parser.state = mmd_py_state_of(self)};
-    const mmd_model *model = mmd_py_model_data(self);
+    const mmd_model *model = mmd_py_model_of(self)->model;
     if (PyTuple_Size(args))
         return PyErr_Format(PyExc_TypeError, "replace: expected keywords only");
     if (model->soft_body_count)
@@ -235,6 +235,6 @@ PyObject *mmd_py_model_replace(PyObject *self, PyObject *args, PyObject *kwargs)
     }
     mmd_py_record_parser_free(&b.parser);
     if (made)
-        mmd_py_model_copy_path(self, made);
+        mmd_py_model_of(made)->path = Py_XNewRef(mmd_py_model_of(self)->path);
     return made;
 }

@@ -93,7 +93,7 @@ static PyObject *invert(PyObject *model, PyObject *pose, int place_goals, PyObje
     inverse_call *call = PyMem_Calloc(1, sizeof *call);
     if (!call)
         return PyErr_NoMemory();
-    call->rig = mmd_py_model_rig(model);
+    call->rig = mmd_py_model_of(model)->rig;
     call->place_goals = place_goals;
     if (mmd_py_model_locals_parse(model, pose, &call->pose) && run(call, threads)) {
         PyObject *weights = call->pose.weights.object;
@@ -112,7 +112,7 @@ static PyObject *invert(PyObject *model, PyObject *pose, int place_goals, PyObje
 
 bool mmd_py_model_locals_parse(PyObject *model, PyObject *pose, mmd_py_pose_arrays *out)
 {
-    const mmd_model *data = mmd_py_model_data(model);
+    const mmd_model *data = mmd_py_model_of(model)->model;
     const size_t weight_shape[] = {MMD_PY_ANY, data->morph_count};
     PyObject *matrices = pose, *weights = Py_None;
     if (PyTuple_Check(pose) && PyTuple_Size(pose) == 2) {

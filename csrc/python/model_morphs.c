@@ -14,7 +14,7 @@
 static bool parse_weights(PyObject *self, PyObject *argument, mmd_py_array *weights, size_t *frames,
                           bool *batched)
 {
-    const mmd_model *model = mmd_py_model_data(self);
+    const mmd_model *model = mmd_py_model_of(self)->model;
     const size_t shape[] = {MMD_PY_ANY, model->morph_count};
     mmd_error err = {0};
     return mmd_py_array_from_frames(argument, "morph_weights", MMD_PY_FLOAT32, 1, shape, "F",
@@ -70,7 +70,7 @@ static PyObject *run_frames(PyObject *self, PyObject *weights_arg, int channel, 
     }
     if (!mmd_py_array_new_floats(rank + batched, lengths + !batched, &out))
         return NULL;
-    morph_call call = {mmd_py_model_data(self), weights.data, channel, out.data, row};
+    morph_call call = {mmd_py_model_of(self)->model, weights.data, channel, out.data, row};
     return mmd_py_batch_plan(NULL, frames, row, CHUNK_NUMBERS, &batch) &&
                    mmd_py_batch_run(&batch, run_task, &call)
                ? Py_NewRef(out.object)
@@ -85,20 +85,20 @@ PyObject *mmd_py_model_uvs_at(PyObject *self, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:uvs_at", names, &weights, &channel_arg) ||
         (channel_arg && !mmd_py_argument_int(channel_arg, "channel", 0, 4, &channel)))
         return NULL;
-    const size_t shape[] = {mmd_py_model_data(self)->vertex_count, channel == 0 ? 2 : 4};
+    const size_t shape[] = {mmd_py_model_of(self)->model->vertex_count, channel == 0 ? 2 : 4};
     return run_frames(self, weights, (int)channel, 2, shape);
 }
 
 PyObject *mmd_py_model_texture_factors_at(PyObject *self, PyObject *weights)
 {
-    const size_t shape[] = {mmd_py_model_data(self)->material_count, 2, 3, 4};
+    const size_t shape[] = {mmd_py_model_of(self)->model->material_count, 2, 3, 4};
     return run_frames(self, weights, TEXTURE_FACTORS, 4, shape);
 }
 
 PyObject *mmd_py_model_materials_at(PyObject *self, PyObject *weights_arg)
 {
     mmd_py_state *state = mmd_py_state_of(self);
-    const mmd_model *model = mmd_py_model_data(self);
+    const mmd_model *model = mmd_py_model_of(self)->model;
     MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array weights = {0};
     size_t frames;
     bool batched = false;

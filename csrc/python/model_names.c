@@ -45,11 +45,11 @@ static bool fill_index(const mmd_model *model, mmd_py_model_name_kind kind, PyOb
 /* Built at first use; borrowed. NULL with an exception. */
 static PyObject *get_index(PyObject *self, mmd_py_model_name_kind kind)
 {
-    PyObject **slot = mmd_py_model_name_index(self, kind);
+    PyObject **slot = &mmd_py_model_of(self)->name_indices[kind];
     if (*slot)
         return *slot;
     MMD_PY_OWNED PyObject *index = PyDict_New();
-    if (!index || !fill_index(mmd_py_model_data(self), kind, index))
+    if (!index || !fill_index(mmd_py_model_of(self)->model, kind, index))
         return NULL;
     if (!*slot) /* no other thread was faster */
         *slot = Py_NewRef(index);
@@ -189,7 +189,7 @@ static bool label(const named_items *items, size_t i, const char *word, char out
 
 PyObject *mmd_py_model_sliders(PyObject *self, PyObject *dict)
 {
-    size_t count = mmd_py_model_data(self)->morph_count;
+    size_t count = mmd_py_model_of(self)->model->morph_count;
     named_items items = {0};
     MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array sliders = {0};
     bool ok = parse_items(self, MMD_PY_MORPH_NAMES, count, dict, "weights", &items) &&
@@ -345,7 +345,7 @@ static void fill(const named_items *items, const bone_value *values, size_t bone
 bool mmd_py_model_names_parse_bones(PyObject *self, PyObject *dict, mmd_py_array *translations,
                                     mmd_py_array *rotations, size_t *frames, bool *batched)
 {
-    size_t bones = mmd_py_model_data(self)->bone_count, common = MMD_PY_ANY;
+    size_t bones = mmd_py_model_of(self)->model->bone_count, common = MMD_PY_ANY;
     named_items items = {0};
     bone_value *values = NULL;
     bool ok = parse_items(self, MMD_PY_BONE_NAMES, bones, dict, "translations (without rotations)",

@@ -35,10 +35,10 @@ bool mmd_py_model_run_pose(PyObject *model, PyObject *motion, const mmd_pose_job
                            PyObject *threads)
 {
     bool by_motion = motion != Py_None;
-    pose_call call = {.key = {.rig = mmd_py_model_rig(model),
-                              .model_list = mmd_py_model_poser_list(model),
-                              .motion = by_motion ? mmd_py_motion_data(motion) : NULL,
-                              .motion_list = by_motion ? mmd_py_motion_poser_list(motion) : NULL},
+    pose_call call = {.key = {.rig = mmd_py_model_of(model)->rig,
+                              .model_list = &mmd_py_model_of(model)->posers,
+                              .motion = by_motion ? mmd_py_motion_of(motion)->motion : NULL,
+                              .motion_list = by_motion ? &mmd_py_motion_of(motion)->posers : NULL},
                       .job = job};
     mmd_py_batch batch;
     mmd_error err = {0};
@@ -64,7 +64,7 @@ static PyObject *run(PyObject *self, PyObject *motion, mmd_pose_job *job, bool b
 {
     MMD_PY_CLEARED_BY(mmd_py_pose_arrays_clear) mmd_py_pose_arrays output = {0};
     mmd_error err = {0};
-    if (!mmd_pose_check(mmd_py_model_rig(self), job, &err))
+    if (!mmd_pose_check(mmd_py_model_of(self)->rig, job, &err))
         return mmd_py_exceptions_raise(&err);
     MMD_PY_OWNED PyObject *pose =
         mmd_py_pose_output_record(self, batched, job->frame_count, &output);

@@ -78,7 +78,7 @@ static bool run_frames(transforms_call *call, size_t frame_count)
 static PyObject *convert(PyObject *model, conversion kind, int space, const mmd_py_array *matrices,
                          size_t frame_count, bool batched)
 {
-    const mmd_model *data = mmd_py_model_data(model);
+    const mmd_model *data = mmd_py_model_of(model)->model;
     const size_t positions[] = {frame_count, data->bone_count, 3};
     const size_t transforms[] = {frame_count, data->bone_count, 4, 4};
     const size_t *shape = space == MMD_BONE_POSITIONS ? positions : transforms;
@@ -137,8 +137,9 @@ PyObject *mmd_py_model_skinning_matrices(PyObject *model, PyObject *args, PyObje
     bool batched = false;
     if (!parse_space(args, kwargs, "O|O:skinning_matrices", &transforms, &space))
         return NULL;
-    if (mmd_py_bone_matrices_from(transforms, "transforms", mmd_py_model_data(model)->bone_count,
-                                  &matrices, &frames, &batched) &&
+    if (mmd_py_bone_matrices_from(transforms, "transforms",
+                                  mmd_py_model_of(model)->model->bone_count, &matrices, &frames,
+                                  &batched) &&
         mmd_py_bone_matrices_check_finite(&matrices, "transforms"))
         result = convert(model, SKINNING_MATRICES, space, &matrices, frames, batched);
     return result;

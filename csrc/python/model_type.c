@@ -15,26 +15,6 @@
 
 #include <stddef.h>
 
-enum { FIRST_TUPLE = MMD_PY_MODEL_bones, TUPLES = MMD_PY_MODEL_name - FIRST_TUPLE };
-
-/* `owner` is a capsule that frees the C model. It is the base of every view, so views keep the data
-   alive, not the Model. (The Model caches records that contain views; as numpy arrays do not
-   support garbage collection, a reference back to the Model would never be freed.) */
-typedef struct model_object {
-    mmd_py_object base;
-    PyObject *owner;
-    PyObject *bytes;          /* of the file; NULL until file_bytes() if there is none */
-    PyObject *path;           /* of the file, str or None; NULL: None */
-    bool saved_as_read;       /* save() is known to write these bytes */
-    PyObject *tuples[TUPLES]; /* cached tuples of records */
-    PyObject *name_indices[MMD_PY_MODEL_NAME_KIND_COUNT];
-    const mmd_model *model;
-    mmd_rig *rig;
-    mmd_py_poser_list posers;
-    mmd_arena extras_arena; /* segments and parents for the mesh variants */
-    mmd_py_mesh_cache mesh_cache;
-} model_object;
-
 static const char OWNER[] = "mmdskin.model", MODEL_METHODS[] = "mmdskin.model_methods";
 
 static void free_owner(PyObject *owner)
@@ -46,31 +26,6 @@ bool mmd_py_model_check(mmd_py_state *state, PyObject *model)
 {
     return Py_TYPE(model) == state->types[MMD_PY_MODEL] ||
            mmd_py_exceptions_raise_wrong_type(model, "model: expected a Model", "load_model");
-}
-
-const mmd_rig *mmd_py_model_rig(PyObject *model)
-{
-    return ((model_object *)model)->rig;
-}
-
-PyObject **mmd_py_model_name_index(PyObject *model, mmd_py_model_name_kind kind)
-{
-    return &((model_object *)model)->name_indices[kind];
-}
-
-mmd_py_mesh_cache *mmd_py_model_mesh_cache(PyObject *model)
-{
-    return &((model_object *)model)->mesh_cache;
-}
-
-mmd_py_poser_list *mmd_py_model_poser_list(PyObject *model)
-{
-    return &((model_object *)model)->posers;
-}
-
-const mmd_model *mmd_py_model_data(PyObject *model)
-{
-    return ((model_object *)model)->model;
 }
 
 static bool find_extras(const mmd_model *model, mmd_arena *arena, mmd_mesh_extras *extras,
@@ -106,8 +61,8 @@ PyObject *mmd_py_model_new(mmd_py_state *state, mmd_model *model, PyObject *byte
     made = rig && find_extras(model, &arena, &extras, &err);
     Py_END_ALLOW_THREADS
     PyObject *owner = made ? PyCapsule_New(model, OWNER, NULL) : mmd_py_exceptions_raise(&err);
-    model_object *self =
-        owner ? (model_object *)mmd_py_object_new(state->types[MMD_PY_MODEL]) : NULL;
+    mmd_py_model *self =
+        owner ? (mmd_py_model *)mmd_py_object_new(state->types[MMD_PY_MODEL]) : NULL;
     if (!self) {
         Py_XDECREF(owner);
         mmd_arena_free(&arena);
@@ -147,7 +102,7 @@ PyObject *mmd_py_model_load(PyObject *module, PyObject *source)
     PyObject *model = bytes ? load(mmd_py_state_of_module(module), bytes) : NULL;
     PyObject *path = model ? mmd_py_object_call(MMD_PY_FILE_IO, "path_of", "(O)", source) : NULL;
     if (path)
-        ((model_object *)model)->path = path;
+        mmd_py_model_of(model)->path = path;
     else
         Py_CLEAR(model);
     return model;
@@ -155,18 +110,18 @@ PyObject *mmd_py_model_load(PyObject *module, PyObject *source)
 
 static int model_traverse(PyObject *self, visitproc visit, void *arg)
 {
-    const model_object *model = (const model_object *)self;
+    const mmd_py_model *model = mmd_py_model_of(self);
     Py_VISIT(Py_TYPE(self));
-    for (int i = 0; i < TUPLES; i++)
+    for (int i = 0; i < MMD_PY_MODEL_TUPLES; i++)
         Py_VISIT(model->tuples[i]);
     return 0;
 }
 
 static void model_dealloc(PyObject *self)
 {
-    model_object *model = (model_object *)self;
+    mmd_py_model *model = mmd_py_model_of(self);
     PyObject_GC_UnTrack(self);
-    for (int i = 0; i < TUPLES; i++)
+    for (int i = 0; i < MMD_PY_MODEL_TUPLES; i++)
         Py_CLEAR(model->tuples[i]);
     for (int i = 0; i < MMD_PY_MODEL_NAME_KIND_COUNT; i++)
         Py_CLEAR(model->name_indices[i]);
@@ -182,7 +137,7 @@ static void model_dealloc(PyObject *self)
 
 static PyObject *model_repr(PyObject *self)
 {
-    const mmd_model *model = ((model_object *)self)->model;
+    const mmd_model *model = mmd_py_model_of(self)->model;
     MMD_PY_OWNED PyObject *name = mmd_py_record_str(model->name);
     return name ? PyUnicode_FromFormat("<mmdskin.Model %R: %zu vertices, %zu bones, %zu morphs>",
                                        name, model->vertex_count, model->bone_count,
@@ -212,7 +167,7 @@ static PyObject *write_model(const mmd_model *model)
  */
 static PyObject *file_bytes(PyObject *self)
 {
-    model_object *model = (model_object *)self;
+    mmd_py_model *model = mmd_py_model_of(self);
     PyObject *bytes = model->bytes ? NULL : write_model(model->model);
     if (!model->bytes)
         model->bytes = bytes;
@@ -226,7 +181,7 @@ static PyObject *file_bytes(PyObject *self)
 /* What save() writes: the bytes that were read, once they are known to be the same. */
 static PyObject *saved_bytes(PyObject *self)
 {
-    model_object *model = (model_object *)self;
+    mmd_py_model *model = mmd_py_model_of(self);
     PyObject *bytes = model->saved_as_read ? NULL : write_model(model->model);
     if (bytes && model->bytes)
         model->saved_as_read = PyObject_RichCompareBool(bytes, model->bytes, Py_EQ) == 1;
@@ -269,7 +224,7 @@ static PyObject *model_compare(PyObject *self, PyObject *other, int operation)
 {
     if (Py_TYPE(other) != Py_TYPE(self) || (operation != Py_EQ && operation != Py_NE))
         Py_RETURN_NOTIMPLEMENTED;
-    const mmd_model *one = mmd_py_model_data(self), *two = mmd_py_model_data(other);
+    const mmd_model *one = mmd_py_model_of(self)->model, *two = mmd_py_model_of(other)->model;
     if (one == two || !is_alike(one, two))
         return PyBool_FromLong((one == two) == (operation == Py_EQ));
     MMD_PY_OWNED PyObject *first = contents_of(one), *second = first ? contents_of(two) : NULL;
@@ -279,7 +234,7 @@ static PyObject *model_compare(PyObject *self, PyObject *other, int operation)
 /* Of what is_alike() compares, and the name. */
 static Py_hash_t model_hash(PyObject *self)
 {
-    const mmd_model *model = ((model_object *)self)->model;
+    const mmd_model *model = mmd_py_model_of(self)->model;
     MMD_PY_OWNED PyObject *key =
         Py_BuildValue("(Nnnnn)", mmd_py_record_str(model->name), (Py_ssize_t)model->vertex_count,
                       (Py_ssize_t)model->triangle_count, (Py_ssize_t)model->bone_count,
@@ -324,19 +279,14 @@ static PyMethodDef model_methods[] = {
 
 static PyObject *get_path(PyObject *self, void *unused)
 {
-    PyObject *path = ((model_object *)self)->path;
+    PyObject *path = mmd_py_model_of(self)->path;
     return Py_NewRef(path ? path : Py_None);
-}
-
-void mmd_py_model_copy_path(PyObject *model, PyObject *to)
-{
-    ((model_object *)to)->path = Py_XNewRef(((model_object *)model)->path);
 }
 
 static PyObject *get_version(PyObject *self, void *unused)
 {
     /* 2.1, not 2.0999999 */
-    double version = (double)((model_object *)self)->model->version;
+    double version = (double)mmd_py_model_of(self)->model->version;
     return PyFloat_FromDouble((double)(long)(version * 100 + 0.5) / 100);
 }
 
@@ -359,26 +309,26 @@ const mmd_py_model_member mmd_py_model_members[MMD_PY_MODEL_MEMBER_COUNT] = {
 
 static PyObject *get_text(PyObject *self, void *index)
 {
-    const char *model = (const char *)((model_object *)self)->model;
+    const char *model = (const char *)mmd_py_model_of(self)->model;
     return mmd_py_record_str(
         *(const mmd_text *)(model + mmd_py_model_members[(size_t)index].offset));
 }
 
 static PyObject *get_tuple(PyObject *self, void *index)
 {
-    model_object *model = (model_object *)self;
+    mmd_py_model *model = mmd_py_model_of(self);
     const mmd_py_model_member *member = &mmd_py_model_members[(size_t)index];
     const char *from = (const char *)model->model;
     return mmd_py_record_cached_tuple(mmd_py_state_of(self), member->kind,
                                       *(void *const *)(from + member->offset),
                                       *(const size_t *)(from + member->count_offset), model->owner,
-                                      &model->tuples[(size_t)index - FIRST_TUPLE]);
+                                      &model->tuples[(size_t)index - MMD_PY_MODEL_bones]);
 }
 
 /* A view of the model's memory. */
 static PyObject *get_array(PyObject *self, void *index)
 {
-    const model_object *object = (const model_object *)self;
+    const mmd_py_model *object = mmd_py_model_of(self);
     const mmd_model *model = object->model;
     const mmd_py_model_member *member = &mmd_py_model_members[(size_t)index];
     size_t rows =
@@ -393,14 +343,14 @@ static PyObject *get_array(PyObject *self, void *index)
 
 static PyObject *get_segments(PyObject *self, void *unused)
 {
-    const mmd_mesh_extras *extras = &((model_object *)self)->mesh_cache.extras;
+    const mmd_mesh_extras *extras = &mmd_py_model_of(self)->mesh_cache.extras;
     const size_t shape[] = {extras->segment_count, 2, 3};
     return mmd_py_array_view(MMD_PY_FLOAT32, extras->segments, 3, shape, self);
 }
 
 static PyObject *get_centers(PyObject *self, void *unused)
 {
-    model_object *model = (model_object *)self;
+    mmd_py_model *model = mmd_py_model_of(self);
     return mmd_py_mesh_cache_centers(self, &model->mesh_cache);
 }
 
@@ -444,7 +394,7 @@ static PyType_Slot model_slots[] = {{Py_tp_doc, MMD_DOC_Model},
                                     {0, NULL}};
 
 PyType_Spec mmd_py_model_spec = {.name = "mmdskin.Model",
-                                 .basicsize = sizeof(model_object),
+                                 .basicsize = sizeof(mmd_py_model),
                                  .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
                                           Py_TPFLAGS_IMMUTABLETYPE,
                                  .slots = model_slots};

@@ -71,7 +71,7 @@ PyObject *mmd_py_motion_samples(PyObject *module, PyObject *args)
     const size_t shape[] = {batched ? frames.shape[0] : 1, tracks[call.track].width};
     if (!mmd_py_array_new_floats(1 + batched, shape + !batched, &rows))
         return NULL;
-    call.motion = mmd_py_motion_data(motion);
+    call.motion = mmd_py_motion_of(motion)->motion;
     call.frames = frames.data;
     call.rows = rows.data;
     return mmd_py_batch_run_samples(shape[0], run_task, &call) ? Py_NewRef(rows.object) : NULL;

@@ -82,7 +82,7 @@ static bool sample_frame(save_call *call, const mmd_motion *motion, mmd_motion *
                             call->frame);
     if (call->model != Py_None && !mmd_py_model_check(call->state, call->model))
         return false;
-    const mmd_rig *rig = call->model == Py_None ? NULL : mmd_py_model_rig(call->model);
+    const mmd_rig *rig = call->model == Py_None ? NULL : mmd_py_model_of(call->model)->rig;
     if (!mmd_sampling_frame(&call->arena, motion, rig, frame, pose))
         return PyErr_NoMemory();
     return true;
@@ -132,7 +132,8 @@ PyObject *mmd_py_motion_bytes(PyObject *module, PyObject *args)
                           &call.is_vpd, &call.cut_names, &call.omit_names, &call.frame,
                           &call.model))
         return NULL;
-    mmd_motion pose, tracks = mmd_motion_select(mmd_py_motion_data(motion), (mmd_motion_part)part);
+    mmd_motion pose,
+        tracks = mmd_motion_select(mmd_py_motion_of(motion)->motion, (mmd_motion_part)part);
     if (!call.is_vpd)
         bytes = check_names(&call, &tracks) ? write_vmd(&call, &tracks) : NULL;
     else if (sample_frame(&call, &tracks, &pose) && check_names(&call, &pose))

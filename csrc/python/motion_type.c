@@ -11,20 +11,6 @@
 
 #include <string.h>
 
-enum { TUPLES = MMD_MOTION_CAMERA }; /* the kinds before it */
-
-/* `owner` is a capsule that frees the C motion, the base of every view; see model_type.c. */
-typedef struct motion_object {
-    mmd_py_object base;
-    PyObject *owner;
-    PyObject *bytes;          /* of the file, for pickling; NULL: created from tracks */
-    PyObject *encoding;       /* of its names, a str; NULL: cp932 */
-    PyObject *tuples[TUPLES]; /* cached tuples of records */
-    const mmd_motion *motion;
-    bool is_known; /* some model has had a bone or morph of the motion */
-    mmd_py_poser_list posers;
-} motion_object;
-
 static const char OWNER[] = "mmdskin.motion", CP932[] = "cp932";
 
 static void free_owner(PyObject *owner)
@@ -38,21 +24,11 @@ bool mmd_py_motion_check(mmd_py_state *state, PyObject *motion, const char *expe
            mmd_py_exceptions_raise_wrong_type(motion, expected, "load_motion");
 }
 
-const mmd_motion *mmd_py_motion_data(PyObject *motion)
-{
-    return ((motion_object *)motion)->motion;
-}
-
-mmd_py_poser_list *mmd_py_motion_poser_list(PyObject *motion)
-{
-    return &((motion_object *)motion)->posers;
-}
-
 PyObject *mmd_py_motion_new(mmd_py_state *state, mmd_motion *motion, PyObject *bytes)
 {
     PyObject *owner = PyCapsule_New(motion, OWNER, free_owner);
-    motion_object *self =
-        owner ? (motion_object *)mmd_py_object_new(state->types[MMD_PY_MOTION]) : NULL;
+    mmd_py_motion *self =
+        owner ? (mmd_py_motion *)mmd_py_object_new(state->types[MMD_PY_MOTION]) : NULL;
     if (!self) {
         if (!owner)
             mmd_motion_free(motion);
@@ -112,13 +88,13 @@ PyObject *mmd_py_motion_of_bytes(PyObject *module, PyObject *args)
         return mmd_py_exceptions_raise(&err);
     PyObject *self = mmd_py_motion_new(mmd_py_state_of_module(module), motion, bytes);
     if (self && encoding != Py_None)
-        ((motion_object *)self)->encoding = Py_NewRef(encoding);
+        mmd_py_motion_of(self)->encoding = Py_NewRef(encoding);
     return self;
 }
 
 bool mmd_py_motion_check_names(PyObject *self, PyObject *model)
 {
-    motion_object *motion = (motion_object *)self;
+    mmd_py_motion *motion = mmd_py_motion_of(self);
     if (self == Py_None || !motion->bytes || motion->is_known)
         return true;
     MMD_PY_OWNED PyObject *known = mmd_py_object_call("mmdskin.motion_encoding", "check_names",
@@ -129,18 +105,18 @@ bool mmd_py_motion_check_names(PyObject *self, PyObject *model)
 
 static int motion_traverse(PyObject *self, visitproc visit, void *arg)
 {
-    const motion_object *motion = (const motion_object *)self;
+    const mmd_py_motion *motion = mmd_py_motion_of(self);
     Py_VISIT(Py_TYPE(self));
-    for (int i = 0; i < TUPLES; i++)
+    for (int i = 0; i < MMD_MOTION_CAMERA; i++)
         Py_VISIT(motion->tuples[i]);
     return 0;
 }
 
 static void motion_dealloc(PyObject *self)
 {
-    motion_object *motion = (motion_object *)self;
+    mmd_py_motion *motion = mmd_py_motion_of(self);
     PyObject_GC_UnTrack(self);
-    for (int i = 0; i < TUPLES; i++)
+    for (int i = 0; i < MMD_MOTION_CAMERA; i++)
         Py_CLEAR(motion->tuples[i]);
     mmd_py_poser_cache_clear_motion(&motion->posers);
     Py_CLEAR(motion->bytes);
@@ -151,7 +127,7 @@ static void motion_dealloc(PyObject *self)
 
 static PyObject *motion_repr(PyObject *self)
 {
-    const mmd_motion *motion = ((motion_object *)self)->motion;
+    const mmd_motion *motion = mmd_py_motion_of(self)->motion;
     MMD_PY_OWNED PyObject *name = mmd_py_record_str(motion->name);
     return name
                ? PyUnicode_FromFormat("<mmdskin.Motion %R: frames %u to %u, %zu bones, %zu morphs>",
@@ -173,7 +149,7 @@ static PyObject *motion_compare(PyObject *self, PyObject *other, int operation)
 /* By what is quick to read, and seldom the same in different motions. */
 static Py_hash_t motion_hash(PyObject *self)
 {
-    const mmd_motion *motion = ((motion_object *)self)->motion;
+    const mmd_motion *motion = mmd_py_motion_of(self)->motion;
     MMD_PY_OWNED PyObject *key =
         Py_BuildValue("(NIInnn)", mmd_py_record_str(motion->name), (unsigned)motion->first_frame,
                       (unsigned)motion->last_frame, (Py_ssize_t)motion->bone_track_count,
@@ -184,11 +160,11 @@ static Py_hash_t motion_hash(PyObject *self)
 static PyObject *motion_reduce(PyObject *self, PyObject *unused)
 {
     enum { NAME = MMD_MOTION_KINDS, MEMBERS };
-    PyObject *bytes = ((motion_object *)self)->bytes;
+    PyObject *bytes = mmd_py_motion_of(self)->bytes;
     PyObject *module = PyType_GetModule(Py_TYPE(self));
     if (bytes) {
         PyObject *function = module ? PyObject_GetAttrString(module, "load_motion") : NULL;
-        PyObject *encoding = ((motion_object *)self)->encoding;
+        PyObject *encoding = mmd_py_motion_of(self)->encoding;
         return !function  ? NULL
                : encoding ? Py_BuildValue("N(OO)", function, bytes, encoding)
                           : Py_BuildValue("N(O)", function, bytes);
@@ -205,12 +181,12 @@ static PyObject *motion_reduce(PyObject *self, PyObject *unused)
 
 static PyObject *get_name(PyObject *self, void *unused)
 {
-    return mmd_py_record_str(((motion_object *)self)->motion->name);
+    return mmd_py_record_str(mmd_py_motion_of(self)->motion->name);
 }
 
 static PyObject *get_encoding(PyObject *self, void *unused)
 {
-    const motion_object *motion = (const motion_object *)self;
+    const mmd_py_motion *motion = mmd_py_motion_of(self);
     if (motion->encoding)
         return Py_NewRef(motion->encoding);
     const char *bytes = motion->bytes ? PyBytes_AsString(motion->bytes) : "";
@@ -219,20 +195,20 @@ static PyObject *get_encoding(PyObject *self, void *unused)
 
 static PyObject *get_duration(PyObject *self, void *unused)
 {
-    const mmd_motion *motion = ((motion_object *)self)->motion;
+    const mmd_motion *motion = mmd_py_motion_of(self)->motion;
     return PyFloat_FromDouble((motion->last_frame - motion->first_frame) / 30.0);
 }
 
 static PyObject *get_frame_range(PyObject *self, void *unused)
 {
-    const mmd_motion *motion = ((motion_object *)self)->motion;
+    const mmd_motion *motion = mmd_py_motion_of(self)->motion;
     return Py_BuildValue("(II)", (unsigned)motion->first_frame, (unsigned)motion->last_frame);
 }
 
 /* The tracks of a kind. */
 static PyObject *get_tracks(PyObject *self, void *kind)
 {
-    motion_object *motion = (motion_object *)self;
+    mmd_py_motion *motion = mmd_py_motion_of(self);
     const mmd_motion_layout *layout = &mmd_motion_layouts[(size_t)kind];
     mmd_py_record_kind record = (mmd_py_record_kind)(MMD_PY_RECORD_BONE_TRACK + (size_t)kind);
     const void *tracks = mmd_motion_track(layout, motion->motion, 0);
@@ -306,7 +282,7 @@ static PyType_Slot motion_slots[] = {{Py_tp_doc, MMD_DOC_Motion},
                                      {0, NULL}};
 
 PyType_Spec mmd_py_motion_spec = {.name = "mmdskin.Motion",
-                                  .basicsize = sizeof(motion_object),
+                                  .basicsize = sizeof(mmd_py_motion),
                                   .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
                                            Py_TPFLAGS_IMMUTABLETYPE,
                                   .slots = motion_slots};

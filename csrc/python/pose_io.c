@@ -21,7 +21,7 @@ static bool parse_local_values(PyObject *model, mmd_py_pose_input *input)
 {
     mmd_pose_job *job = &input->job;
     mmd_py_array *translations = &input->arrays[0], *rotations = &input->arrays[1];
-    const size_t bones = mmd_py_model_data(model)->bone_count;
+    const size_t bones = mmd_py_model_of(model)->model->bone_count;
     bool parsed;
     if (PyDict_Check(input->translations) && input->rotations != Py_None)
         return PyErr_Format(PyExc_TypeError,
@@ -74,13 +74,14 @@ bool mmd_py_pose_input_parse(PyObject *model, mmd_py_pose_input *input)
     job->morph_weight_frames = job->ik_frames = 1;
     if (!parse_local_values(model, input))
         return false;
-    const size_t weight_shape[] = {MMD_PY_ANY, mmd_py_model_data(model)->morph_count};
+    const size_t weight_shape[] = {MMD_PY_ANY, mmd_py_model_of(model)->model->morph_count};
     if (input->weights != Py_None &&
         !mmd_py_array_from_frames(input->weights, "morph_weights", MMD_PY_FLOAT32, 1, weight_shape,
                                   "F", &input->arrays[2], &job->morph_weight_frames,
                                   &input->batched))
         return false;
-    if (!parse_ik(input->ik, mmd_py_model_data(model), &input->arrays[3], job, &input->batched))
+    if (!parse_ik(input->ik, mmd_py_model_of(model)->model, &input->arrays[3], job,
+                  &input->batched))
         return false;
     job->morph_weights = input->arrays[2].data;
     job->frame_count = count_frames(job);
@@ -116,7 +117,7 @@ void mmd_py_pose_arrays_clear(mmd_py_pose_arrays *arrays)
 PyObject *mmd_py_pose_output_record(PyObject *model, bool batched, size_t frame_count,
                                     mmd_py_pose_arrays *output)
 {
-    const mmd_model *data = mmd_py_model_data(model);
+    const mmd_model *data = mmd_py_model_of(model)->model;
     const size_t matrix_shape[] = {frame_count, data->bone_count, 4, 4};
     const size_t weight_shape[] = {frame_count, data->morph_count};
     return mmd_py_array_new_floats(batched ? 4 : 3, matrix_shape + !batched, &output->matrices) &&

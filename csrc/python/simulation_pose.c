@@ -33,7 +33,7 @@ size_t mmd_py_simulation_chunk(PyObject *models)
 {
     size_t work = 1;
     for (Py_ssize_t m = 0; m < PyTuple_Size(models); m++) {
-        const mmd_model *model = mmd_py_model_data(PyTuple_GetItem(models, m));
+        const mmd_model *model = mmd_py_model_of(PyTuple_GetItem(models, m))->model;
         work += model->bone_count + model->rigid_body_count;
     }
     return CHUNK_WORK / work + 1;
@@ -110,8 +110,8 @@ static void fill_models(PyObject *models, PyObject *motions, const double *place
 {
     for (Py_ssize_t m = 0; m < PyTuple_Size(models); m++) {
         PyObject *motion = PyTuple_GetItem(motions, m);
-        out[m].rig = mmd_py_model_rig(PyTuple_GetItem(models, m));
-        out[m].motion = motion == Py_None ? NULL : mmd_py_motion_data(motion);
+        out[m].rig = mmd_py_model_of(PyTuple_GetItem(models, m))->rig;
+        out[m].motion = motion == Py_None ? NULL : mmd_py_motion_of(motion)->motion;
         out[m].placement = places ? places + 7 * m : NULL;
         out[m].offset = offsets ? offsets[m] : 0;
     }

@@ -90,7 +90,8 @@ static bool parse_model(mmd_py_simulation *self, size_t m, PyObject *const *argu
     bool follows =
         self->is_list && at_rest && PyTuple_GetItem(self->motions, (Py_ssize_t)m) != Py_None;
     if (!mmd_py_pose_input_parse(model, &step->input) ||
-        !parse_physics(arguments[PHYSICS], mmd_py_model_data(model)->bone_count, &step->physics))
+        !parse_physics(arguments[PHYSICS], mmd_py_model_of(model)->model->bone_count,
+                       &step->physics))
         return false;
     if (step->input.batched)
         return PyErr_Format(PyExc_ValueError, "step: a batch of frames, expected one pose");

@@ -89,7 +89,7 @@ static void count_parts(const mmd_py_simulation *self, size_t *bodies, size_t *j
 {
     *bodies = *joints = 0;
     for (Py_ssize_t m = 0; m < PyTuple_Size(self->models); m++) {
-        const mmd_model *model = mmd_py_model_data(PyTuple_GetItem(self->models, m));
+        const mmd_model *model = mmd_py_model_of(PyTuple_GetItem(self->models, m))->model;
         *bodies += model->rigid_body_count;
         *joints += model->joint_count;
     }
@@ -101,7 +101,7 @@ static PyObject *split_strain(const mmd_py_simulation *self, PyObject *rows)
     Py_ssize_t count = PyTuple_Size(self->models), first = 0;
     PyObject *result = PyTuple_New(count);
     for (Py_ssize_t m = 0; result && m < count; m++) {
-        const mmd_model *model = mmd_py_model_data(PyTuple_GetItem(self->models, m));
+        const mmd_model *model = mmd_py_model_of(PyTuple_GetItem(self->models, m))->model;
         Py_ssize_t end = first + (Py_ssize_t)model->joint_count;
         MMD_PY_OWNED PyObject *own = PySequence_GetSlice(rows, first, end);
         mmd_py_record_tuple_set(&result, (size_t)m,
@@ -182,7 +182,7 @@ static PyObject *title_of(const mmd_py_simulation *self)
     if (self->is_list)
         return PyUnicode_FromFormat("of %zd models", PyTuple_Size(self->models));
     MMD_PY_OWNED PyObject *name =
-        mmd_py_record_str(mmd_py_model_data(PyTuple_GetItem(self->models, 0))->name);
+        mmd_py_record_str(mmd_py_model_of(PyTuple_GetItem(self->models, 0))->model->name);
     return name ? PyObject_Repr(name) : NULL;
 }
 

@@ -28,7 +28,7 @@ static bool parse_matrices(mmd_py_pose_arrays *pose, mmd_py_state *state, PyObje
     job->bone_count = mmd_py_bone_matrices_count(&pose->matrices);
     if (Py_TYPE(mesh) != state->types[MMD_PY_MODEL])
         return true;
-    size_t bones = mmd_py_model_data(mesh)->bone_count;
+    size_t bones = mmd_py_model_of(mesh)->model->bone_count;
     return job->bone_count == bones ||
            PyErr_Format(PyExc_ValueError, "bone_matrices: %zu %s, the model has %zu",
                         job->bone_count, mmd_numbers_noun(job->bone_count, "bone", "bones"), bones);

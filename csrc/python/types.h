@@ -3,6 +3,7 @@
 #define MMD_PY_TYPES_H
 
 #include "core/base/arena.h"
+#include "core/model/motion.h"
 #include "mmdskin.h"
 #include "python/array.h"
 #include "python/state.h"
@@ -199,15 +200,30 @@ PyObject *mmd_py_model_replace(PyObject *model, PyObject *args, PyObject *kwargs
 /* Whether an argument is a Model; false with a TypeError. */
 bool mmd_py_model_check(mmd_py_state *state, PyObject *model);
 
-/* The members of a Model, borrowed. */
-const mmd_model *mmd_py_model_data(PyObject *model);
-const mmd_rig *mmd_py_model_rig(PyObject *model);
-mmd_py_mesh_cache *mmd_py_model_mesh_cache(PyObject *model);
-mmd_py_poser_list *mmd_py_model_poser_list(PyObject *model);
-/* Gives a new Model the path of another one. */
-void mmd_py_model_copy_path(PyObject *model, PyObject *to);
-/* Where a Model keeps a dict of the indices of bones or morphs by name; NULL until first use. */
-PyObject **mmd_py_model_name_index(PyObject *model, mmd_py_model_name_kind kind);
+enum { MMD_PY_MODEL_TUPLES = MMD_PY_MODEL_name - MMD_PY_MODEL_bones };
+
+/* `owner` is a capsule that frees the C model. It is the base of every view, so views keep the data
+   alive, not the Model. (The Model caches records that contain views; as numpy arrays do not
+   support garbage collection, a reference back to the Model would never be freed.) */
+typedef struct mmd_py_model {
+    mmd_py_object base;
+    PyObject *owner;
+    PyObject *bytes;    /* of the file; NULL until file_bytes() if there is none */
+    PyObject *path;     /* of the file, str or None; NULL: None */
+    bool saved_as_read; /* save() is known to write these bytes */
+    PyObject *tuples[MMD_PY_MODEL_TUPLES];                /* cached tuples of records */
+    PyObject *name_indices[MMD_PY_MODEL_NAME_KIND_COUNT]; /* dicts by name; NULL until first use */
+    const mmd_model *model;
+    mmd_rig *rig;
+    mmd_py_poser_list posers;
+    mmd_arena extras_arena; /* segments and parents for the mesh variants */
+    mmd_py_mesh_cache mesh_cache;
+} mmd_py_model;
+
+static inline mmd_py_model *mmd_py_model_of(PyObject *model)
+{
+    return (mmd_py_model *)model;
+}
 
 PyObject *mmd_py_model_bone(PyObject *model, PyObject *name);
 PyObject *mmd_py_model_morph(PyObject *model, PyObject *name);
@@ -241,9 +257,22 @@ bool mmd_py_motion_check(mmd_py_state *state, PyObject *motion, const char *expe
    exception. The motion may be None. */
 bool mmd_py_motion_check_names(PyObject *motion, PyObject *model);
 
-/* The members of a Motion, borrowed. */
-const mmd_motion *mmd_py_motion_data(PyObject *motion);
-mmd_py_poser_list *mmd_py_motion_poser_list(PyObject *motion);
+/* `owner` is a capsule that frees the C motion, the base of every view; as of a Model. */
+typedef struct mmd_py_motion {
+    mmd_py_object base;
+    PyObject *owner;
+    PyObject *bytes;                     /* of the file, for pickling; NULL: created from tracks */
+    PyObject *encoding;                  /* of its names, a str; NULL: cp932 */
+    PyObject *tuples[MMD_MOTION_CAMERA]; /* cached tuples of records: of the kinds before it */
+    const mmd_motion *motion;
+    bool is_known; /* some model has had a bone or morph of the motion */
+    mmd_py_poser_list posers;
+} mmd_py_motion;
+
+static inline mmd_py_motion *mmd_py_motion_of(PyObject *motion)
+{
+    return (mmd_py_motion *)motion;
+}
 
 /* Wraps a motion, which it owns from then on, also on failure. `bytes` of the file, or NULL. */
 PyObject *mmd_py_motion_new(mmd_py_state *state, mmd_motion *motion, PyObject *bytes);

@@ -36,7 +36,7 @@ OTHER_NAMES = {
     "vec3": {"double2", "simd"},  # vectors in registers
     "quat": {"slerp"},
     # What the types use of each other, each in a file of its own.
-    "types": {"model", "mesh", "motion", "simulation", "object", "module", "poser"},
+    "types": {"fit", "model", "mesh", "motion", "simulation", "object", "module", "poser"},
     "state": {"record", "type"},  # the state lists the classes
     "render": {"look", "ground"},  # what a job chooses
     "constraint_solver": {"delta"},  # the velocities that rows change

@@ -22,10 +22,22 @@ typedef struct mmd_fit {
     void (*end)(struct mmd_fit *fit); /* frees what the arena does not own; NULL: nothing */
 } mmd_fit;
 
-void mmd_fit_free(mmd_fit *fit);
+static inline void mmd_fit_free(mmd_fit *fit)
+{
+    if (fit && fit->end)
+        fit->end(fit);
+    if (fit)
+        mmd_motion_free(fit->motion);
+    mmd_arena_free_owner(fit);
+}
 
 /* Passes the motion to the caller, who frees it. */
-mmd_motion *mmd_fit_release_motion(mmd_fit *fit);
+static inline mmd_motion *mmd_fit_release_motion(mmd_fit *fit)
+{
+    mmd_motion *motion = fit->motion;
+    fit->motion = NULL;
+    return motion;
+}
 
 /* Fits one of MMD's interpolation curves into a tube.
 

@@ -242,19 +242,3 @@ mmd_motion_fit *mmd_motion_fit_new(const mmd_motion_fit_job *job, mmd_error *err
     begin_tracks(fit);
     return fit;
 }
-
-void mmd_fit_free(mmd_fit *fit)
-{
-    if (fit && fit->end)
-        fit->end(fit);
-    if (fit)
-        mmd_motion_free(fit->motion);
-    mmd_arena_free_owner(fit);
-}
-
-mmd_motion *mmd_fit_release_motion(mmd_fit *fit)
-{
-    mmd_motion *motion = fit->motion;
-    fit->motion = NULL;
-    return motion;
-}
