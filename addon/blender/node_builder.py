@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node group under construction: arithmetic on sockets, in shaders and in geometry nodes.
+"""A node group under construction: formulas of fields, in shaders and in geometry nodes.
 
-Where a method takes a value, it may be a socket, whose link it makes, or a constant.
+Where a method takes a value, it may be a field, whose link it makes, or a constant.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import bpy
@@ -14,11 +15,56 @@ FLOAT, VECTOR, COLOR = "NodeSocketFloat", "NodeSocketVector", "NodeSocketColor"
 INTEGER = "NodeSocketInt"
 SHADER, GEOMETRY, OBJECT = "NodeSocketShader", "NodeSocketGeometry", "NodeSocketObject"
 _COLUMNS = 12  # of nodes, as they are placed
-_SCALARS = ("DOT_PRODUCT", "LENGTH")  # operations on vectors that give a number
 _STEEP = 1e9  # turns the sign of a difference into 0 or 1
 
-Value = Any  # a socket, a number, a sequence of three numbers, or what else an input may have
+Value = Any  # a Field, a number, a tuple of three numbers, or what else an input may have
 Inputs = Mapping[Any, Value]
+
+
+def _math(operation: str) -> "Callable[..., Field]":
+    def result(self: "Field", *others: Value) -> "Field":
+        return self.builder.math(operation, self, *others)
+
+    return result
+
+
+class Field:
+    """What a socket gives, a number or vector. Each operation with other values makes a node."""
+
+    def __init__(self, builder: "NodeBuilder", socket: Any) -> None:
+        self.builder, self.socket = builder, socket
+
+    __add__, __sub__, __truediv__ = _math("ADD"), _math("SUBTRACT"), _math("DIVIDE")
+    __gt__, __lt__ = _math("GREATER_THAN"), _math("LESS_THAN")  # 1 or 0
+    dot, normalized = _math("DOT_PRODUCT"), _math("NORMALIZE")
+
+    def __rsub__(self, other: Value) -> "Field":
+        return self.builder.math("SUBTRACT", other, self)
+
+    def __mul__(self, other: Value) -> "Field":
+        if _is_vector(self) == _is_vector(other):
+            return _Product(self.builder, self, other)
+        scaled, factor = (self, other) if _is_vector(self) else (other, self)
+        return self.builder.math("SCALE", scaled, factor)
+
+    def clamped(self) -> "Field":
+        """Each component between 0 and 1."""
+        least, most = ((0, 0, 0), (1, 1, 1)) if _is_vector(self) else (0, 1)
+        return self.builder.math("MINIMUM", self.builder.math("MAXIMUM", self, least), most)
+
+
+class _Product(Field):
+    """Made where it is needed: its sum with another value is one node."""
+
+    def __init__(self, builder: "NodeBuilder", *factors: Value) -> None:
+        self.builder, self._factors = builder, factors
+
+    @functools.cached_property
+    def socket(self) -> Any:  # type: ignore[override]
+        return self.builder.math("MULTIPLY", *self._factors).socket
+
+    def __add__(self, other: Value) -> Field:
+        return self.builder.math("MULTIPLY_ADD", *self._factors, other)
 
 
 class NodeBuilder:
@@ -37,16 +83,16 @@ class NodeBuilder:
         self.group.nodes.foreach_set("location", locations.ravel().tolist())
         return self.group
 
-    def input(self, name: str, kind: str, default: Value = None) -> bpy.types.NodeSocket:
-        """A new input of the group, as a socket to link from."""
+    def input(self, name: str, kind: str, default: Value = None) -> Field:
+        """A new input of the group."""
         socket = self._socket(name, kind, "INPUT")
         if default is not None:
             socket.default_value = default
-        return self._start.outputs[name]
+        return Field(self, self._start.outputs[name])
 
-    def output(self, name: str, kind: str, value: bpy.types.NodeSocket) -> None:
+    def output(self, name: str, kind: str, value: Value) -> None:
         self._socket(name, kind, "OUTPUT")
-        self.group.links.new(value, self._end.inputs[name])
+        self.put(self._end.inputs[name], value)
 
     def _socket(self, name: str, kind: str, direction: str) -> Any:
         if hasattr(self.group, "interface"):  # 4.0
@@ -64,51 +110,55 @@ class NodeBuilder:
             self.put(node.inputs[place] if is_number else enabled(node.inputs, place), value)
         return node
 
-    def result(self, kind: str, inputs: Inputs | None = None, **properties: Any) -> Any:
+    def outputs(
+        self, kind: str, inputs: Inputs | None = None, **properties: Any
+    ) -> dict[str, Field]:
+        """The outputs of a new node that are in use, by name."""
+        node = self.node(kind, inputs, **properties)
+        return {one.name: Field(self, one) for one in node.outputs if one.enabled}
+
+    def result(self, kind: str, inputs: Inputs | None = None, **properties: Any) -> Field:
         """The first output of a new node."""
-        return enabled(self.node(kind, inputs, **properties).outputs)
+        return next(iter(self.outputs(kind, inputs, **properties).values()))
 
     def put(self, socket: bpy.types.NodeSocket, value: Value) -> None:
         """Let a node's input have a value."""
-        if isinstance(value, bpy.types.NodeSocket):
-            self.group.links.new(value, socket)
+        if isinstance(value, Field):
+            self.group.links.new(value.socket, socket)
         else:
             socket.default_value = value  # type: ignore[attr-defined]
 
-    def vector(self, operation: str, *values: Value) -> Any:
-        """The result of a Vector Math node; a number for a dot product or a length."""
-        node = self.node("ShaderNodeVectorMath", operation=operation)
+    def math(self, operation: str, *values: Value) -> Field:
+        """The result of a Math node, or of a Vector Math node where a value is a vector."""
+        kind = "ShaderNodeVectorMath" if any(map(_is_vector, values)) else "ShaderNodeMath"
+        node = self.node(kind, operation=operation)
         sockets = [socket for socket in node.inputs if socket.enabled]
-        for socket, value in zip(sockets, values, strict=False):
+        for socket, value in zip(sockets, values, strict=True):
             self.put(socket, value)
-        return node.outputs["Value" if operation in _SCALARS else "Vector"]
+        return Field(self, enabled(node.outputs))
 
-    def number(self, operation: str, *values: Value, clamp: bool = False) -> Any:
-        """The result of a Math node."""
-        inputs = dict(enumerate(values))
-        return self.result("ShaderNodeMath", inputs, operation=operation, use_clamp=clamp)
-
-    def combined(self, x: Value, y: Value, z: Value) -> bpy.types.NodeSocket:
+    def combined(self, x: Value, y: Value, z: Value) -> Field:
         return self.result("ShaderNodeCombineXYZ", {0: x, 1: y, 2: z})
 
-    def clamped(self, vector: Value) -> bpy.types.NodeSocket:
-        """Each component between 0 and 1."""
-        return self.vector("MINIMUM", self.vector("MAXIMUM", vector, (0, 0, 0)), (1, 1, 1))
+    def mixed(self, a: Value, b: Value, factor: Value) -> Field:
+        """a + (b - a) * factor."""
+        return self.math("SUBTRACT", b, a) * factor + a
 
-    def mixed(self, a: Value, b: Value, factor: Value) -> bpy.types.NodeSocket:
-        """The vector a + (b - a) * factor."""
-        return self.vector("ADD", a, self.vector("SCALE", self.vector("SUBTRACT", b, a), factor))
-
-    def chosen(self, vector: Value, limit: float, below: Value, above: Value) -> Any:
+    def chosen(self, vector: Field, limit: float, below: Field, above: Field) -> Field:
         """Each component from `above` where that of the vector exceeds the limit."""
-        excess = self.vector("SUBTRACT", vector, (limit,) * 3)
-        step = self.clamped(self.vector("SCALE", excess, _STEEP))
-        return self.vector("MULTIPLY_ADD", step, self.vector("SUBTRACT", above, below), below)
+        step = ((vector - (limit,) * 3) * _STEEP).clamped()
+        return step * (above - below) + below
 
-    def attribute(self, name: str, kind: str = "FLOAT") -> bpy.types.NodeSocket:
+    def attribute(self, name: str, kind: str = "FLOAT") -> Field:
         """A named attribute of a geometry."""
-        node = self.node("GeometryNodeInputNamedAttribute", {"Name": name}, data_type=kind)
-        return enabled(node.outputs, "Attribute")
+        inputs = {"Name": name}
+        return self.result("GeometryNodeInputNamedAttribute", inputs, data_type=kind)
+
+
+def _is_vector(value: Value) -> bool:
+    if isinstance(value, Field):
+        return value.socket.type in ("VECTOR", "RGBA")
+    return isinstance(value, tuple)
 
 
 def own(blocks: Iterable[Any], mark: str) -> list[Any]:

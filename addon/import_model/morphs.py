@@ -7,6 +7,7 @@ children; if one of them moves vertices, the slider is the group's shape key. Fl
 """
 
 import functools
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -16,7 +17,7 @@ from mathutils import Matrix, Quaternion, Vector
 
 from ..blender import actions, arrays, blender_versions, drivers
 from ..blender.native import mmdskin
-from ..blender.node_builder import GEOMETRY, NodeBuilder
+from ..blender.node_builder import GEOMETRY, Field, NodeBuilder
 from ..scene import material_values, names, sliders
 from . import materials
 from .model_import import ModelImport
@@ -271,21 +272,19 @@ def _add_uv_morphs(importing: ModelImport, obj: Object, weights: _Weights) -> No
         return
     builder = NodeBuilder(f"{obj.name} UV", "GeometryNodeTree")
     geometry = moved = builder.input("Geometry", GEOMETRY)
-    values: dict[int, Any] = {}
-    maps: dict[str, Any] = {}
+    values: dict[int, Field] = {}
+    maps: dict[str, Field] = {}
     for number, layer, attribute in offsets:
         if number not in values:
             values[number] = builder.result("ShaderNodeValue", name=f"mmd_morph_{number}")
-            weights.drive(values[number], "default_value", [number])
-        offset = builder.attribute(attribute, "FLOAT_VECTOR")
-        offset = builder.vector("SCALE", offset, values[number])
+            weights.drive(values[number].socket, "default_value", [number])
         total = maps.get(layer) or builder.attribute(layer, "FLOAT_VECTOR")
-        maps[layer] = builder.vector("ADD", total, offset)
+        maps[layer] = total + builder.attribute(attribute, "FLOAT_VECTOR") * values[number]
     for layer, total in maps.items():
         inputs = {"Geometry": moved, "Name": layer, "Value": total}
         kind = "GeometryNodeStoreNamedAttribute"
         moved = builder.result(kind, inputs, data_type="FLOAT2", domain="CORNER")
-    total = functools.reduce(functools.partial(builder.number, "ADD"), values.values())
+    total = functools.reduce(operator.add, values.values())
     choices = {"Switch": total, "False": geometry, "True": moved}
     shown = builder.result("GeometryNodeSwitch", choices, input_type="GEOMETRY")
     builder.output("Geometry", GEOMETRY, shown)

@@ -10,10 +10,10 @@ bone moves, for sliders belong to the armature object.
 from typing import Any, NamedTuple
 
 import bpy
-from bpy.types import Camera, FCurve, NodeSocket, Scene
+from bpy.types import Camera, FCurve, Scene
 
 from ..blender import blender_versions, drivers, node_builder
-from ..blender.node_builder import FLOAT, GEOMETRY, INTEGER, OBJECT, NodeBuilder, Value, enabled
+from ..blender.node_builder import FLOAT, GEOMETRY, INTEGER, OBJECT, Field, NodeBuilder, Value
 from ..scene import mmd_tools, names
 from . import followers, materials
 from .shading import HULL
@@ -119,23 +119,21 @@ def _of_scene(scene: Scene) -> list:
 def _build(builder: NodeBuilder, variant: Variant) -> None:
     builder.input("Geometry", GEOMETRY)
     source = builder.input(followers.SOURCE, OBJECT)
-    info = builder.node("GeometryNodeObjectInfo", {"Object": source}, transform_space="RELATIVE")
-    geometry = info.outputs["Geometry"]
+    info = builder.outputs("GeometryNodeObjectInfo", {"Object": source}, transform_space="RELATIVE")
+    geometry = info["Geometry"]
     size = _size(builder, variant.driven)
     width = _width(builder, size)
     # Faces without an edge collapse to one point, unless they share points with others.
-    kept = None if variant.shares_points else builder.number("GREATER_THAN", size, 0.0)
+    kept = None if variant.shares_points else size > 0.0
     if variant.takes_normals:
         given, is_given = _given_normal(builder, info)
-        quick = _moved(builder, info, geometry, builder.vector("SCALE", given, width), kept)
+        quick = _moved(builder, info, geometry, given * width, kept)
         geometry = _cut(builder, geometry)
-        offset = builder.vector("SCALE", _normal(builder, geometry), width)
-        whole = _moved(builder, info, geometry, offset, None)
+        whole = _moved(builder, info, geometry, _normal(builder, geometry) * width, None)
         choices = {"Switch": is_given, "False": whole, "True": quick}
         geometry = builder.result("GeometryNodeSwitch", choices, input_type="GEOMETRY")
     else:
-        offset = builder.vector("SCALE", _normal(builder, geometry), width)
-        geometry = _moved(builder, info, geometry, offset, kept)
+        geometry = _moved(builder, info, geometry, _normal(builder, geometry) * width, kept)
     flipped = builder.result("GeometryNodeFlipFaces", {0: geometry})
     mark = {"Geometry": flipped, "Name": HULL, "Value": 1.0}
     geometry = builder.result(
@@ -145,7 +143,7 @@ def _build(builder: NodeBuilder, variant: Variant) -> None:
         inputs = {"Geometry": geometry, "Old": old, "New": new}
         geometry = builder.result("GeometryNodeReplaceMaterial", inputs)
     if variant.shares_points:
-        chosen, material = _without_edge(builder), materials.invisible_edge()
+        chosen, material = builder.attribute(EDGED) < 0.5, materials.invisible_edge()
         inputs = {"Geometry": geometry, "Selection": chosen, "Material": material}
         geometry = builder.result("GeometryNodeSetMaterial", inputs)
     builder.output("Geometry", GEOMETRY, geometry)
@@ -153,62 +151,61 @@ def _build(builder: NodeBuilder, variant: Variant) -> None:
 
 
 def _moved(
-    builder: NodeBuilder, info: Any, geometry: NodeSocket, offset: NodeSocket, kept: Value
-) -> NodeSocket:
+    builder: NodeBuilder,
+    info: dict[str, Field],
+    geometry: Field,
+    offset: Field,
+    kept: Field | None,
+) -> Field:
     """The geometry with its points moved, or to the place of its object where `kept` is 0."""
     inputs = {"Geometry": geometry, "Offset": offset}
     if kept is not None:
         here = builder.result("GeometryNodeInputPosition")
-        inputs["Position"] = builder.mixed(info.outputs["Location"], here, kept)
-        inputs["Offset"] = builder.vector("SCALE", offset, kept)
+        inputs["Position"] = builder.mixed(info["Location"], here, kept)
+        inputs["Offset"] = offset * kept
     return builder.result("GeometryNodeSetPosition", inputs)
 
 
-def _given_normal(builder: NodeBuilder, info: Any) -> tuple[NodeSocket, NodeSocket]:
+def _given_normal(builder: NodeBuilder, info: dict[str, Field]) -> tuple[Field, Field]:
     """The vertex normals that a live mesh gives, in the world, and whether it gives them: the first is
     not zero, and the modifier has moved the points, for it removes their positions."""
     normal = builder.attribute(names.HULL_NORMALS, "FLOAT_VECTOR")
-    positions = builder.node(
+    positions = builder.outputs(
         "GeometryNodeInputNamedAttribute", {"Name": names.POSITIONS}, data_type="FLOAT_VECTOR"
     )
-    known = [
+    length, is_there = (
         builder.result(
             "GeometryNodeSampleIndex",
-            {"Geometry": info.outputs["Geometry"], "Value": value},
+            {"Geometry": info["Geometry"], "Value": value},
             data_type=kind,
         )
         for value, kind in (
-            (builder.vector("LENGTH", normal), "FLOAT"),
-            (positions.outputs["Exists"], "BOOLEAN"),
+            (builder.math("LENGTH", normal), "FLOAT"),
+            (positions["Exists"], "BOOLEAN"),
         )
-    ]
-    is_given = builder.number("GREATER_THAN", builder.number("SUBTRACT", *known), 0.5)
+    )
     # Normals turn by the transposed inverse: by dot products with its rows, which are the same at all
     # points, for Blender takes longer to transform each.
-    inverse = builder.result("FunctionNodeInvertMatrix", {0: info.outputs["Transform"]})
-    turned = []
-    for axis in ((1, 0, 0), (0, 1, 0), (0, 0, 1)):
-        inputs = {"Direction": axis, "Transform": inverse}
-        row = builder.result("FunctionNodeTransformDirection", inputs)
-        turned.append(builder.vector("DOT_PRODUCT", normal, row))
-    return builder.vector("NORMALIZE", builder.combined(*turned)), is_given
+    inverse = builder.result("FunctionNodeInvertMatrix", {0: info["Transform"]})
+    rows = (
+        builder.result("FunctionNodeTransformDirection", {"Direction": axis, "Transform": inverse})
+        for axis in ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+    )
+    turned = builder.combined(*(normal.dot(row) for row in rows))
+    return turned.normalized(), length - is_there > 0.5
 
 
-def _cut(builder: NodeBuilder, geometry: NodeSocket) -> NodeSocket:
+def _cut(builder: NodeBuilder, geometry: Field) -> Field:
     """The geometry without the faces that have no edge.
 
     This copies each vertex group, which takes most of the time. So before 4.5 and in live meshes,
     these faces collapse, or are invisible where they share points with others.
     """
-    inputs = {"Geometry": geometry, "Selection": _without_edge(builder)}
+    inputs = {"Geometry": geometry, "Selection": builder.attribute(EDGED) < 0.5}
     return builder.result("GeometryNodeDeleteGeometry", inputs, domain="FACE")
 
 
-def _without_edge(builder: NodeBuilder) -> NodeSocket:
-    return builder.number("LESS_THAN", builder.attribute(EDGED), 0.5)
-
-
-def _size(builder: NodeBuilder, driven: frozenset[int]) -> Value:
+def _size(builder: NodeBuilder, driven: frozenset[int]) -> Field:
     """Of the edge, at each point: SIZE times what its slot's driver gives, if it has one."""
     size = builder.attribute(SIZE)
     if not driven:
@@ -216,56 +213,48 @@ def _size(builder: NodeBuilder, driven: frozenset[int]) -> Value:
     factor: Value = 1.0
     slot = builder.attribute(SLOT, "INT")
     for number in sorted(driven):
-        driven_size = builder.input(size_input(number), FLOAT)
-        here = builder.number("COMPARE", slot, float(number), 0.5)
-        factor = builder.number("MULTIPLY_ADD", here, driven_size, factor)
-    return builder.number("MULTIPLY", size, factor)
+        here = builder.math("COMPARE", slot, float(number), 0.5)
+        factor = here * builder.input(size_input(number), FLOAT) + factor
+    return size * factor
 
 
-def _width(builder: NodeBuilder, size: Value) -> Value:
+def _width(builder: NodeBuilder, size: Field) -> Field:
     """Of the edge, in the world, at each point: size * (depth * slope + width)."""
     slope, least = (_camera(builder, "ShaderNodeValue", name) for name in (_SLOPE, _WIDTH))
     position, forward = (
         _camera(builder, "ShaderNodeCombineXYZ", name) for name in (_POSITION, _FORWARD)
     )
-    here = builder.result("GeometryNodeInputPosition")
-    depth = builder.vector("DOT_PRODUCT", builder.vector("SUBTRACT", here, position), forward)
-    depth = builder.number("MAXIMUM", depth, 0.0)
-    unit = builder.number("MULTIPLY_ADD", depth, slope, least)
-    size = builder.number("MULTIPLY", size, builder.attribute(SCALE))
-    width = builder.number("MULTIPLY", size, unit)
+    depth = (builder.result("GeometryNodeInputPosition") - position).dot(forward)
+    unit = builder.math("MAXIMUM", depth, 0.0) * slope + least
+    width = size * builder.attribute(SCALE) * unit
     # Where the file's scale is 0, as at lips, the hull must not lie in the surface: a ray that has
     # passed one of two coincident faces misses the other.
-    return builder.number("MULTIPLY_ADD", builder.number("LESS_THAN", width, 1e-6), -_INSIDE, width)
+    return (width < 1e-6) * -_INSIDE + width
 
 
-def _camera(builder: NodeBuilder, kind: str, name: str) -> NodeSocket:
+def _camera(builder: NodeBuilder, kind: str, name: str) -> Field:
     """A value of the camera, which drivers give to a node of that name."""
     return builder.result(kind, name=_CAMERA + name, label=_CAMERA + name)
 
 
-def _normal(builder: NodeBuilder, geometry: NodeSocket) -> NodeSocket:
+def _normal(builder: NodeBuilder, geometry: Field) -> Field:
     """The vertex normals, those of the file where nodes see them."""
     normal = builder.result("GeometryNodeInputNormal")
+    kind = {"data_type": "FLOAT_VECTOR"}
     if blender_versions.HAS_FREE_NORMALS:
         # The mean of the corners' normals.
         for domain in ("CORNER", "POINT"):
-            node = builder.node(
-                "GeometryNodeFieldOnDomain", domain=domain, data_type="FLOAT_VECTOR"
-            )
-            builder.put(enabled(node.inputs), normal)
-            normal = enabled(node.outputs)
+            inputs = {"Value": normal}
+            normal = builder.result("GeometryNodeFieldOnDomain", inputs, domain=domain, **kind)
     else:
         # Seams of UV maps must not open: their points share the sum of their normals.
-        total = builder.node("GeometryNodeAccumulateField", data_type="FLOAT_VECTOR")
-        builder.put(enabled(total.inputs), normal)
-        same = builder.attribute(WELDED, "INT")
-        builder.put(next(one for one in total.inputs if one.name.startswith("Group")), same)
+        same = {"Value": normal, -1: builder.attribute(WELDED, "INT")}  # the last: the group
+        total = builder.outputs("GeometryNodeAccumulateField", same, **kind)["Total"]
         # A modifier may have made other points.
         count = builder.result("GeometryNodeAttributeDomainSize", {0: geometry}, component="MESH")
-        known = builder.number("COMPARE", count, builder.input(POINTS, INTEGER), 0.5)
-        normal = builder.mixed(normal, enabled(total.outputs, "Total"), known)
-    return builder.vector("NORMALIZE", normal)
+        known = builder.math("COMPARE", count, builder.input(POINTS, INTEGER), 0.5)
+        normal = builder.mixed(normal, total, known)
+    return normal.normalized()
 
 
 def _rest(group: Any) -> None:

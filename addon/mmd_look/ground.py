@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 
 from ..blender import arrays, drivers
-from ..blender.node_builder import GEOMETRY, OBJECT, NodeBuilder, Value, drop_unused, own
+from ..blender.node_builder import GEOMETRY, OBJECT, Field, NodeBuilder, drop_unused, own
 from ..scene import light, material_values
 from . import edges, followers, shading
 
@@ -74,33 +74,23 @@ def _light_of(group: Any) -> bpy.types.Object | None:
 def _build(builder: NodeBuilder, sun: bpy.types.Object | None) -> None:
     builder.input("Geometry", GEOMETRY)
     source = builder.input(followers.SOURCE, OBJECT)
-    info = builder.node("GeometryNodeObjectInfo", {"Object": source}, transform_space="RELATIVE")
-    towards = _light(builder, sun)
-    height = _z(builder, towards)
+    info = builder.outputs("GeometryNodeObjectInfo", {"Object": source}, transform_space="RELATIVE")
+    towards, position = _light(builder, sun), builder.result("GeometryNodeInputPosition")
+    height, above = (
+        builder.outputs("ShaderNodeSeparateXYZ", {0: one})["Z"] for one in (towards, position)
+    )
     # A light along the ground casts no shadow on it.
-    steep = builder.number("GREATER_THAN", builder.number("ABSOLUTE", height), 1e-6)
-    casts = builder.number("MULTIPLY", builder.attribute(_CASTS), steep)
-    rest = builder.number("LESS_THAN", casts, 0.5)
-    cut = {"Geometry": info.outputs["Geometry"], "Selection": rest}
+    casts = builder.attribute(_CASTS) * (builder.math("ABSOLUTE", height) > 1e-6)
+    cut = {"Geometry": info["Geometry"], "Selection": casts < 0.5}
     shadow = builder.result("GeometryNodeDeleteGeometry", cut, domain="FACE")
-    move = {"Geometry": shadow, "Position": _projected(builder, towards, height)}
+    length = above / height - builder.math("DIVIDE", _LIFT, height)
+    move = {"Geometry": shadow, "Position": position - towards * length}
     shadow = builder.result("GeometryNodeSetPosition", move)
     paint = {"Geometry": shadow, "Material": _material()}
     builder.output("Geometry", GEOMETRY, builder.result("GeometryNodeSetMaterial", paint))
 
 
-def _projected(builder: NodeBuilder, towards: Value, height: Value) -> Value:
-    position = builder.result("GeometryNodeInputPosition")
-    lengths = builder.number("DIVIDE", _z(builder, position), height)
-    lengths = builder.number("SUBTRACT", lengths, builder.number("DIVIDE", _LIFT, height))
-    return builder.vector("SUBTRACT", position, builder.vector("SCALE", towards, lengths))
-
-
-def _z(builder: NodeBuilder, vector: Value) -> Value:
-    return builder.node("ShaderNodeSeparateXYZ", {0: vector}).outputs[2]
-
-
-def _light(builder: NodeBuilder, sun: bpy.types.Object | None) -> bpy.types.NodeSocket:
+def _light(builder: NodeBuilder, sun: bpy.types.Object | None) -> Field:
     """The direction to the light, by drivers.
 
     They read the Sun, not the scene's properties, which an appended model does not bring.
@@ -111,7 +101,7 @@ def _light(builder: NodeBuilder, sun: bpy.types.Object | None) -> bpy.types.Node
         if sun is not None:
             place = sun, f"location[{index}]"
             drivers.drive(socket, "default_value", f"x/{light.LENGTHS}", x=place)
-    return node.outputs[0]
+    return Field(builder, node.outputs[0])
 
 
 def _material() -> bpy.types.Material:

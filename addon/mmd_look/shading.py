@@ -12,7 +12,7 @@ from typing import Any
 
 import bpy
 
-from ..blender.node_builder import COLOR, FLOAT, SHADER, VECTOR, NodeBuilder, Value, own
+from ..blender.node_builder import COLOR, FLOAT, SHADER, VECTOR, Field, NodeBuilder, Value, own
 from ..scene import light
 
 COORDINATES, SHADING, GROUND = "MMD Coordinates", "MMD Shading", "MMD Ground Shadow"
@@ -73,67 +73,56 @@ def _groups() -> list:
 def _coordinates(builder: NodeBuilder) -> None:
     towards, _ = _light(builder)
     geometry, normal = _geometry(builder)
-    back = geometry.outputs["Backfacing"]
     spaces = {"vector_type": "VECTOR", "convert_from": "WORLD", "convert_to": "CAMERA"}
-    seen = builder.result("ShaderNodeVectorTransform", {0: normal}, **spaces)
-    unit = builder.vector("NORMALIZE", seen)
-    sphere = builder.vector("MULTIPLY_ADD", unit, (0.5, 0.5, 0.0), (0.5, 0.5, 0.0))
-    lit = builder.vector("DOT_PRODUCT", normal, towards)
-    rows = builder.input(TOON_ROWS, FLOAT, 32.0)
-    row, above, mix = _toon_rows(builder, builder.number("MULTIPLY_ADD", lit, 0.5, 0.5), rows)
-    half = builder.vector("NORMALIZE", builder.vector("ADD", geometry.outputs["Incoming"], towards))
-    highlight = builder.number("MAXIMUM", builder.vector("DOT_PRODUCT", half, normal), 0.0)
-    builder.output("Sphere UV", VECTOR, sphere)
+    seen = builder.result("ShaderNodeVectorTransform", {0: normal}, **spaces).normalized()
+    height = normal.dot(towards) * 0.5 + 0.5
+    row, above, mix = _toon_rows(builder, height, builder.input(TOON_ROWS, FLOAT, 32.0))
+    half = (geometry["Incoming"] + towards).normalized()
+    builder.output("Sphere UV", VECTOR, seen * (0.5, 0.5, 0.0) + (0.5, 0.5, 0.0))
     builder.output("Toon UV", VECTOR, row)
     builder.output(f"{NEXT_TOON} UV", VECTOR, above)
     builder.output(TOON_MIX, FLOAT, mix)
-    builder.output("Highlight", FLOAT, highlight)
-    builder.output("Back", FLOAT, back)
+    builder.output("Highlight", FLOAT, builder.math("MAXIMUM", half.dot(normal), 0.0))
+    builder.output("Back", FLOAT, geometry["Backfacing"])
 
 
-def _toon_rows(builder: NodeBuilder, height: Value, rows: Value) -> tuple:
+def _toon_rows(builder: NodeBuilder, height: Field, rows: Field) -> tuple[Field, Field, Field]:
     """The places of the toon's two rows next to a height, 0 to 1, and how much the upper one counts.
 
     The material reads both with Closest interpolation, since EEVEE would read a smaller mip map of the
     toon where the normal changes abruptly, as at creases.
     """
-    place = builder.number("MULTIPLY_ADD", height, rows, -0.5)
-    lower = builder.number("FLOOR", place)
-    centers = (builder.number("ADD", lower, half) for half in (0.5, 1.5))
-    below, above = (
-        builder.combined(0.0, builder.number("DIVIDE", center, rows), 0.0) for center in centers
-    )
-    return below, above, builder.number("SUBTRACT", place, lower)
+    place = height * rows + -0.5
+    lower = builder.math("FLOOR", place)
+    below, above = (builder.combined(0.0, (lower + half) / rows, 0.0) for half in (0.5, 1.5))
+    return below, above, place - lower
 
 
-def _geometry(builder: NodeBuilder) -> tuple:
-    """The Geometry node, and the normal: Blender turns it towards the viewer, MMD does not."""
-    node = builder.node("ShaderNodeNewGeometry")
-    turned = builder.number("MULTIPLY_ADD", node.outputs["Backfacing"], -2.0, 1.0)
-    return node, builder.vector("SCALE", node.outputs["Normal"], turned)
+def _geometry(builder: NodeBuilder) -> tuple[dict[str, Field], Field]:
+    """Of the Geometry node, and the normal: Blender turns it towards the viewer, MMD does not."""
+    geometry = builder.outputs("ShaderNodeNewGeometry")
+    return geometry, geometry["Normal"] * (geometry["Backfacing"] * -2.0 + 1.0)
 
 
 def _self_shadow(builder: NodeBuilder) -> None:
     receives = builder.input("Receives", FLOAT, 1.0)
     towards, color = _light(builder)
     geometry, normal = _geometry(builder)
-    visible = _visibility(builder, geometry.outputs["Incoming"], normal, towards, color)
-    hidden = builder.number("SUBTRACT", 1.0, visible)
-    visible = builder.number("SUBTRACT", 1.0, builder.number("MULTIPLY", hidden, receives))
-    cosine = builder.vector("DOT_PRODUCT", normal, towards)
-    angle = builder.number("MULTIPLY", cosine, 3.0, clamp=True)
-    builder.output("Light", FLOAT, builder.number("MINIMUM", angle, visible))
+    visible = _visibility(builder, geometry["Incoming"], normal, towards, color)
+    visible = 1.0 - (1.0 - visible) * receives
+    angle = (normal.dot(towards) * 3.0).clamped()
+    builder.output("Light", FLOAT, builder.math("MINIMUM", angle, visible))
 
 
 def _visibility(
-    builder: NodeBuilder, incoming: Value, normal: Value, towards: Value, color: Value
-) -> Value:
+    builder: NodeBuilder, incoming: Field, normal: Field, towards: Field, color: Field
+) -> Field:
     """1 where the Sun is visible from the surface, 0 in its shadow; EEVEE only.
 
     A mirror turned so that it reflects the Sun to the viewer: however the surface lies, and whatever
     other lights there are, it is bright only where the Sun is visible.
     """
-    half = builder.vector("NORMALIZE", builder.vector("ADD", incoming, towards))
+    half = (incoming + towards).normalized()
     glossy = {"Color": (1.0, 1.0, 1.0, 1.0), "Roughness": _MIRROR, "Normal": half}
     mirror = builder.result("ShaderNodeBsdfAnisotropic", glossy)  # named Glossy BSDF
     # Blender 4.2 moves the point along the normal of the first shader before it looks for what hides the
@@ -141,13 +130,10 @@ def _visibility(
     black = {"Color": (0.0, 0.0, 0.0, 1.0), "Normal": normal}
     first = builder.result("ShaderNodeBsdfDiffuse", black)
     both = builder.result("ShaderNodeAddShader", {0: first, 1: mirror})
-    seen = builder.result("ShaderNodeShaderToRGB", {0: both})
-    brightness = builder.vector("DOT_PRODUCT", seen, _WHITE)
-    energy = _of_view_layer(builder, light.ENERGY).outputs["Fac"]
-    least = builder.number("MULTIPLY", builder.vector("DOT_PRODUCT", color, (_SUN,) * 3), energy)
+    brightness = builder.result("ShaderNodeShaderToRGB", {0: both}).dot(_WHITE)
+    least = color.dot((_SUN,) * 3) * _attribute(builder, "VIEW_LAYER", light.ENERGY, "Fac")
     # A black light casts no shadow, nor does none.
-    dark = builder.number("LESS_THAN", least, 1e-4)
-    return builder.number("MAXIMUM", builder.number("GREATER_THAN", brightness, least), dark)
+    return builder.math("MAXIMUM", brightness > least, least < 1e-4)
 
 
 def _shading(builder: NodeBuilder) -> None:
@@ -155,15 +141,16 @@ def _shading(builder: NodeBuilder) -> None:
         builder.input(name, VECTOR, _BLACK) for name in ("Diffuse", "Ambient", "Specular")
     )
     alpha, power = builder.input("Alpha", FLOAT, 1.0), builder.input("Power", FLOAT, 0.0)
-    base, sphere, toon = (builder.input(name, COLOR, (1, 1, 1, 1)) for name in TEXTURES)
-    next_toon = builder.input(NEXT_TOON, COLOR, (1, 1, 1, 1))
+    base, sphere, toon, next_toon = (
+        builder.input(name, COLOR, (1, 1, 1, 1)) for name in (*TEXTURES, NEXT_TOON)
+    )
     toon_mix = builder.input(TOON_MIX, FLOAT, 0.0)
     base_alpha = builder.input("Base Alpha", FLOAT, 1.0)
     sphere_alpha = builder.input("Sphere Alpha", FLOAT, 1.0)
-    adds, multiplies = (builder.input(f"Sphere {how}", FLOAT, 0.0) for how in ("Add", "Multiply"))
-    highlight = builder.input("Highlight", FLOAT, 0.0)
-    is_back = builder.input("Back", FLOAT, 0.0)
-    double_sided = builder.input("Double Sided", FLOAT, 0.0)
+    adds, multiplies, highlight, is_back, double_sided = (
+        builder.input(name, FLOAT, 0.0)
+        for name in ("Sphere Add", "Sphere Multiply", "Highlight", "Back", "Double Sided")
+    )
     edge = builder.input("Edge Color", VECTOR, _BLACK)
     edge_alpha, edge_size = (
         builder.input(f"Edge {name}", FLOAT, 0.0) for name in ("Alpha", "Size")
@@ -174,78 +161,60 @@ def _shading(builder: NodeBuilder) -> None:
     casts = builder.input("Casts", FLOAT, 1.0)
     _, color = _light(builder)
 
-    def changed(name: str, numbers: Value, neutral: Value) -> Value:
+    def changed(name: str, numbers: Field, neutral: Value) -> Field:
         """A texture's numbers after the factors of material morphs."""
         multiply, add, weight = factors[name]
-        moved = builder.vector("MULTIPLY_ADD", numbers, multiply, add)
-        return builder.mixed(neutral, moved, weight)
+        return builder.mixed(neutral, numbers * multiply + add, weight)
 
-    rgb = builder.clamped(builder.vector("MULTIPLY_ADD", color, diffuse, ambient))
-    rgb = builder.vector("MULTIPLY", rgb, changed("Base", _encoded(builder, base), _WHITE))
+    rgb = (color * diffuse + ambient).clamped()
+    rgb = rgb * changed("Base", _encoded(builder, base), _WHITE)
     numbers = _encoded(builder, sphere)
     factor = builder.mixed(_WHITE, changed("Sphere", numbers, _WHITE), multiplies)
-    summand = builder.vector("SCALE", changed("Sphere", numbers, _BLACK), adds)
-    rgb = builder.vector("MULTIPLY_ADD", rgb, factor, summand)
+    rgb = rgb * factor + changed("Sphere", numbers, _BLACK) * adds
     ramp = builder.mixed(_encoded(builder, toon), _encoded(builder, next_toon), toon_mix)
-    toned = builder.vector("MULTIPLY", rgb, changed("Toon", ramp, _WHITE))
     darkest = changed("Toon", _encoded(builder, toon_shadow), _WHITE)
-    shadowed = builder.vector("MULTIPLY", rgb, builder.mixed(darkest, _WHITE, lit))
+    shadow = builder.mixed(darkest, _WHITE, lit)
     # A power of 0 means no highlight.
-    strength = builder.number("POWER", highlight, power)
-    strength = builder.number("MULTIPLY", strength, builder.number("GREATER_THAN", power, 0.0))
-    shine = builder.vector("SCALE", builder.vector("MULTIPLY", specular, color), strength)
-    toned = builder.clamped(builder.vector("ADD", toned, shine))
-    shine = builder.vector("SCALE", shine, lit)
-    shadowed = builder.clamped(builder.vector("ADD", shadowed, shine))
-    front = builder.number("SUBTRACT", 1.0, is_back)
-    opacity = builder.number(
-        "MULTIPLY", builder.number("MULTIPLY", alpha, base_alpha), sphere_alpha
-    )
-    opacity = builder.number("MULTIPLY", opacity, 1.0, clamp=True)
-    opacity = builder.number("MULTIPLY", opacity, builder.number("MAXIMUM", double_sided, front))
-    hull = builder.node("ShaderNodeAttribute", attribute_type="GEOMETRY", attribute_name=HULL)
-    on_edge = hull.outputs["Fac"]
-    covers = builder.number("MULTIPLY", edge_alpha, front, clamp=True)
-    for number in (alpha, edge_size):
-        covers = builder.number("MULTIPLY", covers, builder.number("GREATER_THAN", number, 0.0))
-    covers = builder.number("MULTIPLY", covers, _is_outside(builder, opacity))
-    difference = builder.number("SUBTRACT", covers, opacity)
+    strength = builder.math("POWER", highlight, power) * (power > 0.0)
+    shine = specular * color * strength
+    toned = (shine + rgb * changed("Toon", ramp, _WHITE)).clamped()
+    shadowed = (shine * lit + rgb * shadow).clamped()
+    front = 1.0 - is_back
+    opacity = (alpha * base_alpha * sphere_alpha).clamped()
+    opacity = opacity * builder.math("MAXIMUM", double_sided, front)
+    on_edge = _attribute(builder, "GEOMETRY", HULL, "Fac")
+    covers = (edge_alpha * front).clamped() * (alpha > 0.0) * (edge_size > 0.0)
+    covers = covers * _is_outside(builder, opacity)
     # What casts a shadow casts it whole, and edges cast none.
-    cast = builder.number("MULTIPLY", casts, builder.number("SUBTRACT", 1.0, on_edge))
-    cast = builder.number("MULTIPLY", cast, builder.number("GREATER_THAN", opacity, _LEAST_ALPHA))
-    opacity = builder.number("MULTIPLY_ADD", on_edge, difference, opacity)
-    seen = builder.mixed(toned, edge, on_edge)
-    builder.output(RESULT, SHADER, _shown(builder, seen, opacity))
-    is_shadow = builder.node("ShaderNodeLightPath").outputs["Is Shadow Ray"]
-    difference = builder.number("SUBTRACT", cast, opacity)
-    opacity = builder.number("MULTIPLY_ADD", is_shadow, difference, opacity)
+    cast = casts * (1.0 - on_edge) * (opacity > _LEAST_ALPHA)
+    opacity = builder.mixed(opacity, covers, on_edge)
+    builder.output(RESULT, SHADER, _shown(builder, builder.mixed(toned, edge, on_edge), opacity))
+    is_shadow = builder.outputs("ShaderNodeLightPath")["Is Shadow Ray"]
+    opacity = builder.mixed(opacity, cast, is_shadow)
     seen = builder.mixed(shadowed, edge, on_edge)
     builder.output(SHADOWED, SHADER, _shown(builder, seen, opacity))
 
 
-def _is_outside(builder: NodeBuilder, opacity: Value) -> Value:
+def _is_outside(builder: NodeBuilder, opacity: Field) -> Field:
     """0 where the hull is behind its own translucent surface.
 
     MMD's translucent surfaces write their depth, so they hide the hull. Blender's do not: the whole hull
     would darken them. Its part outside the surface is where the normal is nearly perpendicular to the
     view.
     """
-    geometry = builder.node("ShaderNodeNewGeometry")
-    facing = builder.vector("DOT_PRODUCT", geometry.outputs["Normal"], geometry.outputs["Incoming"])
-    inside = builder.number("GREATER_THAN", builder.number("ABSOLUTE", facing), _RIM)
-    is_drawn = builder.number("GREATER_THAN", opacity, _LEAST_ALPHA)
-    translucent = builder.number("LESS_THAN", opacity, 1 - _LEAST_ALPHA)
-    hidden = builder.number("MULTIPLY", inside, builder.number("MULTIPLY", is_drawn, translucent))
-    return builder.number("SUBTRACT", 1.0, hidden)
+    geometry = builder.outputs("ShaderNodeNewGeometry")
+    facing = builder.math("ABSOLUTE", geometry["Normal"].dot(geometry["Incoming"]))
+    is_translucent = (opacity > _LEAST_ALPHA) * (opacity < 1 - _LEAST_ALPHA)
+    return 1.0 - (facing > _RIM) * is_translucent
 
 
 def _ground(builder: NodeBuilder) -> None:
     """The ground shadow: the color of the light."""
     _, color = _light(builder)
-    builder.output(RESULT, SHADER, _shown(builder, builder.clamped(color), 1.0))
+    builder.output(RESULT, SHADER, _shown(builder, color.clamped(), 1.0))
 
 
-def _factors(builder: NodeBuilder, name: str) -> tuple:
+def _factors(builder: NodeBuilder, name: str) -> tuple[Field, Field, Field]:
     """The inputs for what material morphs do to a texture."""
     return (
         builder.input(f"{name} Factor", VECTOR, _WHITE),
@@ -254,58 +223,54 @@ def _factors(builder: NodeBuilder, name: str) -> tuple:
     )
 
 
-def _light(builder: NodeBuilder) -> tuple:
+def _light(builder: NodeBuilder) -> tuple[Field, Field]:
     """The unit direction to the light, and its color: MMD's own in a scene without a light."""
-    direction, color = (_of_view_layer(builder, name) for name in (light.DIRECTION, light.COLOR))
-    length = builder.vector("LENGTH", direction.outputs["Vector"])
-    exists = builder.number("GREATER_THAN", length, 0.0)
-    towards = builder.mixed(light.DEFAULT_DIRECTION, direction.outputs["Vector"], exists)
-    shown = builder.mixed(light.DEFAULT_COLOR, color.outputs["Vector"], exists)
-    return builder.vector("NORMALIZE", towards), shown
+    direction, color = (
+        _attribute(builder, "VIEW_LAYER", name, "Vector") for name in (light.DIRECTION, light.COLOR)
+    )
+    exists = builder.math("LENGTH", direction) > 0.0
+    towards = builder.mixed(light.DEFAULT_DIRECTION, direction, exists)
+    return towards.normalized(), builder.mixed(light.DEFAULT_COLOR, color, exists)
 
 
-def _of_view_layer(builder: NodeBuilder, name: str) -> Any:
-    """A node with a custom property of the scene."""
-    return builder.node("ShaderNodeAttribute", attribute_type="VIEW_LAYER", attribute_name=name)
+def _attribute(builder: NodeBuilder, kind: str, name: str, output: str) -> Field:
+    """An attribute of the geometry, or a custom property of the scene: of the view layer."""
+    found = builder.outputs("ShaderNodeAttribute", attribute_type=kind, attribute_name=name)
+    return found[output]
 
 
-def _shown(builder: NodeBuilder, rgb: Value, opacity: Value) -> bpy.types.NodeSocket:
+def _shown(builder: NodeBuilder, rgb: Field, opacity: Value) -> Field:
     """The shader: seen by cameras and in mirrors, but it lights nothing."""
     color = _converted(builder, rgb, _DECODED)
-    path = builder.node("ShaderNodeLightPath")
-    strength = builder.number("SUBTRACT", 1.0, path.outputs["Is Diffuse Ray"])
+    strength = 1.0 - builder.outputs("ShaderNodeLightPath")["Is Diffuse Ray"]
     emission = builder.result("ShaderNodeEmission", {"Color": color, "Strength": strength})
     clear = builder.result("ShaderNodeBsdfTransparent")
     return builder.result("ShaderNodeMixShader", {0: opacity, 1: clear, 2: emission})
 
 
-def _encoded(builder: NodeBuilder, linear: Value) -> bpy.types.NodeSocket:
+def _encoded(builder: NodeBuilder, linear: Field) -> Field:
     """Linear numbers as display numbers, by the sRGB curve."""
     return _converted(builder, linear, _ENCODED)
 
 
-def _converted(builder: NodeBuilder, color: Value, kind: str) -> bpy.types.NodeSocket:
+def _converted(builder: NodeBuilder, color: Field, kind: str) -> Field:
     # A group, as Blender needs longer for each node that is added, the more a group has.
     return builder.result("ShaderNodeGroup", {0: color}, node_tree=group(kind))
 
 
 def _encode(builder: NodeBuilder) -> None:
-    linear = builder.clamped(builder.input("Linear", VECTOR, _BLACK))
-    curve = _power(builder, linear, 1 / 2.4)
-    curve = builder.vector("MULTIPLY_ADD", curve, (1.055,) * 3, (-0.055,) * 3)
-    scaled = builder.vector("SCALE", linear, 12.92)
-    builder.output("sRGB", VECTOR, builder.chosen(linear, 0.0031308, scaled, curve))
+    linear = builder.input("Linear", VECTOR, _BLACK).clamped()
+    curve = _power(builder, linear, 1 / 2.4) * ((1.055,) * 3) + (-0.055,) * 3
+    builder.output("sRGB", VECTOR, builder.chosen(linear, 0.0031308, linear * 12.92, curve))
 
 
 def _decode(builder: NodeBuilder) -> None:
     display = builder.input("sRGB", VECTOR, _BLACK)
-    curve = builder.vector("MULTIPLY_ADD", display, (1 / 1.055,) * 3, (0.055 / 1.055,) * 3)
-    curve = _power(builder, curve, 2.4)
-    scaled = builder.vector("SCALE", display, 1 / 12.92)
-    builder.output("Linear", VECTOR, builder.chosen(display, 0.04045, scaled, curve))
+    curve = _power(builder, display * ((1 / 1.055,) * 3) + (0.055 / 1.055,) * 3, 2.4)
+    builder.output("Linear", VECTOR, builder.chosen(display, 0.04045, display * (1 / 12.92), curve))
 
 
-def _power(builder: NodeBuilder, vector: Value, exponent: float) -> bpy.types.NodeSocket:
+def _power(builder: NodeBuilder, vector: Field, exponent: float) -> Field:
     return builder.result("ShaderNodeGamma", {0: vector, 1: exponent})
 
 

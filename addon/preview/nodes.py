@@ -18,7 +18,7 @@ from bpy.app.handlers import persistent
 
 from ..blender import arrays, blender_versions, caches, node_builder
 from ..blender.evaluated_bones import Evaluation
-from ..blender.node_builder import GEOMETRY, NodeBuilder, Value
+from ..blender.node_builder import GEOMETRY, Field, NodeBuilder
 from ..pose import skinner
 from ..scene import names, scene_model
 
@@ -174,7 +174,7 @@ def _node_group(kind: str | bool) -> bpy.types.NodeTree:
     return builder.arranged()
 
 
-def _moving(builder: NodeBuilder, geometry: Value, kind: str | bool) -> bpy.types.NodeSocket:
+def _moving(builder: NodeBuilder, geometry: Field, kind: str | bool) -> Field:
     """The geometry with positions from its attribute, and normals if there are any."""
     vector = builder.attribute(ATTRIBUTE, "FLOAT_VECTOR")
     inputs = {"Geometry": geometry, "Selection": vector, "Position": vector}
@@ -184,7 +184,7 @@ def _moving(builder: NodeBuilder, geometry: Value, kind: str | bool) -> bpy.type
     return _removed(builder, _with_normals(builder, moved, kind), NORMALS)
 
 
-def _with_normals(builder: NodeBuilder, geometry: Value, kind: str | bool) -> bpy.types.NodeSocket:
+def _with_normals(builder: NodeBuilder, geometry: Field, kind: str | bool) -> Field:
     """The geometry with the normals in its attribute, unless the first is zero.
 
     A Blender without the node for normals ignores it, and reads zeros.
@@ -203,15 +203,15 @@ def _with_normals(builder: NodeBuilder, geometry: Value, kind: str | bool) -> bp
     return builder.result("GeometryNodeSwitch", inputs, input_type="GEOMETRY")
 
 
-def _reading(builder: NodeBuilder, geometry: Value, kind: str | bool) -> bpy.types.NodeSocket:
+def _reading(builder: NodeBuilder, geometry: Field, kind: str | bool) -> Field:
     """The geometry with its positions, as unit vectors, in the attribute for normals."""
-    normals = builder.vector("NORMALIZE", builder.result("GeometryNodeInputPosition"))
+    normals = builder.result("GeometryNodeInputPosition").normalized()
     inputs = {"Geometry": geometry, "Name": NORMALS, "Value": normals}
     options = {"data_type": "FLOAT_VECTOR", "domain": "POINT"}
     return builder.result("GeometryNodeStoreNamedAttribute", inputs, **options)
 
 
-def _removed(builder: NodeBuilder, geometry: Value, name: str) -> bpy.types.NodeSocket:
+def _removed(builder: NodeBuilder, geometry: Field, name: str) -> Field:
     """The geometry without an attribute."""
     return builder.result("GeometryNodeRemoveAttribute", {"Geometry": geometry, "Name": name})
 
