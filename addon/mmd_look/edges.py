@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The edges of a mesh object: a follower with an inverted hull, and the attributes that it reads."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import bpy
@@ -12,9 +12,8 @@ from ..scene import material_values, mmd_tools, names
 from . import edge_nodes, followers, materials
 
 Edged = tuple[int, Any, material_values.MaterialValues]  # slot, material and its values
-Driven = Mapping[
-    int, tuple[bpy.types.Material, str]
-]  # by slot: the material and the path of its size
+# By slot: the material and the path of its size.
+Driven = Mapping[int, tuple[bpy.types.Material, str]]
 
 _WELD = 1e-5  # points that are closer count as one, if their normals are similar:
 _SIMILAR = 0.7  # the least cosine of the angle between them
@@ -28,40 +27,30 @@ def add(scene: bpy.types.Scene, obj: bpy.types.Object) -> None:
         for slot, material, values in edged
         if values.edge_size.is_driven(material)
     }
-    _store_sizes(obj, edged, driven)
+    shares_points = _store_sizes(obj, edged, driven)
     hull = followers.find(obj, followers.EDGES)
     if hull is None and edge_nodes.SIZE not in obj.data.attributes:
         return
-    own = followers.modifier_of(hull).node_group if hull is not None else None
-    known = edge_nodes.variant_of(own) if own is not None else None
+    known = edge_nodes.variant_of(followers.modifier_of(hull).node_group) if hull else None
     surfaces = [material for _, material, _ in edged]
     replaced = materials.replaced_by_edges(surfaces, known.replaced if known else {})
-    variant = edge_nodes.Variant(
-        frozenset(driven),
-        replaced,
-        _shares_points(obj.data),
-        blender_versions.HAS_FREE_NORMALS,
-    )
+    has_free_normals = blender_versions.HAS_FREE_NORMALS
+    variant = edge_nodes.Variant(frozenset(driven), replaced, shares_points, has_free_normals)
     if hull is None:
-        hull = followers.new(scene, obj, followers.EDGES, edge_nodes.group(scene, variant))
+        hull = followers.new(obj, followers.EDGES, edge_nodes.group(scene, variant))
     elif known != variant:
-        followers.give_nodes(hull, edge_nodes.group(scene, variant))
+        followers.give_nodes(hull, obj, edge_nodes.group(scene, variant))
         edge_nodes.drop_unused()
-    _drive_sizes(hull, driven)
-    if not blender_versions.HAS_FREE_NORMALS:
-        modifier, count = followers.modifier_of(hull), len(obj.data.vertices)
-        blender_versions.set_modifier_input(modifier, edge_nodes.POINTS, count)
-        hull.update_tag()
-
-
-def _drive_sizes(hull: bpy.types.Object, driven: Driven) -> None:
+    modifier = followers.modifier_of(hull)
     for curve in list(drivers.of(hull)):
         if curve.data_path.startswith("modifiers"):
             hull.animation_data.drivers.remove(curve)
-    modifier = followers.modifier_of(hull)
     for slot, source in driven.items():
         owner, path = blender_versions.property_of_input(modifier, edge_nodes.size_input(slot))
         drivers.drive(owner, path, "max(x,0)-1", x=source)
+    if not has_free_normals:
+        blender_versions.set_modifier_input(modifier, edge_nodes.POINTS, len(obj.data.vertices))
+        hull.update_tag()
 
 
 def remove(obj: bpy.types.Object) -> None:
@@ -75,24 +64,15 @@ def remove(obj: bpy.types.Object) -> None:
     edge_nodes.drop_unused()
 
 
-def _shares_points(mesh: Any) -> bool:
-    """Whether faces with and without edges share points."""
-    if edge_nodes.EDGED not in mesh.attributes:
-        return False
-    edged = arrays.read(mesh.attributes[edge_nodes.EDGED].data, "value") > 0
-    corners, counts = _corners(mesh)
-    of_corners = np.repeat(edged, counts)
-    return bool(np.intersect1d(corners[of_corners], corners[~of_corners]).size)
-
-
 def _edged(mesh: Any) -> list[Edged]:
     """The materials that have an edge, or may get one."""
     read = [(slot, one, material_values.read(one)) for slot, one in enumerate(mesh.materials)]
     return [found for found in read if found[2] and found[2].can_have_edge(found[1])]
 
 
-def _store_sizes(obj: bpy.types.Object, edged: list[Edged], driven: Driven) -> None:
-    """Store each point's edge size and each face's having one; nothing if none has.
+def _store_sizes(obj: bpy.types.Object, edged: list[Edged], driven: Driven) -> bool:
+    """Store each point's edge size and each face's having one; nothing if none has. Returns whether
+    faces with and without edges share points.
 
     Where drivers move the size, 1 is stored instead, and the slot: of several materials at a point,
     the last one.
@@ -103,14 +83,15 @@ def _store_sizes(obj: bpy.types.Object, edged: list[Edged], driven: Driven) -> N
         sizes[slot] = 1.0 if slot in driven else values.edge_size.value
     _clear_sizes(mesh)
     if not any(sizes) or not len(mesh.polygons):
-        return
+        return False
     corners, counts = _corners(mesh)
     of_faces = per_face(mesh, sizes)
+    of_corners = np.repeat(of_faces, counts)
     of_points = np.zeros(len(mesh.vertices), np.float32)
-    np.maximum.at(of_points, corners, np.repeat(of_faces, counts))
+    np.maximum.at(of_points, corners, of_corners)
     if driven:
-        slots = np.where(np.isin(np.arange(len(sizes)), list(driven)), np.arange(len(sizes)), -1)
-        of_slots = per_face(mesh, slots.tolist())
+        slots = [slot if slot in driven else -1 for slot in range(len(sizes))]
+        of_slots = per_face(mesh, slots)
         leading = np.full(len(mesh.vertices), -1, np.float32)
         np.maximum.at(leading, corners, np.repeat(of_slots, counts))
         of_points[leading >= 0] = 1.0
@@ -125,6 +106,8 @@ def _store_sizes(obj: bpy.types.Object, edged: list[Edged], driven: Driven) -> N
         mesh.attributes.new(names.HULL_NORMALS, "FLOAT_VECTOR", "POINT")
     else:
         arrays.add(mesh, edge_nodes.WELDED, "POINT", _welded(mesh), "INT")
+    is_edged = of_corners > 0
+    return bool(np.intersect1d(corners[is_edged], corners[~is_edged]).size)
 
 
 def _welded(mesh: Any) -> np.ndarray:
@@ -159,7 +142,7 @@ def _corners(mesh: Any) -> tuple[np.ndarray, np.ndarray]:
     return corners, arrays.read(mesh.polygons, "loop_total", dtype=np.int32)
 
 
-def per_face(mesh: Any, values: list[float]) -> np.ndarray:
+def per_face(mesh: Any, values: Sequence[float]) -> np.ndarray:
     """(F,) float32: for each face, the value of its material."""
     numbers = arrays.read(mesh.polygons, "material_index", dtype=np.int32)
     return np.array(values, np.float32)[np.clip(numbers, 0, len(values) - 1)]

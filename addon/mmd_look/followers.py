@@ -19,7 +19,7 @@ SOURCE = "Source"  # the input of the nodes: the object
 _MARK = "mmdskin_follower"  # ID property of the object: its kind
 
 
-def new(scene: bpy.types.Scene, obj: bpy.types.Object, kind: str, group: Any) -> bpy.types.Object:
+def new(obj: bpy.types.Object, kind: str, group: Any) -> bpy.types.Object:
     """A follower of a mesh object, by a group of nodes, in the same collections."""
     name = f"{obj.name}_{kind}"
     follower = bpy.data.objects.new(name, bpy.data.volumes.new(name))
@@ -30,17 +30,15 @@ def new(scene: bpy.types.Scene, obj: bpy.types.Object, kind: str, group: Any) ->
     follower.lock_location = follower.lock_rotation = follower.lock_scale = locks
     for ray in ("diffuse", "shadow", "volume_scatter"):
         setattr(follower, f"visible_{ray}", False)
-    modifier: Any = follower.modifiers.new(group.name, "NODES")
-    modifier.node_group = group
-    blender_versions.set_modifier_input(modifier, SOURCE, obj)
+    follower.modifiers.new(group.name, "NODES")
+    give_nodes(follower, obj, group)
     return follower
 
 
-def give_nodes(follower: bpy.types.Object, group: Any) -> None:
-    """Give a follower other nodes."""
-    modifier, source = modifier_of(follower), source_of(follower)
+def give_nodes(follower: bpy.types.Object, obj: bpy.types.Object, group: Any) -> None:
+    modifier: Any = follower.modifiers[0]
     modifier.node_group = group
-    blender_versions.set_modifier_input(modifier, SOURCE, source)
+    blender_versions.set_modifier_input(modifier, SOURCE, obj)
 
 
 def stay_beside(follower: bpy.types.Object, obj: bpy.types.Object) -> None:

@@ -32,7 +32,7 @@ def add(scene: bpy.types.Scene, obj: bpy.types.Object) -> None:
         arrays.drop(mesh, _CASTS)
         faces = edges.per_face(mesh, casts)
         arrays.add(mesh, _CASTS, "FACE", faces.astype(np.float32))
-        followers.new(scene, obj, followers.GROUND, _group(scene))
+        followers.new(obj, followers.GROUND, _group(scene))
 
 
 def remove(obj: bpy.types.Object) -> None:

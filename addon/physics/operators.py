@@ -136,7 +136,7 @@ class MMDSKIN_OT_simulate_alone(ObjectOperator, Operator):
         name = model.armature.mmdskin.physics_group
         with editing([model], lambda one: scene_model.check_editable(one.armature)) as edit:
             _set_group(edit, model.armature, "")
-            left = [armature for armature in _armatures() if _is_in(armature, name)]
+            left = [one for one in _armatures() if name and one.mmdskin.physics_group == name]
             if len(left) == 1:
                 _set_group(edit, left[0], "")
         return {"FINISHED"}
@@ -236,10 +236,6 @@ def _set_group(edit: Edit, armature: Object, name: str) -> None:
     settings = armature.mmdskin
     edit.on_failure(setattr, settings, "physics_group", settings.physics_group)
     settings.physics_group = name
-
-
-def _is_in(armature: Object, name: str) -> bool:
-    return bool(name) and armature.mmdskin.physics_group == name
 
 
 def _armatures() -> list[Object]:
