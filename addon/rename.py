@@ -102,21 +102,24 @@ def _root_with_names(model: scene_model.SceneModel) -> Object:
 
 
 def _rename(edit: Edit, model: scene_model.SceneModel, root: Object, english: bool) -> int:
-    """Rename a checked model, also back if the edit fails; returns the number of changes."""
-    bones = _rename_bones(edit, model, _changes_of_bones(model.armature, english))
-    edit.on_failure(_rename_bones, edit, model, {new: old for old, new in bones.items()})
-    keys = _rename_keys(model, root, _changes_of_keys(root, english))
-    edit.on_failure(_rename_keys, model, root, {new: old for old, new in keys.items()})
+    """Rename a checked model; returns the number of changes."""
+    bones = _rename_bones(edit, model, english)
+    keys = _rename_keys(edit, model, root, english)
     materials = _changes_of_materials(model.meshes, english)
     for material, name in materials:
-        edit.on_failure(setattr, material, "name", material.name)
-        material.name = name
+        _set(edit, material, "name", name)
     if names.LANGUAGE in root:
         edit.on_failure(root.__setitem__, names.LANGUAGE, root[names.LANGUAGE])
     else:
         edit.on_failure(root.pop, names.LANGUAGE, None)
     root[names.LANGUAGE] = names.language(english)
     return len(bones) + len(keys) + len(materials)
+
+
+def _set(edit: Edit, owner: Any, member: str, value: str) -> None:
+    """Set a member, also back if the edit fails."""
+    edit.on_failure(setattr, owner, member, getattr(owner, member))
+    setattr(owner, member, value)
 
 
 def _without_english(model: scene_model.SceneModel, root: Object) -> int:
@@ -157,52 +160,46 @@ def _of_morph(morph: Any) -> names.Named:
     return names.Named(stored.text(morph, "name"), stored.text(morph, "name_english"))
 
 
-def _changes_of_bones(armature: Object, english: bool) -> dict[str, str]:
-    bones = _bones(armature)
-    records = [_named(bone) for bone in bones]
-    return _changes([bone.name for bone in bones], lambda e: names.bones(records, e), english)
-
-
-def _rename_bones(
-    edit: Edit, model: scene_model.SceneModel, wanted: dict[str, str]
-) -> dict[str, str]:
-    """{name: new name} of the items found."""
+def _rename_bones(edit: Edit, model: scene_model.SceneModel, english: bool) -> dict[str, str]:
+    """{name: new name}."""
     armature = model.armature
+    bones = _bones(armature)
+    records = list(map(_named, bones))
+    wanted = _changes([bone.name for bone in bones], lambda e: names.bones(records, e), english)
     found = _curves_of_morphs(edit, armature) if wanted else ()
     curves = [(curve, curve.data_path) for curve in found]
-    changed = _rename_all(armature.data.bones, wanted)
-    _follow(armature, saved_state.MOTION, _BONES, changed)
+    changed = _rename_all(edit, armature.data.bones, wanted)
+    _follow(edit, armature, saved_state.MOTION, _BONES, changed)
     # Blender does not always update actions of constraints, nor in all versions.
     paths = _paths(_BONES, changed)
     for curve, path in curves:
-        curve.data_path = _renamed(path, {}, paths)
+        _set(edit, curve, "data_path", _renamed(path, {}, paths))
     for obj in model.meshes:
-        _follow(obj, saved_state.BAKE, _BONES, changed)
+        _follow(edit, obj, saved_state.BAKE, _BONES, changed)
     return changed
 
 
-def _changes_of_keys(root: Object, english: bool) -> dict[str, str]:
-    morphs = list(stored.groups(root, mmd_tools.MORPHS))
-    records = [_of_morph(morph) for morph in morphs]
-    keys = [stored.text(morph, "key") for morph in morphs]
-    return _changes(keys, lambda e: names.morphs(records, mmd_tools.RESERVED_KEYS, e), english)
-
-
 def _rename_keys(
-    model: scene_model.SceneModel, root: Object, wanted: dict[str, str]
+    edit: Edit, model: scene_model.SceneModel, root: Object, english: bool
 ) -> dict[str, str]:
-    """{name: new name} of the items found."""
+    """{name: new name}."""
+    morphs = list(stored.groups(root, mmd_tools.MORPHS))
+    records = list(map(_of_morph, morphs))
+    keys = [stored.text(morph, "key") for morph in morphs]
+    reserved = mmd_tools.RESERVED_KEYS
+    wanted = _changes(keys, lambda e: names.morphs(records, reserved, e), english)
     changed: dict[str, str] = {}
     for block in _blocks(model):
-        of_block = _rename_all(block.key_blocks, wanted)
-        _follow(block, saved_state.MOTION, _KEYS, of_block)
+        of_block = _rename_all(edit, block.key_blocks, wanted)
+        _follow(edit, block, saved_state.MOTION, _KEYS, of_block)
         changed |= of_block
     for obj in model.meshes:
-        _follow(obj, saved_state.BAKE, _KEYS, changed)
-    for morph in stored.groups(root, mmd_tools.MORPHS):
-        key = stored.text(morph, "key")
+        _follow(edit, obj, saved_state.BAKE, _KEYS, changed)
+    for morph, key in zip(morphs, keys, strict=True):
         if key in changed:
+            edit.on_failure(morph.__setitem__, "key", key)
             morph["key"] = changed[key]
+    edit.on_failure(mmd_tools.rename_morphs, root, {new: old for old, new in changed.items()})
     mmd_tools.rename_morphs(root, changed)
     return changed
 
@@ -228,23 +225,24 @@ def _changes(
     return {old: new for name, old, new in pairs if name == old != new}
 
 
-def _rename_all(things: Any, wanted: dict[str, str]) -> dict[str, str]:
+def _rename_all(edit: Edit, things: Any, wanted: dict[str, str]) -> dict[str, str]:
     """Rename members of a collection; returns {name: new name} of those found."""
     found = {old: things[old] for old in wanted if old in things}
     # Use temporary names: a new name may still be in use by another member.
     for old, thing in found.items():
         if wanted[old] in found:
-            thing.name = f"{names.cut(old, names.LIMIT - 8)} mmdskin"
+            _set(edit, thing, "name", f"{names.cut(old, names.LIMIT - 8)} mmdskin")
     for old, thing in found.items():
-        thing.name = wanted[old]
+        _set(edit, thing, "name", wanted[old])
     return {old: thing.name for old, thing in found.items()}
 
 
-def _follow(owner: ID, state: str, collection: str, changed: dict[str, str]) -> None:
+def _follow(edit: Edit, owner: ID, state: str, collection: str, changed: dict[str, str]) -> None:
     """Update these names in a state that is stored on a datablock, and in its actions."""
     paths = _paths(collection, changed)
     if changed and saved_state.exists(owner, state):
         noted = saved_state.load(owner, state)
+        edit.on_failure(saved_state.store, owner, state, dict(noted))
         for name, value in noted.items():
             # Of a bake, single poses have the names of bones, and all else those of keys.
             if state != saved_state.BAKE or (name == saved_state.POSES) == (collection == _BONES):
@@ -253,7 +251,7 @@ def _follow(owner: ID, state: str, collection: str, changed: dict[str, str]) -> 
     before = saved_state.load_action(owner, f"{state}_before")
     if before is not None and before.users - before.use_fake_user <= 1:
         for curve in actions.curves_of(before):
-            curve.data_path = _renamed(curve.data_path, {}, paths)
+            _set(edit, curve, "data_path", _renamed(curve.data_path, {}, paths))
 
 
 def _curves_of_morphs(edit: Edit, armature: Object) -> Iterator[FCurve]:
@@ -278,12 +276,11 @@ def _curves_of_morphs(edit: Edit, armature: Object) -> Iterator[FCurve]:
 
 def _paths(collection: str, changed: dict[str, str]) -> dict[str, str]:
     """{data path: new data path} of renamed members of a collection."""
-    return {
-        f'{collection}["{bpy.utils.escape_identifier(old)}"]': (
-            f'{collection}["{bpy.utils.escape_identifier(new)}"]'
-        )
-        for old, new in changed.items()
-    }
+
+    def path(name: str) -> str:
+        return f'{collection}["{bpy.utils.escape_identifier(name)}"]'
+
+    return {path(old): path(new) for old, new in changed.items()}
 
 
 def _renamed(value: Any, changed: dict[str, str], paths: dict[str, str]) -> Any:

@@ -158,6 +158,19 @@ class Switch(Case):
             bpy.ops.mmdskin.switch_names()
         self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
 
+    def test_a_failure_between_two_bones_renames_none(self):
+        self.load_model()
+        before = fingerprint.of_file()
+        rename = sys.modules["addon_package"].rename
+        for count in (1, 2, 4):
+            outcomes = [*[mock.DEFAULT] * count, KeyError("x")]
+            broken = mock.patch.object(
+                rename, "_set", wraps=rename._set, side_effect=iter(outcomes)
+            )
+            with broken, self.assertRaises(RuntimeError):
+                bpy.ops.mmdskin.switch_names()
+            self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
+
     def moved(self, armature):
         """The arm as a bone morph moves it."""
         number = [bone["mmd_bone_id"] for bone in armature.pose.bones].index(1)
