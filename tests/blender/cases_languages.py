@@ -159,6 +159,7 @@ class Reader(Speaking):
         for note in (
             "source: reference: rest pose, 5 degrees from standing upright",
             "body: lowered where a leg is too short (frames: 12, at most 0.156)",
+            "hands: their gap is kept (frames: 12)",
             "scale: 1.203",
             "no bone",
             "0.31 long, on the right 0.4",
