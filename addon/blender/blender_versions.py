@@ -178,15 +178,11 @@ def group_bones(
 
 
 def stored(owner: Any, name: str) -> Any:
-    """A property's data if the add-on that defines it is disabled, or None."""
+    """A property's data, which Blender keeps while the add-on that defines it is disabled, or None."""
     value = owner.get(name)
     if value is None and hasattr(owner, "bl_system_properties_get"):  # 5.0
         value = (owner.bl_system_properties_get() or {}).get(name)
     return value
-
-
-def stored_of_each(owners: Iterable[Any], name: str) -> list[Any]:
-    return [stored(owner, name) for owner in owners]
 
 
 # Nodes

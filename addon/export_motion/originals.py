@@ -14,7 +14,7 @@ from ..blender import actions
 from ..blender.native import mmdskin
 from ..import_motion import import_state, original_keys
 from ..pose import merge, motion_source, scene_motion
-from ..scene import mmd_tools, model_file, sliders
+from ..scene import mmd_tools, sliders
 from ..scene.names import PHYSICS
 from . import linear_keys, original_tracks
 from .original_tracks import Channel, OriginalKeys, OwnKeyframes
@@ -189,7 +189,7 @@ class OfScene(Originals):
     def _morph_channels(self) -> dict[str, linear_keys.Channel]:
         """The shape key or slider of each morph."""
         armature, morphs = self._model.armature, self._rig.pmx.morphs
-        keys, properties = model_file.morph_keys(armature), sliders.names(armature)
+        keys, properties = sliders.keys(armature), sliders.names(armature)
         if len(keys) == len(morphs):
             pairs = [(morph.name, key) for morph, key in zip(morphs, keys, strict=True) if key]
         else:

@@ -13,7 +13,7 @@ from ..import_motion import import_state
 from ..physics.group import Member
 from ..physics.playback import Baked
 from ..pose import ik_source, motion_source, pose_source, scene_motion
-from ..scene import mmd_tools, model_file, scene_model
+from ..scene import mmd_tools, scene_model, sliders
 
 # Forms of bones: the items of the operator's option.
 AUTO, AS_KEYED, SOLVED_FK, SOLVED_BOTH = "AUTO", "AS_KEYED", "SOLVED_FK", "SOLVED_BOTH"
@@ -70,7 +70,7 @@ class Sampler:
         blocks = [obj.data.shape_keys for obj in model.meshes]
         self._keys = list(dict.fromkeys(block for block in blocks if block))
         # Our importer's sliders are read by the solver, else the shape keys with the morphs' names.
-        has_sliders = len(model_file.morph_keys(armature)) == len(self.rig.pmx.morphs)
+        has_sliders = len(sliders.keys(armature)) == len(self.rig.pmx.morphs)
         morphs = {} if has_sliders else scene_motion.morphs_of_keys(self.rig.pmx, armature)
         self._morphs = {key: morph for key, morph in morphs.items() if morph >= 0}
         # A model is visible if any of its meshes is; if that is not animated, it is always visible.

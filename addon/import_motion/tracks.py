@@ -14,7 +14,7 @@ from ..blender import evaluated_bones
 from ..blender.native import mmdskin
 from ..pose import physics_settings, quaternions
 from ..pose.motion_source import Motion
-from ..scene import model_file, scene_model, sliders
+from ..scene import scene_model, sliders
 from . import import_state
 
 Values = dict[str, tuple[np.ndarray, np.ndarray]]  # name: ((K,) frames of the scene, (K,) values)
@@ -161,7 +161,7 @@ def _known(source: Motion) -> "Iterator[tuple[mmdskin.BoneTrack, int, str]]":
 
 def _own_keys(armature: bpy.types.Object, source: Motion) -> dict[str, str]:
     """{shape key: its morph} from our importer; {} with flip morphs or another importer."""
-    morphs, noted = source.rig.pmx.morphs, model_file.morph_keys(armature)
+    morphs, noted = source.rig.pmx.morphs, sliders.keys(armature)
     tracked = {track.name for track in source.motion.morphs}
     if len(noted) != len(morphs):
         return {}

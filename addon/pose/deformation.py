@@ -12,7 +12,7 @@ from bpy.types import Object
 from mathutils import Vector
 
 from ..blender import arrays, blender_versions
-from ..scene import mmd_tools, model_file
+from ..scene import mmd_tools
 
 # The properties of models and operators that define a Deformation.
 PROPERTIES = ("deformation", "correction")
@@ -77,8 +77,8 @@ def segments(armature: Object, names: Sequence[str]) -> np.ndarray:
     Blender gives every bone a length. If the file gives none, which importers store, the bone uses
     the segment of the bone whose rotation it copies, else its parent's.
     """
-    bones, sources = armature.data.bones, model_file.rotation_sources(armature)
-    tips = {bone.name for bone in armature.pose.bones if model_file.is_tip(bone)}
+    bones, sources = armature.data.bones, mmd_tools.rotation_sources(armature)
+    tips = {bone.name for bone in armature.pose.bones if mmd_tools.is_tip(bone)}
     known = {}
 
     def segment(name: str) -> tuple[Vector, Vector]:

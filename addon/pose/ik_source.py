@@ -167,7 +167,7 @@ class Solver:
         self._has_gravity = isinstance(keyed, physics_settings.GravityRows)
         # The custom property of the armature and the shape key of each morph, "" for none; () if unknown.
         self.properties = sliders.names(armature.original)
-        self.keys = model_file.morph_keys(armature)
+        self.keys = sliders.keys(armature)
         # (S,) indices of the morphs that may move bones.
         self.acting = _acting(rig.pmx)
         self.acting_keys = self.acting_of(self.keys)

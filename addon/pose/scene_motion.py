@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from ..blender.evaluated_bones import Evaluation
 from ..blender.native import mmdskin
-from ..scene import model_file
+from ..scene import mmd_tools, model_file, scene_model, sliders
+from ..scene.names import unique
 
 
 class Motion:
@@ -256,15 +257,15 @@ def morphs_of_keys(pmx: "mmdskin.Model", armature: Object) -> dict[str, int]:
     is updated when a key is renamed; then the file's English names.
     """
     morphs = pmx.morphs
-    noted = model_file.morph_keys(armature)
+    noted = sliders.keys(armature)
     vertex = [i for i, morph in enumerate(morphs) if morph.kind == "vertex"]
     groups = [i for i, morph in enumerate(morphs) if morph.kind == "group"]
     if len(noted) == len(morphs):
         pairs = [(key, i) for i, key in enumerate(noted) if key]
     else:
-        names = model_file.unique_names(morphs[i].name for i in vertex)
+        names = unique(morphs[i].name for i in vertex)
         pairs = [*zip(names, vertex, strict=True), *((morphs[i].name, i) for i in groups)]
-    listed = model_file.listed_morphs(armature)
+    listed = mmd_tools.vertex_morphs(scene_model.root_of(armature))
     if len(listed) == len(vertex):
         pairs += [
             (key, i)
@@ -272,7 +273,7 @@ def morphs_of_keys(pmx: "mmdskin.Model", armature: Object) -> dict[str, int]:
             if english == morphs[i].name_english
         ]
     english = [i for i in (*vertex, *groups) if morphs[i].name_english]
-    names = model_file.unique_names(morphs[i].name_english for i in english)
+    names = unique(morphs[i].name_english for i in english)
     pairs += zip(names, english, strict=True)
     return {key: i if morphs[i].kind == "vertex" else -1 for key, i in reversed(pairs)}
 

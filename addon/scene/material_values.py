@@ -66,61 +66,58 @@ class MaterialValues:
         )
 
 
+class _Properties(NamedTuple):
+    """What a material has of its file: the owner of the values, and the data path of one, "" for none."""
+
+    owner: Any
+    path: str  # to be filled in with a name
+
+    def value(self, name: str, default: Any) -> Any:
+        return stored.value(self.owner, name, default)
+
+    def number(self, name: str, default: float) -> Number:
+        return Number(self.value(name, default), self.path.format(name))
+
+    def numbers(self, name: str, default: tuple[float, ...]) -> list[Number]:
+        path = self.path.format(name)
+        values = enumerate(stored.numbers(self.owner, name, default))
+        return [Number(value, path and f"{path}[{i}]") for i, value in values]
+
+
 def read(material: Material | None) -> MaterialValues | None:
     """The values of a material; None if it is not of an MMD model."""
     if material is None:
         return None
     if "mmd_diffuse" in material:
-        return _imported(material)
-    group = getattr(material, _MMD_TOOLS, None)
-    if group is not None:
-        # A material that mmd_tools did not import has none of its nodes.
-        tree = material.node_tree
-        return _of_mmd_tools(group.get, group) if tree and "mmd_shader" in tree.nodes else None
-    disabled = blender_versions.stored(material, _MMD_TOOLS) or {}
-    return _of_mmd_tools(disabled.get, None) if len(disabled) else None
+        return _imported(_Properties(material, '["{}"]'))
+    group = blender_versions.stored(material, _MMD_TOOLS)
+    if not hasattr(material, _MMD_TOOLS):
+        return _of_mmd_tools(_Properties(group, "")) if group else None
+    # A material that mmd_tools did not import has none of its nodes.
+    tree = material.node_tree
+    of_model = tree is not None and "mmd_shader" in tree.nodes
+    return _of_mmd_tools(_Properties(group, f"{_MMD_TOOLS}.{{}}")) if of_model else None
 
 
-def _imported(material: Material) -> MaterialValues:
-    def numbers(name: str, default: tuple[float, ...]) -> list[Number]:
-        values = stored.numbers(material, name, default)
-        return [Number(value, f'["{name}"][{i}]') for i, value in enumerate(values)]
-
-    def number(name: str, default: float) -> Number:
-        found = material.get(name)
-        return Number(found if isinstance(found, (int, float)) else default, f'["{name}"]')
-
-    shared = stored.value(material, "mmd_shared_toon", False)
+def _imported(of: _Properties) -> MaterialValues:
+    is_shared = of.value("mmd_shared_toon", False)
     return MaterialValues(
-        diffuse=numbers("mmd_diffuse", (1.0, 1.0, 1.0, 1.0)),
-        ambient=numbers("mmd_ambient", (0.0, 0.0, 0.0)),
-        specular=numbers("mmd_specular", (0.0, 0.0, 0.0)),
-        power=number("mmd_specular_power", 0.0),
-        edge_color=numbers("mmd_edge_color", (0.0, 0.0, 0.0, 1.0)),
-        edge_size=number("mmd_edge_size", 0.0),
-        flags=stored.number(material, "mmd_flags", 0),
-        sphere_mode=stored.value(material, "mmd_sphere_mode", NO_SPHERE),
-        texture=stored.text(material, "mmd_texture"),
-        sphere_texture=stored.text(material, "mmd_sphere_texture"),
-        toon=stored.number(material, "mmd_toon") if shared else stored.text(material, "mmd_toon"),
+        diffuse=of.numbers("mmd_diffuse", (1.0, 1.0, 1.0, 1.0)),
+        ambient=of.numbers("mmd_ambient", (0.0, 0.0, 0.0)),
+        specular=of.numbers("mmd_specular", (0.0, 0.0, 0.0)),
+        power=of.number("mmd_specular_power", 0.0),
+        edge_color=of.numbers("mmd_edge_color", (0.0, 0.0, 0.0, 1.0)),
+        edge_size=of.number("mmd_edge_size", 0.0),
+        flags=stored.number(of.owner, "mmd_flags", 0),
+        sphere_mode=of.value("mmd_sphere_mode", NO_SPHERE),
+        texture=of.value("mmd_texture", ""),
+        sphere_texture=of.value("mmd_sphere_texture", ""),
+        toon=stored.number(of.owner, "mmd_toon") if is_shared else of.value("mmd_toon", ""),
     )
 
 
-def _of_mmd_tools(get: Any, group: Any) -> MaterialValues:
-    """From mmd_tools' property group, or what it stored while it is disabled."""
-
-    def one(name: str, default: Any) -> Any:
-        return getattr(group, name) if group is not None else get(name, default)
-
-    def numbers(name: str, default: tuple) -> list[Number]:
-        path = f"{_MMD_TOOLS}.{name}" if group is not None else ""
-        return [
-            Number(value, path and f"{path}[{i}]") for i, value in enumerate(one(name, default))
-        ]
-
-    def number(name: str, default: float) -> Number:
-        return Number(one(name, default), f"{_MMD_TOOLS}.{name}" if group is not None else "")
-
+def _of_mmd_tools(of: _Properties) -> MaterialValues:
+    """Its properties have values only where these are not the default."""
     flags = {  # and whether they are set by default
         "is_double_sided": (DOUBLE_SIDED, False),
         "enabled_drop_shadow": (GROUND_SHADOW, True),
@@ -128,17 +125,15 @@ def _of_mmd_tools(get: Any, group: Any) -> MaterialValues:
         "enabled_self_shadow": (RECEIVES, True),
         "enabled_toon_edge": (EDGED, False),
     }
-    mode = one("sphere_texture_type", 0)
+    is_shared = of.value("is_shared_toon_texture", False)
     return MaterialValues(
-        diffuse=[*numbers("diffuse_color", (0.8, 0.8, 0.8)), number("alpha", 1.0)],
-        ambient=numbers("ambient_color", (0.4, 0.4, 0.4)),
-        specular=numbers("specular_color", (0.625, 0.625, 0.625)),
-        power=number("shininess", 50.0),
-        edge_color=numbers("edge_color", (0.0, 0.0, 0.0, 1.0)),
-        edge_size=number("edge_weight", 1.0),
-        flags=sum(flag for name, (flag, default) in flags.items() if one(name, default)),
-        sphere_mode=_MODES.get(int(mode), NO_SPHERE),
-        toon=int(one("shared_toon_texture", 0))
-        if one("is_shared_toon_texture", False)
-        else one("toon_texture", ""),
+        diffuse=[*of.numbers("diffuse_color", (0.8, 0.8, 0.8)), of.number("alpha", 1.0)],
+        ambient=of.numbers("ambient_color", (0.4, 0.4, 0.4)),
+        specular=of.numbers("specular_color", (0.625, 0.625, 0.625)),
+        power=of.number("shininess", 50.0),
+        edge_color=of.numbers("edge_color", (0.0, 0.0, 0.0, 1.0)),
+        edge_size=of.number("edge_weight", 1.0),
+        flags=sum(flag for name, (flag, default) in flags.items() if of.value(name, default)),
+        sphere_mode=_MODES.get(of.value("sphere_texture_type", 0), NO_SPHERE),
+        toon=of.value("shared_toon_texture", 0) if is_shared else of.value("toon_texture", ""),
     )

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from bpy.types import ID, Object, PoseBone, ShapeKey
+from bpy.types import ID, Object, ShapeKey
 
 from ..blender import arrays, blender_versions
 from ..blender.user_error import UserError
-from . import mmd_tools
+from . import mmd_tools, stored
 
 BDEF1, BDEF2, BDEF4, SDEF, QDEF = range(5)
 # Blender stores normals as 16 bit angles: those of one vertex differ by up to 0.2 degrees.
@@ -125,8 +125,8 @@ def group_order(names: Sequence[str], armature: Object) -> np.ndarray:
     """
     order = np.arange(len(names), dtype=np.int64) + _AFTER_NUMBERS
     for index, name in enumerate(names):
-        bone: PoseBone | None = armature.pose.bones.get(name)
-        number = mmd_tools.number_in_file(bone) if bone else -1
+        # Not mmd_tools' numbers, which users may change.
+        number = stored.number(armature.pose.bones.get(name), mmd_tools.NUMBER)
         if number >= 0:
             order[index] = number
     return order

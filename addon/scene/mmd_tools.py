@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """mmd_tools' names and conventions: the data it stores in a scene, and the data it looks for.
 
-Its properties exist only while it is enabled; otherwise they are read as data. Its rules for names
-of bones and morphs are in `names`.
+Its properties exist only while it is enabled, so they are read as the data that Blender keeps of them,
+which lacks those that have their default. Its rules for names of bones and morphs are in `names`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,7 +41,13 @@ TOGGLE = "mmd_ik_toggle"
 ROTATION, LOCATION = "mmd_additional_rotation", "mmd_additional_location"
 IK_LIMIT = "mmd_ik_limit_override"
 SHOWS_MESHES = "mmd_root.show_meshes"  # data path of the root
-_ROOT = 2  # 'ROOT' in the enumeration `mmd_type`
+_ROOT, _CAMERA = 2, 21  # in the enumeration `mmd_type`
+_BONE = "mmd_bone"  # the group with what it stores of a pose bone
+_APPEND_OF_BONE = (
+    "has_additional_rotation",
+    "additional_transform_influence",
+    "additional_transform_bone_id",
+)
 _PANELS = {0: "SYSTEM", 1: "EYEBROW", 2: "EYE", 3: "MOUTH"}
 _AFTER_PHYSICS, _OPERABLE = 0x1000, 0x10  # flags of a bone in the file
 
@@ -50,48 +56,42 @@ _AFTER_PHYSICS, _OPERABLE = 0x1000, 0x10  # flags of a bone in the file
 
 
 def is_root(obj: Object) -> bool:
-    # An ID property if mmd_tools is disabled, or was enabled after our own import.
-    return getattr(obj, "mmd_type", None) == "ROOT" or obj.get("mmd_type") in (_ROOT, "ROOT")
+    return blender_versions.stored(obj, "mmd_type") in (_ROOT, "ROOT")
 
 
 def is_camera(obj: Object) -> bool:
-    """Whether an empty is the target of its camera; only while it is enabled."""
-    return getattr(obj, "mmd_type", None) == "CAMERA"
+    """Whether an empty is the target of its camera."""
+    return blender_versions.stored(obj, "mmd_type") == _CAMERA
 
 
-def bone_in_file(pose_bone: PoseBone) -> tuple[str | None, int]:
-    """(name, index) of a bone in the file, (None or empty, -1) if it has none."""
+def bone_in_file(pose_bone: PoseBone) -> tuple[str, int]:
+    """(name, index) of a bone in the file, ("", -1) if it has none."""
     if NAME in pose_bone:
         return stored.text(pose_bone, NAME), stored.number(pose_bone, NUMBER)
-    return _value(pose_bone, "mmd_bone", "name_j", ""), _value(pose_bone, "mmd_bone", "bone_id", -1)
-
-
-def number_in_file(pose_bone: PoseBone) -> int:
-    """Its number in the file of our own import, or -1: users may change mmd_tools' numbers."""
-    return stored.number(pose_bone, NUMBER) if NAME in pose_bone else -1
+    group = blender_versions.stored(pose_bone, _BONE)
+    return stored.text(group, "name_j"), stored.number(group, "bone_id")
 
 
 def is_tip(pose_bone: PoseBone) -> bool:
-    """Whether the file gives a bone no length."""
-    return bool(_value(pose_bone, "mmd_bone", "is_tip", False))
+    """Whether a bone has no length in the file, only one that its importer has chosen."""
+    group = blender_versions.stored(pose_bone, _BONE)
+    return bool(pose_bone.get(TIP, stored.value(group, "is_tip", False)))
 
 
-def rotation_source(pose_bone: PoseBone) -> int:
-    """Index in the file of the bone whose rotation it copies, or -1."""
-    if not _value(pose_bone, "mmd_bone", "has_additional_rotation", False):
-        return -1
-    if not _value(pose_bone, "mmd_bone", "additional_transform_influence", 1.0):
-        return -1
-    found = _value(pose_bone, "mmd_bone", "additional_transform_bone_id", -1)
-    return found if isinstance(found, int) else -1
-
-
-def _value(owner: PoseBone | Object, group: str, name: str, default: Any) -> Any:
-    """A value in one of its property groups, or what it stored there while it is disabled."""
-    found = getattr(owner, group, None)
-    if found is not None:
-        return getattr(found, name)
-    return stored.value(blender_versions.stored(owner, group) or {}, name, default)
+def rotation_sources(armature: Object) -> dict[str, str]:
+    """{bone: the bone whose rotation it copies}, as stored by importers."""
+    numbers = {bone_in_file(bone)[1]: bone.name for bone in armature.pose.bones}
+    found = {}
+    for bone in armature.pose.bones:
+        group, names = bone.get(APPEND), ("rotation", "ratio", "source")
+        if group is None:
+            group, names = blender_versions.stored(bone, _BONE), _APPEND_OF_BONE
+        rotation, ratio, source = names
+        number = stored.number(group, source)
+        copies = stored.value(group, rotation, False) and stored.value(group, ratio, 1.0)
+        if copies and number >= 0 and number in numbers:
+            found[bone.name] = numbers[number]
+    return found
 
 
 def ik_toggles(bones: Sequence[PoseBone]) -> list[bool | None]:
@@ -99,23 +99,18 @@ def ik_toggles(bones: Sequence[PoseBone]) -> list[bool | None]:
 
     Setting it by hand also sets the constraints; its keyframes do not.
     """
-    if hasattr(bpy.types.PoseBone, TOGGLE):
-        return [getattr(one, TOGGLE) if one.is_property_set(TOGGLE) else None for one in bones]
-    found = blender_versions.stored_of_each(bones, TOGGLE)
+    found = (blender_versions.stored(one, TOGGLE) for one in bones)
     return [None if value is None else bool(value) for value in found]
 
 
 def shows_meshes(root: Object) -> bool:
     """Its switch for the visibility of a model, which its motion import keys."""
-    return bool(_value(root, "mmd_root", "show_meshes", True))
+    return stored.value(blender_versions.stored(root, "mmd_root"), "show_meshes", True)
 
 
-def vertex_morphs(root: Object) -> list[tuple[str, str]]:
+def vertex_morphs(root: Object | None) -> list[tuple[str, str]]:
     """(shape key, English name in the file) of each vertex morph, in the file's order unless moved."""
-    listed = getattr(root, "mmd_root", None)
-    if listed is not None:
-        return [(item.name, item.name_e) for item in listed.vertex_morphs]
-    group = blender_versions.stored(root, "mmd_root") or {}
+    group = blender_versions.stored(root, "mmd_root") if root is not None else None
     items = stored.groups(group, "vertex_morphs")
     return [(stored.text(item, "name"), stored.text(item, "name_e")) for item in items]
 

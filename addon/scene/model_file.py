@@ -8,7 +8,7 @@ models. So bones are found by name, and the space by a map from the file's bones
 import functools
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import bpy
@@ -20,7 +20,7 @@ from ..blender import details, input_files, native, registration
 from ..blender.native import mmdskin
 from ..blender.translations import tr
 from ..blender.user_error import UserError
-from . import mmd_tools, scene_model, setting_paths, sliders, stored
+from . import mmd_tools, scene_model, setting_paths, stored
 from .names import unique
 
 _logger = details.logger(__name__)
@@ -72,48 +72,6 @@ def rig(armature: Object, path: str = "") -> Rig:
             name=armature.name,
         )
     return best
-
-
-def is_tip(pose_bone: PoseBone) -> bool:
-    """Whether a bone has no length in the file, only one that its importer has chosen."""
-    return bool(pose_bone.get(mmd_tools.TIP, mmd_tools.is_tip(pose_bone)))
-
-
-def rotation_sources(armature: Object) -> dict[str, str]:
-    """{bone: the bone whose rotation it copies}, as stored by importers."""
-    numbers = {mmd_tools.bone_in_file(bone)[1]: bone.name for bone in armature.pose.bones}
-    found = {}
-    for bone in armature.pose.bones:
-        append = bone.get(mmd_tools.APPEND)
-        if append is None:
-            source = mmd_tools.rotation_source(bone)
-        else:
-            copies = stored.value(append, "rotation", False) and stored.value(append, "ratio", 0.0)
-            source = stored.number(append, "source") if copies else -1
-        if source >= 0 and source in numbers:
-            found[bone.name] = numbers[source]
-    return found
-
-
-def morph_keys(armature: Object) -> tuple[str, ...]:
-    """The shape key of each morph of the file, "" for none; () for other importers."""
-    for obj in scene_model.ancestors(armature.original):  # evaluated copies lack it
-        if mmd_tools.MORPHS in obj:
-            noted = [stored.text(m, "key") for m in stored.groups(obj, mmd_tools.MORPHS)]
-            return sliders.present_keys(noted, armature.original.children)
-    return ()
-
-
-def listed_morphs(armature: Object) -> Any:
-    """(shape key, English name in the file) of each vertex morph that mmd_tools lists, in order."""
-    root = next((obj for obj in scene_model.ancestors(armature) if mmd_tools.is_root(obj)), None)
-    return mmd_tools.vertex_morphs(root) if root else []
-
-
-def unique_names(names: Iterable[str]) -> list[str]:
-    """Names as importers create them: short enough for Blender, numbered if not unique."""
-    taken: set[str] = set()
-    return [unique(name, taken) for name in names]
 
 
 def _load(kind: str, path: str, pmx: "mmdskin.Model | None" = None) -> Any:
@@ -201,7 +159,7 @@ def _scale_of_import(armature: Object) -> float:
 
 def match_bones(armature: Object, pmx: "mmdskin.Model") -> dict[str, int]:
     """{scene bone: file bone}, by the name that an importer has stored, else by the bone's own."""
-    by_name = {name: i for i, name in enumerate(unique_names(bone.name for bone in pmx.bones))}
+    by_name = {name: i for i, name in enumerate(unique(bone.name for bone in pmx.bones))}
     # A bone that was duplicated in Blender has the same stored data as the original.
     pose_bones = sorted(armature.pose.bones, key=lambda bone: bool(_NUMBERED.search(bone.name)))
     found: dict[str, int] = {}
@@ -261,9 +219,11 @@ def fit(points: ArrayLike, targets: ArrayLike, scale: float) -> np.ndarray | Non
         for solve in (scaled, _similar, _affine):
             used = np.ones(len(points), bool)
             for _ in range(rounds):
-                linear, offset = solve(points[used], targets[used])
+                middle, goal = points[used].mean(axis=0), targets[used].mean(axis=0)
+                linear = solve(points[used] - middle, targets[used] - goal)
                 if linear is None:
                     break
+                offset = goal - linear @ middle
                 error = np.linalg.norm(points @ linear.T + offset - targets, axis=1)
                 if (error[used] <= tolerance).all():
                     result = np.eye(4)
@@ -273,38 +233,32 @@ def fit(points: ArrayLike, targets: ArrayLike, scale: float) -> np.ndarray | Non
     return None
 
 
-def _scaled(points: np.ndarray, targets: np.ndarray, usual: float) -> tuple[np.ndarray, np.ndarray]:
+# (3, 3) from points p to points q, both about their means, or None
+
+
+def _scaled(p: np.ndarray, q: np.ndarray, usual: float) -> np.ndarray | None:
     """Default axes, uniform scale."""
-    p, q, offset = _centered(points, targets)
     spread = (p * p).sum()
     scale = (p * q).sum() / spread if spread > 1e-12 else usual
-    return (scale * np.eye(3), offset(scale * np.eye(3))) if scale > 0 else (None, None)
+    return scale * np.eye(3) if scale > 0 else None
 
 
-def _similar(points: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _similar(p: np.ndarray, q: np.ndarray) -> np.ndarray | None:
     """Rotated and perhaps mirrored, uniform scale."""
-    p, q, offset = _centered(points, targets)
     left, sizes, right = np.linalg.svd(q.T @ p)
     if sizes[1] <= 1e-9 * sizes[0] or sizes[0] == 0:
-        return None, None  # collinear points
+        return None  # collinear points
     if sizes[2] <= 1e-9 * sizes[0]:  # coplanar points: assume not mirrored
         left[:, 2] *= np.sign(np.linalg.det(left @ right))
-    linear = np.sqrt((q * q).sum() / (p * p).sum()) * (left @ right)
-    return linear, offset(linear)
+    return np.sqrt((q * q).sum() / (p * p).sum()) * (left @ right)
 
 
-def _affine(points: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _affine(p: np.ndarray, q: np.ndarray) -> np.ndarray | None:
     """Any linear map."""
-    p, q, offset = _centered(points, targets)
     if np.linalg.matrix_rank(p, 1e-4 * np.abs(p).max()) < 3:
-        return None, None
+        return None
     linear = np.linalg.lstsq(p, q, rcond=None)[0].T
-    return (linear, offset(linear)) if abs(np.linalg.det(linear)) > 1e-15 else (None, None)
-
-
-def _centered(points: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray, Callable]:
-    middle, goal = points.mean(axis=0), targets.mean(axis=0)
-    return points - middle, targets - goal, lambda linear: goal - linear @ middle
+    return linear if abs(np.linalg.det(linear)) > 1e-15 else None
 
 
 class Placement:

@@ -50,15 +50,18 @@ def cut(name: str, limit: int = LIMIT) -> str:
     return name.encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")
 
 
-def unique(name: str, taken: set[str]) -> str:
-    """`name` or `name.001` and so on; adds it to the set `taken`."""
-    result, number = cut(name), 0
-    while result in taken:
-        number += 1
-        suffix = f".{number:03d}"
-        result = cut(without_number(name), LIMIT - len(suffix)) + suffix
-    taken.add(result)
-    return result
+def unique(names: Iterable[str], reserved: Iterable[str] = ()) -> list[str]:
+    """Names as importers create them: short enough for Blender, numbered if they are taken."""
+    found = dict.fromkeys(reserved)
+    count = len(found)
+    for name in names:
+        result, number = cut(name), 0
+        while result in found:
+            number += 1
+            suffix = f".{number:03d}"
+            result = cut(without_number(name), LIMIT - len(suffix)) + suffix
+        found[result] = None
+    return list(found)[count:]
 
 
 def with_side(name: str) -> str:
@@ -72,16 +75,13 @@ def with_side(name: str) -> str:
 
 def bones(records: Iterable[Any], english: bool = False) -> list[str]:
     """A name for each bone; duplicates are numbered before the side suffix, as in mmd_tools."""
-    taken: set[str] = set()
-    numbered = [unique(chosen(record, english, BONES) or "Bone", taken) for record in records]
-    taken = set()
-    return [unique(with_side(name), taken) for name in numbered]
+    numbered = unique(chosen(record, english, BONES) or "Bone" for record in records)
+    return unique(map(with_side, numbered))
 
 
 def morphs(records: Iterable[Any], reserved: Iterable[str], english: bool = False) -> list[str]:
     """A name for each morph of the file, of any kind; none is in `reserved`."""
-    taken = set(reserved)
-    return [unique(chosen(record, english, MORPHS) or "Morph", taken) for record in records]
+    return unique((chosen(record, english, MORPHS) or "Morph" for record in records), reserved)
 
 
 def material(record: Any, english: bool = False) -> str:

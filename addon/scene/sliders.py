@@ -91,6 +91,14 @@ def names(armature: bpy.types.Object) -> tuple[str, ...]:
     return tuple(stored.text(morph, SLIDER) for morph in stored.groups(root, mmd_tools.MORPHS))
 
 
+def keys(armature: bpy.types.Object) -> tuple[str, ...]:
+    """The shape key of each morph of the file, "" for none; () if none were stored."""
+    armature = armature.original  # evaluated copies lack it
+    root = scene_model.ancestor_with(armature, mmd_tools.MORPHS)
+    at_import = [stored.text(morph, "key") for morph in stored.groups(root, mmd_tools.MORPHS)]
+    return present_keys(at_import, armature.children)
+
+
 # What the user has renamed since the import: Blender's own references follow, but names that importers store,
 # and those in nodes, do not.
 

@@ -14,9 +14,8 @@ _NUMBER = 2**31  # custom properties hold such integers
 def value(owner: Any, name: str, default: Any) -> Any:
     """The value of a property, or of a member of a group, if it has the type of the default."""
     found = owner.get(name) if hasattr(owner, "get") else None
-    if isinstance(default, bool):
-        return bool(found) if isinstance(found, (bool, int, float)) else default
-    return found if isinstance(found, type(default)) else default
+    kinds = (int, float) if isinstance(default, (bool, float)) else type(default)
+    return type(default)(found) if isinstance(found, kinds) else default
 
 
 def text(owner: Any, name: str) -> str:

@@ -135,8 +135,8 @@ class Damaged(cases_names.Case):
         scene_model, sliders = addon().scene.scene_model, addon().scene.sliders
         model_file = addon().scene.model_file
         model = scene_model.model_of(self.armature, bpy.context.view_layer)
-        model_file.morph_keys(self.armature)
-        model_file.rotation_sources(self.armature)
+        sliders.keys(self.armature)
+        addon().scene.mmd_tools.rotation_sources(self.armature)
         model_file.match_bones(self.armature, mock.Mock(bones=()))
         sliders.names(self.armature)
         sliders.by_panel(model)

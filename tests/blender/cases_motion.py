@@ -280,7 +280,7 @@ def armature_of(model):
         bone.head = scene.to_blender(record.position)
         bone.tail = bone.head + scene.to_blender((0, 1, 0))
     bpy.ops.object.mode_set(mode="OBJECT")
-    names = addon().scene.model_file.unique_names(bone.name for bone in model.bones)
+    names = addon().scene.names.unique(bone.name for bone in model.bones)
     for number, name in enumerate(names):
         armature.pose.bones[f"bone {number}"]["mmd_bone"] = {"name_j": name}
     return armature
