@@ -165,7 +165,7 @@ def prepare(model: scene_model.SceneModel) -> Prepared:
     for obj in model.meshes:
         mesh_source.check_counts(obj)
     native.load()
-    bones = {obj: mesh_source.deforming_bones(obj, model.armature) for obj in model.meshes}
+    bones = {obj: mesh_source.deforming_bones(obj, model.armature)[0] for obj in model.meshes}
     if not any(names and len(obj.data.vertices) for obj, names in bones.items()):
         raise skinner.nothing_to_skin(model)
     settings = pose_source.shown_settings_of(model.armature, bpy.context.scene)
@@ -243,7 +243,7 @@ def wait_for(obj: bpy.types.Object) -> None:
     _fit_normals(obj, armature)
     settings = pose_source.shown_settings_of(armature, bpy.context.scene)
     opened = pose_source.load(armature, settings) if settings else None
-    _drive(obj, armature, mesh_source.deforming_bones(obj, armature), settings, opened)
+    _drive(obj, armature, mesh_source.deforming_bones(obj, armature)[0], settings, opened)
 
 
 def driver_of(mesh: bpy.types.ID) -> bpy.types.FCurve | None:

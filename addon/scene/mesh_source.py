@@ -80,7 +80,7 @@ class Source(NamedTuple):
 def read(obj: Object, armature: Object) -> Source:
     """The Source of a mesh object deformed by `armature`."""
     check_counts(obj)
-    bones, bone_of_group = _bones(obj, armature)
+    bones, bone_of_group = deforming_bones(obj, armature)
     order = group_order([group.name for group in obj.vertex_groups], armature)
     weights = _weights(obj)
     influences, limited = _strongest_four(weights, bone_of_group, order)
@@ -91,15 +91,16 @@ def read(obj: Object, armature: Object) -> Source:
     indices[influences.vertex, slot] = bone_of_group[influences.group]
     values[influences.vertex, slot] = influences.weight
 
-    exact = _exact_influences(obj.data, influences, bone_of_group, order)
-    if exact is not None:
+    stored_data = deform_attributes(obj.data)
+    if {*GROUPS, *WEIGHTS} <= stored_data.keys() and len(bone_of_group):
+        exact = _exact_influences(stored_data, influences, bone_of_group, order)
         unchanged, exact_indices, exact_weights = exact
         indices[unchanged], values[unchanged] = exact_indices[unchanged], exact_weights[unchanged]
 
     used = (indices >= 0).sum(axis=1)
     deform = np.where(used < 2, BDEF1, np.where(used == 2, BDEF2, BDEF4)).astype(np.uint8)
     sdef = _sdef(obj.data)
-    types = _deform_types(obj.data)
+    types = stored_data.get(DEFORM)
     if types is not None:
         deform[types == QDEF] = QDEF
         if sdef is not None:
@@ -110,11 +111,6 @@ def read(obj: Object, armature: Object) -> Source:
         moved = (sdef[:, 0] != rest_positions(obj.data)).any(axis=1)
         deform[moved & (used == 2)] = SDEF
     return Source(bones, indices, values, deform, sdef, limited, weights)
-
-
-def deforming_bones(obj: Object, armature: Object) -> tuple[str, ...]:
-    """Names of the deforming bones that have a vertex group, in group order."""
-    return _bones(obj, armature)[0]
 
 
 def group_order(names: Sequence[str], armature: Object) -> np.ndarray:
@@ -216,8 +212,9 @@ def check_counts(obj: Object) -> None:
             )
 
 
-def _bones(obj: Object, armature: Object) -> tuple[tuple[str, ...], np.ndarray]:
-    """Names of the bones, and for each vertex group the index of its bone or -1."""
+def deforming_bones(obj: Object, armature: Object) -> tuple[tuple[str, ...], np.ndarray]:
+    """Names of the deforming bones that have a vertex group, in group order, and for each vertex group
+    the index of its bone or -1."""
     deforming = {bone.name for bone in armature.data.bones if bone.use_deform}
     names: list[str] = []
     bone_of_group = np.full(len(obj.vertex_groups), -1, np.int32)
@@ -256,13 +253,13 @@ def _strongest_four(
 
 
 def _exact_influences(
-    mesh: ID, influences: Weights, bone_of_group: np.ndarray, group_order: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """The file's influences, and the vertices whose groups still agree with them, or None."""
-    stored = _influences(mesh)
-    if stored is None or not len(bone_of_group):
-        return None
-    groups, weights = stored
+    columns: dict[str, np.ndarray],
+    influences: Weights,
+    bone_of_group: np.ndarray,
+    group_order: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The vertices whose groups still agree with the file's influences, and these."""
+    groups, weights = (np.stack([columns[n] for n in names], 1) for names in (GROUPS, WEIGHTS))
     known = (groups >= 0) & (groups < len(bone_of_group))
     ranks = np.where(known, group_order[np.where(known, groups, 0)], np.iinfo(np.int64).max)
     order = np.argsort(ranks, axis=1, kind="stable")
@@ -317,8 +314,12 @@ def store_deform_data(
 
 def deform_attributes(mesh: ID) -> dict[str, np.ndarray]:
     """The attributes that exist, by name, for `set_deform_attributes`."""
-    found = {name: _attribute(mesh, name) for name in _KINDS}
-    return {name: values for name, values in found.items() if values is not None}
+    found = {name: mesh.attributes.get(name) for name in _KINDS}
+    return {
+        name: arrays.read(attribute.data, "value", dtype=_TYPES[_KINDS[name]])
+        for name, attribute in found.items()
+        if attribute and (attribute.domain, attribute.data_type) == ("POINT", _KINDS[name])
+    }
 
 
 def set_deform_attributes(mesh: ID, attributes: dict[str, np.ndarray]) -> None:
@@ -328,30 +329,9 @@ def set_deform_attributes(mesh: ID, attributes: dict[str, np.ndarray]) -> None:
         arrays.add(mesh, name, "POINT", values.astype(_TYPES[kind]), kind)
 
 
-def _deform_types(mesh: ID) -> np.ndarray | None:
-    """(V,) uint8, or None if the file's types are unknown."""
-    values = _attribute(mesh, DEFORM)
-    return None if values is None else np.clip(values, 0, 255).astype(np.uint8)
-
-
-def _influences(mesh: ID) -> tuple[np.ndarray, np.ndarray] | None:
-    """(V, 4) int32 vertex groups and (V, 4) float32 weights as in the file, or None."""
-    columns = [_attribute(mesh, name) for name in GROUPS + WEIGHTS]
-    if any(column is None for column in columns):
-        return None
-    return np.stack(columns[:4], 1), np.stack(columns[4:], 1)
-
-
 def _exceed_groups(groups: np.ndarray, weights: np.ndarray) -> bool:
     used = groups >= 0
     if ((weights < 0) | (weights > 1))[used].any():
         return True
     ordered = np.sort(np.where(used, groups, -1), axis=1)
     return bool(((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any())
-
-
-def _attribute(mesh: ID, name: str) -> np.ndarray | None:
-    attribute, kind = mesh.attributes.get(name), _KINDS[name]
-    if attribute is None or (attribute.domain, attribute.data_type) != ("POINT", kind):
-        return None
-    return arrays.read(attribute.data, "value", dtype=_TYPES[kind])

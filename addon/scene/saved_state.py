@@ -47,7 +47,7 @@ class SavedState:
         return _typed(cls, load(block, cls.PROPERTY))
 
     def write(self, block: ID) -> None:
-        store(block, self.PROPERTY, _plain(self))
+        store(block, self.PROPERTY, dataclasses.asdict(self, dict_factory=_present))
 
 
 def declare() -> None:
@@ -167,10 +167,5 @@ def _has_type(value: Any, hint: Any) -> bool:
     return kind is Any or (isinstance(kind, type) and isinstance(value, kind))
 
 
-def _plain(state: Any) -> dict[str, Any]:
-    values = {field.name: getattr(state, field.name) for field in dataclasses.fields(state)}
-    return {
-        name: _plain(value) if dataclasses.is_dataclass(value) else value
-        for name, value in values.items()
-        if value is not None
-    }
+def _present(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: value for name, value in items if value is not None}

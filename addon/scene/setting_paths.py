@@ -167,16 +167,7 @@ def folder_here() -> str:
     return os.path.dirname(bpy.data.filepath)
 
 
-def noted_folder() -> str:
-    """The folder that this .blend was saved in; "" if that was not noted.
-
-    Scenes that were appended have the note of another .blend: then it was not moved since.
-    """
-    noted = {stored.text(scene, _FOLDER) for scene in _own_scenes()} - {""}
-    return noted.pop() if len(noted) == 1 else folder_here() if noted else ""
-
-
-def note_folder(folder: str) -> None:
+def _note_folder(folder: str) -> None:
     """Note the folder of this .blend; "" removes the note."""
     for scene in _own_scenes():
         if folder and stored.text(scene, _FOLDER) != folder:
@@ -210,15 +201,17 @@ def remember(armature: bpy.types.Object, name: str) -> None:
 
 def follow_move() -> str:
     """After a .blend was opened: the folder that it was moved from, "" if it was not moved."""
-    here, before = folder_here(), noted_folder()
-    if not here or before in ("", here):
+    here, known = folder_here(), {stored.text(scene, _FOLDER) for scene in _own_scenes()} - {""}
+    # Scenes that were appended have the note of another .blend: then it was not moved since.
+    if not here or here in known or len(known) != 1:
         return ""
+    [before] = known
     for armature in _own_armatures():
         noted = notes_of(armature).items()
         # Not those of a model that was appended since.
         followed = {n: note._replace(folder=here) for n, note in noted if note.folder == before}
         write_notes(armature, {**dict(noted), **followed})
-    note_folder(here)
+    _note_folder(here)
     return before
 
 
@@ -234,59 +227,47 @@ def moved(path: str, before: str) -> str:
     return found if input_files.exists(found) else path
 
 
-def _move(folder: str) -> None:
-    """Remap paths to another folder; to and from none if the file was never saved."""
-    global _folder
-    before, _folder = _folder, folder
+def _move(before: str, folder: str) -> None:
+    """Remap paths from a folder to another, and note their files; "" if the file was never saved."""
     armatures = _own_armatures()
     for armature in armatures:
-        _remap_all(armature, before, folder)
+        notes = {name: _remap(armature, name, before, folder) for name in NAMES}
+        write_notes(armature, {name: note for name, note in notes.items() if note})
     is_needed = any(notes_of(armature) for armature in armatures)
-    note_folder(folder if is_needed else "")
+    _note_folder(folder if is_needed else "")
 
 
 def _own_armatures() -> list[bpy.types.Object]:
     return [obj for obj in bpy.data.objects if obj.type == "ARMATURE" and not obj.library]
 
 
-def _remap_all(armature: bpy.types.Object, before: str, folder: str) -> None:
-    """Remap the paths of an armature from a folder to another, and note their files."""
-    files = {name: _remap(armature, name, before, folder) for name in NAMES}
-    notes = {
-        name: Note(getattr(armature.mmdskin, name), folder, file)
-        for name, file in files.items()
-        if file
-    }
-    write_notes(armature, notes)
-
-
-def _remap(armature: bpy.types.Object, name: str, before: str, folder: str) -> str:
-    """Remap a path; returns the file to note for it, "" if it is not relative then."""
-    path = getattr(armature.mmdskin, name)
+def _remap(armature: bpy.types.Object, name: str, before: str, folder: str) -> Note | None:
+    """Remap a path; returns the note for it, None if it is not relative then."""
+    path, note = getattr(armature.mmdskin, name), note_of(armature, name)
     if not path or is_of_library(armature, name, path):
-        return ""
+        return None
     if path.startswith("//"):
-        note = note_of(armature, name)
         if not (before or note):
-            return ""  # relative to no folder
+            return None  # relative to no folder
         file = file_in(armature, name, before)
         is_remapped = before != folder or file != direct_in(armature, name, before)
     else:
-        note, file = None, os.path.normpath(path)
+        file = os.path.normpath(path)
         is_remapped = not before and prefers_relative()  # at the first save
     if is_remapped:
         new = cache_files.shown(file, folder) if folder else file
         path = file if is_of_library(armature, name, new) else new
-        if path != getattr(armature.mmdskin, name):
-            _store(armature, name, path)
+        _store(armature, name, path)
     if not path.startswith("//"):
-        return ""
+        return None
     # Keep the note of a file that may be missing only now.
-    return note.file if note and not input_files.exists(file) else file
+    return Note(path, folder, note.file if note and not input_files.exists(file) else file)
 
 
 def _store(armature: bpy.types.Object, name: str, path: str) -> None:
     """Set it without its update function, since it is the same file."""
+    if path == getattr(armature.mmdskin, name):
+        return
     settings = armature.mmdskin
     properties = settings.bl_system_properties_get() if bpy.app.version >= (5, 0) else settings
     properties[name] = path
@@ -297,14 +278,14 @@ def _store(armature: bpy.types.Object, name: str, path: str) -> None:
 def _before_saving(path: str | None, *_: object) -> None:
     """Blender 3.4 does not pass the path: then paths are remapped in memory, for the next save."""
     global _folder
-    _folder = folder_here()
-    _move(os.path.dirname(os.path.abspath(path)) if path else _folder)
+    _folder = os.path.dirname(os.path.abspath(path)) if path else folder_here()
+    _move(folder_here(), _folder)
 
 
 @persistent
 def _after_saving(*_: object) -> None:
     """After saving a copy or a failed save, the file is still at its previous path."""
-    _move(folder_here())
+    _move(_folder, folder_here())
 
 
 _HANDLERS = (
