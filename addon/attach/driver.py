@@ -216,11 +216,10 @@ def _prepared(display: Object, bones: evaluated_bones.Bones, opened: pose_source
     followers = bones.indices(followed)
     above = [display.pose.bones[name].parent.name for name in followed]
     rests = bones.rests[followers].transpose(0, 2, 1).astype(np.float64)
-    placement = opened.placement
-    sources = placement.bone_indices(
+    sources = opened.rig.bone_indices(
         [*followed.values(), *(followed.get(name, "") for name in above)]
     )
-    to_own = np.linalg.inv(rests) @ placement.to_armature
+    to_own = np.linalg.inv(rests) @ opened.rig.to_armature
     ready = bones.cache[_READY] = _Ready(
         opened,
         len(bones.names),

@@ -137,7 +137,6 @@ class Solver:
             self._driving = driving_rig.DrivingRig(armature, rig.pmx)
         self._post_process: PosePostProcess | None = None
         self._last: dict[str, tuple[tuple, np.ndarray]] = {}  # by mode: input and result of `shown`
-        self.placement = model_file.Placement(rig, armature)
         self._names = [bone.name for bone in armature.pose.bones if bone.name in rig.bones]
         self.waits_for: Sequence[str] = self._names  # the bones whose channels are read
         self._bones_in_file = np.array([rig.bones[name] for name in self._names], np.intp)
@@ -199,7 +198,7 @@ class Solver:
         move bones. `frame` is that of the animation.
         """
         posed = self.posed(self._local(self._shown_input(armature, keys)), frame)
-        return self.placement.matrices(posed[None], bones)[0]
+        return self.rig.matrices(posed[None], bones)[0]
 
     def shown(self, now: Evaluation, keys: Mapping[str, float]) -> np.ndarray:
         """(B, 4, 4) float32 as `posed`, read-only, with the arguments of `matrices`.

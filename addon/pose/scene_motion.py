@@ -34,7 +34,6 @@ class Motion:
     ) -> None:
         self.rig = rig
         self._set(motion, path, start, speed)
-        self.placement = model_file.Placement(rig, armature)
         self._keys = morphs_of_keys(rig.pmx, armature)
         self._flips, self._groups, self._ratios = _mixing(rig.pmx)
 
@@ -107,7 +106,7 @@ class Motion:
 
         A bone that the file lacks moves with its parent.
         """
-        return self.placement.matrices(self.posed(self.motion_frames(frames)), bones)
+        return self.rig.matrices(self.posed(self.motion_frames(frames)), bones)
 
     def shown(self, now: Evaluation, keys: Mapping[str, float]) -> np.ndarray:
         """(B, 4, 4) float32 as `posed`, read-only; shape keys have no effect.

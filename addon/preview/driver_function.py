@@ -301,7 +301,7 @@ def _input(now: Evaluation, ready: _Ready, pinned: str | None) -> tuple[np.ndarr
         others = skinner.awaited_values(_driver(now.mesh).variables, _OTHERS, ready.acting)
         sliders = ik_source.of_all_meshes([sliders.items(), *others])
     shown = opened.shown(now, sliders)
-    in_armature = opened.placement.matrices(shown[None], ready.skinner.bones)[0]
+    in_armature = opened.rig.matrices(shown[None], ready.skinner.bones)[0]
     if isinstance(opened, motion_source.Motion) and pinned is None:
         known = opened.known_keys(keys)
         values = np.where(known, opened.key_values(keys, [now.frame])[0], values)
@@ -391,7 +391,7 @@ def _by_blender(opened: pose_source.Opened | None, bones: tuple[str, ...]) -> np
     """Indices of the bones that Blender poses where physics is added to its pose."""
     if isinstance(opened, ik_source.Solver) and opened.settings.evaluated:
         moved = dependencies.moved_bones(opened.rig.pmx)
-        return np.flatnonzero(~np.isin(opened.placement.bone_indices(bones), moved))
+        return np.flatnonzero(~np.isin(opened.rig.bone_indices(bones), moved))
     return np.zeros(0, np.intp)
 
 

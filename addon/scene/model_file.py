@@ -9,7 +9,7 @@ import functools
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import bpy
 import numpy as np
@@ -30,13 +30,66 @@ _NUMBERED, _SIDE = re.compile(r"\.\d{3}$"), re.compile("[左右]")
 _BLENDERS_SIDE = re.compile(r"(.*)[._]([LR])(\.\d{3})?")
 
 
-class Rig(NamedTuple):
-    """A model file matched to an armature."""
+class Rig:
+    """A model file matched to an armature, without references to Blender data.
 
-    path: str
-    pmx: "mmdskin.Model"  # in the form of a PMX even if the file is a PMD
-    bones: dict  # name of a scene bone: index of the bone in the file
-    to_armature: np.ndarray  # (4, 4) float64: from the file's space to the armature's
+    Any thread may use it: it only remembers the bones that it was asked for last.
+    """
+
+    def __init__(self, armature: Object, path: str) -> None:
+        """UserError if the file is not that of the armature's model."""
+        self.path = path
+        self.pmx = load_model(path)  # in the form of a PMX even if the file is a PMD
+        # By the name of a scene bone: the bone in the file, and the one that moves it, or -1.
+        self.bones = match_bones(armature, self.pmx)
+        self._moving: dict[str, int] = {}
+        name, total = os.path.basename(path), len(self.pmx.bones)
+        if 2 * len(self.bones) < total or not self.bones:
+            raise UserError(
+                "'{file}' does not match '{name}': only {found} of its {total} bones found",
+                file=name,
+                name=armature.name,
+                found=len(self.bones),
+                total=total,
+            )
+        heads: list[Any] = [armature.data.bones[bone].head_local for bone in self.bones]
+        points = [self.pmx.bones[number].position for number in self.bones.values()]
+        to_armature = fit(points, heads, _scale_of_import(armature))
+        if to_armature is None:
+            raise UserError(
+                "'{file}' does not match '{name}': its bones have the same names but different"
+                " positions",
+                file=name,
+                name=armature.name,
+            )
+        self.to_armature = to_armature  # (4, 4) float64: from the file's space to the armature's
+        # T M inverse(T), as one matrix that multiplies the 16 elements of M.
+        self._conjugate = np.kron(to_armature, np.linalg.inv(to_armature).T).T
+        for bone in armature.data.bones:  # parents first
+            above = self._moving[bone.parent.name] if bone.parent else -1
+            self._moving[bone.name] = self.bones.get(bone.name, above)
+        self._last: tuple[tuple[str, ...], np.ndarray] = (), np.zeros(0, np.intp)
+
+    def bone_indices(self, bones: Iterable[str]) -> np.ndarray:
+        """(B,) indices of the file's bones that move the named scene bones, or -1."""
+        return np.array([self._moving.get(name, -1) for name in bones], np.intp)
+
+    def matrices(self, of_file: np.ndarray, bones: Sequence[str]) -> np.ndarray:
+        """(F, B, 4, 4) float32 from rest to pose of the named scene bones, in armature space.
+
+        `of_file` are all skinning matrices of the file's model, (F, …, 4, 4). A bone that the file
+        lacks moves with its parent.
+        """
+        names, indices = self._last
+        if names != tuple(bones):  # a live mesh asks for the same bones in each frame
+            indices = self.bone_indices(bones)
+            self._last = tuple(bones), indices
+        chosen = of_file[:, indices]
+        chosen[:, indices < 0] = np.eye(4)
+        # NumPy multiplies matrices of one type an order of magnitude faster. A product per frame is
+        # too small for OpenBLAS's threads, which would spin for a while after each of them.
+        moved = chosen.reshape(*chosen.shape[:2], 16).astype(np.float64) @ self._conjugate
+        return moved.reshape(chosen.shape).astype(np.float32)
 
 
 def load_model(path: str) -> "mmdskin.Model":
@@ -53,12 +106,12 @@ def rig(armature: Object, path: str = "") -> Rig:
     kept = setting_paths.absolute(armature, "model_path")
     path = setting_paths.resolved(path) or (kept if input_files.exists(kept) else "")
     if path:
-        return _rig(armature, path)
+        return Rig(armature, path)
     native.load()  # first, so that a missing module is not reported as a missing file
     best = None
     for candidate in _candidates(armature.original):
         try:
-            found = _rig(armature, candidate)
+            found = Rig(armature, candidate)
         except UserError as error:
             _logger.debug("skipped '%s': %s", candidate, error)
             continue
@@ -125,30 +178,6 @@ def _folders(armature: Object) -> Iterator[str]:
                 folder = os.path.dirname(bpy.path.abspath(image.filepath, library=image.library))
                 yield folder
                 yield os.path.dirname(folder)
-
-
-def _rig(armature: Object, path: str) -> Rig:
-    pmx, name = load_model(path), os.path.basename(path)
-    bones = match_bones(armature, pmx)
-    if 2 * len(bones) < len(pmx.bones) or not bones:
-        raise UserError(
-            "'{file}' does not match '{name}': only {found} of its {total} bones found",
-            file=name,
-            name=armature.name,
-            found=len(bones),
-            total=len(pmx.bones),
-        )
-    heads: list[Any] = [armature.data.bones[bone].head_local for bone in bones]
-    points = [pmx.bones[number].position for number in bones.values()]
-    to_armature = fit(points, heads, _scale_of_import(armature))
-    if to_armature is None:
-        raise UserError(
-            "'{file}' does not match '{name}': its bones have the same names but different"
-            " positions",
-            file=name,
-            name=armature.name,
-        )
-    return Rig(path, pmx, bones, to_armature)
 
 
 def _scale_of_import(armature: Object) -> float:
@@ -259,45 +288,6 @@ def _affine(p: np.ndarray, q: np.ndarray) -> np.ndarray | None:
         return None
     linear = np.linalg.lstsq(p, q, rcond=None)[0].T
     return linear if abs(np.linalg.det(linear)) > 1e-15 else None
-
-
-class Placement:
-    """A Rig matched to an armature object, without references to Blender data.
-
-    Any thread may use it: it only remembers the bones that it was asked for last.
-    """
-
-    def __init__(self, rig: Rig, armature: Object) -> None:
-        self._bones: dict[str, int] = {}  # scene bone: the file's bone that moves it, or -1
-        for bone in armature.data.bones:  # parents first
-            above = self._bones[bone.parent.name] if bone.parent else -1
-            self._bones[bone.name] = rig.bones.get(bone.name, above)
-        self._last: tuple[tuple[str, ...], np.ndarray] = (), np.zeros(0, np.intp)
-        # T M inverse(T), as one matrix that multiplies the 16 elements of M.
-        self.to_armature = to_armature = rig.to_armature
-        to_file = np.linalg.inv(to_armature)
-        self._conjugate = np.kron(to_armature, to_file.T).T
-
-    def bone_indices(self, bones: Iterable[str]) -> np.ndarray:
-        """(B,) indices of the file's bones that move the named scene bones, or -1."""
-        return np.array([self._bones.get(name, -1) for name in bones], np.intp)
-
-    def matrices(self, of_file: np.ndarray, bones: Sequence[str]) -> np.ndarray:
-        """(F, B, 4, 4) float32 from rest to pose of the named scene bones, in armature space.
-
-        `of_file` are all skinning matrices of the file's model, (F, …, 4, 4). A bone that the file
-        lacks moves with its parent.
-        """
-        names, indices = self._last
-        if names != tuple(bones):  # a live mesh asks for the same bones in each frame
-            indices = self.bone_indices(bones)
-            self._last = tuple(bones), indices
-        chosen = of_file[:, indices]
-        chosen[:, indices < 0] = np.eye(4)
-        # NumPy multiplies matrices of one type an order of magnitude faster. A product per frame is
-        # too small for OpenBLAS's threads, which would spin for a while after each of them.
-        moved = chosen.reshape(*chosen.shape[:2], 16).astype(np.float64) @ self._conjugate
-        return moved.reshape(chosen.shape).astype(np.float32)
 
 
 register, unregister = registration.handlers((), afterwards=_loaded.cache_clear)
