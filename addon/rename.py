@@ -112,7 +112,7 @@ def _rename(edit: Edit, model: scene_model.SceneModel, root: Object, english: bo
         edit.on_failure(root.__setitem__, names.LANGUAGE, root[names.LANGUAGE])
     else:
         edit.on_failure(root.pop, names.LANGUAGE, None)
-    root[names.LANGUAGE] = names.language(english)
+    root[names.LANGUAGE] = "ENGLISH" if english else "JAPANESE"
     return len(bones) + len(keys) + len(materials)
 
 

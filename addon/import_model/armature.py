@@ -13,7 +13,7 @@ from mathutils import Vector
 from ..blender import blender_versions
 from ..blender.native import mmdskin
 from ..scene import mmd_tools
-from .model_import import ModelImport, Options, Records, describe, group
+from .model_import import ModelImport, Records, describe, group
 
 SHORTEST = 0.001  # Blender deletes bones that have no length
 _FARTHEST = 1e5  # file units; farther out, head and tail would round to the same point
@@ -37,21 +37,21 @@ def add_bones(importing: ModelImport, context: bpy.types.Context, rig: bpy.types
     bones with a fixed axis along it. With English names, whose sides Paste Flipped knows, bones on the
     right are mirror images of those on the left, as it needs; mmd_tools' are not.
     """
-    records, options = importing.pmx.bones, importing.options
+    records, constrained = importing.pmx.bones, importing.options.constraints
     if not records:
         return
     context.view_layer.objects.active = rig
     bpy.ops.object.mode_set(mode="EDIT")
     try:
         bones = [rig.data.edit_bones.new(name) for name in importing.bone_names]
-        tips = _place_bones(bones, records, options)
+        tips = _place_bones(importing, bones)
         for bone, record in zip(bones, records, strict=True):
-            _roll(bone, record, options.english and "右" in record.name)
+            _roll(bone, record, importing.english and "右" in record.name)
     finally:
         bpy.ops.object.mode_set(mode="OBJECT")
     for number, (name, record) in enumerate(zip(importing.bone_names, records, strict=True)):
         bone = rig.pose.bones[name]
-        _lock(bone, record, number in tips or options.constraints)
+        _lock(bone, record, number in tips or constrained)
         _describe(bone, record, number)
         if number in tips:
             bone[mmd_tools.TIP] = True
@@ -61,9 +61,10 @@ def add_bones(importing: ModelImport, context: bpy.types.Context, rig: bpy.types
             bone.custom_shape = _shape(_IK)
 
 
-def _place_bones(bones: list[Any], records: Records, options: Options) -> set[int]:
+def _place_bones(importing: ModelImport, bones: list[Any]) -> set[int]:
     """Set heads, tails and parents; returns the indices of bones whose direction means nothing."""
-    scale, tips = options.scale, set()
+    records, scale, tips = importing.pmx.bones, importing.scale, set()
+    constrained = importing.options.constraints
     for bone, record in zip(bones, records, strict=True):
         bone.head = _place(record.position, scale)
     for bone, record in zip(bones, records, strict=True):
@@ -73,7 +74,7 @@ def _place_bones(bones: list[Any], records: Records, options: Options) -> set[in
             bone.tail = bones[record.tail_bone].head
         else:
             bone.tail = bone.head + _place(record.tail_offset, scale)
-    _point_ik_links(bones, records, options.constraints)
+    _point_ik_links(bones, records, constrained)
     for number, (bone, record) in enumerate(zip(bones, records, strict=True)):
         axis = Vector(record.fixed_axis or (0, 0, 0)).xzy.normalized()
         if record.tail_bone < 0 and not any(record.tail_offset):
@@ -81,7 +82,7 @@ def _place_bones(bones: list[Any], records: Records, options: Options) -> set[in
         if bone.length < SHORTEST:
             tips.add(number)
             bone.tail = bone.head + (axis if axis.length else Vector((0, 0, 1))) * scale
-        elif options.constraints and axis.length:  # along the axis, in the closer direction
+        elif constrained and axis.length:  # along the axis, in the closer direction
             sign = -1 if bone.vector.dot(axis) < 0 else 1
             bone.tail = bone.head + sign * bone.length * axis
     return tips

@@ -24,15 +24,13 @@ from ..scene import (
     textures,
 )
 from . import armature, constraints, materials, mesh, morphs
-from .model_import import ModelImport, Options, group
+from .model_import import ModelImport, group
 
 _SUFFIX_ROOM = 8  # bytes for _arm, _mesh and Blender's .001
 
 
-def import_file(
-    context: Context, path: str, options: Options
-) -> tuple[scene_model.SceneModel, list[str]]:
-    """The new model, whose root is active, and warnings of what it lost or lacks.
+def import_file(context: Context, path: str, options: Any) -> ModelImport:
+    """The finished import of a model, whose root is active; `options` is the operator.
 
     A UserError leaves everything unchanged.
     """
@@ -41,19 +39,18 @@ def import_file(
         [(_, pmx)] = edit.checked
         edit.on_failure(light.disconnect_lost, context.scene)
         edit.restore_on_failure(snapshots.Snapshot())
-        folder = textures.TextureFolder(os.path.dirname(path), options.pack)
+        folder = textures.TextureFolder(os.path.dirname(path), options.pack_textures)
         edit.on_failure(folder.unpack)
         layer_objects = context.view_layer.objects
         edit.on_failure(_select, context, layer_objects.active, layer_objects.selected[:])
-        bone_names = names.bones(pmx.bones, options.english)
-        importing = ModelImport(pmx, options, folder, bone_names)
-        model = _build(importing, context, path)
-    return model, importing.warnings
+        importing = ModelImport(options, pmx, folder)
+        importing.model = _build(importing, context, path)
+    return importing
 
 
 def _build(importing: ModelImport, context: Context, path: str) -> scene_model.SceneModel:
     # Root and armature are always created, so that every tool can find one from the other.
-    pmx, options = importing.pmx, importing.options
+    pmx, parts = importing.pmx, importing.parts
     stem = names.cut(pathlib.Path(path).stem, names.LIMIT - _SUFFIX_ROOM) or "model"
     _select(context, None, [])
     collection = active_collection(context)
@@ -62,16 +59,16 @@ def _build(importing: ModelImport, context: Context, path: str) -> scene_model.S
     rig.mmdskin.model_path = setting_paths.chosen(rig, "model_path", path)
     rig.show_in_front, rig.display_type = True, "WIRE"
     rig.lock_location = rig.lock_rotation = rig.lock_scale = (True, True, True)  # type: ignore[assignment]
-    root.empty_display_size = options.scale / 0.2
+    root.empty_display_size = importing.scale / 0.2
 
-    if "ARMATURE" in options.parts:
+    if "ARMATURE" in parts:
         armature.add_bones(importing, context, rig)
-        if options.constraints:
+        if importing.options.constraints:
             constraints.add(importing, rig)
-    if "DISPLAY" in options.parts:
+    if "DISPLAY" in parts:
         armature.group_bones(importing, rig)
     model = scene_model.SceneModel(root.name, rig, ())
-    if "MESH" in options.parts:
+    if "MESH" in parts:
         data, kept = mesh.create(importing, stem)
         obj = _object(collection, f"{stem}_mesh", data, rig)
         mesh.add_weights(importing, obj)
@@ -81,11 +78,11 @@ def _build(importing: ModelImport, context: Context, path: str) -> scene_model.S
         modifier.object = rig
         if len(pmx.positions):
             mesh.add_sdef(importing, obj)
-            if "MORPHS" in options.parts:
+            if "MORPHS" in parts:
                 mesh.add_morphs(importing, obj)
                 morphs.add(importing, rig, obj)
         model = model._replace(meshes=(obj,))
-        if options.look:
+        if importing.options.look:
             look.enable(context.scene, model, importing.folder)
         importing.warnings += importing.folder.warnings()
     _describe(importing, root)
@@ -96,17 +93,17 @@ def _build(importing: ModelImport, context: Context, path: str) -> scene_model.S
 
 def _describe(importing: ModelImport, root: Object) -> None:
     """Custom properties of the root."""
-    pmx, options = importing.pmx, importing.options
+    pmx, parts = importing.pmx, importing.parts
     root[mmd_tools.NAME], root["mmd_name_e"] = pmx.name, pmx.name_english
     root["mmd_comment_j"], root["mmd_comment_e"] = pmx.comment, pmx.comment_english
     root["mmd_version"] = pmx.version
-    root[mmd_tools.SCALE] = options.scale
-    root[names.LANGUAGE] = names.language(options.english)
-    if "MORPHS" in options.parts:
+    root[mmd_tools.SCALE] = importing.scale
+    root[names.LANGUAGE] = importing.options.names
+    if "MORPHS" in parts:
         root[mmd_tools.MORPHS] = [_morph(importing, number) for number in range(len(pmx.morphs))]
-    if "DISPLAY" in options.parts:
+    if "DISPLAY" in parts:
         root["mmd_display_frames"] = [_frame(frame) for frame in pmx.display_frames]
-    if "PHYSICS" in options.parts:
+    if "PHYSICS" in parts:
         root["mmd_rigid_bodies"] = [group(body) for body in pmx.rigid_bodies]
         root["mmd_joints"] = [group(joint) for joint in pmx.joints]
 

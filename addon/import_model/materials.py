@@ -30,7 +30,7 @@ def add(importing: ModelImport, mesh: Mesh, kept: np.ndarray) -> None:
         fields = group(record) | {"material_id": number}
         for name in ("texture", "sphere_texture", *([] if record.shared_toon else ["toon"])):
             fields[name] = pmx.textures[fields[name]] if fields[name] >= 0 else ""
-        material = bpy.data.materials.new(names.material(record, importing.options.english))
+        material = bpy.data.materials.new(names.material(record, importing.english))
         material.use_backface_culling = not record.flags & material_values.DOUBLE_SIDED
         _shade(material, record, importing.folder.image(fields["texture"]))
         describe(material, fields)

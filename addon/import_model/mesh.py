@@ -35,7 +35,7 @@ def create(importing: ModelImport, name: str) -> tuple[Mesh, np.ndarray]:
     kept = _drawable(importing)
     triangles = pmx.triangles[kept, ::-1]  # Blender's winding
     mesh = bpy.data.meshes.new(name)
-    _geometry(mesh, to_blender(pmx.positions, importing.options.scale), triangles)
+    _geometry(mesh, to_blender(pmx.positions, importing.scale), triangles)
     _uv_maps(importing, mesh, triangles.ravel())
     _normals(mesh, to_blender(pmx.normals))
     return mesh, kept
@@ -202,20 +202,20 @@ def add_sdef(importing: ModelImport, obj: Object) -> None:
     points[swapped, 1:] = points[swapped, :0:-1]
     for column, name in enumerate(SDEF_KEYS):
         positions = basis.copy()
-        positions[sdef] = to_blender(points[:, column], importing.options.scale)
+        positions[sdef] = to_blender(points[:, column], importing.scale)
         _add(obj, name, positions).mute = True
 
 
 def add_morphs(importing: ModelImport, obj: Object) -> None:
     """Create keys for the morphs that move vertices."""
-    morphs, options, basis = importing.pmx.morphs, importing.options, _basis(obj)
-    for number, name in enumerate(names.morphs(morphs, RESERVED_KEYS, options.english)):
+    morphs, scale, basis = importing.pmx.morphs, importing.scale, _basis(obj)
+    for number, name in enumerate(names.morphs(morphs, RESERVED_KEYS, importing.english)):
         parts = _vertex_parts(morphs, number)
         if not parts:
             continue
         positions = basis.copy()
         for part, factor in parts:
-            np.add.at(positions, part.indices, to_blender(part.values, options.scale * factor))
+            np.add.at(positions, part.indices, to_blender(part.values, scale * factor))
         _add(obj, name, positions)
         importing.key_names[number] = name
 

@@ -1,38 +1,34 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the parts of one import share: the file, the user's options, names, and what to warn of."""
 
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from bpy.types import Material, PoseBone
 
 from ..blender.native import mmdskin
 from ..blender.translations import Reports
-from ..scene import mmd_tools
+from ..scene import names, scene_model
 from ..scene.textures import TextureFolder
 
 Records = tuple["mmdskin.Bone", ...]
+_NEEDS = {"PHYSICS": {"ARMATURE"}, "DISPLAY": {"ARMATURE"}, "MORPHS": {"MESH", "ARMATURE"}}
 
 
-class Options(NamedTuple):
-    scale: float = mmd_tools.USUAL_SCALE
-    parts: frozenset = frozenset({"MESH", "ARMATURE", "MORPHS", "PHYSICS", "DISPLAY"})
-    pack: bool = False
-    constraints: bool = True
-    english: bool = False  # for names of bones, shape keys and materials
-    look: bool = True  # the MMD Look
-
-
-@dataclass
 class ModelImport(Reports):
-    pmx: "mmdskin.Model"
-    options: Options
-    folder: TextureFolder
-    bone_names: list[str]
-    # By morph index: names of shape keys, and of custom properties of the armature.
-    key_names: dict[int, str] = field(default_factory=dict)
-    slider_names: dict[int, str] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
+    """`options` is the operator. The model is there when it is finished."""
+
+    model: scene_model.SceneModel
+
+    def __init__(self, options: Any, pmx: "mmdskin.Model", folder: TextureFolder) -> None:
+        self.options, self.pmx, self.folder = options, pmx, folder
+        self.scale: float = options.scale
+        self.english = options.names == "ENGLISH"  # names of bones, shape keys and materials
+        self.parts = options.types.union(*(_NEEDS.get(part, set()) for part in options.types))
+        self.bone_names = names.bones(pmx.bones, self.english)
+        # By morph index: names of shape keys, and of custom properties of the armature.
+        self.key_names: dict[int, str] = {}
+        self.slider_names: dict[int, str] = {}
+        self.warnings: list[str] = []
 
     def report(self, kind: set[Any], text: str) -> None:
         self.warnings.append(text)

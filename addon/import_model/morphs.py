@@ -141,7 +141,7 @@ def _add_bone_morphs(importing: ModelImport, rig: Object, weights: _Weights) -> 
         for bone_index, (translation, rotation) in moved.items():
             bone = rig.pose.bones[importing.bone_names[bone_index]]
             rest = bone.bone.matrix_local.to_3x3()
-            shift = rest.transposed() @ translation.xzy * importing.options.scale
+            shift = rest.transposed() @ translation.xzy * importing.scale
             turn = (rest.transposed() @ _SWAP @ rotation.to_matrix() @ _SWAP @ rest).to_quaternion()
             keys.setdefault(bone.name, []).extend(
                 [start + step, *shift * (step / _STEPS), *Quaternion().slerp(turn, step / _STEPS)]

@@ -15,10 +15,9 @@ from ..mmd_look import switch as look
 from ..operator_base.importing import Importer, scale_property
 from ..pose import physics_settings
 from ..preview import switch
-from ..scene import model_file, names, scene_model
-from .build import Options, import_file
-
-_NEEDS = {"PHYSICS": {"ARMATURE"}, "DISPLAY": {"ARMATURE"}, "MORPHS": {"MESH", "ARMATURE"}}
+from ..scene import names
+from .build import import_file
+from .model_import import ModelImport
 
 
 class MMDSKIN_OT_import_model(Importer, Reports, Operator):
@@ -114,24 +113,16 @@ class MMDSKIN_OT_import_model(Importer, Reports, Operator):
         paths = self._paths()
         if not self.types:
             raise UserError("Nothing to import: choose at least one part of the model")
-        options = Options(
-            self.scale,
-            self._parts(),
-            self.pack_textures,
-            self.constraints,
-            self.names == "ENGLISH",
-            self.look,
-        )
         failures = []
         for path in paths:
             try:
-                model, warnings = import_file(context, path, options)
-                if self.live and {"MESH", "ARMATURE"} <= options.parts:
-                    self._turn_on(model, warnings)
+                importing = import_file(context, path, self)
+                if self.live and {"MESH", "ARMATURE"} <= importing.parts:
+                    self._turn_on(importing)
             except UserError as error:
                 failures.append(str(error))
                 continue
-            for text in warnings:
+            for text in importing.warnings:
                 self.report({"WARNING"}, f"{os.path.basename(path)}: {text}")
         imported = len(paths) - len(failures)
         for text in failures:
@@ -143,18 +134,14 @@ class MMDSKIN_OT_import_model(Importer, Reports, Operator):
         self.inform("Imported 1 model", "Imported {count} models", count=imported)
         return {"FINISHED"}
 
-    def _turn_on(self, model: scene_model.SceneModel, warnings: list[str]) -> None:
+    def _turn_on(self, importing: ModelImport) -> None:
         try:
-            pmx = model_file.rig(model.armature).pmx
-            if self.live_physics and physics_settings.moved_bones(pmx):
-                settings = model.armature.mmdskin
+            if self.live_physics and physics_settings.moved_bones(importing.pmx):
+                settings = importing.model.armature.mmdskin
                 settings.physics = settings.physics_live = True
-            switch.enable(model)
+            switch.enable(importing.model)
         except UserError as error:
-            warnings.append(str(error))
-
-    def _parts(self) -> frozenset[str]:
-        return frozenset(self.types.union(*(_NEEDS.get(part, set()) for part in self.types)))
+            importing.warnings.append(str(error))
 
 
 register, unregister = registration.operator(

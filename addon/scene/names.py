@@ -101,11 +101,6 @@ def chosen(record: Any, english: bool, kind: str) -> str:
     return record.name_english.strip() or english_name(kind, record.name) or record.name
 
 
-def language(english: bool) -> str:
-    """An item of LANGUAGES."""
-    return "ENGLISH" if english else "JAPANESE"
-
-
 def language_of(armature: bpy.types.Object) -> str:
     """The language of a model's names, an item of LANGUAGES."""
     root = scene_model.ancestor_with(armature, LANGUAGE)

@@ -367,22 +367,19 @@ class Materials(imported.Case):
         self.assertEqual([name for name in names if not name.startswith("toon")], ["a.png"])
 
     def test_missing_texture(self):
-        build = sys.modules["addon_package"].import_model.build
-        self.pmx.textures = ["tex/無い.png"]
-        path = self.write(self.pmx)
-        model, warnings = build.import_file(bpy.context, path, build.Options())
-        self.assertEqual(warnings, ["1 texture is missing: tex/無い.png"])
-        material = model.meshes[0].data.materials[0]
+        with case.reports() as said:
+            material = self.material("tex/無い.png")
+        self.assertEqual(said[0], "Warning: 見本.pmx: 1 texture is missing: tex/無い.png")
         node = self.inputs(material)["Base Color"].links[0].from_node
         self.assertIn("無い.png", node.image.filepath)
 
     def test_texture_that_is_not_an_image(self):
-        build = sys.modules["addon_package"].import_model.build
         with open(os.path.join(self.folder, "a.png"), "w", encoding="utf-8") as file:
             file.write("not an image")
-        self.pmx.textures = ["a.png"]
-        _, warnings = build.import_file(bpy.context, self.write(self.pmx), build.Options())
-        self.assertEqual(warnings, ["Texture 'a.png' is not an image that Blender can read"])
+        with case.reports() as said:
+            self.material("a.png")
+        words = "Texture 'a.png' is not an image that Blender can read"
+        self.assertEqual(said[0], f"Warning: 見本.pmx: {words}")
 
     def test_pack(self):
         self.image("a.png")
