@@ -78,7 +78,7 @@ def _shown(armature: Object, meshes: tuple) -> pose_source.Settings | None:
     """The Settings of the pose that the model shows, None for that of the armature."""
     if not any(switch.is_live(obj) or _is_played(obj) for obj in meshes):
         return None
-    return pose_source.shown_settings_of(armature, bpy.context.scene)
+    return pose_source.settings_of(armature, bpy.context.scene, live=True)
 
 
 def _is_played(obj: Object) -> bool:
@@ -152,7 +152,7 @@ def _pose(
     if armature is None or armature.pose is None:  # its library is missing
         return False
     now = evaluated_bones.at(depsgraph, armature, frame)
-    settings = pose_source.shown_settings_at(now)
+    settings = pose_source.settings_at(now)
     if settings is None:
         return False
     # Where the mesh plays a bake, it does not show the armature's Rest Position.

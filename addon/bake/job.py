@@ -120,7 +120,7 @@ class _Group:
         self.meshes = [
             obj
             for obj in model.meshes
-            if len(obj.data.vertices) and mesh_source.deforming_bones(obj, armature)
+            if len(obj.data.vertices) and mesh_source.deforming_bones(obj, armature)[0]
         ]
         if not self.meshes:
             raise skinner.nothing_to_skin(model)

@@ -55,20 +55,19 @@ class DrivingRig:
         """The rig's bones whose pose is read."""
         return [self._source.names[bone] for bone in sorted({*self._source.human.values()})]
 
-    def pose(self, armature: bpy.types.Object) -> bytes:
-        """The pose of the rig of an evaluated armature object."""
+    def pose(self, armature: bpy.types.Object) -> np.ndarray:
+        """(P, 4, 4) float32: the pose of the rig of an evaluated armature object, by column."""
         rig = armature.mmdskin.driving_rig
         bones, known = evaluated_bones.of(rig), self._bones
         if bones is not known:  # Blender has copied it
             self._bones = bones
             if bones.names != known.names or not np.array_equal(bones.rests, known.rests):
                 self._read(rig)
-        return arrays.columns(rig.pose.bones, "matrix").tobytes()
+        return arrays.columns(rig.pose.bones, "matrix")
 
-    def apply(self, pose: bytes, translations: np.ndarray, rotations: np.ndarray) -> None:
+    def apply(self, pose: np.ndarray, translations: np.ndarray, rotations: np.ndarray) -> None:
         """Set the local values (B, 3) and (B, 4) of the bones that are mapped."""
-        columns = np.frombuffer(pose, np.float32).reshape(-1, 4, 4)[self._bone_indices]
-        shown = skeletons.in_world(columns, self._world)
+        shown = skeletons.in_world(pose[self._bone_indices], self._world)
         found = mmdskin.retarget(self._source, shown, self._target)
         moved = found.transforms @ self._from_rest
         moved[self._goals] = moved[self._goal_targets]

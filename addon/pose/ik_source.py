@@ -21,6 +21,7 @@ from . import driving_rig, physics_settings, quaternions
 
 SOURCE = "IK"  # the item of the setting
 _MOVES_BONES = {"bone", "impulse"}  # kinds of morphs
+_NONE = np.zeros(0, np.float32)
 
 
 class Settings(NamedTuple):
@@ -61,47 +62,36 @@ class _Input(NamedTuple):
 
     # (P, 4, 4) float32 of all pose bones, by column: of their own channels, or from rest to pose
     basis: np.ndarray
-    weights: dict[int, float]  # of some morphs, by index; 0 for the others
-    ik: list[bool]  # of the bones with a switch
-    physics: list[bool]  # of the bones that rigid bodies may move; () for all
-    gravity: tuple[float, ...]  # along Blender's axes, if it has keyframes
-    rig: bytes  # the pose of the armature that drives the model
+    weights: np.ndarray  # as in a Local; 0 for morphs that were not read
+    ik: np.ndarray
+    physics: np.ndarray
+    gravity: np.ndarray  # () without keyframes
+    rig: np.ndarray  # the pose of the armature that drives the model; () for none
 
 
-def settings_of(armature: Object, scene: Scene, overrides: dict | None = None) -> Settings | None:
-    """The Settings of a model, None if its pose has another source.
+def settings_of(
+    armature: Object, scene: Scene, overrides: dict | None = None, live: bool = False
+) -> Settings | None:
+    """The Settings of a model, None if its pose has another source; with `live`, of one whose pose is
+    Blender's and whose hair moves live.
 
     `overrides`: properties by name that replace the model's own.
     """
     own, overrides = armature.mmdskin, overrides or {}
     source = overrides.get("source", own.source)
-    if source not in {SOURCE, driving_rig.SOURCE}:
+    evaluated = live and source == "ARMATURE" and own.physics_live
+    if not evaluated and source not in {SOURCE, driving_rig.SOURCE}:
         return None
-    settings = _settings_of(armature, scene, overrides)
-    if source == driving_rig.SOURCE:
-        settings = settings._replace(rig=driving_rig.key_of(armature))
-    return settings
-
-
-def evaluated_settings_of(armature: Object, scene: Scene, overrides: dict) -> Settings | None:
-    """The Settings of a model whose pose is Blender's and whose hair moves live, else None."""
-    own = armature.mmdskin
-    if overrides.get("source", own.source) != "ARMATURE" or not own.physics_live:
-        return None
-    settings = _settings_of(armature, scene, overrides)
-    return settings._replace(evaluated=True) if settings.physics else None
-
-
-def _settings_of(armature: Object, scene: Scene, overrides: dict) -> Settings:
-    own, path = armature.mmdskin, setting_paths.absolute(armature, "model_path", overrides)
+    path = setting_paths.absolute(armature, "model_path", overrides)
+    rig = driving_rig.key_of(armature) if source == driving_rig.SOURCE else None
     # The simulation always starts with the range that the scene plays.
     fps = playhead.fps(scene)
     first = playhead.frame_range(scene)[0] * playhead.stretch(scene)
     timing = physics_settings.Timing(first, fps / 30, playhead.end(scene))
     physics = physics_settings.settings_of(own, overrides, timing)
     if physics is None:
-        return Settings(path)
-    return Settings(path, physics._replace(start=0), fps)
+        return None if evaluated else Settings(path, rig=rig)
+    return Settings(path, physics._replace(start=0), fps, evaluated, rig)
 
 
 def has_muted_ik(armature: Object) -> bool:
@@ -160,8 +150,9 @@ class Solver:
             for name in self._names
             if rig.pmx.bones[rig.bones[name]].ik
         }
+        self._switched_bones = [rig.bones[name] for name in self._switches]
         moved = physics_settings.moved_bones(rig.pmx)
-        self._moved = [name for name in self._names if rig.bones[name] in moved]
+        self._moved = {name: rig.bones[name] for name in self._names if rig.bones[name] in moved}
         keyed = settings.physics and settings.physics.gravity
         self._has_gravity = isinstance(keyed, physics_settings.GravityRows)
         # The custom property of the armature and the shape key of each morph, "" for none; () if unknown.
@@ -206,7 +197,7 @@ class Solver:
         Solved once for all objects that show the model in an evaluation.
         """
         found, mode = self._shown_input(now.armature, keys), now.depsgraph.mode
-        state: tuple = found.basis.tobytes(), *found[1:]
+        state: tuple = tuple(one.tobytes() for one in found)
         if self._post_process is not None:
             state += (self._post_process.version(now), now.frame)
         last = self._last.get(mode)
@@ -244,39 +235,40 @@ class Solver:
     ) -> _Input:
         """`morphs`: those whose weights are read; `reads_physics`: whether `physics` is, which matters
         to simulations only. Both take time."""
-        bones, by_blender = armature.pose.bones, self.settings.evaluated
-        weights = {} if by_blender else self._weights(armature, keys, morphs)
-        physics = self._physics_enabled(bones) if reads_physics else []
-        gravity = tuple(armature.mmdskin.physics_gravity) if self._has_gravity else ()
+        pmx, bones, by_blender = self.rig.pmx, armature.pose.bones, self.settings.evaluated
+        weights = np.zeros(len(pmx.morphs), np.float32)
+        ik, physics = np.ones((2, len(pmx.bones)), bool)
+        if by_blender:
+            ik[:] = False
+        else:
+            weights[list(morphs)] = [
+                armature.get(self.properties[morph], 0.0) + keys.get(self.keys[morph], 0.0)
+                for morph in morphs
+            ]
+            ik[self._switched_bones] = self._switched(bones)
+        if reads_physics:
+            enabled = [bool(bones[name].get(names.PHYSICS, True)) for name in self._moved]
+            physics[list(self._moved.values())] = enabled
+        gravity = armature.mmdskin.physics_gravity if self._has_gravity else ()
         return _Input(
             arrays.columns(bones, "matrix_channel" if by_blender else "matrix_basis"),
             weights,
-            [] if by_blender else self._switched(bones),
+            ik,
             physics,
-            gravity,
-            self._driving.pose(armature) if self._driving is not None else b"",
+            np.array(gravity),
+            self._driving.pose(armature) if self._driving is not None else _NONE,
         )
 
     def _local(self, found: _Input) -> Local:
-        weights = np.zeros(len(self.rig.pmx.morphs), np.float32)
-        if found.weights:
-            weights[list(found.weights)] = list(found.weights.values())
-        ik, physics = np.ones((2, len(self.rig.pmx.bones)), bool)
-        if self.settings.evaluated:
-            ik[:] = False
-        else:
-            ik[[self.rig.bones[name] for name in self._switches]] = found.ik
-        if found.physics:
-            physics[[self.rig.bones[name] for name in self._moved]] = found.physics
-        gravity = np.array(found.gravity)[[0, 2, 1]] if found.gravity else None
+        ik, gravity = found.ik, found.gravity[[0, 2, 1]] if len(found.gravity) else None
         if self.settings.evaluated:
             channels = self.rig.pmx.locals_of(self.in_file(found.basis))
         else:
             channels = self._channels(found.basis[self._bone_indices])
         if self._driving is not None:
             self._driving.apply(found.rig, *channels)
-            ik &= ~self._driving.solved
-        return Local(*channels, weights, ik, physics, gravity)
+            ik = ik & ~self._driving.solved
+        return Local(*channels, found.weights, ik, found.physics, gravity)
 
     def in_file(self, columns: np.ndarray) -> np.ndarray:
         """(B, 4, 4) from rest to pose of the file's bones in its space, from those of all pose bones in
@@ -299,17 +291,6 @@ class Solver:
         rotations[self._fixed, :3] = quaternions.about_axes(rotations[self._fixed, :3], self._axes)
         return translations, rotations
 
-    def _weights(
-        self, armature: Object, keys: Mapping[str, float], morphs: Sequence[int]
-    ) -> dict[int, float]:
-        """The weights of some of the file's morphs."""
-        weights = {}
-        for number in morphs:
-            name = self.properties[number]
-            value = armature.get(name, 0.0) if name else 0.0
-            weights[number] = value + keys.get(self.keys[number], 0.0)
-        return weights
-
     def _switched(self, pose_bones: Any) -> list[bool]:
         """Whether the IK of each bone with a switch is on."""
         on = []
@@ -325,10 +306,6 @@ class Solver:
             )
             on.append(is_on)
         return on
-
-    def _physics_enabled(self, pose_bones: Any) -> list[bool]:
-        """Whether rigid bodies move each of the bones that they may move."""
-        return [bool(pose_bones[name].get(names.PHYSICS, True)) for name in self._moved]
 
 
 def _acting(pmx: "mmdskin.Model") -> np.ndarray:

@@ -78,9 +78,8 @@ def _time_maps(motions: Sequence[Motion], start: int) -> tuple[list[tuple[int, i
     there; and how many frames of the merged one a frame of the scene is."""
     speed = motions[-1].speed
     offsets = [(motion.start - start) * speed for motion in motions]
-    if all(
-        m.speed == speed and abs(o - round(o)) < 1e-6 for m, o in zip(motions, offsets, strict=True)
-    ):
+    same = all(motion.speed == speed for motion in motions)
+    if same and all(abs(offset - round(offset)) < 1e-6 for offset in offsets):
         return [(round(offset), 1) for offset in offsets], speed
     rates = [Fraction(1 / motion.speed).limit_denominator(10_000) for motion in motions]
     ticks = math.lcm(*(rate.denominator for rate in rates))  # per frame of the scene
@@ -107,20 +106,18 @@ def changed_from(earlier: Motion, newest: Motion) -> float:
     Between a track's last earlier key and its first new one, MMD interpolates with the new key's
     curve. Without an earlier key, the new one also applies before its frame.
     """
-    lost = newest.unmatched
+    lost = {*newest.unmatched.bones, *newest.unmatched.morphs}
     tracks = [*earlier.motion.bones, *earlier.motion.morphs]
     known = {(type(track), track.name): earlier.scene_frames(track.frames) for track in tracks}
     found = []
     for track in (*newest.motion.bones, *newest.motion.morphs):
-        if not len(track.frames) or track.name in {*lost.bones, *lost.morphs}:
-            continue
-        first = newest.scene_frames(track.frames[0])
-        frames = known.get((type(track), track.name), np.empty(0))
-        before = frames[frames < first - _SAME_TIME]
-        if len(before):
-            found.append(before[-1])
-        elif not _starts_at_rest(track):
-            found.append(earlier.scene_range[0])
+        if len(track.frames) and track.name not in lost:
+            frames = known.get((type(track), track.name), np.empty(0))
+            before = frames[frames < newest.scene_frames(track.frames[0]) - _SAME_TIME]
+            if len(before):
+                found.append(before[-1])
+            elif not _starts_at_rest(track):
+                found.append(earlier.scene_range[0])
     switches = newest.motion.properties
     if not len(earlier.motion.properties.frames) and not switches.ik_enabled[:1].all():
         found.append(earlier.scene_range[0])
@@ -134,17 +131,12 @@ def _starts_at_rest(track: Any) -> bool:
     return not track.translations[0].any() and not track.rotations[0, :3].any()
 
 
-def _starts(motion: Motion) -> dict[tuple[str, str], float]:
+def _starts(motion: Motion) -> dict[tuple, float]:
     """{(kind, name): scene frame of the first key} of all tracks."""
     tracks = motion.motion
-    keys = [("bone", track.name, track.frames) for track in tracks.bones]
-    keys += [("morph", track.name, track.frames) for track in tracks.morphs]
-    keys += [("ik", name, tracks.properties.frames) for name in tracks.properties.ik_names]
-    return {
-        (kind, name): motion.start + frames[0] / motion.speed
-        for kind, name, frames in keys
-        if len(frames)
-    }
+    keys = {(type(track), track.name): track.frames for track in (*tracks.bones, *tracks.morphs)}
+    keys |= {(bool, name): tracks.properties.frames for name in tracks.properties.ik_names}
+    return {key: motion.scene_frames(frames[0]) for key, frames in keys.items() if len(frames)}
 
 
 def _merge_keys(

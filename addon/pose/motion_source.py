@@ -5,11 +5,12 @@ The settings have these as text. Each is found from the folder of the newest fil
 projects and libraries, else by its absolute path.
 """
 
+import contextlib
 import json
 import math
 import os
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bpy.types import Object, Scene
 
@@ -127,26 +128,16 @@ def written_earlier(earlier: Sequence[Earlier], newest: str) -> str:
 
 def read_earlier(text: str, newest: str) -> tuple[Earlier, ...]:
     """The files of a text, of which entries that were damaged are left out."""
-    try:
-        entries: Any = json.loads(text) if text else []
-    except ValueError:
-        return ()
-    entries = entries if isinstance(entries, list) else []
-    folder = os.path.dirname(newest)
-    return tuple(_found(*entry, folder=folder) for entry in entries if _is_entry(entry))
-
-
-def _found(relative: str, path: str, start: float, folder: str) -> Earlier:
-    beside = os.path.normpath(os.path.join(folder, relative)) if relative else path
-    return Earlier(beside if input_files.exists(beside) else path, float(start))
-
-
-def _is_entry(entry: Any) -> bool:
-    if not (isinstance(entry, list) and len(entry) == 3):
-        return False
-    *paths, start = entry
-    is_number = isinstance(start, (int, float)) and math.isfinite(start)
-    return is_number and all(isinstance(path, str) for path in paths)
+    folder, found = os.path.dirname(newest), []
+    with contextlib.suppress(ValueError, TypeError):
+        for entry in json.loads(text or "[]"):
+            with contextlib.suppress(ValueError, TypeError):
+                relative, path, start = entry
+                beside = os.path.normpath(os.path.join(folder, relative)) if relative else path
+                chosen = beside if input_files.exists(beside) else os.fspath(path)
+                if math.isfinite(start):
+                    found.append(Earlier(chosen, float(start)))
+    return tuple(found)
 
 
 def _relative(path: str, folder: str) -> str:

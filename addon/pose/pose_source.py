@@ -24,34 +24,29 @@ def settings_of(
     scene: Scene,
     overrides: dict | None = None,
     depsgraph: Depsgraph | None = None,
+    live: bool = False,
 ) -> Settings | None:
     """The Settings of a model, None if the pose source is the armature.
 
-    `overrides`: properties by name that replace the model's own.
+    `overrides`: properties by name that replace the model's own. `live`: also those by which hair moves
+    live in Blender's pose.
     """
     settings = _settings_of(armature, scene, overrides)
+    if settings is None and live:
+        return ik_source.settings_of(armature, scene, overrides, live=True)
     return settings and _with_group(armature, scene, settings, depsgraph)
 
 
-def shown_settings_of(armature: Object, scene: Scene) -> Settings | None:
-    """As `settings_of`, but also those by which hair moves live in Blender's pose."""
-    found = settings_of(armature, scene)
-    return found or ik_source.evaluated_settings_of(armature, scene, {})
-
-
-def shown_settings_at(now: Evaluation, overrides: dict | None = None) -> Settings | None:
-    """As `shown_settings_of`, during an evaluation: hair moves live in viewports only."""
+def settings_at(now: Evaluation, overrides: dict | None = None) -> Settings | None:
+    """Those that are shown in an evaluation: hair moves live in viewports only."""
     # No animation changes them, so they are read once for each copy.
     cache, render = now.bones.cache, now.scene.render
     key = ("settings", render.fps, render.fps_base, *(overrides or {}).items())
     if key in cache:
         return cache[key]
-    settings = settings_of(now.armature, now.scene, overrides, now.depsgraph)
-    if settings is None and now.is_in_viewport:
-        settings = ik_source.evaluated_settings_of(now.armature, now.scene, overrides or {})
-    if (
-        settings is None or settings.physics is None
-    ):  # which also depends on keyframes and on other models
+    settings = settings_of(now.armature, now.scene, overrides, now.depsgraph, now.is_in_viewport)
+    # Physics also depends on keyframes and on other models.
+    if settings is None or settings.physics is None:
         cache[key] = settings
     return settings
 
@@ -64,19 +59,17 @@ def _with_group(
     if physics is None or not name:
         return settings
     own = armature.original
-    members = [
-        physics_settings.Member(
-            obj.name_full,
+    known = {
+        obj.name_full: (
             _world(obj, depsgraph),
             settings if obj == own else _settings_of(obj, scene),
         )
         for obj in members_of(name, own, scene)
-    ]
-    if len(members) < 2:
+    }
+    if len(known) < 2:
         return settings
-    group = tuple(sorted(members, key=lambda member: member.name))
-    physics = physics._replace(group=group)
-    return cast(Settings, settings._replace(physics=physics))
+    group = tuple(physics_settings.Member(name, *known[name]) for name in sorted(known))
+    return cast(Settings, settings._replace(physics=physics._replace(group=group)))
 
 
 def _world(obj: Object, depsgraph: Depsgraph | None) -> tuple[float, ...]:

@@ -64,15 +64,12 @@ class Motion:
     def _set(self, motion: "mmdskin.Motion", path: str, start: float, speed: float) -> None:
         self.motion, self.path = motion, path
         self.start, self.speed = float(start), float(speed)
-        self._bone_tracks = {track.name for track in motion.bones}
-        self._morph_tracks = {track.name for track in motion.morphs}
         self._poses: Callable[[np.ndarray], np.ndarray] | None = None
         self._changes: Callable[[], int] | None = None
         self._waits: Callable[[float], bool] | None = None
         self._last: dict[str, tuple[tuple, np.ndarray]] = {}  # by mode: input and result of `shown`
-        # Motion frames that were posed last, and their weights of morphs as in the motion.
+        # Motion frames that were posed last, and their weights of morphs, with groups and flips applied.
         self._weights: tuple[np.ndarray, np.ndarray] | None = None
-        self._mixed_weights: tuple[tuple, np.ndarray] | None = None  # and with groups and flips
 
     @property
     def unmatched(self) -> "mmdskin.Unmatched":
@@ -132,7 +129,7 @@ class Motion:
 
     def _posed_by_file(self, frames: np.ndarray) -> np.ndarray:
         pose = self.rig.pmx.pose(self.motion, frames)
-        self._weights = frames, pose.morph_weights
+        self._weights = frames, self._mixed(pose.morph_weights)
         return pose.bone_matrices
 
     def posed_in_parts(self, frames: np.ndarray, size: int) -> Iterator[tuple[slice, np.ndarray]]:
@@ -140,12 +137,9 @@ class Motion:
         weights = []
         for start in range(0, len(frames), size):
             part = slice(start, start + size)
-            if self._poses is not None:
-                yield part, self._poses(frames[part])
-                continue
-            pose = self.rig.pmx.pose(self.motion, frames[part])
-            weights.append(pose.morph_weights)
-            yield part, pose.bone_matrices
+            yield part, self.posed(frames[part])
+            if self._weights is not None and self._poses is None:
+                weights.append(self._weights[1])
         if weights:
             self._weights = frames, np.concatenate(weights)
 
@@ -183,20 +177,17 @@ class Motion:
         known = self._weights
         if known is None or not np.array_equal(known[0], times):
             pose = self.rig.pmx.pose(self.motion, times, ik=False)
-            known = self._weights = times, pose.morph_weights
-        mixed = self._mixed_weights
-        if mixed is None or mixed[0] is not known:
-            mixed = self._mixed_weights = known, self._mixed(known[1].copy())
-        return mixed[1]
+            known = self._weights = times, self._mixed(pose.morph_weights)
+        return known[1]
 
     def has_bone_track(self, name: str) -> bool:
         """Whether the motion keys the named scene bone."""
-        return self.rig.pmx.bones[self.rig.bones[name]].name in self._bone_tracks
+        return self.rig.pmx.bones[self.rig.bones[name]].name in self.motion.bones
 
     def has_key_track(self, name: str) -> bool:
         """Whether the motion keys the morph of the named shape key."""
         number = self._keys.get(name, -1)
-        return number >= 0 and self.rig.pmx.morphs[number].name in self._morph_tracks
+        return number >= 0 and self.rig.pmx.morphs[number].name in self.motion.morphs
 
     def moved_morphs(self, numbers: Iterable[int]) -> list[str]:
         """The names of those of these morphs, by index, that the motion moves, also by others."""

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Sequence, Set
 import bpy
 import numpy as np
 from bpy.types import ID, DriverVariable, Key, Modifier, Object, VertexGroup
+from mathutils import Vector
 
 from ..blender import arrays, blender_versions, drivers, native
 from ..blender.user_error import UserError
 from ..scene import mesh_source, mmd_tools, names, scene_model
 from . import pose_source
-from .deformation import Deformation, parents, segments
+from .deformation import Deformation
 
 # Modifiers that do not move vertices; these may come before the Armature modifier.
 HARMLESS = {
@@ -29,8 +30,8 @@ HARMLESS = {
     "WEIGHTED_NORMAL",
 }
 
-
 _AS_IN_MMD = Deformation()
+_SHORTEST = 1e-4 * mmd_tools.USUAL_SCALE  # bone that has a segment
 
 
 class Skinner:
@@ -72,11 +73,11 @@ class Skinner:
                 morphs=[(indices, _turned(offsets)) for _, indices, offsets in morphs],
                 triangles=blender_versions.triangles(obj.data),
                 segments=np.append(
-                    _turned(_segments(obj, armature, self.bones)),
+                    _turned(segments(obj, armature, self.bones)),
                     np.zeros((1, 2, 3), np.float32),
                     0,
                 ),
-                parents=np.append(parents(armature, self.bones), np.int32(-1)),
+                parents=np.append(_parents(armature, self.bones), np.int32(-1)),
             )
         except ValueError as error:
             raise UserError(
@@ -101,16 +102,11 @@ class Skinner:
 
         Works on the calling thread only. ValueError for NaN or infinity.
         """
-        # On the CPU: transfers to and from the graphics card take longer than skinning one mesh.
-        options = {
-            "normals": self.normals is not None,
-            "backend": "cpu",
-            **deformation._asdict(),
-        }
-        found = self._run(_from_turned(matrices), key_values, options, buffers)
+        out = None if buffers is None else self._skinned(*buffers, *[None] * (3 - len(buffers)))
+        found = self._run(matrices, key_values, deformation, out)
         if self.influence is not None:
             still = np.tile(np.eye(4, dtype=np.float32), (len(self.bones), 1, 1))
-            mixed = self._run(_from_turned(still), key_values, options)
+            mixed = self._run(still, key_values, deformation, None)
             influence = self.influence[self._each, None]
             found = [a + influence * (b - a) for a, b in zip(mixed, found, strict=True)]
         positions = found[0][..., : self.vertex_count, :]
@@ -125,13 +121,21 @@ class Skinner:
         self,
         matrices: np.ndarray,
         key_values: np.ndarray,
-        options: dict[str, float | str],
-        out: list[np.ndarray] | None = None,
+        deformation: Deformation,
+        out: "native.mmdskin.Skinned | None",
     ) -> list[np.ndarray]:
-        """Positions, and normals if requested, in `out` if there is one."""
-        if out is not None:
-            options = {**options, "out": self._skinned(*out, *(None,) * (3 - len(out)))}
-        skinned = self._skin(self._mesh, matrices, key_values, **options)
+        """Positions, and normals if there are any.
+
+        On the CPU: transfers to and from the graphics card take longer than skinning one mesh.
+        """
+        turned, has_normals, options = (
+            _from_turned(matrices),
+            self.normals is not None,
+            deformation._asdict(),
+        )
+        skinned = self._skin(
+            self._mesh, turned, key_values, normals=has_normals, backend="cpu", out=out, **options
+        )
         return [one for one in skinned if one is not None]
 
 
@@ -315,13 +319,43 @@ def moves(modifier: Modifier) -> bool:
     return not still and (modifier.show_viewport or modifier.show_render)
 
 
-def _segments(obj: Object, armature: Object, bones: tuple[str, ...]) -> np.ndarray:
-    """(B, 2, 3) float32 in mesh space."""
-    in_armature = segments(armature, bones)
-    if armature.matrix_world == obj.matrix_world:
-        return in_armature.astype(np.float32)
-    to_mesh = pose_source.mesh_from_armature(armature, obj)
-    return (in_armature @ to_mesh[:3, :3].T + to_mesh[:3, 3]).astype(np.float32)
+def segments(obj: Object, armature: Object, names: Sequence[str]) -> np.ndarray:
+    """(B, 2, 3) float32 in mesh space: head and tail of each bone's segment at rest, for the methods that
+    reduce bulging: docs/methods.md#segments.
+
+    Blender gives every bone a length. If the file gives none, which importers store, the bone uses
+    the segment of the bone whose rotation it copies, else its parent's.
+    """
+    bones, sources = armature.data.bones, mmd_tools.rotation_sources(armature)
+    tips = {bone.name for bone in armature.pose.bones if mmd_tools.is_tip(bone)}
+    known: dict[str | None, tuple[Vector, Vector] | None] = {None: None}
+    ends = []
+    for start in names:
+        name, passed = start, list[str]()
+        while name not in known and name not in passed:
+            bone = bones[name]
+            if bone.length > _SHORTEST and name not in tips:
+                known[name] = bone.head_local, bone.tail_local
+            else:
+                passed.append(name)
+                name = sources.get(name) or (bone.parent.name if bone.parent else None)
+        known.update(dict.fromkeys(passed, known.get(name)))
+        ends.append(known[start] or (bones[start].head_local,) * 2)
+    found = np.array(ends, np.float64).reshape(-1, 2, 3)
+    if armature.matrix_world != obj.matrix_world:
+        to_mesh = pose_source.mesh_from_armature(armature, obj)
+        found = found @ to_mesh[:3, :3].T + to_mesh[:3, 3]
+    return found.astype(np.float32)
+
+
+def _parents(armature: Object, names: Sequence[str]) -> np.ndarray:
+    """(B,) int32: for each named bone, the index of its nearest named ancestor, or -1."""
+    number, bones = {name: i for i, name in enumerate(names)}, armature.data.bones
+    named = (
+        (number[above.name] for above in bones[name].parent_recursive if above.name in number)
+        for name in names
+    )
+    return np.array([next(above, -1) for above in named], np.int32)
 
 
 def _modifier_influence(

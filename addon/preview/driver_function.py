@@ -47,7 +47,7 @@ class _Ready(NamedTuple):
     key_indices: np.ndarray  # of its keys
     buffers: list[np.ndarray]  # Blender evaluates a copy of a mesh on one thread at a time
     shown: deformation.Shown
-    rest: np.ndarray  # of deformation.signature
+    rest: np.ndarray  # of `_rest_of`
     settings: pose_source.Settings | None  # None if the pose source is the armature
     opened: pose_source.Opened | None  # the pose source of the settings
     hull_normals: bool  # whether edges get them
@@ -172,7 +172,7 @@ def _show(now: Evaluation, live: Live, overrides: dict[str, Any]) -> bool:
     pinned = skinner.pinned_key(now.obj)
     if pinned in mmd_tools.NOT_MORPHS:
         return False
-    settings = pose_source.shown_settings_at(now, overrides)
+    settings = pose_source.settings_at(now, overrides)
     if isinstance(settings, motion_source.Settings) and "source" not in overrides:
         settings = None  # the driver is one of another pose source
     ready = _prepared(now, live, attribute, settings)
@@ -335,7 +335,7 @@ def _prepared(
     if (
         ready is not None
         and (ready.key_names, ready.settings) == (key_names, settings)
-        and not (ready.shown.uses_rest_bones and _has_other_rest(ready, now))
+        and (not ready.shown.uses_rest_bones or np.array_equal(ready.rest, _rest_of(now)))
     ):
         # Another copy of the mesh may have read it again since.
         opened = playback.shared(now, settings, check_file=False) if settings else None
@@ -349,8 +349,12 @@ def _prepared(
     return ready
 
 
-def _has_other_rest(ready: _Ready, now: Evaluation) -> bool:
-    return not np.array_equal(ready.rest, deformation.signature(now.armature, now.obj))
+def _rest_of(now: Evaluation) -> np.ndarray:
+    """Numbers that change with the rest pose or the objects' relative transform."""
+    bones: Any = now.armature.data.bones
+    ends = [arrays.read(bones, name, 3) for name in ("head_local", "tail_local")]
+    worlds = [np.array(one.matrix_world, np.float32) for one in (now.armature, now.obj)]
+    return np.concatenate([numbers.ravel() for numbers in (*ends, *worlds)])
 
 
 def _read(
@@ -378,7 +382,7 @@ def _read(
         key_indices=skinner.key_indices(reader.keys, key_names),
         buffers=reader.buffers(),
         shown=shown,
-        rest=deformation.signature(now.armature, now.obj),
+        rest=_rest_of(now),
         settings=settings,
         opened=opened,
         hull_normals=has_hull,

@@ -21,11 +21,6 @@ _TELL = 0.5  # seconds after which the panel shows how far that is
 _due = _drawn = _ended = 0.0
 
 
-def _is_playing() -> bool:
-    manager = bpy.context.window_manager
-    return any(window.screen.is_animation_playing for window in manager.windows)
-
-
 def passed() -> float | None:
     """Called by Blender; returns the seconds until the next call, None for none."""
     global _due, _drawn, _ended
@@ -56,7 +51,8 @@ def _advance() -> bool:
     lives = live.all_of()
     if not lives or bpy.app.is_job_running("RENDER"):
         return False
-    playing, now = _is_playing(), live.clock()
+    windows, now = bpy.context.window_manager.windows, live.clock()
+    playing = any(window.screen.is_animation_playing for window in windows)
     moving = set()
     for armature, one in lives:
         one.playing = playing

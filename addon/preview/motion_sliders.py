@@ -39,7 +39,7 @@ def weight(armature: Object, depsgraph: Depsgraph, frame: float, number: int) ->
         if not armature.is_evaluated:
             return 0.0
         now = evaluated_bones.at(depsgraph, armature, frame)
-        settings = pose_source.shown_settings_at(now, _WITHOUT_PHYSICS)
+        settings = pose_source.settings_at(now, _WITHOUT_PHYSICS)
         if not isinstance(settings, motion_source.Settings):
             return 0.0
         motion = _motion(armature, settings)

@@ -105,7 +105,11 @@ class MMDSKIN_OT_own_meshes(ModelOperator, bpy.types.Operator):
                     mesh = obj.data
                     obj.data = mesh.copy()
                     edit.on_failure(_give_back, obj, mesh)
-                    _leave(mesh)
+                    # Its driver follows an object that still has it.
+                    other = next(one for one in bpy.data.objects if one.data == mesh)
+                    if switch.is_live(other):
+                        with contextlib.suppress(UserError):  # which its own panel shows
+                            switch.wait_for(other)
                 switch.forget_error(model.armature)
                 if is_live:
                     switch.enable(model)
@@ -121,14 +125,6 @@ def shared_meshes(model: scene_model.SceneModel) -> list[bpy.types.Object]:
 def _check(model: scene_model.SceneModel) -> None:
     for obj in shared_meshes(model):
         skinner.check_writable(obj)
-
-
-def _leave(mesh: Any) -> None:
-    """Let its driver follow an object that still has the mesh."""
-    other = next(obj for obj in bpy.data.objects if obj.data == mesh)
-    if switch.is_live(other):
-        with contextlib.suppress(UserError):  # which its own panel shows
-            switch.wait_for(other)
 
 
 def _give_back(obj: bpy.types.Object, mesh: Any) -> None:
@@ -169,7 +165,8 @@ def make_override(context: Context, obj: Object | None) -> Object:
         root = list(scene_model.ancestors(model.armature))[-1]
         _override(context, _linked_collection(context.scene, model.armature) or root, model)
         _replace_linked(context.scene, before)
-    return _override_of(model.armature, before)
+    made = (one for one in bpy.data.objects if one not in before and one.override_library)
+    return next(obj for obj in made if obj.override_library.reference == model.armature)
 
 
 def _override(
@@ -216,14 +213,6 @@ def _replace_linked(scene: Scene, before: set[ID]) -> None:
             for content in (getattr(parent, place) for parent in local):
                 if reference in list(content):
                     content.unlink(reference)
-
-
-def _override_of(armature: Object, before: set[ID]) -> Object:
-    return next(
-        obj
-        for obj in bpy.data.objects
-        if obj not in before and obj.override_library and obj.override_library.reference == armature
-    )
 
 
 register, unregister = registration.functions(__name__)

@@ -140,42 +140,58 @@ def problem_of(model: scene_model.SceneModel) -> str | None:
     return None
 
 
+_Source = tuple[pose_source.Settings | None, pose_source.Opened | None]
+
+
 class Prepared(NamedTuple):
     """What `enable` needs of a model that can be live."""
 
     bones: dict[bpy.types.Object, tuple[str, ...]]  # of each mesh that gets a driver
-    settings: pose_source.Settings | None
-    opened: pose_source.Opened | None
+    source: "_Source"
     overrides: list[bpy.types.Object]  # meshes that are only shown
 
 
 def prepare(model: scene_model.SceneModel) -> Prepared:
     """Check that the preview of a model can be switched on; changes nothing."""
-    if any(_is_override(obj) for obj in model.meshes):
-        if any(map(_is_baked, model.meshes)):
-            raise UserError("'{name}' is baked: clear the bake first", name=model.name)
-        return Prepared({}, None, None, _live_overrides(model))
+    if any(map(_is_baked, model.meshes)):
+        raise UserError("'{name}' is baked: clear the bake first", name=model.name)
+    if any(map(_is_override, model.meshes)):  # only shown, if they are live in their own file
+        live = [obj for obj in model.meshes if _has_parts(obj) and nodes.modifier_of(obj)]
+        if live:
+            return Prepared({}, (None, None), live)
+        raise UserError(
+            "'{name}' is a library override, and MMD Skinning is off in its own file: turn"
+            " it on there, or append the model",
+            name=model.name,
+        )
     for obj in model.meshes:
         skinner.check_editable(obj)
-        if _is_baked(obj):
-            raise UserError("'{name}' is baked: clear the bake first", name=model.name)
         last = scene_model.armature_modifiers(obj, model.armature)[-1]
         skinner.check_modifiers(obj, model.armature, last)
-        _check_attributes(obj)
-    for obj in model.meshes:
+        for name in (nodes.ATTRIBUTE, nodes.NORMALS):
+            if name in obj.data.attributes and not _has_parts(obj):
+                raise UserError(
+                    "'{name}' has an attribute named '{attribute}': rename or remove it first",
+                    name=obj.name,
+                    attribute=name,
+                )
         mesh_source.check_counts(obj)
     native.load()
     bones = {obj: mesh_source.deforming_bones(obj, model.armature)[0] for obj in model.meshes}
     if not any(names and len(obj.data.vertices) for obj, names in bones.items()):
         raise skinner.nothing_to_skin(model)
-    settings = pose_source.shown_settings_of(model.armature, bpy.context.scene)
-    opened = pose_source.load(model.armature, settings) if settings else None
-    return Prepared({obj: names for obj, names in bones.items() if names}, settings, opened, [])
+    driven = {obj: names for obj, names in bones.items() if names}
+    return Prepared(driven, _source(model.armature), [])
+
+
+def _source(armature: bpy.types.Object) -> _Source:
+    settings = pose_source.settings_of(armature, bpy.context.scene, live=True)
+    return settings, pose_source.load(armature, settings) if settings else None
 
 
 def enable(model: scene_model.SceneModel, prepared: Prepared | None = None) -> None:
     """Turn the preview of a model on, or apply changed settings; on an error, nothing is changed."""
-    bones, settings, opened, overrides = prepared or prepare(model)
+    bones, source, overrides = prepared or prepare(model)
     for obj in overrides:
         nodes.show(obj, True)
     if bones:
@@ -186,28 +202,15 @@ def enable(model: scene_model.SceneModel, prepared: Prepared | None = None) -> N
             if not is_live(obj):
                 undo.callback(_disable, obj)
                 _prepare(obj, model.armature)
-            _fit_normals(obj, model.armature)
-            _drive(obj, model.armature, names, settings, opened)
+            _drive(obj, model.armature, names, source)
         undo.pop_all()
-    driver_function.live_of(model.armature).error = ""
-
-
-def _live_overrides(model: scene_model.SceneModel) -> list[bpy.types.Object]:
-    """The mesh of an override cannot be changed: show it if it is live in its own file."""
-    live = [obj for obj in model.meshes if _has_parts(obj) and nodes.modifier_of(obj)]
-    if not live:
-        raise UserError(
-            "'{name}' is a library override, and MMD Skinning is off in its own file: turn"
-            " it on there, or append the model",
-            name=model.name,
-        )
-    return live
+    forget_error(model.armature)
 
 
 def disable(armature: bpy.types.Object) -> None:
     """Turn the preview of a model off, in all scenes, and restore every datablock."""
     disable_meshes(objects_of(armature))
-    driver_function.live_of(armature).error = ""
+    forget_error(armature)
 
 
 def disable_meshes(objects: Iterable[bpy.types.Object]) -> None:
@@ -220,8 +223,7 @@ def disable_meshes(objects: Iterable[bpy.types.Object]) -> None:
     for obj in objects:
         if _is_override(obj):
             nodes.show(obj, False)
-    for obj in objects:
-        if not _is_override(obj):
+        else:
             _disable(obj)
 
 
@@ -236,14 +238,9 @@ def check_disabling(objects: Iterable[bpy.types.Object]) -> None:
 def wait_for(obj: bpy.types.Object) -> None:
     """Make the driver of a live mesh depend on the object, bones and keys that it has now."""
     armature = _armature_of(obj)
-    if armature is None:
-        return
-    if driver_function.is_filled(obj.data):
+    if armature is not None:
         driver_function.clear(obj.data)
-    _fit_normals(obj, armature)
-    settings = pose_source.shown_settings_of(armature, bpy.context.scene)
-    opened = pose_source.load(armature, settings) if settings else None
-    _drive(obj, armature, mesh_source.deforming_bones(obj, armature)[0], settings, opened)
+        _drive(obj, armature, mesh_source.deforming_bones(obj, armature)[0], _source(armature))
 
 
 def driver_of(mesh: bpy.types.ID) -> bpy.types.FCurve | None:
@@ -271,10 +268,13 @@ functions = drivers.Functions(
 )
 
 
-def followed(mesh: bpy.types.Mesh) -> "tuple[Any, Any]":
-    """The armature and mesh objects of the driver of a live mesh, None if they were removed."""
-    curve: Any = driver_of(mesh)
-    return _target(curve, "armature"), _target(curve, "object")
+def followed(mesh: bpy.types.ID) -> list[Any]:
+    """The armature and mesh objects of the driver of a live mesh; None for those that were removed, and
+    for both if it has no driver."""
+    curve = driver_of(mesh)
+    variables: Any = curve.driver.variables if curve is not None else {}
+    found = (variables.get(name) for name in ("armature", "object"))
+    return [variable.targets[0].id if variable else None for variable in found]
 
 
 def _is_linked(obj: bpy.types.Object) -> bool:
@@ -288,7 +288,7 @@ def _is_override(obj: bpy.types.Object) -> bool:
 def _follows(obj: bpy.types.Object, armature: bpy.types.Object) -> bool:
     """Whether the driver of a live mesh shows the armature's pose source."""
     shown = driver_of(obj.data).driver.expression
-    wanted = _expression(pose_source.shown_settings_of(armature, bpy.context.scene))
+    wanted = _expression(pose_source.settings_of(armature, bpy.context.scene, live=True))
     # A driver that depends on time, for physics, also works without physics.
     return wanted == shown or (wanted, shown) == (_BY_POSE, _IN_TIME)
 
@@ -319,40 +319,20 @@ def objects_of(armature: bpy.types.Object) -> list[bpy.types.Object]:
 
 def _armature_of(obj: bpy.types.Object) -> bpy.types.Object | None:
     """The armature on which a mesh's driver depends, or its own if the mesh is another object's."""
-    curve = driver_of(obj.data)
-    if curve is not None and _target(curve, "object") == obj:
-        return _target(curve, "armature") or obj.find_armature()
-    return obj.find_armature()
-
-
-def _target(curve: bpy.types.FCurve, name: str) -> Any:
-    """The target of a driver variable, or None."""
-    variable: bpy.types.DriverVariable | None = curve.driver.variables.get(name)
-    return variable.targets[0].id if variable else None
-
-
-def _check_attributes(obj: bpy.types.Object) -> None:
-    for name in (nodes.ATTRIBUTE, nodes.NORMALS):
-        if name in obj.data.attributes and not _has_parts(obj):
-            raise UserError(
-                "'{name}' has an attribute named '{attribute}': rename or remove it first",
-                name=obj.name,
-                attribute=name,
-            )
+    armature, driven = followed(obj.data)
+    return (driven == obj and armature) or obj.find_armature()
 
 
 def _drive(
     obj: bpy.types.Object,
     armature: bpy.types.Object,
     bones: tuple[str, ...],
-    settings: pose_source.Settings | None,
-    opened: pose_source.Opened | None,
+    source: _Source,
 ) -> None:
-    """`opened` is the pose source of the settings from `pose_source.load`, or None."""
-    view_layer = bpy.context.view_layer
-    awaited = driver_function.awaited(obj, armature, bones, settings, opened, view_layer)
+    _fit_normals(obj, armature)
+    awaited = driver_function.awaited(obj, armature, bones, *source, bpy.context.view_layer)
     # Plain names only: Blender allows such a call even if scripts of the file may not run.
-    drivers.scripted(obj.data, driver_function.PROPERTY, _expression(settings), awaited)
+    drivers.scripted(obj.data, driver_function.PROPERTY, _expression(source[0]), awaited)
     obj.data.update_tag()
 
 

@@ -222,7 +222,7 @@ class OfFile(imported.Case):
 
     def assert_segments(self, armature, model, bones):
         names = [name for name, number in bones.items() if armature.data.bones[name].use_deform]
-        actual = addon().pose.deformation.segments(armature, names)
+        actual = addon().pose.skinner.segments(armature, armature, names)
         expected = model.segments[[bones[name] for name in names]].reshape(-1, 3)
         self.assert_close(actual.reshape(-1, 3), scene.in_blender(expected), 1e-5)
 
@@ -250,8 +250,8 @@ class OfFile(imported.Case):
         pmx.bones[2].tail_bone, pmx.bones[2].tail_offset = None, (0, 0, 0)
         pmx.bones[3].tail_offset, pmx.bones[3].append = (0, 0, 0), pmx_file.Append(0, 0.5)
         armature = self.load(self.write(pmx)).armature
-        found = addon().pose.deformation.segments(
-            armature, [bone.name for bone in armature.data.bones]
+        found = addon().pose.skinner.segments(
+            armature, armature, [bone.name for bone in armature.data.bones]
         )
         ends = [((0, 10, 0), (0, 13, 0)), ((0, 10, 0), (4, 10, 0))]
         self.assert_close(
