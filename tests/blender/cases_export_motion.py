@@ -319,6 +319,6 @@ class Refused(ExportCase):
         model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
         export = module.operators.export_of(model, self.out, bpy.context.scene, timing, options)
         run = module.job.of(bpy.context, [export], timing, False)
-        next(run)
-        run.close()
+        next(run.steps)
+        run.steps.close()
         self.assertFalse(os.path.exists(self.out))

@@ -234,8 +234,8 @@ class ToArmature(Retargeting):
         options = {"feet": "FLOOR", "hands": True, "scale": 0, "in_place": False}
         options = types.SimpleNamespace(**options, keys="ALL", as_strip=False)
         job = addon.retarget.jobs.to_armature(bpy.context, model, rig, range(1, 122), options)
-        next(job.steps)  # it reads the scene frame by frame
-        job.steps.close()
+        next(job)  # it reads the scene frame by frame
+        job.close()
         self.assertEqual(self.state(), before)
         self.select(self.armature, rig)
         fails = mock.patch.object(
