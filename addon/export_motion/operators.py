@@ -17,8 +17,7 @@ from ..operator_base.importing import camera_scale
 from ..operator_base.model_operator import OptionsDialog, PosingOperator
 from ..scene import scene_model
 from . import job, samples, scene_export
-from .as_keyed import AsKeyed, MotionFileKeys
-from .model_export import Solved
+from .model_export import AsKeyed, Solved
 from .timing import Timing, timing_of
 
 FORMS = [
@@ -246,8 +245,7 @@ def export_of(
     sampler = samples.Sampler(model, scene, form != samples.AS_KEYED, options)
     if form != samples.AS_KEYED:
         return Solved(sampler, path, timing, options, form=form)
-    kind = AsKeyed if sampler.motion is None else MotionFileKeys
-    return kind(sampler, path, timing, options)
+    return AsKeyed(sampler, path, timing, options)
 
 
 def _with_name(path: str, model: scene_model.SceneModel) -> str:

@@ -108,7 +108,7 @@ class OfScene(Originals):
         if self._whole is not None:
             known = {self._rig.pmx.bones[i].name for i in self._rig.bones.values()}
             self.others = list(self._other_bones(known))
-            if not sampler.animates_visibility and self._keeps_switches():
+            if self._keeps_switches():
                 self.properties = self._property_keys()
         if len(files) == 1:
             self.name = files[0].motion.name
@@ -222,7 +222,8 @@ def _channels(bone: bpy.types.PoseBone) -> list[Channel]:
 class OfFile(Originals):
     """The keys of a motion file, as if the scene had all of them."""
 
-    def __init__(self, file: motion_source.Motion, timing: Timing) -> None:
+    def __init__(self, sampler: Sampler, timing: Timing) -> None:
+        file = sampler.motion
         super().__init__(file, timing)
         self.name, self.properties = file.motion.name, self._property_keys()
         indices = {bone.name: i for i, bone in reversed([*enumerate(file.rig.pmx.bones)])}

@@ -15,6 +15,7 @@ from ..physics.playback import Baked
 from ..pose import ik_source, motion_source, pose_source, scene_motion
 from ..scene import mmd_tools, scene_model, sliders
 
+_ROUNDING = 1e-4  # frames
 # Forms of bones: the items of the operator's option.
 AUTO, AS_KEYED, SOLVED_FK, SOLVED_BOTH = "AUTO", "AS_KEYED", "SOLVED_FK", "SOLVED_BOTH"
 
@@ -30,14 +31,18 @@ class Samples(NamedTuple):
     visible: np.ndarray  # (F,) bool
 
 
-def local_values(
-    motion: motion_source.Motion, times: Any
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Local values (F, B, 3) and (F, B, 4) of bones and values (F, M) of sliders, of a motion file at
-    animation times."""
-    pmx = motion.rig.pmx
-    pose = pmx.pose(motion.motion, motion.motion_frames(times), ik=False)
-    return (*pmx.locals_of(pose), pose.morph_weights)
+def local_values(motion: motion_source.Motion, times: Any) -> tuple[np.ndarray, ...]:
+    """Local values (F, B, 3) and (F, B, 4) of bones, values (F, M) of sliders, and whether the IK of each
+    bone is on (F, B), of a motion file at animation times."""
+    pmx, frames = motion.rig.pmx, motion.motion_frames(times)
+    pose, switches = pmx.pose(motion.motion, frames, ik=False), motion.motion.properties
+    ik = np.ones((len(frames), len(pmx.bones)), bool)
+    # The first key has an effect before it, too.
+    rows = np.maximum(np.searchsorted(switches.frames, frames + _ROUNDING, "right") - 1, 0)
+    for i, bone in enumerate(pmx.bones):
+        if bone.name in switches.ik_names:
+            ik[:, i] = switches.ik_enabled[rows, switches.ik_names.index(bone.name)]
+    return (*pmx.locals_of(pose), pose.morph_weights, ik)
 
 
 class Sampler:
@@ -96,15 +101,13 @@ class Sampler:
         for key in self._morphs.keys() & keys.keys():
             weights[self._morphs[key]] = keys[key]
         frame = playhead.time(depsgraph.scene)
-        pose: tuple[np.ndarray, ...]
-        pose = local.translations.astype(np.float32), local.rotations.astype(np.float32)
+        pose = [local.translations.astype(np.float32), local.rotations.astype(np.float32)]
+        ik = local.ik
         if self.motion is not None:
-            translations, rotations, values = local_values(self.motion, frame)
-            pose, weights = (translations[0], rotations[0]), values[0]
+            *pose, weights, ik = (values[0] for values in local_values(self.motion, frame))
         if self._solved:
-            pose = (self._matrices(armature, local, frame),)
-        visible = self._is_visible(depsgraph)
-        return (depsgraph.scene.frame_current, *pose, weights, local.ik, visible)
+            pose = [self._matrices(armature, local, frame)]
+        return (depsgraph.scene.frame_current, *pose, weights, ik, self._is_visible(depsgraph))
 
     def samples(self, rows: Sequence[tuple]) -> Samples:
         frames, *pose, weights, ik, visible = map(np.array, zip(*rows, strict=True))

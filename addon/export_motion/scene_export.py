@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The motion of a scene: its camera and its light, which MMD keeps in one file.
 
-A camera is written as keyed where it is set up as MMD's, else fitted.
+A camera is written as keyed where it is set up as MMD's, else fitted. So is the MMD Light, while any
+other sun is fitted. Of several suns, the strongest is MMD's one light. Only the MMD Light has
+self-shadow keys.
 """
 
 import math
@@ -15,8 +17,10 @@ from ..blender import fcurves, playhead
 from ..blender.native import mmdskin
 from ..blender.user_error import UserError
 from ..operator_base.modal_job import Steps
-from . import camera_keys, light_export
+from ..scene import light
+from . import camera_keys, linear_keys
 from .job import Export, Result, made
+from .linear_keys import Channel, Keys
 from .original_tracks import OwnKeyframes, animated_with, joined
 from .timing import Timing
 
@@ -25,6 +29,9 @@ _FOCUS = 45.0  # units from the camera to its target, without a focus
 _ORTHOGRAPHIC = 45 / 25  # distance by the height of the image, as in mmd_tools
 _DEFAULT_ANGLE = 30.0
 _ROUNDING = 1e-4  # frames
+# Tolerances of the light
+_LIGHT = 0.002  # of colors and directions: half a step of the 255 in MMD's panel
+_SHADOW_DISTANCE = 1.0  # one step in MMD's panel
 
 _Shot = tuple[float, bpy.types.Object]  # first animation time, and the camera
 
@@ -34,10 +41,10 @@ class SceneExport(Export):
 
     def __init__(self, path: str, scene: bpy.types.Scene, timing: Timing, options: Any) -> None:
         self.path = path
-        self._parts: list[CameraExport | light_export.LightExport] = []
+        self._parts: list[CameraExport | LightExport] = []
         sun, shots = _sources(scene, options)
         if sun is not None:
-            self._parts.append(light_export.LightExport(scene, sun, timing))
+            self._parts.append(LightExport(scene, sun, timing))
         if shots:
             self._parts.append(CameraExport(shots, timing, options))
         self._reading = [part for part in self._parts if part.needs_frames]
@@ -66,7 +73,7 @@ def blocks(scene: bpy.types.Scene, options: Any) -> list[Any]:
 
 def _sources(scene: bpy.types.Scene, options: Any) -> tuple[bpy.types.Object | None, list[_Shot]]:
     """The light, if it is to be exported, and the shots of cameras."""
-    sun, shots = light_export.sun_of(scene) if options.light else None, _shots(scene)
+    sun, shots = _sun(scene) if options.light else None, _shots(scene)
     if sun is None and not shots:
         raise _no_camera()
     return sun, shots
@@ -222,3 +229,110 @@ def _distance(camera: bpy.types.Object, eye: np.ndarray, ahead: np.ndarray) -> f
     else:
         found = float(camera.data.dof.focus_distance)
     return found if found > 1e-3 else _FOCUS * 0.08
+
+
+class LightExport:
+    def __init__(self, scene: bpy.types.Scene, sun: bpy.types.Object, timing: Timing) -> None:
+        self._sun, self._timing, self.objects = sun, timing, [sun]
+        self._is_mmd = sun == light.of_scene(scene)
+        self._light: Keys | None = None
+        self._shadow: Keys | None = None
+        self.needs_frames = not _is_still(sun)
+        if self._is_mmd:
+            self._light = linear_keys.find(_light_channels(sun), timing)
+            self._shadow = linear_keys.find(_shadow_channels(sun), timing)
+            self.needs_frames = self._light is None or self._shadow is None
+
+    def read(self, depsgraph: bpy.types.Depsgraph) -> list[float]:
+        sun: Any = self._sun.evaluated_get(depsgraph)
+        row = [*(sun.location if self._is_mmd else _direction(sun)), *sun.data.color]
+        if self._is_mmd:
+            row += _shadow_of(sun)
+        if not np.isfinite(row).all():
+            raise UserError(
+                "The light '{name}' has invalid numbers at frame {frame}",
+                name=sun.name,
+                frame=depsgraph.scene.frame_current,
+            )
+        return row
+
+    def tracks(self, rows: Sequence[list[float]]) -> Steps[dict[str, Any]]:
+        """Arguments of `Motion.from_tracks`; {} if there is nothing to write."""
+        yield from ()  # it takes no time
+        found: dict[str, Any] = {}
+        values = np.array(rows or [self.read(bpy.context.evaluated_depsgraph_get())], np.float64)
+        keys = self._light or self._fitted_light(values[:, :6])
+        # MMD begins with the same light.
+        if keys.is_animated or not (self._is_mmd and light.has_defaults(self._sun)):
+            directions, colors = keys.values[:, :3], keys.values[:, 3:6]
+            if self._is_mmd:
+                directions = np.array([light.direction(place) for place in directions.tolist()])
+            found["light"] = mmdskin.LightTrack(keys.frames, colors, directions)
+        if self._is_mmd:
+            keys = self._shadow or self._fitted_shadow(values[:, 6:])
+            if keys.is_animated or tuple(keys.values[0]) != light.DEFAULT_SHADOW:
+                modes = np.clip(np.rint(keys.values[:, 0]), 0, 2).astype(np.uint8)
+                distances = light.stored_shadow_distance(keys.values[:, 1])
+                found["shadow"] = mmdskin.ShadowTrack(keys.frames, modes, distances)
+        return found
+
+    def _fitted_light(self, values: np.ndarray) -> Keys:
+        lengths = light.LENGTHS if self._is_mmd else 1.0
+        rows = linear_keys.rows_of_keys(values, _LIGHT * np.array([*[lengths] * 3, 1, 1, 1]))
+        return Keys(self._timing.file_frames[rows], values[rows], True)
+
+    def _fitted_shadow(self, values: np.ndarray) -> Keys:
+        starts = [0, *(np.flatnonzero(np.diff(values[:, 0])) + 1).tolist()]
+        rows = set(starts)
+        for start, end in zip(starts, [*starts[1:], len(values) - 1], strict=True):
+            part = values[start : end + 1, 1:]
+            rows.update(
+                (start + linear_keys.rows_of_keys(part, np.array([_SHADOW_DISTANCE]))).tolist()
+            )
+        chosen = np.array(sorted(rows))
+        return Keys(self._timing.file_frames[chosen], values[chosen], len(chosen) > 1)
+
+
+def _sun(scene: bpy.types.Scene) -> bpy.types.Object | None:
+    """The scene's light."""
+    found: list[Any] = [
+        obj
+        for obj in scene.objects
+        if obj.type == "LIGHT" and obj.data.type == "SUN" and not obj.hide_render
+    ]
+    return light.of_scene(scene) or max(found, key=lambda sun: sun.data.energy, default=None)
+
+
+def _light_channels(sun: Any) -> list[Channel]:
+    place, data = OwnKeyframes(sun), OwnKeyframes(sun.data)
+    return [
+        *(Channel(place, "location", i, value) for i, value in enumerate(sun.location)),
+        *(Channel(data, "color", i, value) for i, value in enumerate(sun.data.color)),
+    ]
+
+
+def _shadow_channels(sun: Any) -> list[Channel]:
+    own, (mode, distance) = OwnKeyframes(sun), _shadow_of(sun)
+    return [
+        Channel(own, f'["{light.SHADOW_MODE}"]', 0, mode, True),
+        Channel(own, f'["{light.SHADOW_DISTANCE}"]', 0, distance),
+    ]
+
+
+def _shadow_of(sun: bpy.types.Object) -> list[float]:
+    """Mode and distance; MMD's where the custom property is missing or no number."""
+    found = [sun.get(light.SHADOW_MODE), sun.get(light.SHADOW_DISTANCE)]
+    pairs = zip(found, light.DEFAULT_SHADOW, strict=True)
+    return [value if isinstance(value, (int, float)) else default for value, default in pairs]
+
+
+def _is_still(sun: bpy.types.Object) -> bool:
+    """Whether surely nothing moves the sun or changes its color."""
+    data: Any = sun.data
+    return not (sun.parent or len(sun.constraints) or sun.animation_data or data.animation_data)
+
+
+def _direction(sun: bpy.types.Object) -> list[float]:
+    """In which the light goes, in the file's axes."""
+    ahead = -np.array(sun.matrix_world, np.float64)[[0, 2, 1], 2]
+    return (ahead / np.linalg.norm(ahead)).tolist()
