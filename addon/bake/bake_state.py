@@ -119,24 +119,24 @@ def begin(obj: Object, armature: Object, live: bool = False) -> BakeState:
     `live`: an earlier bake had turned the preview off.
     """
     keys, key, modifier = obj.data.shape_keys, obj.active_shape_key, obj.modifiers.active
+    active_modifier, sdef = modifier.name if modifier else "", None
     # The modifier of a live mesh from another file is turned off with the Armature modifier.
-    from_library = _is_from_library(obj)
-    on = switch.is_live(obj) and not from_library
-    state = BakeState(
-        active_modifier=modifier.name if modifier else "",
-        had_keys=keys is not None,
-        animated=bool(keys and keys.animation_data),
-        active=[key.name if key else None, obj.active_shape_key_index],
-        pinned=obj.show_only_shape_key,
-        preview=live or on,
-    )
-    if not from_library:
+    if not _is_from_library(obj):
+        live = live or switch.is_live(obj)
         # Meshes that are not baked, such as those of excluded collections, stay live.
         switch.disable_meshes([obj])
         switch.forget_error(armature)
-        state.sdef = mmd_tools.suspend_sdef(obj)
-    state.mesh_animated = obj.data.animation_data is not None
-    return state
+        sdef = mmd_tools.suspend_sdef(obj)
+    return BakeState(
+        active_modifier=active_modifier,
+        had_keys=keys is not None,
+        animated=bool(keys and keys.animation_data),
+        mesh_animated=obj.data.animation_data is not None,
+        active=[key.name if key else None, obj.active_shape_key_index],
+        pinned=obj.show_only_shape_key,
+        preview=live,
+        sdef=sdef,
+    )
 
 
 def add_keys(obj: Object, state: BakeState, baked: Iterable[tuple[str, np.ndarray]]) -> list[str]:

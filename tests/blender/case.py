@@ -11,6 +11,7 @@ import timeit
 import unittest
 
 import bpy
+import fingerprint
 import numpy as np
 import scene
 from files import locations, pmx_file
@@ -38,6 +39,14 @@ def shared_model(name):
     if not path.exists():
         raise unittest.SkipTest(locations.not_shipped(path))
     return path
+
+
+@contextlib.contextmanager
+def unchanged(test):
+    """At the end of the block, the file's content is as before it."""
+    before = fingerprint.of_file()
+    yield
+    test.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
 
 
 @contextlib.contextmanager

@@ -60,8 +60,7 @@ class Attached(MotionCase):
 
     def prop(self, bone):
         """An empty at the vertex as shown, attached to its bone."""
-        obj = bpy.data.objects.new("prop", None)
-        bpy.context.scene.collection.objects.link(obj)
+        obj = new_empty("prop")
         obj.location = self.vertex(bone)
         obj.rotation_euler = (0.3, 0.2, 0.1)
         bpy.context.view_layer.update()
@@ -101,6 +100,12 @@ class Attached(MotionCase):
                 seen.append(expected)
         moved = np.ptp(np.array(seen).reshape(len(frames), len(objects), 3), axis=0).max(axis=1)
         self.assertGreater(moved.min(), 100 * BAR)
+
+
+def new_empty(name):
+    obj = bpy.data.objects.new(name, None)
+    bpy.context.scene.collection.objects.link(obj)
+    return obj
 
 
 def place(obj):
@@ -344,8 +349,7 @@ class Detach(Attached):
     def test_puts_back(self):
         self.play_motion()
         before = {data.name for data in bpy.data.armatures}
-        obj = bpy.data.objects.new("prop", None)
-        bpy.context.scene.collection.objects.link(obj)
+        obj = new_empty("prop")
         obj.location = (1, 2, 3)
         bpy.context.view_layer.update()
         matrix = np.array(obj.matrix_world)
@@ -389,9 +393,7 @@ class Operator(Attached):
         bpy.context.scene.frame_set(3)
         self.attach("腕.R")  # what an empty shows is compared with the file by another test
         empty = bpy.data.objects["腕.R"]
-        parent, prop = (bpy.data.objects.new(name, None) for name in ("parent", "prop"))
-        for obj in (parent, prop):
-            bpy.context.scene.collection.objects.link(obj)
+        parent, prop = map(new_empty, ("parent", "prop"))
         parent.location, parent.rotation_euler = (3, 1, 2), (0.2, 0.4, 1)
         prop.parent, prop.location, prop.scale = parent, (1, 2, 3), (2, 2, 2)
         prop.constraints.new("COPY_ROTATION").target = parent
@@ -410,8 +412,7 @@ class Operator(Attached):
         self.assert_close(np.array(place(prop)), np.array(before), BAR)
 
     def test_keeps_mode_and_selection(self):
-        prop = bpy.data.objects.new("prop", None)
-        bpy.context.scene.collection.objects.link(prop)
+        prop = new_empty("prop")
         scene.select(self.armature)
         bpy.ops.object.mode_set(mode="POSE")
         prop.select_set(True)
@@ -429,9 +430,7 @@ class Operator(Attached):
         ):
             scene.select(self.mesh)
             for name in names:
-                obj = bpy.data.objects.get(name) or bpy.data.objects.new(name, None)
-                if name not in bpy.context.scene.objects:
-                    bpy.context.scene.collection.objects.link(obj)
+                obj = bpy.data.objects.get(name) or new_empty(name)
                 obj.select_set(True)
             drawn = []
             owner = SimpleNamespace(layout=Layout(drawn), bone="", snap=False)
@@ -439,8 +438,7 @@ class Operator(Attached):
             self.assertEqual(drawn, [text, *[".snap"] * bool(names), ".bone"])
 
     def test_refuses_and_changes_nothing(self):
-        child = bpy.data.objects.new("child", None)
-        bpy.context.scene.collection.objects.link(child)
+        child = new_empty("child")
         child.parent = self.armature
         scene.select(self.mesh)
         child.select_set(True)
@@ -462,8 +460,7 @@ class Physics(Keyed):
         attached = {}
         for vertex, bone in zip((-2, -1), HAIR, strict=True):
             scene.select(self.mesh)
-            attached[vertex] = bpy.data.objects.new(bone, None)
-            bpy.context.scene.collection.objects.link(attached[vertex])
+            attached[vertex] = new_empty(bone)
             attached[vertex].location = self.vertex(vertex)
             attached[vertex].select_set(True)
             bpy.ops.mmdskin.attach(bone=bone)

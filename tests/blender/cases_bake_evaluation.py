@@ -3,7 +3,6 @@
 
 import bpy
 import case
-import fingerprint
 import numpy as np
 import scene
 from case import addon
@@ -82,10 +81,9 @@ class Evaluation(Range):
 
     def test_the_file_does_not_change(self):
         bpy.context.view_layer.update()
-        before = fingerprint.of_file()
-        self.bake()
-        bpy.ops.mmdskin.clear_bake()
-        self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
+        with case.unchanged(self):
+            self.bake()
+            bpy.ops.mmdskin.clear_bake()
 
     def follow(self):
         """A bone follows the vertices of the cube."""

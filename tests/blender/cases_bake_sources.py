@@ -66,12 +66,9 @@ class Motion(MotionCase):
         before = fingerprint.of_file()
         for target in ("SHAPE_KEYS", "MESH_CACHE", "CORRECTIVE"):
             options = {**self.files(), "motion_path": path, "range": "CUSTOM", "frame_end": 16}
-            with self.subTest(target), self.assertRaises(RuntimeError) as caught:
+            words = r"at frame \d[.\d]*: the position of vertex 3 contains invalid numbers"
+            with self.subTest(target), self.assertRaisesRegex(RuntimeError, words):
                 bpy.ops.mmdskin.bake(target=target, folder=self.folder.name, **options)
-            self.assertRegex(
-                str(caught.exception),
-                r"at frame \d[.\d]*: the position of vertex 3 contains invalid numbers",
-            )
             self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
         self.assertFalse([name for name in os.listdir(self.folder.name) if "pc2" in name])
 
@@ -299,8 +296,7 @@ class Preview(Range):
         settings = self.scene.armature.mmdskin
         settings.preview = True
         bpy.context.scene.frame_set(4)
-        before = fingerprint.of_file()
-        with self.assertRaises(RuntimeError):
-            self.bake("MESH_CACHE", folder="/proc")
-        self.assertTrue(settings.preview)
-        self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
+        with case.unchanged(self):
+            with self.assertRaises(RuntimeError):
+                self.bake("MESH_CACHE", folder="/proc")
+            self.assertTrue(settings.preview)

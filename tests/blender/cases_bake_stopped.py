@@ -35,15 +35,14 @@ class Stopped(Range):
 
     def assert_fails(self, words, **options):
         """One sentence with these words, and nothing is changed."""
-        before = fingerprint.of_file()
-        options = {"range": "CUSTOM", "frame_start": 1, "frame_end": 9, **options}
-        with self.assertRaises(RuntimeError) as caught:
-            bpy.ops.mmdskin.bake(**options)
-        text = str(caught.exception).strip()
-        self.assertIn(words, text)
-        self.assertNotIn("Traceback", text)
-        self.assertEqual(text.count("\n"), 0, text)
-        self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
+        with case.unchanged(self):
+            options = {"range": "CUSTOM", "frame_start": 1, "frame_end": 9, **options}
+            with self.assertRaises(RuntimeError) as caught:
+                bpy.ops.mmdskin.bake(**options)
+            text = str(caught.exception).strip()
+            self.assertIn(words, text)
+            self.assertNotIn("Traceback", text)
+            self.assertEqual(text.count("\n"), 0, text)
 
 
 class Cancelled(Stopped):
@@ -88,12 +87,11 @@ class Cancelled(Stopped):
         for target, more in TARGETS:
             self.bake(target, **more)
             files = os.listdir(self.folder)
-            before = fingerprint.of_file()
-            job = self.job("MESH_CACHE")
-            for _ in range(10):
-                next(job.steps)
-            job.steps.close()
-            self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
+            with case.unchanged(self):
+                job = self.job("MESH_CACHE")
+                for _ in range(10):
+                    next(job.steps)
+                job.steps.close()
             self.assertEqual(os.listdir(self.folder), files)
             bpy.ops.mmdskin.clear_bake()
 
@@ -325,9 +323,8 @@ class Frames(Stopped):
                 bone.location[0] = float("nan")
 
         self.handle(spoil)
-        with self.assertRaises(RuntimeError) as caught:
+        with self.assertRaisesRegex(RuntimeError, "frame 6: the pose of bone"):
             bpy.ops.mmdskin.bake(range="CUSTOM", frame_start=1, frame_end=9)
-        self.assertIn("frame 6: the pose of bone", str(caught.exception))
 
     def test_a_scale_of_zero(self):
         for thing in (self.scene.armature, self.scene.root, self.mesh):
@@ -360,9 +357,8 @@ class Frames(Stopped):
                 self.mesh.data.vertices.add(1)
 
         self.handle(edit)
-        with self.assertRaises(RuntimeError) as caught:
+        with self.assertRaisesRegex(RuntimeError, "was edited during the bake"):
             bpy.ops.mmdskin.bake(range="CUSTOM", frame_start=1, frame_end=9)
-        self.assertIn("was edited during the bake", str(caught.exception))
         self.assertEqual(bpy.context.scene.frame_current, 4)
 
     def test_model_removed_between_frames(self):
@@ -372,16 +368,14 @@ class Frames(Stopped):
                 bpy.data.objects.remove(mesh)
 
         self.handle(remove)
-        with self.assertRaises(RuntimeError) as caught:
+        with self.assertRaisesRegex(RuntimeError, "The model was removed in the meantime"):
             bpy.ops.mmdskin.bake(range="CUSTOM", frame_start=1, frame_end=9)
-        self.assertIn("The model was removed in the meantime", str(caught.exception))
 
     def test_mesh_without_vertices(self):
         self.mesh.shape_key_clear()
         self.mesh.data.clear_geometry()
-        with self.assertRaises(RuntimeError) as caught:
+        with self.assertRaisesRegex(RuntimeError, "has no vertices"):
             bpy.ops.mmdskin.bake()
-        self.assertIn("has no vertices", str(caught.exception))
 
     def test_second_model_that_fails_leaves_the_first_untouched(self):
         other = scene.Scene(case.small_model(), "other")
