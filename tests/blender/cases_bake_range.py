@@ -15,6 +15,10 @@ from cases_bake import bind_like_mmd_tools, skinned
 TARGETS = (("SHAPE_KEYS", {}), ("MESH_CACHE", {}), ("CORRECTIVE", {"corrective": "KEYED"}))
 
 
+def go_to(frame):
+    bpy.context.scene.frame_set(int(frame // 1), subframe=frame % 1)
+
+
 class Range(case.Case):
     """The small model goes through three poses between frames 1 and 21."""
 
@@ -25,12 +29,12 @@ class Range(case.Case):
         self.folder = case.folder(self)
 
     def expected(self, frames):
-        """{frame: positions} by `mmdskin.skin` on the file."""
+        """{frame: positions} by `mmdskin.skin` on the file, at parts of frames, too."""
         here = bpy.context.scene.frame_current
         path = case.write_model(self, self.scene.pmx)
         result = {}
         for frame in frames:
-            bpy.context.scene.frame_set(frame)
+            go_to(frame)
             result[frame] = skinned(path, self.scene.bake_inputs())
         bpy.context.scene.frame_set(here)
         return result
@@ -43,8 +47,18 @@ class Range(case.Case):
 
     def assert_plays(self, expected, bar=case.BAR * scene.SCALE):
         for frame, positions in expected.items():
-            bpy.context.scene.frame_set(frame)
+            go_to(frame)
             self.assert_close(scene.evaluated_positions(self.mesh), positions, bar)
+
+    def assert_all_play(self, expected, targets=TARGETS, **options):
+        for target, more in targets:
+            with self.subTest(target):
+                self.bake(target, **more, **options)
+                self.assert_plays(expected)
+                bpy.ops.mmdskin.clear_bake()
+
+    def names(self):
+        return [key.name for key in self.mesh.data.shape_keys.key_blocks if "MMD" in key.name]
 
 
 def animate(built, frames=(1, 11, 21), degrees=50.0):
@@ -58,31 +72,24 @@ def animate(built, frames=(1, 11, 21), degrees=50.0):
 
 
 class Playback(Range):
-    def assert_all_play(self, frames, **options):
-        expected = self.expected(frames)
-        for target, more in TARGETS:
-            with self.subTest(target):
-                self.bake(target, **more, **options)
-                self.assert_plays(expected)
-                bpy.ops.mmdskin.clear_bake()
-
     def test_every_frame(self):
-        self.assert_all_play(range(1, 22))
+        self.assert_all_play(self.expected(range(1, 22)))
 
     def test_every_third_frame(self):
-        self.assert_all_play(range(1, 22, 3), step=3)
+        self.assert_all_play(self.expected(range(1, 22, 3)), step=3)
 
     def test_a_range_that_starts_below_zero(self):
-        self.assert_all_play((-3, -1, 1, 3), frame_start=-3, frame_end=3, step=2)
+        expected = self.expected((-3, -1, 1, 3))
+        self.assert_all_play(expected, frame_start=-3, frame_end=3, step=2)
 
     def test_a_single_frame(self):
-        self.assert_all_play((7,), frame_start=7, frame_end=7)
+        self.assert_all_play(self.expected((7,)), frame_start=7, frame_end=7)
 
     def test_stretched_time(self):
         render = bpy.context.scene.render
         render.frame_map_old, render.frame_map_new = 100, 150
         self.addCleanup(setattr, render, "frame_map_new", 100)
-        self.assert_all_play(range(1, 22, 4), step=4)
+        self.assert_all_play(self.expected(range(1, 22, 4)), step=4)
 
     def test_the_range_of_the_scene(self):
         current = bpy.context.scene
@@ -113,26 +120,16 @@ class Playback(Range):
 
     def test_first_and_last_frame_are_held_outside_of_the_range(self):
         expected = self.expected((5, 9))
-        for target, more in TARGETS[:2]:
-            with self.subTest(target):
-                self.bake(target, frame_start=5, frame_end=9, **more)
-                for frame, held in ((2, 5), (15, 9)):
-                    bpy.context.scene.frame_set(frame)
-                    self.assert_close(scene.evaluated_positions(self.mesh), expected[held])
-                bpy.ops.mmdskin.clear_bake()
+        held = {2: expected[5], 15: expected[9]}
+        self.assert_all_play(held, TARGETS[:2], frame_start=5, frame_end=9)
 
     def test_between_two_baked_frames_is_their_mean(self):
         expected = self.expected((5, 9))
-        for target, more in TARGETS[:2]:
-            with self.subTest(target):
-                self.bake(target, frame_start=5, frame_end=9, step=4, **more)
-                bpy.context.scene.frame_set(7)
-                middle = (expected[5] + expected[9]) / 2
-                self.assert_close(scene.evaluated_positions(self.mesh), middle)
-                bpy.context.scene.frame_set(5, subframe=0.5)
-                eighth = expected[5] + (expected[9] - expected[5]) / 8
-                self.assert_close(scene.evaluated_positions(self.mesh), eighth)
-                bpy.ops.mmdskin.clear_bake()
+        between = {
+            7: (expected[5] + expected[9]) / 2,
+            5.5: expected[5] + (expected[9] - expected[5]) / 8,
+        }
+        self.assert_all_play(between, TARGETS[:2], frame_start=5, frame_end=9, step=4)
 
     def test_animated_morphs_are_baked_in(self):
         key = self.mesh.data.shape_keys.key_blocks["ふくらみ"]
@@ -146,15 +143,11 @@ class Playback(Range):
             self.scene.pmx.positions[:] = rest
             self.scene.pmx.positions[morph.indices] += np.float32(key.value) * morph.values
             expected |= self.expected((frame,))
-        for target, more in TARGETS:
-            with self.subTest(target):
-                self.bake(target, **more)
-                self.assert_plays(expected)
-                bpy.ops.mmdskin.clear_bake()
+        self.assert_all_play(expected)
 
     def test_a_model_under_the_sdef_driver_of_mmd_tools(self):
         bind_like_mmd_tools(self.mesh)
-        self.assert_all_play((1, 8, 21))
+        self.assert_all_play(self.expected((1, 8, 21)))
 
     def test_baking_another_target_replaces_the_first(self):
         expected = self.expected((1, 8, 21))
@@ -165,9 +158,6 @@ class Playback(Range):
 
 
 class ShapeKeys(Range):
-    def names(self):
-        return [key.name for key in self.mesh.data.shape_keys.key_blocks if "MMD" in key.name]
-
     def test_are_named_after_their_frames(self):
         self.bake("SHAPE_KEYS", step=10)
         self.assertEqual(self.names(), ["MMD 0001", "MMD 0011", "MMD 0021"])

@@ -10,12 +10,10 @@ import case
 import fingerprint
 import numpy as np
 import scene
-from cases_bake_range import Range
+from cases_bake_range import TARGETS, Range
 from cases_motion import MotionCase, addon
 from files import motion_file
 from mathutils import Matrix
-
-TARGETS = (("SHAPE_KEYS", {}), ("MESH_CACHE", {}), ("CORRECTIVE", {"corrective": "KEYED"}))
 
 
 def excludable(mesh):
