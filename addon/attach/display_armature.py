@@ -24,9 +24,7 @@ def find(armature: Object) -> Object | None:
 
     One that comes with a linked model follows its armature, as its pose cannot be written here.
     """
-    if not any(MARK in data for data in bpy.data.armatures):
-        return None  # without a look at every object, which `children` takes
-    found = (child for child in armature.children if MARK in child)
+    found = (one for one in all_displays() if one.parent == armature)
     return next((one for one in found if not (one.library or one.override_library)), None)
 
 

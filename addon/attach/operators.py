@@ -154,25 +154,20 @@ class MMDSKIN_OT_show_pose(SwitchOperator, bpy.types.Operator):
             for model, _ in edit.checked:
                 on = self.action == "ENABLE"
                 if on != self.is_on(model):
-                    edit.on_failure(_hide if on else _show, context, model)
-                    (_show if on else _hide)(context, model)
+                    edit.on_failure(_show, context, model, not on)
+                    _show(context, model, on)
         return {"FINISHED"}
 
 
-def _show(context: bpy.types.Context, model: scene_model.SceneModel) -> None:
-    bones = [bone.name for bone in model.armature.data.bones]
-    display = display_armature.ensure(context, model.armature, bones)
-    display_armature.show(display, True)
-    driver.build(display, model.meshes)
-
-
-def _hide(context: bpy.types.Context, model: scene_model.SceneModel) -> None:
+def _show(context: bpy.types.Context, model: scene_model.SceneModel, on: bool) -> None:
     display = display_armature.find(model.armature)
-    if display is None:
-        return
-    display_armature.show(display, False)
-    if display_armature.drop_unused(context, display):
-        driver.build(display)
+    if on:
+        bones = [bone.name for bone in model.armature.data.bones]
+        display = display_armature.ensure(context, model.armature, bones)
+    if display is not None:
+        display_armature.show(display, on)
+        if display_armature.drop_unused(context, display):
+            driver.build(display, model.meshes)
 
 
 def _active_bone(armature: bpy.types.Object) -> str:
