@@ -6,7 +6,6 @@ So an error or a cancel leaves the scene unchanged.
 
 import contextlib
 
-import numpy as np
 from bpy.types import Context, Depsgraph, Object
 
 from ..blender.pose_evaluation import PoseFrames
@@ -21,7 +20,7 @@ from ..preview import switch
 from ..scene import mesh_source, scene_model
 from . import bake_state, joint_keys, mesh_cache, shape_keys, sliders, sources
 from .frames import Options
-from .target import Block, Target
+from .target import Target
 
 _TARGETS: dict[str, type[Target]] = {
     "SHAPE_KEYS": shape_keys.ShapeKeys,
@@ -29,7 +28,6 @@ _TARGETS: dict[str, type[Target]] = {
     "CORRECTIVE": shape_keys.Corrective,
 }
 _BLOCK = 1 << 21  # vertices times frames that are posed together
-_SKINNED = 1 << 17  # that are skinned together: they stay in the processor's cache until written
 
 
 # A model, its pose source settings (None for Blender's pose) and its deformation.
@@ -48,8 +46,8 @@ class Job(modal_job.Job):
         depsgraph = self._context.evaluated_depsgraph_get()
         for model, *_ in wanted:
             _check(model, depsgraph, self.options.target)
-        groups = [_Group(*one, self.options) for one in wanted]
-        targets = [target for group in groups for _, target in group.targets]
+        models = [_poses(*one, self.options) for one in wanted]
+        targets = [target for model in models for target in model.targets]
         done = False
         try:
             for target in targets:
@@ -57,8 +55,8 @@ class Job(modal_job.Job):
             with sliders.temporarily_restored(
                 [(target.obj, target.state.sliders) for target in targets if target.state]
             ):
-                yield from self._simulate(groups)
-                yield from self._read(groups)
+                yield from self._simulate(models)
+                yield from self._read(models)
             for target in targets:
                 target.check_unchanged()
                 for fraction in target.finish():
@@ -72,28 +70,29 @@ class Job(modal_job.Job):
             for target in targets:
                 target.close(done)
 
-    def _simulate(self, groups: "list[_Group]") -> modal_job.Steps[None]:
+    def _simulate(self, models: list[sources.Poses]) -> modal_job.Steps[None]:
         """The physics that no file has."""
-        sources = [group.poses.source for group in groups if group.poses.source is not None]
+        simulated = [model.source for model in models if model.source is not None]
         if self.options.moves:
             frames = self.options.visited
-            yield from playback.simulate(self._context, sources, min(frames), max(frames))
+            yield from playback.simulate(self._context, simulated, min(frames), max(frames))
             return
-        for source in sources:
+        for source in simulated:
             source.show(self._context.scene)
 
-    def _read(self, groups: "list[_Group]") -> modal_job.Steps[None]:
+    def _read(self, models: list[sources.Poses]) -> modal_job.Steps[None]:
         """Pass the poses to the targets, in blocks of frames.
 
         If they are read from the scene, its frame changes for each, and is restored.
         """
         frames, context = self.options.visited, self._context
-        vertices = sum(t.skinner.vertex_count for group in groups for _, t in group.targets)
+        targets = [target for model in models for target in model.targets]
+        vertices = sum(target.skinner.vertex_count for target in targets)
         size = max(1, min(32, _BLOCK // max(vertices, 1)))
         with contextlib.ExitStack() as stack:
             scene_frames: PoseFrames | None = None
-            if self.options.moves and any(group.poses.moves_scene for group in groups):
-                read = [obj for group in groups for obj in (group.armature, *group.meshes)]
+            if self.options.moves and any(model.moves_scene for model in models):
+                read = [*(model.armature for model in models), *(one.obj for one in targets)]
                 scene_frames = stack.enter_context(PoseFrames(context, read, mute_keys=True))
                 size = 1
             for first in range(0, len(frames), size):
@@ -101,62 +100,28 @@ class Job(modal_job.Job):
                 if scene_frames is not None:
                     scene_frames.go_to(block[0])
                 depsgraph = context.evaluated_depsgraph_get()
-                for group in groups:
-                    group.add(block, depsgraph)
+                for model in models:
+                    model.give(block, depsgraph)
                 yield modal_job.frames_done(first + len(block), len(frames), scene_frames)
 
 
-class _Group:
-    """A model: the source of its poses, and a target for each mesh."""
-
-    def __init__(
-        self,
-        model: scene_model.SceneModel,
-        settings: pose_source.Settings | None,
-        deformation: Deformation,
-        options: Options,
-    ) -> None:
-        self.armature = armature = model.armature
-        self.meshes = [
-            obj
-            for obj in model.meshes
-            if len(obj.data.vertices) and mesh_source.deforming_bones(obj, armature)[0]
-        ]
-        if not self.meshes:
-            raise skinner.nothing_to_skin(model)
-        kind = joint_keys.Driven if options.drives else _TARGETS[options.target]
-        targets = [kind(obj, armature, deformation, options) for obj in self.meshes]
-        names = {name for one in targets for name in one.bones}
-        self.bones = [bone.name for bone in armature.data.bones if bone.name in names]
-        self.poses = sources.poses_of(model, self.bones, settings, targets)
-        # Each with the indices of its bones.
-        self.targets = [([self.bones.index(name) for name in one.bones], one) for one in targets]
-
-    def add(self, frames: list[float], depsgraph: Depsgraph) -> None:
-        pose = self.poses.matrices(frames, depsgraph)
-        self._check_finite(pose, frames)
-        armature = self.armature.evaluated_get(depsgraph)
-        for bones, target in self.targets:
-            target.check_unchanged()
-            chosen, obj = pose[:, bones], target.obj.evaluated_get(depsgraph)
-            matrices = pose_source.in_mesh_space(chosen, armature, obj)
-            values = self.poses.key_values(target, frames, depsgraph)
-            size = max(1, _SKINNED // target.skinner.vertex_count)
-            for first in range(0, len(frames), size):
-                some = slice(first, first + size)
-                target.add(Block(tuple(frames[some]), chosen[some], matrices[some], values[some]))
-
-    def _check_finite(self, pose: np.ndarray, frames: list[float]) -> None:
-        finite = np.isfinite(pose).all(axis=(2, 3))
-        if not finite.all():
-            frame, bone = np.argwhere(~finite)[0]
-            raise UserError(
-                "'{name}' cannot be skinned at frame {frame}:"
-                " the pose of bone '{bone}' contains invalid numbers",
-                name=self.armature.name,
-                frame=frames[frame],
-                bone=self.bones[bone],
-            )
+def _poses(
+    model: scene_model.SceneModel,
+    settings: pose_source.Settings | None,
+    deformation: Deformation,
+    options: Options,
+) -> sources.Poses:
+    """The poses of a model, with a target for each mesh."""
+    meshes = [
+        obj
+        for obj in model.meshes
+        if len(obj.data.vertices) and mesh_source.deforming_bones(obj, model.armature)[0]
+    ]
+    if not meshes:
+        raise skinner.nothing_to_skin(model)
+    kind = joint_keys.Driven if options.drives else _TARGETS[options.target]
+    targets = [kind(obj, model.armature, deformation, options) for obj in meshes]
+    return sources.poses_of(model, settings, targets)
 
 
 def _check(model: scene_model.SceneModel, depsgraph: Depsgraph, target: str) -> None:

@@ -1,104 +1,122 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Poses of a model for frames of the scene: from Blender, from MMD's IK or from a motion file.
+"""Poses of a model for frames of the scene, which its targets receive: from Blender, from MMD's IK or from
+a motion file.
 
 Matrices (F, B, 4, 4) are in armature space. Sources with `moves_scene` read the
 scene's current frame, so they give one frame at a time.
 """
 
+from typing import Any
+
 import numpy as np
 from bpy.types import Depsgraph, Object
 
 from ..blender import actions, evaluated_bones, playhead
+from ..blender.user_error import UserError
 from ..physics.group import Member
 from ..physics.playback import Baked
 from ..pose import ik_source, pose_source
-from ..pose.motion_source import Motion
 from ..scene import scene_model
-from .target import Target
+from .target import Block, Target
+
+# Vertices times frames that are skinned together: they stay in the processor's cache until written.
+_SKINNED = 1 << 17
 
 
 def poses_of(
-    model: scene_model.SceneModel,
-    bones: list[str],
-    settings: pose_source.Settings | None,
-    targets: list[Target],
+    model: scene_model.SceneModel, settings: pose_source.Settings | None, targets: list[Target]
 ) -> "Poses":
-    """The pose source of the named bones of a model's targets; settings of None mean the armature."""
+    """The pose source of a model's targets; settings of None mean the armature."""
     if settings is None:
-        return Poses(model.armature, bones)
+        return Poses(model.armature, targets)
     source = Baked(Member(model, settings, pose_source.load(model.armature, settings)))
     kind = IkPoses if isinstance(source.opened, ik_source.Solver) else MotionPoses
-    return kind(bones, source, targets)
+    return kind(model.armature, targets, source)
 
 
 class Poses:
     """Those that Blender shows."""
 
     moves_scene = True
-    source: Baked | None = None
 
-    def __init__(self, armature: Object, bones: list[str]) -> None:
-        self._armature = armature
-        self._bone_indices = evaluated_bones.of(armature).indices(bones)
+    def __init__(
+        self, armature: Object, targets: list[Target], source: Baked | None = None
+    ) -> None:
+        self.armature, self.targets, self.source = armature, targets, source
+        names = {name for target in targets for name in target.bones}
+        self._bones = [bone.name for bone in armature.data.bones if bone.name in names]
+        self._bone_indices = evaluated_bones.of(armature).indices(self._bones)
+        # For each target, the indices of its bones among these.
+        self._columns = [[self._bones.index(name) for name in one.bones] for one in targets]
 
-    def matrices(self, frames: list[float], depsgraph: Depsgraph) -> np.ndarray:
-        armature = self._armature.evaluated_get(depsgraph)
+    def give(self, frames: list[float], depsgraph: Depsgraph) -> None:
+        """Pass the poses of frames to the targets."""
+        pose = self._matrices(frames, depsgraph)
+        finite = np.isfinite(pose).all(axis=(2, 3))
+        if not finite.all():
+            frame, bone = np.argwhere(~finite)[0]
+            raise UserError(
+                "'{name}' cannot be skinned at frame {frame}:"
+                " the pose of bone '{bone}' contains invalid numbers",
+                name=self.armature.name,
+                frame=frames[frame],
+                bone=self._bones[bone],
+            )
+        armature = self.armature.evaluated_get(depsgraph)
+        for target, columns in zip(self.targets, self._columns, strict=True):
+            target.check_unchanged()
+            chosen, obj = pose[:, columns], target.obj.evaluated_get(depsgraph)
+            matrices = pose_source.in_mesh_space(chosen, armature, obj)
+            values = self._key_values(target, frames, depsgraph)
+            size = max(1, _SKINNED // target.skinner.vertex_count)
+            for first in range(0, len(frames), size):
+                some = slice(first, first + size)
+                target.add(Block(tuple(frames[some]), chosen[some], matrices[some], values[some]))
+
+    @property
+    def _opened(self) -> Any:
+        """The pose source, which is another one after a simulation."""
+        return self.source.opened if self.source else None
+
+    def _matrices(self, frames: list[float], depsgraph: Depsgraph) -> np.ndarray:
+        armature = self.armature.evaluated_get(depsgraph)
         return pose_source.matrices(armature, armature, self._bone_indices)[None]
 
-    def key_values(self, target: Target, frames: list[float], depsgraph: Depsgraph) -> np.ndarray:
+    def _key_values(self, target: Target, frames: list[float], depsgraph: Depsgraph) -> np.ndarray:
         return target.scene_values(depsgraph)[None]
 
 
 class IkPoses(Poses):
-    source: Baked
-
-    def __init__(self, bones: list[str], source: Baked, targets: list[Target]) -> None:
-        super().__init__(source.member.model.armature, bones)
-        self._bones, self.source = bones, source
-        self._targets = targets  # shape keys of group morphs may also move bones
-
-    def matrices(self, frames: list[float], depsgraph: Depsgraph) -> np.ndarray:
-        armature = self._armature.evaluated_get(depsgraph)
+    def _matrices(self, frames: list[float], depsgraph: Depsgraph) -> np.ndarray:
+        # Shape keys of group morphs may also move bones.
         keys = ik_source.of_all_meshes(
-            zip(target.keys, target.scene_values(depsgraph), strict=True)
-            for target in self._targets
+            zip(target.keys, target.scene_values(depsgraph), strict=True) for target in self.targets
         )
-        frame = playhead.time(depsgraph.scene)
-        assert isinstance(self.source.opened, ik_source.Solver)
-        return self.source.opened.matrices(armature, self._bones, keys, frame)[None]
+        armature, frame = self.armature.evaluated_get(depsgraph), playhead.time(depsgraph.scene)
+        return self._opened.matrices(armature, self._bones, keys, frame)[None]
 
 
 class MotionPoses(Poses):
-    source: Baked
-
-    def __init__(self, bones: list[str], source: Baked, targets: list[Target]) -> None:
-        self._bones, self.source = bones, source
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
         # Keys that the motion lacks keep the scene's values, so the scene's frame must change.
-        self.moves_scene = any(map(self._lacks_moving, targets))
+        self.moves_scene = any(map(self._lacks_moving, self.targets))
 
-    @property
-    def _motion(self) -> Motion:
-        assert isinstance(self.source.opened, Motion)
-        return self.source.opened
+    def _matrices(self, frames: list[float], depsgraph: Depsgraph) -> np.ndarray:
+        return self._opened.matrices(self._bones, _times(frames, depsgraph))
 
-    def matrices(self, frames: list[float], depsgraph: Depsgraph) -> np.ndarray:
-        return self._motion.matrices(self._bones, _times(frames, depsgraph))
-
-    def key_values(self, target: Target, frames: list[float], depsgraph: Depsgraph) -> np.ndarray:
+    def _key_values(self, target: Target, frames: list[float], depsgraph: Depsgraph) -> np.ndarray:
         held = target.scene_values(depsgraph)
         if target.pinned is not None or not len(target.keys):
             return np.tile(held, (len(frames), 1))
-        values = self._motion.key_values(target.keys, _times(frames, depsgraph))
-        return np.where(self._known(target), values, held).astype(np.float32)
+        values = self._opened.key_values(target.keys, _times(frames, depsgraph))
+        return np.where(self._opened.known_keys(target.keys), values, held).astype(np.float32)
 
     def _lacks_moving(self, target: Target) -> bool:
         """Whether a key moves that the motion lacks."""
         moving = actions.animated_paths(target.obj.data.shape_keys) if target.keys else ()
-        known = zip(target.keys, self._known(target), strict=True)
+        known = zip(target.keys, self._opened.known_keys(target.keys), strict=True)
         return any(actions.value_path(name) in moving for name, is_known in known if not is_known)
-
-    def _known(self, target: Target) -> np.ndarray:
-        return np.asarray(self._motion.known_keys(target.keys), bool)
 
 
 def _times(frames: list[float], depsgraph: Depsgraph) -> np.ndarray:

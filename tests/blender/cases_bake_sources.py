@@ -73,7 +73,7 @@ class Motion(MotionCase):
     def test_plays_in_frames_that_are_skinned_in_several_blocks(self):
         """Three frames are skinned together."""
         count = len(self.mesh.data.vertices)
-        with mock.patch.object(addon().bake.job, "_SKINNED", 3 * count):
+        with mock.patch.object(addon().bake.sources, "_SKINNED", 3 * count):
             self.test_plays_as_skinning_of_the_files()
 
     def test_corrective_keys_fit_an_armature_that_moves_like_the_motion(self):
