@@ -9,7 +9,7 @@ so a motion can be cleared in another session.
 import contextlib
 import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -84,14 +84,6 @@ def key_paths(name: str) -> tuple[str, str, str]:
     value = actions.value_path(name)
     start = value.removesuffix("value")
     return f"{start}slider_max", f"{start}slider_min", value
-
-
-@contextlib.contextmanager
-def recording(block: Block) -> Iterator["Record"]:
-    """The Record of a datablock, stored at the end of the block: edits restore what exceptions leave."""
-    noted = Record(block)
-    yield noted
-    noted.store()
 
 
 class Record:
@@ -310,12 +302,14 @@ def _adopt_range(name: str, before: int, since: int) -> None:
         RangeState(before, since).write(scene)
 
 
-def files_of(model: scene_model.SceneModel) -> list[str]:
-    """The paths of the imported motions of a model."""
-    state = MotionState.read(model.armature)
-    paths = [path for path, *_ in state.files]
-    paths += state.settings.get("motion_path", ["", ""])[1:]
-    return [os.path.abspath(bpy.path.abspath(path)) for path in paths]
+def files_of(models: Iterable[scene_model.SceneModel]) -> set[str]:
+    """The paths of the imported motions of models."""
+    found = set[str]()
+    for model in models:
+        state = MotionState.read(model.armature)
+        found.update(path for path, *_ in state.files)
+        found.update(state.settings.get("motion_path", ["", ""])[1:])
+    return {os.path.abspath(bpy.path.abspath(path)) for path in found}
 
 
 def clear(

@@ -5,13 +5,11 @@ MMD interpolates color and direction linearly, and so do the keyframes. Self-sha
 for a later export. As for a model, keyframes are written into copies of the light's actions.
 """
 
-import contextlib
 from typing import Any
 
 import bpy
 import numpy as np
 
-from ..blender import actions
 from ..blender.native import mmdskin
 from ..operator_base.editing import Edit
 from ..scene import light, saved_state, sliders
@@ -25,25 +23,27 @@ def add(
 
     `file` has the path, the start and the speed.
     """
-    sun, (_, start, speed) = light.ensure(scene), file
+    sun, (path, start, speed) = light.ensure(scene), file
     track, shadow = motion.light, motion.shadow
     frames, shadow_frames = start + track.frames / speed, start + shadow.frames / speed
-    with contextlib.ExitStack() as stack:
-        noted = [stack.enter_context(import_state.recording(block)) for block in _blocks(sun)]
-        for one, name in zip(noted, ("location", "color"), strict=True):
-            one.note(name)
-            one.state.files = [known for known in one.state.files if known[0] != file[0]]
-            one.state.files.append(list(file))
-        noted[0].note(*map(sliders.path, (light.SHADOW_MODE, light.SHADOW_DISTANCE)))
-        of_sun, of_data = (one.curves() for one in noted)
-        _key(of_sun, "location", frames, _places(track), track.frames)
-        _key(of_data, "color", frames, track.colors, track.frames)
-        distances = light.shadow_distance(shadow.distances.astype(np.float64))[:, None]
-        _key(of_sun, sliders.path(light.SHADOW_DISTANCE), shadow_frames, distances, shadow.frames)
-        if len(shadow_frames):
-            modes = shadow.modes.astype(np.float64)
-            handles = bezier.steps(shadow_frames, modes)
-            of_sun.write(sliders.path(light.SHADOW_MODE), shadow_frames, modes, handles)
+    mode_path, distance_path = map(sliders.path, (light.SHADOW_MODE, light.SHADOW_DISTANCE))
+    of_sun, of_data = records = [import_state.Record(block) for block in _blocks(sun)]
+    for record in records:
+        kept = [known for known in record.state.files if known[0] != path]
+        record.state.files = [*kept, list(file)]
+    of_sun.note("location", mode_path, distance_path)
+    of_data.note("color")
+    places = [light.place(direction) for direction in track.directions.tolist()]
+    _key(of_sun, "location", frames, np.array(places, np.float64).reshape(-1, 3), track.frames)
+    _key(of_data, "color", frames, track.colors, track.frames)
+    distances = light.shadow_distance(shadow.distances.astype(np.float64))[:, None]
+    _key(of_sun, distance_path, shadow_frames, distances, shadow.frames)
+    if len(shadow_frames):
+        modes = shadow.modes.astype(np.float64)
+        handles = bezier.steps(shadow_frames, modes)
+        of_sun.curves().write(mode_path, shadow_frames, modes, handles)
+    for record in records:
+        record.store()
     return np.append(frames, shadow_frames)
 
 
@@ -66,13 +66,8 @@ def _blocks(sun: Any) -> list[Any]:
     return [sun, sun.data]
 
 
-def _places(track: "mmdskin.LightTrack") -> np.ndarray:
-    places: list[Any] = [light.place(direction) for direction in track.directions.tolist()]
-    return np.array(places, np.float64).reshape(-1, 3)
-
-
 def _key(
-    curves: actions.Curves,
+    record: import_state.Record,
     path: str,
     frames: np.ndarray,
     values: np.ndarray,
@@ -85,4 +80,4 @@ def _key(
     straight = np.tile(bezier.STRAIGHT, (len(frames), 1))
     for index, column in enumerate(values.T):
         handles = bezier.handles(frames, column, straight, cuts) if cuts[:-1].any() else None
-        curves.write(path, frames, column, handles, index=index)
+        record.curves().write(path, frames, column, handles, index=index)

@@ -150,11 +150,12 @@ class MotionImport(Reports):
 
     @contextlib.contextmanager
     def recording(self, block: actions.Block) -> Iterator[import_state.Record]:
-        """`import_state.recording`; what is muted counts for `tell_muted`."""
-        with import_state.recording(block) as noted:
-            yield noted
-            self._muted += noted.muted
-            self._muted_of_user += noted.muted_of_user
+        """The Record of a datablock, stored at the end of the block; what it mutes counts for `tell_muted`."""
+        noted = import_state.Record(block)
+        yield noted  # of what an exception leaves, nothing is stored: the edit restores it
+        noted.store()
+        self._muted += noted.muted
+        self._muted_of_user += noted.muted_of_user
 
     def tell_muted(self) -> None:
         """A warning if users may miss something: constraints of the model belong to what was solved."""

@@ -28,9 +28,7 @@ from .motion_import import PHYSICS, MotionImport
 class _File(NamedTuple):
     path: str
     motion: "mmdskin.Motion"
-    moves_model: bool
-    moves_camera: bool
-    lights: bool  # whether keyframes of the light or the self-shadow are imported
+    parts: set[str]  # that are imported, of the operator's `types`
 
 
 # Options that do not apply to a file without frames.
@@ -131,8 +129,9 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
         if not self.types:
             raise UserError("Nothing to import: choose Model Motion, Camera or Light")
         files = [self._file(path) for path in self._paths()]
+        parts = set[str]().union(*(file.parts for file in files))
+        moving = [file.path for file in files if "MODEL" in file.parts]
         models = []
-        moving = [file.path for file in files if file.moves_model]
         if moving:
             models = scene_model.selected_models(context, scene_model.active_model(context))
         scene = context.scene
@@ -144,8 +143,8 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
         with editing(models, opened) as edit:
             edit.on_failure(scene_light.disconnect_lost, scene)
             sun = scene_light.of_scene(scene)
-            lights = [sun] if sun is not None and any(file.lights for file in files) else []
-            targets = camera.imported(scene) if any(file.moves_camera for file in files) else []
+            lights = [sun] if sun is not None and "LIGHT" in parts else []
+            targets = camera.imported(scene) if "CAMERA" in parts else []
             changed = *import_state.changed_objects(models), *lights, *targets
             edit.save(changed, bpy.data.scenes)
             import_state.forget_old_range()
@@ -154,25 +153,24 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
                     replace = self.replace and number == 0
                     self._move(MotionImport(self, model, scene, edit, replace), source)
             for file in files:
-                if file.moves_camera:
+                if "CAMERA" in file.parts:
                     self._add_camera(context, file, edit)
-                if file.lights:
+                if "LIGHT" in file.parts:
                     self._key_light(context, file)
         return {"FINISHED"}
 
     def _file(self, path: str) -> _File:
         """What to import of a file; UserError if that is nothing."""
         motion = model_file.load_motion(path)
-        moves_camera = "CAMERA" in self.types and len(motion.camera.frames) > 0
-        lights = "LIGHT" in self.types and (
-            len(motion.light.frames) > 0 or len(motion.shadow.frames) > 0
-        )
-        moves_model = "MODEL" in self.types and bool(motion.bones or motion.morphs)
-        if not (moves_camera or lights or moves_model):
-            if "MODEL" not in self.types:
-                raise UserError("'{file}' has no camera keyframes", file=os.path.basename(path))
-            moves_model = True  # opening it tells why it cannot
-        return _File(path, motion, moves_model, moves_camera, lights)
+        keys = {
+            "MODEL": len(motion.bones) + len(motion.morphs),
+            "CAMERA": len(motion.camera.frames),
+            "LIGHT": len(motion.light.frames) + len(motion.shadow.frames),
+        }
+        parts = {part for part in self.types if keys[part]}
+        if not parts and "MODEL" not in self.types:
+            raise UserError("'{file}' has no camera keyframes", file=os.path.basename(path))
+        return _File(path, motion, parts or {"MODEL"})  # opening it tells why it cannot
 
     def _add_camera(self, context: bpy.types.Context, file: _File, edit: Edit) -> None:
         scene, track = context.scene, file.motion.camera
@@ -231,7 +229,7 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
             source = merge.merged(motions)
             if job.replace or converts:
                 job.clear()
-        with import_state.recording(model.armature) as noted:
+        with job.recording(model.armature) as noted:
             if not newest.is_pose:
                 noted.note_files(motions, import_state.FILE)
             below = [motion_source.Earlier(one.path, one.start) for one in motions[:-1]]
@@ -298,7 +296,7 @@ class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
     def models(self, context: bpy.types.Context) -> list[scene_model.SceneModel]:
         if self.all_models:
             return super().models(context)
-        if _camera_of(context) or _is_light(context):
+        if _active(context):
             return []
         return scene_model.selected_models(context, scene_model.active_model(context))
 
@@ -307,15 +305,13 @@ class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
         scene = context.scene
         with editing(self.models(context), import_state.check_clearing) as edit:
             models = [model for model, _ in edit.checked]
-            cameras = self._cameras(context, models)
-            sun = self._light(context, models)
-            lights = [] if sun is None else [sun]
+            cameras, lights = self._cameras_and_lights(context, models)
             changed = *import_state.changed_objects(models), *lights, *cameras
             edit.save(changed, bpy.data.scenes)
             kept_cameras = camera.clear(edit, scene, cameras)
             in_strips = import_state.played_by_strips(models)
             count, kept = import_state.clear(edit, map(import_state.blocks, models))
-            if sun is not None:
+            for sun in lights:
                 kept += light.clear(edit, scene, sun)
             import_state.restore_range()
         for name in kept_cameras:
@@ -337,44 +333,31 @@ class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
             return {"CANCELLED"}
         return {"FINISHED"}
 
-    def _cameras(
+    def _cameras_and_lights(
         self, context: bpy.types.Context, models: list[scene_model.SceneModel]
-    ) -> list[bpy.types.Object]:
-        """The targets of cameras: the active one, or those from the files of the models' motions."""
-        active = _camera_of(context)
-        if active:
-            return [active]
-        files = _files_of(models)
-        return [
-            target
-            for target in camera.imported(context.scene)
-            if self.all_models or camera.CameraState.read(target).path in files
-        ]
+    ) -> tuple[list[bpy.types.Object], list[bpy.types.Object]]:
+        """The targets of cameras, and the light: what is active, or the files of the models' motions
+        have keyed."""
+        active, files = _active(context), import_state.files_of(models)
 
-    def _light(
-        self, context: bpy.types.Context, models: list[scene_model.SceneModel]
-    ) -> bpy.types.Object | None:
-        """The light: if it is active, or if a file of the models' motions has keyed it."""
+        def is_chosen(obj: bpy.types.Object, paths: set[str]) -> bool:
+            return self.all_models or obj == active or not files.isdisjoint(paths)
+
+        cameras = camera.imported(context.scene)
+        cameras = [one for one in cameras if is_chosen(one, {camera.CameraState.read(one).path})]
         sun = light.imported(context.scene)
-        if sun is None or self.all_models or _is_light(context):
-            return sun
+        if sun is None:
+            return cameras, []
         keyed = {path for path, *_ in import_state.MotionState.read(sun).files}
-        return sun if keyed & _files_of(models) else None
+        return cameras, [sun] if is_chosen(sun, keyed) else []
 
 
-def _files_of(models: list[scene_model.SceneModel]) -> set[str]:
-    return {path for model in models for path in import_state.files_of(model)}
-
-
-def _is_light(context: bpy.types.Context) -> bool:
-    """Whether the active object is the light, with an imported motion."""
-    sun = light.imported(context.scene)
-    return sun is not None and context.active_object == sun
-
-
-def _camera_of(context: bpy.types.Context) -> bpy.types.Object | None:
-    """The target of the imported camera that is active."""
-    active, found = context.active_object, camera.imported(context.scene)
+def _active(context: bpy.types.Context) -> bpy.types.Object | None:
+    """The light with an imported motion, or the target of the imported camera, that is active."""
+    active, sun = context.active_object, light.imported(context.scene)
+    if active is not None and active == sun:
+        return sun
+    found = camera.imported(context.scene)
     return next((obj for obj in found if active and active in (obj, *obj.children)), None)
 
 
