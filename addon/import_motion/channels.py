@@ -4,8 +4,6 @@
 The channels of each bone give MMD's pose, with IK and append solved.
 """
 
-from typing import NamedTuple
-
 import bpy
 import numpy as np
 
@@ -14,23 +12,13 @@ from ..pose import merge, quaternions
 from ..pose.motion_source import Motion
 from ..scene import scene_model, sliders
 from . import import_state
-from .tracks import Values, bone_axes, thinned
+from .tracks import STILL, Track, Values, bone_axes, thinned
 
 _CHUNK = 256  # frames evaluated together
 _SAME = 1e-5  # differences of two motions below this are ignored
-_STILL = 1e-5  # changes of a channel below this are ignored; locations relative to the model's size
 
 
-class Channels(NamedTuple):
-    """The motion of one bone, in its own space."""
-
-    name: str
-    locations: np.ndarray  # (F, 3) float64
-    rotations: np.ndarray  # (F, 4) float64 w x y z
-    moves: bool  # it leaves its rest pose at some frame
-
-
-def bone_channels(armature: bpy.types.Object, source: Motion, frames: np.ndarray) -> list[Channels]:
+def bone_channels(armature: bpy.types.Object, source: Motion, frames: np.ndarray) -> list[Track]:
     """Channels of each bone of the file for frames of the scene, parents before children.
 
     Computed in the file's space, where matrices turn and move; (3, 4, F), elements first, so that each
@@ -50,9 +38,11 @@ def bone_channels(armature: bpy.types.Object, source: Motion, frames: np.ndarray
     # children prevents rounding errors from accumulating.
     shown = {-1: (np.eye(3)[..., None], np.zeros((3, 1)))}
     found = []
+    zeros, unturned = np.zeros((len(frames), 3)), np.tile((1.0, 0, 0, 0), (len(frames), 1))
     for i, (bone, parent, leader) in enumerate(zip(bones, parents, leaders, strict=True)):
         if leader != i:
-            found += [_at_rest(bone.name, frames)] * (file_bones[i] >= 0)
+            if file_bones[i] >= 0:  # it is at rest
+                found.append(Track(bone.name, frames, zeros, unturned))
             continue
         posed, head, to_bone = moved[file_bones[i]].astype(np.float64), heads[i], to_bones[i]
         above, place = shown[leaders[parent] if parent >= 0 else -1]
@@ -61,10 +51,9 @@ def bone_channels(armature: bpy.types.Object, source: Motion, frames: np.ndarray
         locations = to_bone @ (offset + _applied(local, head) - head)
         rotations = quaternions.from_matrix_rows(local)
         rotations[1:] = turns[i] @ rotations[1:]
-        _settle(locations, _STILL * size)
-        _settle(rotations, _STILL)
-        moves = bool(locations.any() or (np.abs(rotations[1:]) > _STILL).any())
-        found.append(Channels(bone.name, locations.T.copy(), rotations.T.copy(), moves))
+        _settle(locations, STILL * size)
+        _settle(rotations, STILL)
+        found.append(Track(bone.name, frames, locations.T.copy(), rotations.T.copy()))
         rotations[1:] = turns[i].T @ rotations[1:]
         local = quaternions.matrix_rows(rotations)
         offset = np.linalg.solve(to_bone, locations) + head - _applied(local, head)
@@ -80,12 +69,6 @@ def _applied(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     return np.einsum("ij...,j...->i...", matrices, vectors)
 
 
-def _at_rest(name: str, frames: np.ndarray) -> Channels:
-    rotations = np.zeros((len(frames), 4))
-    rotations[:, 0] = 1
-    return Channels(name, np.zeros((len(frames), 3)), rotations, False)
-
-
 def _leaders(parents: list[int], posed: list[np.ndarray], heads: np.ndarray) -> list[int]:
     """The nearest bone that moves each bone: itself, an ancestor, or -1.
 
@@ -93,7 +76,7 @@ def _leaders(parents: list[int], posed: list[np.ndarray], heads: np.ndarray) -> 
     relative to their parents.
     """
     size = max(np.abs(heads).max(initial=0), 1e-3)
-    tolerance = _STILL / 4 * np.array([1, 1, 1, size])[None, :, None]
+    tolerance = STILL / 4 * np.array([1, 1, 1, size])[None, :, None]
     unmoved = np.eye(4)[:3, :, None]
     leaders: list[int] = []
     for i, (parent, one) in enumerate(zip(parents, posed, strict=True)):
@@ -155,7 +138,7 @@ def changed(
     source: Motion,
     earlier: list[Motion],
     frames: np.ndarray,
-) -> tuple[list[Channels], set[str], dict[bpy.types.Key, Values]]:
+) -> tuple[list[Track], set[str], dict[bpy.types.Key, Values]]:
     """What the newest of the motions that are merged in `source` changes: the channels of all bones, the
     names of those that it keys or moves, and the values of the shape keys that it keys or moves."""
     armature, was = model.armature, merge.merged(earlier) if earlier else None
@@ -183,7 +166,7 @@ def changed(
     return bones, moved, {block: values for block, values in found.items() if values}
 
 
-def _moves(one: Channels, other: Channels) -> bool:
+def _moves(one: Track, other: Track) -> bool:
     turned = _differ(np.abs(one.rotations), np.abs(other.rotations))
     return turned or _differ(one.locations, other.locations)
 

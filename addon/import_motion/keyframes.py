@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write channels, or the keys of a file, as keyframes or as the current pose.
+"""Write solved keys, or those of a file, as keyframes or as the current pose.
 
 Constraints and drivers that would move solved bones again are muted; those of Blender's physics
-only if the channels include physics. `Record` stores the previous state, and counts what it mutes.
+only if the keys include physics. `Record` stores the previous state, and counts what it mutes.
 """
 
 import functools
@@ -19,7 +19,6 @@ from ..pose import quaternions
 from ..scene import mmd_tools, sliders
 from ..scene.names import PHYSICS
 from . import bezier
-from .channels import Channels
 from .import_state import SOLVED, Record, key_paths
 from .tracks import ArmatureKeys, Switch, Track, Values, thinned
 
@@ -34,14 +33,12 @@ class At(NamedTuple):
     alone: bool  # whether adjacent frames keep their values, since each is solved separately
 
 
-def write_bones(
-    record: Record, bones: list[Channels], frames: np.ndarray, replace: bool, simulated: bool
-) -> None:
-    """Key the bones of an armature from the first of the frames on.
+def write_bones(record: Record, bones: list[Track], replace: bool, simulated: bool) -> None:
+    """Key the solved bones of an armature, each from its first key on.
 
-    `replace` also removes their earlier keyframes. `simulated`: the channels include physics.
+    `replace` also removes their earlier keyframes. `simulated`: the keys include physics.
     """
-    _take(record, bones, simulated)
+    take(record, bones, simulated)
     _turn_by_quaternions(record, bones)
     # Also of bones that do not move: Blender's solver might move them.
     for owner, constraint in mmd_tools.solving(record.armature):
@@ -56,9 +53,9 @@ def write_bones(
     for bone in bones:
         for channel, values in zip(_USED, (bone.locations, bone.rotations), strict=True):
             found = curves.ensure(paths[bone.name][channel], values.shape[1], bone.name)
-            values = _continued(values, [fcurves.before(curve, frames[0]) for curve in found])
-            for curve, column in zip(found, values.T, strict=True):
-                fcurves.write(curve, *thinned(frames, column))
+            earlier = [fcurves.before(curve, bone.frames[0]) for curve in found]
+            for curve, column in zip(found, _continued(values, earlier).T, strict=True):
+                fcurves.write(curve, *thinned(bone.frames, column))
 
 
 def write_weights(record: Record, values: Values, replace: bool = False) -> None:
@@ -83,7 +80,7 @@ def _weight_path(block: actions.Block, name: str) -> str:
 
 def write_armature(record: Record, keys: ArmatureKeys) -> None:
     """Key bones, switches and sliders as in the file, bones from the first key of each on."""
-    _free(record, keys.bones)
+    free(record, keys.bones)
     _turn_by_quaternions(record, keys.bones)
     curves = record.curves()
     paths = [actions.bone_paths(track.name) for track in keys.bones]
@@ -143,20 +140,6 @@ def _put_switch(curves: actions.Curves, path: str, bone: str, switch: Switch) ->
     curves.write(path, switch.frames, values, handles, group=bone)
 
 
-def pose_tracks(record: Record, bones: list[Track], at: At | None = None) -> None:
-    """Set bones to their first keys."""
-    _free(record, bones)
-    _pose(record, bones, at)
-
-
-def pose_bones(
-    record: Record, bones: list[Channels], simulated: bool, at: At | None = None
-) -> None:
-    """Set bones to the first frame of their channels."""
-    _take(record, bones, simulated)
-    _pose(record, bones, at)
-
-
 def reset_to_rest(record: Record, names: Iterable[str], simulated: bool) -> None:
     """Set bones to the rest pose."""
     _release(record, names, simulated)
@@ -193,8 +176,8 @@ def keyed_bones(armature: Object) -> set[str]:
     return {name for name in names if not paths.isdisjoint(actions.bone_paths(name).values())}
 
 
-def _take(record: Record, bones: list[Channels], simulated: bool) -> None:
-    """Let the channels alone move the bones."""
+def take(record: Record, bones: list[Track], simulated: bool) -> None:
+    """Let solved keys alone move the bones."""
     for one in bones:
         record.note_bone(one.name)
         record.armature.pose.bones[one.name].scale = 1, 1, 1
@@ -213,7 +196,7 @@ def _release(record: Record, names: Iterable[str], simulated: bool) -> None:
     record.mute_drivers(paths)
 
 
-def _free(record: Record, bones: Iterable[Track]) -> None:
+def free(record: Record, bones: list[Track]) -> None:
     """Mute the bones' drivers, and let constraints act on their keys.
 
     Not if there are solved keyframes, which constraints would solve again.
@@ -227,13 +210,13 @@ def _free(record: Record, bones: Iterable[Track]) -> None:
     record.mute_drivers(paths)
 
 
-def _turn_by_quaternions(record: Record, bones: Sequence[Channels | Track]) -> None:
+def _turn_by_quaternions(record: Record, bones: list[Track]) -> None:
     for one in bones:
         record.block.pose.bones[one.name].rotation_mode = "QUATERNION"
 
 
-def _pose(record: Record, bones: Sequence[Channels | Track], at: At | None) -> None:
-    """Set bones to their first frames; keyed rotations keep their rotation mode."""
+def pose(record: Record, bones: list[Track], at: At | None) -> None:
+    """Set bones to their first keys; keyed rotations keep their rotation mode."""
     if at is None:
         _turn_by_quaternions(record, bones)
     for one in bones:

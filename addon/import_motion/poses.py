@@ -34,9 +34,10 @@ def write(job: MotionImport, source: Motion) -> None:
     with job.recording(armature) as noted:
         where = at if armature in keyed else None
         if options.mode == import_state.ORIGINAL:
-            keyframes.pose_tracks(noted, bones, where)
+            keyframes.free(noted, bones)
         else:
-            keyframes.pose_bones(noted, bones, options.physics, where)
+            keyframes.take(noted, bones, options.physics)
+        keyframes.pose(noted, bones, where)
         keyframes.set_weights(noted, sliders, where)
         job.show_armature(noted, source)
     for block, values in keys.items():

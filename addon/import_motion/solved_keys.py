@@ -38,7 +38,7 @@ def write(job: MotionImport, newest: motion_source.Motion) -> None:
             keyframes.drop_bones(noted, resting)
         keyframes.reset_to_rest(noted, resting, options.physics)
         if bones:
-            keyframes.write_bones(noted, bones, frames, job.replace, options.physics)
+            keyframes.write_bones(noted, bones, job.replace, options.physics)
         keyframes.write_weights(noted, channels.slider_values(model.armature, source, frames))
         job.extend(noted, source)
         job.show_armature(noted, newest)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The keys of a motion file for Blender's channels: frames, values and curves.
+"""Keys for Blender's channels: frames, values and curves, and those of a motion file.
 
-Nothing is solved: IK and append act on the keyed bones afterwards.
+Nothing is solved here: IK and append act on the keyed bones afterwards.
 """
 
 from collections.abc import Iterator
@@ -17,18 +17,25 @@ from ..pose.motion_source import Motion
 from ..scene import scene_model, sliders
 from . import import_state
 
+STILL = 1e-5  # changes of a channel below this are ignored; locations relative to the model's size
 Values = dict[str, tuple[np.ndarray, np.ndarray]]  # name: ((K,) frames of the scene, (K,) values)
 
 
 class Track(NamedTuple):
-    """The keys of one bone, in its own space."""
+    """The keys of one bone, in its own space: of the file, or solved on each frame."""
 
     name: str
     frames: np.ndarray  # (K,) float64 of the scene
     locations: np.ndarray  # (K, 3) float64
     rotations: np.ndarray  # (K, 4) float64 w x y z, without sign flips
-    curves: np.ndarray  # (K, 4, 4) uint8, the curve to each key for the file's axes and rotation
-    axes: np.ndarray  # (3, 3) float64: from the file's translations to locations
+    # (K, 4, 4) uint8, the curve to each key for the file's axes and rotation; none of solved ones
+    curves: np.ndarray = np.empty(0)
+    axes: np.ndarray = np.eye(3)  # from the file's translations to locations
+
+    @property
+    def moves(self) -> bool:
+        """Whether it leaves its rest pose at some key."""
+        return bool(self.locations.any() or (np.abs(self.rotations[:, 1:]) > STILL).any())
 
 
 class Switch(NamedTuple):
