@@ -312,22 +312,17 @@ def files_of(models: Iterable[scene_model.SceneModel]) -> set[str]:
     return {os.path.abspath(bpy.path.abspath(path)) for path in found}
 
 
-def clear(
-    edit: Edit, groups: Iterable[Iterable[Block]], keeps_actions: bool = False
-) -> tuple[int, list[str]]:
-    """Undo all imports onto groups of blocks, as of a model; returns how many groups had one, and the
-    names of kept actions."""
-    found = [
-        [Record(block) for block in group if saved_state.is_own(block, MOTION)] for group in groups
-    ]
-    kept = [record.restore(edit, keeps_actions) for records in found for record in records]
-    return sum(map(bool, found)), [name for name in kept if name]
+def clear(edit: Edit, blocks: Iterable[Block], keeps_actions: bool = False) -> list[str]:
+    """Undo all imports onto datablocks; returns the names of kept actions."""
+    records = [Record(block) for block in blocks if saved_state.is_own(block, MOTION)]
+    kept = [record.restore(edit, keeps_actions) for record in records]
+    return list(filter(None, kept))
 
 
-def played_by_strips(models: Iterable[scene_model.SceneModel]) -> list[str]:
+def played_by_strips(blocks: Iterable[Block]) -> list[str]:
     """The names of actions that imports have written and that NLA strips play."""
     found = []
-    for block in (block for model in models for block in blocks(model)):
+    for block in blocks:
         written, data = saved_state.load_action(block, MOTION_WRITTEN), block.animation_data
         if written and data and any(strip.action == written for strip in actions.strips(data)):
             found.append(written.name)

@@ -96,7 +96,7 @@ class MotionImport(Reports):
     def clear(self) -> None:
         """Undo earlier imports; keyframes whose file is gone are kept, since nothing keys them again."""
         blocks = import_state.blocks(self.model)
-        for name in import_state.clear(self.edit, [blocks], self._lacks_files)[1]:
+        for name in import_state.clear(self.edit, blocks, self._lacks_files):
             self.caution("Edited keyframes were kept in action '{name}'", name=name)
         import_state.restore_range()
 

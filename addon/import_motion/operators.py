@@ -288,9 +288,8 @@ class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
 
     @classmethod
     def unavailable(cls, model: scene_model.SceneModel) -> str:
-        has_motion = any(
-            saved_state.is_own(block, saved_state.MOTION) for block in import_state.blocks(model)
-        )
+        blocks = import_state.blocks(model)
+        has_motion = any(saved_state.is_own(block, saved_state.MOTION) for block in blocks)
         return "" if has_motion else tr("This model has no imported motion to clear")
 
     def models(self, context: bpy.types.Context) -> list[scene_model.SceneModel]:
@@ -309,8 +308,10 @@ class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
             changed = *import_state.changed_objects(models), *lights, *cameras
             edit.save(changed, bpy.data.scenes)
             kept_cameras = camera.clear(edit, scene, cameras)
-            in_strips = import_state.played_by_strips(models)
-            count, kept = import_state.clear(edit, map(import_state.blocks, models))
+            moved = [model for model in models if not self.unavailable(model)]
+            blocks = [block for model in moved for block in import_state.blocks(model)]
+            in_strips = import_state.played_by_strips(blocks)
+            kept = import_state.clear(edit, blocks)
             for sun in lights:
                 kept += light.clear(edit, scene, sun)
             import_state.restore_range()
@@ -320,9 +321,11 @@ class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
             self.caution("Edited keyframes were kept in action '{name}'", name=name)
         for name in in_strips:
             self.caution("NLA strips still play the action '{name}': remove them", name=name)
-        if count:
+        if moved:
             self.inform(
-                "Cleared the motion of 1 model", "Cleared the motion of {count} models", count=count
+                "Cleared the motion of 1 model",
+                "Cleared the motion of {count} models",
+                count=len(moved),
             )
         elif cameras:
             self.inform("Cleared the imported camera")
