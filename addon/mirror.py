@@ -4,7 +4,6 @@
 The operators Flip Sliders and Mirror Pose, and the mirrored values that they set.
 """
 
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 import bpy
@@ -21,49 +20,47 @@ _MIRROR = np.diag((-1.0, 1.0, 1.0))  # about the plane x = 0 of the armature
 _SAME = 1e-7
 
 
-class MMDSKIN_OT_flip_sliders(ModelOperator, bpy.types.Operator):
+class _Mirroring(ModelOperator):
+    moves_bones = True
+
+    @cancels
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        models = self.models(context)
+        for model in models:
+            scene_model.check_editable(model.armature)
+        # All is computed before anything is set.
+        armatures = [model.armature for model in models] if self.moves_bones else []
+        bones = [one for armature in armatures for one in _mirrored_bones(context, armature)]
+        values = [one for model in models for one in _mirrored_sliders(model)]
+        for bone, basis in bones:
+            bone.matrix_basis = basis
+        for slider, value in values:
+            slider.set(value)
+        if context.scene.tool_settings.use_keyframe_insert_auto:
+            for bone, _ in bones:
+                rotation = _ROTATIONS.get(bone.rotation_mode, "rotation_euler")
+                for path in ("location", rotation, "scale"):
+                    bone.keyframe_insert(path, group=bone.name)
+            for slider, _ in values:
+                slider.owner.keyframe_insert(slider.path)
+        if not (bones or values):
+            self.inform("Both sides have the same values")
+        return {"FINISHED"}
+
+
+class MMDSKIN_OT_flip_sliders(_Mirroring, bpy.types.Operator):
     """Swap the values of left and right morphs, such as the winks"""
 
     bl_idname = "mmdskin.flip_sliders"
     bl_label = "Flip Sliders"
-
-    @cancels
-    def execute(self, context: bpy.types.Context) -> set[Any]:
-        changes = [_mirrored_sliders(_checked(model)) for model in self.models(context)]
-        for one in changes:
-            _set_sliders(context, one)
-        if not any(changes):
-            self.inform("Both sides have the same values")
-        return {"FINISHED"}
+    moves_bones = False
 
 
-class MMDSKIN_OT_mirror_pose(ModelOperator, bpy.types.Operator):
+class MMDSKIN_OT_mirror_pose(_Mirroring, bpy.types.Operator):
     """Mirror the pose: selected bones in Pose Mode, else all bones, and the morphs of both sides"""
 
     bl_idname = "mmdskin.mirror_pose"
     bl_label = "Mirror Pose"
-
-    @cancels
-    def execute(self, context: bpy.types.Context) -> set[Any]:
-        models = [_checked(model) for model in self.models(context)]
-        changes = [
-            (
-                _mirrored_bones(model.armature, _chosen(context, model.armature)),
-                _mirrored_sliders(model),
-            )
-            for model in models
-        ]
-        for bones, values in changes:
-            _set_bones(context, bones)
-            _set_sliders(context, values)
-        if not any(bones or values for bones, values in changes):
-            self.inform("Both sides have the same values")
-        return {"FINISHED"}
-
-
-def _checked(model: scene_model.SceneModel) -> scene_model.SceneModel:
-    scene_model.check_editable(model.armature)
-    return model
 
 
 def _chosen(context: bpy.types.Context, armature: bpy.types.Object) -> list[str]:
@@ -71,29 +68,6 @@ def _chosen(context: bpy.types.Context, armature: bpy.types.Object) -> list[str]
     selected = context.selected_pose_bones if armature.mode == "POSE" else None
     own = [bone.name for bone in selected or () if bone.id_data == armature]
     return own or armature.pose.bones.keys()
-
-
-def _set_bones(
-    context: bpy.types.Context, changes: Iterable[tuple[bpy.types.PoseBone, Matrix]]
-) -> None:
-    for bone, basis in changes:
-        bone.matrix_basis = basis
-        if context.scene.tool_settings.use_keyframe_insert_auto:
-            rotation = _ROTATIONS.get(bone.rotation_mode, "rotation_euler")
-            for path in ("location", rotation, "scale"):
-                bone.keyframe_insert(path, group=bone.name)
-
-
-def _set_sliders(
-    context: bpy.types.Context, changes: Sequence[tuple[sliders.Slider, float]]
-) -> None:
-    for slider, value in changes:
-        slider.set(value)
-        if context.scene.tool_settings.use_keyframe_insert_auto:
-            slider.owner.keyframe_insert(slider.path)
-
-
-# What is computed before anything is set
 
 
 def _mirrored_sliders(model: scene_model.SceneModel) -> list[tuple[sliders.Slider, float]]:
@@ -106,7 +80,7 @@ def _mirrored_sliders(model: scene_model.SceneModel) -> list[tuple[sliders.Slide
 
 
 def _mirrored_bones(
-    armature: bpy.types.Object, chosen: Iterable[str]
+    context: bpy.types.Context, armature: bpy.types.Object
 ) -> list[tuple[bpy.types.PoseBone, Matrix]]:
     """The bones that change, of the chosen ones and those on their other side, with `matrix_basis`.
 
@@ -116,6 +90,7 @@ def _mirrored_bones(
     """
     bones = armature.pose.bones
     pairs = names.side_pairs(bones.keys())
+    chosen = _chosen(context, armature)
     chosen_names = dict.fromkeys(one for name in chosen for one in (name, pairs.get(name, name)))
     before = {name: np.array(bones[name].matrix_basis) for name in chosen_names}
     changed = []

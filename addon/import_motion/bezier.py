@@ -66,7 +66,7 @@ def location_handles(
         differs = (other != lead).any(axis=(2, 3)) & (bends[:, None, axis] | lead_bends)
         mixed = differs & (np.abs(part) > _LEAST_PART * np.abs(parts).max(axis=2))
         if mixed.any():
-            way = _along(other[mixed], lead[mixed]) - _heights(lead[mixed][..., 1])
+            way = _along(other[mixed], lead[mixed]) - _cubic(lead[mixed][..., 1], _SAMPLES)
             heights[mixed] += part[mixed][:, None] * (way @ _FIT.T)
     return [
         _handles(frames, column, lead[:, i, :, 0], heights[:, i])
@@ -76,17 +76,13 @@ def location_handles(
 
 def _along(points: np.ndarray, lead: np.ndarray) -> np.ndarray:
     """(N, T) values of curves at the times at which `lead` is sampled; (N, 2, 2) each."""
-    wanted = _heights(lead[..., 0])
+    wanted = _cubic(lead[..., 0], _SAMPLES)
     low, high = np.zeros_like(wanted), np.ones_like(wanted)
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
         is_before = _cubic(points[..., 0], middle) < wanted
         low, high = np.where(is_before, middle, low), np.where(is_before, high, middle)
     return _cubic(points[..., 1], low)
-
-
-def _heights(points: np.ndarray) -> np.ndarray:
-    return points[:, :1] * _FIRST + points[:, 1:] * _SECOND + _LAST
 
 
 def _cubic(points: np.ndarray, t: np.ndarray) -> np.ndarray:
@@ -131,7 +127,7 @@ def _arc_points(angles: np.ndarray, paces: np.ndarray) -> np.ndarray:
     Least squares of the deviation of their directions from the target directions.
     """
     start = (1 - _SAMPLES) ** 3
-    turned = angles[:, None] * _heights(paces)
+    turned = angles[:, None] * _cubic(paces, _SAMPLES)
     sine, cosine = np.sin(turned), np.cos(turned)
     ends = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     chord = np.array([1.0, 0]) + (ends - (1, 0))[:, None] * paces[..., None]

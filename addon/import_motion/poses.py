@@ -11,7 +11,7 @@ from ..physics import simulation
 from ..pose import ik_source, merge
 from ..pose.motion_source import Motion
 from ..scene import mmd_tools
-from . import channels, import_state, keyframes, tracks
+from . import import_state, keyframes, solved_keys, tracks
 from .motion_import import MotionImport
 
 
@@ -76,11 +76,11 @@ def _solved(
     frame = round(float(whole.motion_frames(source.start)[0]))
     frames = whole.scene_frames([frame])
     moving = job.simulated(whole, source, frame)
-    bones, moved, keys = channels.changed(model, source, moving, earlier, frames)
+    bones, moved, keys = solved_keys.changed(model, source, moving, earlier, frames)
     if moving is not whole:
         moved |= simulation.bones(whole)
-    sliders, named = (channels.slider_values(armature, one, frames) for one in (whole, source))
-    before = channels.slider_values(armature, merge.merged(earlier), frames) if earlier else {}
+    sliders, named = (solved_keys.slider_values(armature, one, frames) for one in (whole, source))
+    before = solved_keys.slider_values(armature, merge.merged(earlier), frames) if earlier else {}
     sliders = {
         name: (at, values)
         for name, (at, values) in sliders.items()

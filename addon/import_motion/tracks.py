@@ -170,9 +170,7 @@ def _own_keys(armature: bpy.types.Object, source: Motion) -> dict[str, str]:
     """{shape key: its morph} from our importer; {} with flip morphs or another importer."""
     morphs, noted = source.rig.pmx.morphs, sliders.keys(armature)
     tracked = {track.name for track in source.motion.morphs}
-    if len(noted) != len(morphs):
-        return {}
-    if source.flips & tracked:
+    if len(noted) != len(morphs) or source.flips & tracked:
         return {}
     pairs = zip(noted, morphs, strict=True)
     return {key: morph.name for key, morph in pairs if key and morph.name in tracked}

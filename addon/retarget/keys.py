@@ -64,7 +64,8 @@ class NewAction:
 
     def __init__(self, armature: Object, name: str, frames: np.ndarray, reduced: bool):
         self._armature, self._frames, self._reduced = armature, frames, reduced
-        self._action, self._slot, holder = actions.new_action(name)
+        self._action, slot, holder = actions.new_action(name)
+        self._slot = slot.identifier if slot else ""
         self._curves = actions.Curves(holder)
         self._move = _MOVE * size_of(armature)
         self.name = self._action.name
@@ -92,18 +93,16 @@ class NewAction:
         """Show the action, alone or as a strip over the one that was there, which is pushed down;
         returns the name of the latter. It is muted: it may key bones that this one leaves at rest."""
         data = self._armature.animation_data or self._armature.animation_data_create()
-        old, slot = data.action, getattr(data, "action_slot", None)
+        old, slot = data.action, actions.slot_of(data)
         if old is not None:
             old.use_fake_user = True
         if as_strip:
             data.action = None
             if old is not None:
-                _strip(data, old, old.frame_range[0], slot).mute = True
-            _strip(data, self._action, float(self._frames[0]), self._slot)
+                _strip(data, old, slot, old.frame_range[0]).mute = True
+            _strip(data, self._action, self._slot, float(self._frames[0]))
         else:
-            data.action = self._action
-            if self._slot is not None:
-                data.action_slot = self._slot
+            actions.put(data, self._action, self._slot)
         return old.name if old is not None else ""
 
     def _key(self, path: str, values: np.ndarray, group: str, tolerance: float) -> None:
@@ -127,11 +126,9 @@ def _by_blender(bone: Bone, poses: np.ndarray, parents: np.ndarray) -> np.ndarra
     )
 
 
-def _strip(data: AnimData, action: Action, start: float, slot: Any) -> NlaTrack:
+def _strip(data: AnimData, action: Action, slot: str, start: float) -> NlaTrack:
     """On a track of its own, above the others."""
     track = data.nla_tracks.new()
     track.name = action.name
-    strip = track.strips.new(action.name, round(start), action)
-    if slot is not None:
-        strip.action_slot = slot
+    actions.put(track.strips.new(action.name, round(start), action), action, slot)
     return track
