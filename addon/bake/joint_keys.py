@@ -49,10 +49,6 @@ class Driven(Corrective):
             return False
         return not self.options.moves and state.deformation == list(self.deformation)
 
-    def finish(self) -> Iterator[float]:
-        yield from self._choose_keys()
-        yield from super().finish()
-
     def write(self, state: bake_state.BakeState) -> None:
         """Add the keys with their drivers; a later bake of a pose needs what single poses store."""
         obj, armature = self.obj, self.armature
@@ -79,7 +75,8 @@ class Driven(Corrective):
             poses = [[one.frame, _turns_of_bones(one.pose, self.bones)] for one in self._found]
             state.single_poses = bake_state.SinglePoses(poses, kept)
 
-    def _choose_keys(self) -> Iterator[float]:
+    def finish(self) -> Iterator[float]:
+        """Choose the keys."""
         before, count = max(longest(found.wanted) for found in self._found), len(self._found)
         gathered = self.adds_to_earlier
         if gathered:
@@ -106,6 +103,7 @@ class Driven(Corrective):
                 name=self.obj.name,
             )
             self.reports.append(("WARNING", text))
+        yield from super().finish()
 
     def _remember(self, state: bake_state.BakeState) -> None:
         """Let new keys also reproduce the poses of earlier single-pose bakes.
@@ -203,11 +201,9 @@ class Driven(Corrective):
         """
         functions = [(pair, one) for pair, joint in joints.items() for one in joint.functions()]
         values = np.array([one.above_rest(joints[pair].terms) for pair, one in functions])
-        holds = {pair: np.isin(needed, self._vertices[pair]) for pair in joints}
-        held = np.array([holds[pair] for pair, _ in functions])
-        alike = np.zeros(len(needed), int)  # an index for each set of joints
-        for one in holds.values():
-            alike = np.unique(2 * alike + one, return_inverse=True)[1]
+        held = np.array([np.isin(needed, self._vertices[pair]) for pair, _ in functions])
+        # For each vertex, the index of its set of joints.
+        alike = np.unique(held, axis=1, return_inverse=True)[1].ravel()
         shapes = np.zeros((len(functions), len(needed), 3), np.float32)
         for number in range(alike.max() + 1):
             members = np.flatnonzero(alike == number)

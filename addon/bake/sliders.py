@@ -61,14 +61,12 @@ def mute_sliders(obj: Object, noted: MutedSliders, baked: list[str]) -> None:
     if keys is None:
         return
     muted = [key for key in keys.key_blocks if key.mute]
-    for key in muted:
-        if key.value and key.name not in baked:
-            noted.values[key.name] = key.value
+    noted.values |= {one.name: one.value for one in muted if one.value and one.name not in baked}
     paths = {actions.value_path(key.name) for key in muted}
     _own_actions(keys, paths, noted)
-    for kind, curves in _moving(keys, paths).items():
+    for kind, curves in _moving(keys).items():
         for curve in curves:
-            if not curve.mute:
+            if curve.data_path in paths and not curve.mute:
                 curve.mute = True
                 getattr(noted, kind).append(curve.data_path)
     for key in muted:
@@ -90,8 +88,7 @@ def unmute_sliders(obj: Object, noted: MutedSliders) -> None:
     for name, limits in noted.ranges.items():
         if name in keys.key_blocks:
             _set_range(keys.key_blocks[name], *limits)
-    paths = {*noted.curves, *noted.drivers}
-    for kind, curves in _moving(keys, paths).items():
+    for kind, curves in _moving(keys).items():
         for curve in curves:
             if curve.data_path in getattr(noted, kind):
                 curve.mute = False
@@ -107,18 +104,14 @@ def give_actions_back(obj: Object, noted: MutedSliders) -> None:
     if data is None:
         return
     known: Any = bpy.data.actions  # by name and path of the library, None for this file
-    shared = known.get((noted.shared, noted.library))
-    slot = noted.slots[0] or actions.slot_of(data) if shared is not None else ""
-    if shared is not None and actions.plays_like(data, shared, slot):
-        copy = data.action
-        actions.assign(keys, shared, noted.slots)
-        if copy is not None and not copy.users:
-            bpy.data.actions.remove(copy)
-    for strip in actions.strips(data):
-        name, library, slot = noted.strips.get(strip.name, ("", None, ""))
+    slot = next(iter(noted.slots), "") or actions.slot_of(data)
+    before: list[tuple[Any, Sequence]] = [(data, (noted.shared, noted.library, slot))]
+    strips = (strip for strip in actions.strips(data) if strip.name in noted.strips)
+    before += [(strip, noted.strips[strip.name]) for strip in strips]
+    for player, (name, library, slot) in before:
         shared = known.get((name, library))
-        if shared is not None and actions.plays_like(strip, shared, slot):
-            actions.assign_to_strip(strip, shared, slot)
+        if shared is not None and actions.plays_like(player, shared, slot):
+            actions.replace(player, shared, slot)
 
 
 @contextlib.contextmanager
@@ -157,18 +150,13 @@ def _set_sliders(
             key.value = value
 
 
-def _curves_and_drivers(keys: Key) -> list[FCurve]:
-    """Every curve and driver of a slider."""
-    paths = {actions.value_path(key.name) for key in keys.key_blocks} if keys else ()
-    return [*itertools.chain(*_moving(keys, paths).values())] if paths else []
+def _curves_and_drivers(keys: Key | None) -> list[FCurve]:
+    return [*itertools.chain(*_moving(keys).values())] if keys else []
 
 
-def _moving(keys: Key, paths: set[str]) -> dict[str, list[FCurve]]:
+def _moving(keys: Key) -> dict[str, list[FCurve]]:
     """What moves sliders, by the fields of MutedSliders."""
-    found = {"curves": actions.playing_curves(keys), "drivers": drivers.of(keys)}
-    return {
-        kind: [one for one in curves if one.data_path in paths] for kind, curves in found.items()
-    }
+    return {"curves": actions.playing_curves(keys), "drivers": list(drivers.of(keys))}
 
 
 def _own_actions(keys: Key, paths: set[str], noted: MutedSliders) -> None:

@@ -103,10 +103,10 @@ def make_single_user(block: Block) -> bpy.types.Action:
     return action
 
 
-def assign_to_strip(strip: bpy.types.NlaStrip, action: bpy.types.Action, slot: str) -> None:
-    """Assign an action to a strip; removes its old copy if that is no longer used."""
-    copy = strip.action
-    put(strip, action, slot)
+def replace(player: Player, action: bpy.types.Action, slot: str) -> None:
+    """Let it play another action's slot; removes the old action if that is no longer used."""
+    copy = player.action
+    put(player, action, slot)
     if copy is not None and not copy.users:
         bpy.data.actions.remove(copy)
 
