@@ -32,8 +32,8 @@ _PARTS = """
     import_model.operators import_motion.operators import_motion.handlers export_motion.operators
     export_motion.pose_operators retarget.bone_map retarget.operators operator_base.importing ui.report
     ui.preferences restore.operators rename mirror mmd_look.operators mmd_look.switch
-    physics.operators physics.keyed physics.live preview attach ui.shown_model ui.panels
-    ui.motion_panels
+    physics.operators physics.keyed physics.live preview.operators preview.switch preview.live_timer
+    attach.operators attach.driver ui.shown_model ui.panels ui.motion_panels
 """.split()
 _parts = [importlib.import_module(f".{name}", __name__) for name in _PARTS]
 

@@ -10,8 +10,3 @@ all others writes it to the evaluated copy before Blender evaluates them, and mu
 Users call `operators`; `display_armature` adds and removes bones and constraints; `driver` has the driver,
 the function that it calls, and handlers that keep that working.
 """
-
-from ..blender import registration
-from . import driver, operators
-
-register, unregister = registration.modules(operators, driver, driver.functions)

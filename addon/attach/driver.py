@@ -14,7 +14,7 @@ import numpy as np
 from bpy.app.handlers import persistent
 from bpy.types import Depsgraph, FCurve, Object, PoseBone
 
-from ..blender import caches, details, drivers, evaluated_bones, playhead, registration
+from ..blender import caches, details, drivers, evaluated_bones, playhead
 from ..blender.drivers import Awaited
 from ..blender.user_error import UserError
 from ..physics import playback
@@ -256,4 +256,4 @@ def _update_drivers(*_: object) -> None:
 _HANDLERS = [("depsgraph_update_post", _update_drivers)]
 if bpy.app.background:  # where a script may render before anything is updated
     _HANDLERS += [("render_init", _update_drivers), ("frame_change_post", _update_drivers)]
-register, unregister = registration.handlers(_HANDLERS)
+register, unregister = functions.with_handlers(_HANDLERS)

@@ -107,7 +107,7 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, Operator):
         samples = 1
         if self.range != "CURRENT":
             first, last = range_of(self, scene)
-            if properties.has_samples(self.target):
+            if self.target != "CORRECTIVE":
                 samples = self.samples
             if samples > 1 and self.step > 1:
                 raise UserError("Samples above 1 need a Step of 1")

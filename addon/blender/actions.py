@@ -178,7 +178,7 @@ def remove_curves(block: Block, paths: Iterable[str], made: dict[str, Any]) -> N
     action = data.action
     for curves in _of_slot(action, getattr(data, "action_slot", None)):
         drop(curves, set(paths))
-    if not made["action"] and not any(len(found) for found in _all_curves(action)):
+    if not made["action"] and not curves_of(action):
         if _LAYERED:
             data.action_slot = None
         bpy.data.actions.remove(action)
@@ -195,7 +195,7 @@ def drop(curves: Any, paths: set[str]) -> None:
 
 def curves_of(action: bpy.types.Action) -> list[bpy.types.FCurve]:
     """All curves of an action."""
-    return [curve for curves in _all_curves(action) for curve in curves]
+    return [curve for bag in _bags(action) for curve in bag.fcurves]
 
 
 def animated_paths(block: Any) -> set[str]:
@@ -266,11 +266,10 @@ def _of_slot(action: bpy.types.Action, slot: Any) -> list[Any]:
     return [bag.fcurves for bag in _bags(action) if slot and bag.slot_handle == slot.handle]
 
 
-def _all_curves(action: bpy.types.Action) -> list[Any]:
-    return [bag.fcurves for bag in _bags(action)] if _LAYERED else [action.fcurves]
-
-
-def _bags(action: Any) -> Any:
+def _bags(action: Any) -> list[Any]:
+    """What holds F-curves: channelbags, before 4.4 the action itself."""
+    if not _LAYERED:
+        return [action]
     return [bag for layer in action.layers for strip in layer.strips for bag in strip.channelbags]
 
 

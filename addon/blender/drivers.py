@@ -2,7 +2,7 @@
 """Drivers: what an expression reads, on which its driver therefore depends, and functions that it calls."""
 
 import atexit
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -39,25 +39,37 @@ class Functions:
                 block.update_tag()
 
         self.recompile = recompile
-        self._register, self._unregister = registration.handlers(
-            [("load_post", recompile)], once_enabled=recompile
-        )
 
     def install(self) -> None:
         bpy.app.driver_namespace.update(self._functions)
 
-    def register(self) -> None:
-        self._register()
-        self.install()  # any file may contain such drivers
+    def with_handlers(
+        self,
+        named: Iterable[tuple[str, Callable]],
+        once_enabled: Callable[[], None] = lambda: None,
+    ) -> tuple[Callable[[], None], Callable[[], None]]:
+        """`register` and `unregister` of a module with these functions and handlers."""
 
-    def unregister(self) -> None:
-        self._unregister()
+        def enabled() -> None:
+            once_enabled()
+            self.recompile()
+
+        add, remove = registration.handlers(
+            [*named, ("load_post", self.recompile)], once_enabled=enabled, afterwards=self._remove
+        )
+
+        def register() -> None:
+            add()
+            self.install()  # any file may contain such drivers
+
+        return register, remove
+
+    def _remove(self) -> None:
         for name in self._functions:
             bpy.app.driver_namespace.pop(name, None)
         for block, curve in self._driven():
-            curve.driver.is_valid = (
-                False  # until `recompile`, or until a file is opened: skip it silently
-            )
+            # Until `recompile`, or until a file is opened: skip it silently.
+            curve.driver.is_valid = False
             block.update_tag()  # otherwise the last frame would stay on screen
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The `register` and `unregister` functions of a module: of its classes, its handlers or its modules."""
+"""The `register` and `unregister` functions of a module: of its classes or its handlers."""
 
 import inspect
 import sys
@@ -12,20 +12,6 @@ from bpy.app.handlers import persistent
 from . import ADDON
 from .blender_versions import HAS_CONTEXTS
 from .translations import CONTEXT
-
-
-def modules(*parts: Any) -> tuple[Callable[[], None], Callable[[], None]]:
-    """Both functions, for modules that have them."""
-
-    def register() -> None:
-        for part in parts:
-            part.register()
-
-    def unregister() -> None:
-        for part in reversed(parts):
-            part.unregister()
-
-    return register, unregister
 
 
 def functions(

@@ -107,7 +107,7 @@ class ModalJob:
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
         try:
             job = self._start(context)
-            if job.frames == 1 or not _in_window(context):
+            if job.frames == 1 or bpy.app.background or context.window is None:
                 return self._finish(job)
         except UserError as error:
             return cancelled(self, error)
@@ -174,10 +174,6 @@ class AskedJob(ModalJob):
         return (
             ModalJob.invoke(self, context, None) if was_asked else ModalJob.execute(self, context)
         )
-
-
-def _in_window(context: bpy.types.Context) -> bool:
-    return not bpy.app.background and context.window is not None
 
 
 def _end(job: Job, context: bpy.types.Context) -> None:

@@ -389,13 +389,8 @@ def shown_of_target(owner: Any) -> list[str]:
 def shown_of_range(owner: Any) -> list[str]:
     shown = ["range", *["frame_start", "frame_end"] * (owner.range == "CUSTOM")]
     if owner.range != "CURRENT":
-        shown += ["step", *["samples"] * has_samples(owner.target)]
+        shown += ["step", *["samples"] * (owner.target != "CORRECTIVE")]
     return shown
-
-
-def has_samples(target: str) -> bool:
-    """Whether a bake into this target can have several samples per frame."""
-    return target != "CORRECTIVE"
 
 
 # Operators whose unset options come from the model

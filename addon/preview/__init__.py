@@ -12,8 +12,3 @@ A mesh is live if it has driver, attribute and modifier; there is no other state
 `operators` or set the property. `switch` adds and removes the three parts, and its handlers keep them
 working; the driver calls `driver_function`, and so does `live_timer` while live physics moves something.
 """
-
-from ..blender import registration
-from . import live_timer, operators, switch
-
-register, unregister = registration.modules(operators, switch, switch.functions, live_timer)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import bpy
 from bpy.app.handlers import persistent
 
-from ..blender import actions, arrays, drivers, native, playhead, registration
+from ..blender import actions, arrays, drivers, native, playhead
 from ..blender.blender_versions import identity
 from ..blender.translations import tr
 from ..blender.user_error import UserError
@@ -423,4 +423,4 @@ _HANDLERS = (
     # With a window, frames also change on the render thread, where editing is not allowed.
     ("frame_change_post" if bpy.app.background else "depsgraph_update_post", _extend_drivers),
 )
-register, unregister = registration.handlers(_HANDLERS, once_enabled=nodes.rebuild_damaged)
+register, unregister = functions.with_handlers(_HANDLERS, nodes.rebuild_damaged)

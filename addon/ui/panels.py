@@ -55,8 +55,7 @@ class MMDSKIN_PT_skin(drawing.Tab, Panel):
         row.scale_y = 1.3
         live = any(switch.is_live(obj) for obj in model.meshes)
         drawing.button(row, MMDSKIN_OT_preview, model, "HIDE_OFF", depress=live)
-        problem = switch.problem_of(model)
-        if problem:
+        if problem := switch.problem_of(model):
             drawing.wrapped(layout, problem, alert=True)
             if shared_meshes(model):
                 layout.operator(MMDSKIN_OT_own_meshes.bl_idname, icon="DUPLICATE")
@@ -70,8 +69,7 @@ def _without_model(layout: UILayout, context: Context, error: UserError) -> None
     instanced = scene_model.instanced(context.active_object)
     for model in instanced:
         drawing.wrapped(layout, f"{model.name}: {_status(model)}")
-        problem = switch.problem_of(model)
-        if problem:
+        if problem := switch.problem_of(model):
             drawing.wrapped(layout, problem, alert=True)
     if any(model.is_linked for model in instanced):
         layout.operator(MMDSKIN_OT_make_override.bl_idname, icon="LIBRARY_DATA_OVERRIDE")

@@ -100,10 +100,10 @@ class LinkedModels(Linked):
         frame, also in background mode, where timers do not run."""
         self.bring(link=True)
         self.assert_shown()
-        addon().preview.unregister()
+        addon().preview.switch.unregister()
         plain = self.shown()[0][0]
         self.assertGreater(np.abs(plain - self.expected()).max(), 100 * BAR)
-        addon().preview.register()
+        addon().preview.switch.register()
         bpy.context.scene.frame_set(15)
         self.assert_shown()
 

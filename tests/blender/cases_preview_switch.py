@@ -49,11 +49,11 @@ class Files(Live):
 
     def test_opened_without_the_function_shows_the_armature_modifier(self):
         addon = sys.modules["addon_package"]
-        self.reopen(addon.preview.unregister)
+        self.reopen(addon.preview.switch.unregister)
         try:
             self.assert_plain()
         finally:
-            addon.preview.register()
+            addon.preview.switch.register()
             addon.preview.switch.functions.recompile()
         self.assert_live()
 
@@ -86,9 +86,9 @@ class Registration(Live):
     def test_disabling_shows_the_armature_modifier_enabling_the_true_shape(self):
         addon = sys.modules["addon_package"]
         for _ in range(2):
-            addon.preview.unregister()
+            addon.preview.switch.unregister()
             self.assert_plain()
-            addon.preview.register()
+            addon.preview.switch.register()
             addon.preview.switch.functions.recompile()
             self.assert_live()
 
