@@ -2,8 +2,10 @@
 """The operators Bake MMD Skin and Clear Bake."""
 
 import contextlib
+import json
 from typing import Any
 
+from bpy.props import StringProperty
 from bpy.types import Context, Operator, Scene, UILayout
 
 from ..blender import native, playhead, registration
@@ -41,7 +43,8 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, Operator):
     bl_idname = "mmdskin.bake"
     bl_label = "Bake MMD Skin"
 
-    filled: properties.filled_property()
+    # The option values that the models' settings gave, as JSON: they count as not chosen.
+    filled: StringProperty(options={"HIDDEN", "SKIP_SAVE"})
     most: properties.former_name("max_keys")  # until 0.4
 
     def draw(self, context: Context) -> None:
@@ -64,7 +67,8 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, Operator):
     def _resolve_options(
         self, context: Context
     ) -> tuple[list[scene_model.SceneModel], dict[str, Any]]:
-        """The models, and the chosen options; the others come from the models' settings.
+        """The models, and the options that a script or the redo panel (F9) has chosen; the others come
+        from the models' settings, which the redo panel then shows where they are the same.
 
         All models share the target and frames of the active model, or else of the first. Each has
         its own deformation and pose source.
@@ -75,13 +79,21 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, Operator):
             active = scene_model.model_of(context.active_object, context.view_layer)
             first = next((m for m in models if m.armature == active.armature), first)
         of_all = properties.names(properties.BakeProperties)
-        chosen = properties.chosen(self, [*of_all, *_OF_EACH])
+        filled = _filled(self)
+        given = filter(self.properties.is_property_set, [*of_all, *_OF_EACH])
+        values = {name: getattr(self, name) for name in given}
+        chosen = {name: value for name, value in values.items() if filled.get(name) != value}
         used = {name: getattr(first.armature.mmdskin, name) for name in of_all}
         for name in _OF_EACH:
-            values = {getattr(model.armature.mmdskin, name) for model in models}
-            if len(values) == 1:
-                used[name] = values.pop()
-        properties.fill_in(self, chosen, used)
+            different = {getattr(model.armature.mmdskin, name) for model in models}
+            if len(different) == 1:
+                used[name] = different.pop()
+        for name in filled.keys() - used.keys() - chosen.keys():
+            self.properties.property_unset(name)
+        from_models = used.keys() - chosen.keys()
+        for name in from_models:
+            setattr(self, name, used[name])
+        self.filled = json.dumps({name: getattr(self, name) for name in from_models})
         return models, chosen
 
     def _start(self, context: Context) -> job.Job:
@@ -194,6 +206,14 @@ class MMDSKIN_OT_clear_bake(ModelOperator, Operator):
             return {"CANCELLED"}
         self.inform("Cleared the bake of {meshes}", meshes=_meshes(count))
         return {"FINISHED"}
+
+
+def _filled(operator: Any) -> dict:
+    try:
+        filled = json.loads(operator.filled)
+    except ValueError:  # empty at first
+        filled = None
+    return filled if isinstance(filled, dict) else {}
 
 
 def _option(layout: UILayout, operator: Operator, name: str) -> None:

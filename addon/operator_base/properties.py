@@ -5,7 +5,6 @@ An operator's property that is not set has the value of the model's setting.
 """
 
 import inspect
-import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -391,41 +390,3 @@ def shown_of_range(owner: Any) -> list[str]:
     if owner.range != "CURRENT":
         shown += ["step", *["samples"] * (owner.target != "CORRECTIVE")]
     return shown
-
-
-# Operators whose unset options come from the model
-
-
-def filled_property() -> Any:
-    """A hidden property of an operator: the option values set by `fill_in`, which count as not chosen."""
-    return StringProperty(options={"HIDDEN", "SKIP_SAVE"})
-
-
-def chosen(operator: Any, names: list[str]) -> dict[str, Any]:
-    """The operator's options that a script or the redo panel (F9) has set, by name."""
-    filled, given = _filled(operator), filter(operator.properties.is_property_set, names)
-    values = {name: getattr(operator, name) for name in given}
-    return {name: value for name, value in values.items() if filled.get(name) != value}
-
-
-def fill_in(operator: Any, chosen: dict[str, Any], used: dict[str, Any]) -> None:
-    """Show in an operator's options the model settings that it `used`, in addition to `chosen` options.
-
-    An option in neither is unset: the models differ in it.
-    """
-    before = _filled(operator)
-    for name in before.keys() - used.keys() - chosen.keys():
-        operator.properties.property_unset(name)
-    filled = {}
-    for name in used.keys() - chosen.keys():
-        setattr(operator, name, used[name])
-        filled[name] = getattr(operator, name)
-    operator.filled = json.dumps(filled)
-
-
-def _filled(operator: Any) -> dict:
-    try:
-        filled = json.loads(operator.filled)
-    except ValueError:  # empty at first
-        filled = None
-    return filled if isinstance(filled, dict) else {}

@@ -18,7 +18,7 @@ def addon():
 class Report(case.Case):
     def test_has_versions_backends_and_statistics(self):
         self.scene.armature.mmdskin.preview = True
-        text = addon().ui.report.text(bpy.context)
+        text = addon().ui.preferences.report(bpy.context)
         pmx = self.scene.pmx
         for part in (
             f"Blender {bpy.app.version_string}",
@@ -35,11 +35,11 @@ class Report(case.Case):
         settings = self.scene.armature.mmdskin
         settings.model_path, settings.motion_path = "/secret/model.pmx", "/secret/dance.vmd"
         self.scene.root.name = self.mesh.name = "secret"
-        self.assertNotIn("secret", addon().ui.report.text(bpy.context))
+        self.assertNotIn("secret", addon().ui.preferences.report(bpy.context))
 
     def test_without_a_model(self):
         scene.clear()
-        self.assertNotIn("Model", addon().ui.report.text(bpy.context))
+        self.assertNotIn("Model", addon().ui.preferences.report(bpy.context))
 
 
 class Memory(case.Case):
