@@ -98,34 +98,16 @@ def use_custom_normals(mesh: bpy.types.Mesh) -> None:
         mesh.use_auto_smooth, mesh.auto_smooth_angle = True, np.pi
 
 
-def dither_transparency(material: bpy.types.Material) -> None:
+def blending(material: Any) -> tuple[str, str]:
+    """How EEVEE draws a material's transparency and its shadow; "" from 4.2 on, where both always count."""
+    return (material.blend_method, material.shadow_method) if bpy.app.version < (4, 2) else ("", "")
+
+
+def set_blending(material: Any, surface: str, shadow: str) -> None:
+    """Set what `blending` gives; "" changes nothing."""
     if bpy.app.version < (4, 2):
-        material.blend_method = material.shadow_method = "HASHED"
-
-
-def ignores_alpha(material: bpy.types.Material) -> bool:
-    """Whether EEVEE draws what the material's alpha hides."""
-    return bpy.app.version < (4, 2) and material.blend_method == "OPAQUE"
-
-
-def hide_by_alpha(material: bpy.types.Material) -> None:
-    """Let EEVEE draw nothing of a transparent material."""
-    if bpy.app.version < (4, 2):
-        material.blend_method, material.shadow_method = "CLIP", "NONE"
-
-
-def cut_out_shadow(material: bpy.types.Material) -> str:
-    """Let a material's transparency count for shadows; returns what `restore_shadow` needs, or ""."""
-    if bpy.app.version >= (4, 2):
-        return ""  # where it counts by default
-    before: str = material.shadow_method
-    material.shadow_method = "CLIP"
-    return before
-
-
-def restore_shadow(material: bpy.types.Material, before: str) -> None:
-    if bpy.app.version < (4, 2):
-        material.shadow_method = before  # type: ignore[assignment]
+        material.blend_method = surface or material.blend_method
+        material.shadow_method = shadow or material.shadow_method
 
 
 # Objects

@@ -8,6 +8,7 @@ library, or antivirus software removed it. package.py leaves this module out of 
 import importlib
 import importlib.util
 import os
+import pathlib
 import platform
 import shutil
 import sys
@@ -90,8 +91,7 @@ def _unpacked(required: str) -> str | None:
     if wheel is None:
         return None
     try:
-        with open(wheel, "rb") as file:
-            crc = zlib.crc32(file.read())
+        crc = zlib.crc32(pathlib.Path(wheel).read_bytes())
         base = _user_folder()
         folder = os.path.join(base, f"{required}-{crc:08x}")
         if os.path.isdir(folder) and not _has_module(os.path.join(folder, "mmdskin")):

@@ -63,7 +63,7 @@ def _shade(material: Material, record: "mmdskin.Material", image: Image | None) 
     # The wrapper has changed it.
     material.diffuse_color = (*linear, alpha)  # type: ignore[assignment]
     if see_through:
-        blender_versions.dither_transparency(material)
+        blender_versions.set_blending(material, "HASHED", "HASHED")
 
 
 def _link_alpha(material: Material, shader: Any, alpha: float) -> None:
@@ -106,7 +106,7 @@ def color_of(material: Material) -> Any:
 
 def alpha_of(material: Material) -> NodeSocket:
     """The socket for the material's alpha."""
-    blender_versions.dither_transparency(material)
+    blender_versions.set_blending(material, "HASHED", "HASHED")
     tree = material.node_tree
     target = _principled(tree).inputs["Alpha"]
     if not target.is_linked:

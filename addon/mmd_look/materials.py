@@ -90,7 +90,8 @@ def enable_self_shadow(material: Material, values: MaterialValues) -> None:
         tree.links.new(toon.outputs["Color"], look.inputs["Toon Shadow"])
     tree.links.new(look.outputs[shading.SHADOWED], ours[EEVEE].inputs["Surface"])
     state = LookState.read(material)
-    state.shadow_method = blender_versions.cut_out_shadow(material)
+    _, state.shadow_method = blender_versions.blending(material)
+    blender_versions.set_blending(material, "", "CLIP")
     state.write(material)
 
 
@@ -103,8 +104,7 @@ def disable_self_shadow(material: Material) -> None:
     look = ours[_SHADING]
     look.inputs["Casts"].default_value = 1.0
     tree.links.new(look.outputs[shading.RESULT], ours[EEVEE].inputs["Surface"])
-    if state.shadow_method:
-        blender_versions.restore_shadow(material, state.shadow_method)
+    blender_versions.set_blending(material, "", state.shadow_method)
     state.shadow_method = ""
     state.write(material)
 
@@ -258,7 +258,7 @@ def replaced_by_edges(edged: Iterable[Material], known: Replaced) -> Replaced:
     return {
         one: known.get(one) or _new_edge(one)
         for one in edged
-        if blender_versions.ignores_alpha(one) and not one.use_backface_culling
+        if blender_versions.blending(one)[0] == "OPAQUE" and not one.use_backface_culling
     }
 
 
@@ -269,7 +269,7 @@ def invisible_edge() -> Material:
             return one
     material, _ = shading.new_material(_INVISIBLE)
     material[_EDGE] = _INVISIBLE
-    blender_versions.hide_by_alpha(material)
+    blender_versions.set_blending(material, "CLIP", "NONE")  # EEVEE draws nothing of it
     return material
 
 

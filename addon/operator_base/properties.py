@@ -5,7 +5,8 @@ An operator's property that is not set has the value of the model's setting.
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+import itertools
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from bpy.props import (
@@ -313,7 +314,8 @@ def declared(
     """
     found = {}
     more.setdefault("options", {"ANIMATABLE"})  # as Blender does
-    for name, one in ((name, one) for group in groups for name, one in _declarations(group)):
+    annotations = (inspect.get_annotations(group).items() for group in groups)
+    for name, one in itertools.chain(*annotations):
         options = more["options"] | one.keywords.get("options", set())
         own = {"update": updates[name]} if updates and name in updates else {}
         found[name] = changed(one, **{**more, **own, "options": options})
@@ -336,11 +338,7 @@ def former_name(name: str) -> Any:
 
 def names(group: type) -> list[str]:
     """The names of the properties of a class above."""
-    return [name for name, _ in _declarations(group)]
-
-
-def _declarations(group: type) -> Iterable[tuple[str, Any]]:
-    return inspect.get_annotations(group).items()
+    return list(inspect.get_annotations(group))
 
 
 def declaring(name: str, properties: dict[str, Any]) -> Any:
