@@ -287,10 +287,10 @@ class _Action:
         copy = self._copy
         if copy is None:
             return
-        if self._exists() and _content(self.action) == _content(copy):
-            self.action.use_fake_user = copy.use_fake_user
-            return
-        if self._exists():
+        with contextlib.suppress(ReferenceError):  # it was removed
+            if _content(self.action) == _content(copy):
+                self.action.use_fake_user = copy.use_fake_user
+                return
             self.action.user_remap(copy)
             bpy.data.actions.remove(self.action)
         copy.name = self._name
@@ -299,12 +299,6 @@ class _Action:
     def discard(self) -> None:
         if self._copy is not None:
             bpy.data.actions.remove(self._copy)
-
-    def _exists(self) -> bool:
-        try:
-            return bool(self.action.name)
-        except ReferenceError:
-            return False
 
 
 def _now(value: Any) -> Any:
