@@ -11,7 +11,7 @@ from ..blender.native import mmdskin
 from ..blender.translations import tr, tr_count
 from ..import_motion.bezier import STRAIGHT
 from ..operator_base.modal_job import Steps
-from ..pose import merge, physics_settings
+from ..pose import physics_settings, scene_motion
 from ..scene import scene_model
 from . import originals
 from .job import Export, Result, check_names, fits, listed, made
@@ -231,7 +231,7 @@ class AsKeyed(ModelExport):
                 column[chosen] = values[keys.of_file[chosen]]
             if of_file.stored is not None:
                 # The bytes of the file stay in the keys that still say the same.
-                *_, stored = merge.bone_columns(found[name])
+                *_, stored = scene_motion.bone_columns(found[name])
                 stored[keys.of_file >= 0] = of_file.stored[keys.of_file[keys.of_file >= 0]]
                 found[name] = found[name]._replace(stored=stored)
         return found
@@ -263,9 +263,9 @@ def _merged(
     rows = np.minimum(np.searchsorted(frames, keys.frames), len(frames) - 1)
     refitted = ~keys.kept & (frames[rows] == keys.frames)
     curves[refitted] = fitted.interpolation[rows[refitted]]
-    more = [column[inside] for column in (fitted.frames, *merge.bone_columns(fitted))]
+    more = [column[inside] for column in (fitted.frames, *scene_motion.bone_columns(fitted))]
     more[4] = track.physics[at[inside] - 1]
-    own = track.frames, *merge.bone_columns(track._replace(interpolation=curves))
+    own = track.frames, *scene_motion.bone_columns(track._replace(interpolation=curves))
     return type(track)(track.name, *joined([own, more]))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from ..blender import actions
 from ..blender.native import mmdskin
 from ..import_motion import import_state, original_keys
-from ..pose import merge, motion_source, scene_motion
+from ..pose import motion_source, scene_motion
 from ..scene import mmd_tools, sliders
 from ..scene.names import PHYSICS
 from . import linear_keys, original_tracks
@@ -97,7 +97,7 @@ class OfScene(Originals):
             motion_source.Motion(self._rig, file.motion, "", armature, file.start, file.speed)
             for file in files
         ]
-        super().__init__(merge.merged(motions) if motions else None, timing)
+        super().__init__(scene_motion.merged(motions) if motions else None, timing)
         # The curves that the imports have written, by datablock.
         self._expected = original_keys.curves_of(self._model, motions) if motions else {}
         self._of_armature = self._expected.get(armature, {})

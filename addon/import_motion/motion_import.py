@@ -13,7 +13,7 @@ from ..blender.user_error import UserError
 from ..operator_base import properties
 from ..operator_base.editing import Edit
 from ..physics import simulation
-from ..pose import ik_source, merge, motion_source, physics_settings
+from ..pose import ik_source, motion_source, physics_settings, scene_motion
 from ..scene import model_file, scene_model, sliders
 from . import import_state
 
@@ -44,7 +44,7 @@ class MotionImport(Reports):
         """The motion with physics from a frame on, if the option is on."""
         if not self.options.physics:
             return source
-        merge.check_rate(source, newest)
+        scene_motion.check_rate(source, newest)
         own = self.model.armature.mmdskin
         timing = physics_settings.Timing(source.start, 1 / source.speed, playhead.end(self.scene))
         settings = physics_settings.of_import(own, self.options, start, timing)

@@ -17,7 +17,7 @@ from ..operator_base import properties
 from ..operator_base.editing import Edit, editing
 from ..operator_base.importing import Importer, camera_scale
 from ..operator_base.model_operator import ModelOperator, PosingOperator
-from ..pose import merge, motion_source
+from ..pose import motion_source, scene_motion
 from ..preview import switch
 from ..scene import light as scene_light
 from ..scene import model_file, saved_state, scene_model
@@ -225,8 +225,8 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
         motions = [newest]
         if not newest.is_pose:
             earlier, converts = job.earlier(newest)
-            motions = merge.contributing([*earlier, newest])
-            source = merge.merged(motions)
+            motions = scene_motion.contributing([*earlier, newest])
+            source = scene_motion.merged(motions)
             if job.replace or converts:
                 job.clear()
         with job.recording(model.armature) as noted:

@@ -16,7 +16,7 @@ import bpy
 from ..blender import actions, details, fcurves
 from ..blender.native import mmdskin
 from ..blender.translations import tr_count
-from ..pose import merge, motion_source
+from ..pose import motion_source, scene_motion
 from ..scene import scene_model
 from . import import_state, keyframes, tracks
 from .motion_import import MotionImport
@@ -39,7 +39,7 @@ def write(job: MotionImport, newest: motion_source.Motion) -> None:
     if replace or rekeys_all:
         job.clear()
     with job.recording(model.armature) as noted:
-        noted.note_files(merge.contributing([*earlier, newest]), import_state.ORIGINAL)
+        noted.note_files(scene_motion.contributing([*earlier, newest]), import_state.ORIGINAL)
         if replace:
             keyframes.drop_bones(noted, newest.rig.bones)
         for one, of_one in zip(played, found, strict=True):

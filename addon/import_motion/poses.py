@@ -8,7 +8,7 @@ import bpy
 
 from ..blender import playhead
 from ..physics import simulation
-from ..pose import ik_source, merge
+from ..pose import ik_source, scene_motion
 from ..pose.motion_source import Motion
 from ..scene import mmd_tools
 from . import import_state, keyframes, solved_keys, tracks
@@ -72,7 +72,7 @@ def _solved(
 ) -> tuple[list, dict[bpy.types.Key, tracks.Values], tracks.Values]:
     """The pose solved together with earlier motions, only what it changes: bones, shape keys, sliders."""
     model, armature = job.model, job.model.armature
-    whole = merge.merged([*earlier, source])
+    whole = scene_motion.merged([*earlier, source])
     frame = round(float(whole.motion_frames(source.start)[0]))
     frames = whole.scene_frames([frame])
     moving = job.simulated(whole, source, frame)
@@ -80,7 +80,9 @@ def _solved(
     if moving is not whole:
         moved |= simulation.bones(whole)
     sliders, named = (solved_keys.slider_values(armature, one, frames) for one in (whole, source))
-    before = solved_keys.slider_values(armature, merge.merged(earlier), frames) if earlier else {}
+    before = (
+        solved_keys.slider_values(armature, scene_motion.merged(earlier), frames) if earlier else {}
+    )
     sliders = {
         name: (at, values)
         for name, (at, values) in sliders.items()

@@ -16,7 +16,7 @@ from ..blender import evaluated_bones
 from ..blender.translations import tr_count
 from ..blender.user_error import UserError
 from ..physics import simulation
-from ..pose import merge, quaternions
+from ..pose import quaternions, scene_motion
 from ..pose.motion_source import Motion
 from ..scene import scene_model, sliders
 from . import import_state, keyframes
@@ -35,7 +35,7 @@ def write(job: MotionImport, newest: Motion) -> None:
     model, options = job.model, job.options
     import_state.check_not_tweaked(model)
     earlier, rekeys_all = job.earlier(newest)
-    source = merge.merged([*earlier, newest])
+    source = scene_motion.merged([*earlier, newest])
     keyed, kept = (source, []) if rekeys_all else (newest, earlier)
     frames = _frames(options.step, keyed, source, kept)
     simulated = job.simulated(source, newest)
@@ -43,7 +43,7 @@ def write(job: MotionImport, newest: Motion) -> None:
     if job.replace or rekeys_all:
         job.clear()
     with job.recording(model.armature) as noted:
-        noted.note_files(merge.contributing([*earlier, newest]), import_state.SOLVED)
+        noted.note_files(scene_motion.contributing([*earlier, newest]), import_state.SOLVED)
         if job.replace:
             keyframes.drop_bones(noted, resting)
         keyframes.reset_to_rest(noted, resting, options.physics)
@@ -73,7 +73,7 @@ def _frames(
     """The scene frames to key: from the motion's first change to the end of all motions."""
     begins, ends = newest.scene_range[0] + _SAME_TIME, source.scene_range[1] - _SAME_TIME
     first, last = math.ceil(begins - 2 * _SAME_TIME), math.ceil(ends)
-    since = merge.changed_from(merge.merged(earlier), newest) if earlier else math.inf
+    since = scene_motion.changed_from(scene_motion.merged(earlier), newest) if earlier else math.inf
     start = math.floor(min(since, begins))
     parts = [range(start, first, step), range(first, last, step)]
     count = sum(map(len, parts)) + 1
@@ -266,7 +266,7 @@ def changed(
 ) -> tuple[list[Track], set[str], dict[bpy.types.Key, Values]]:
     """What the newest of the motions that are merged in `source` changes: the channels of all bones, the
     names of those that it keys or moves, and the values of the shape keys that it keys or moves."""
-    armature, was = model.armature, merge.merged(earlier) if earlier else None
+    armature, was = model.armature, scene_motion.merged(earlier) if earlier else None
     bones, moved = [], set[str]()
     if newest.moves_bones or newest.is_pose:
         bones = bone_channels(armature, source, frames)

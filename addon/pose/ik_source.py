@@ -7,6 +7,7 @@ to be added to Blender's pose, the channels are those that give it without IK.
 """
 
 import copy
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -109,10 +110,9 @@ def of_all_meshes(of_each: Iterable[Iterable[tuple[str, float]]]) -> dict[str, f
     Of keys with the same name the value farthest from 0: a slider acts on whichever mesh it is set.
     """
     found: dict[str, float] = {}
-    for values in of_each:
-        for name, value in values:
-            if abs(value) >= abs(found.get(name, 0.0)):
-                found[name] = value
+    for name, value in itertools.chain.from_iterable(of_each):
+        if abs(value) >= abs(found.get(name, 0.0)):
+            found[name] = value
     return found
 
 
@@ -209,11 +209,9 @@ class Solver:
 
     def posed(self, local: Local, frame: float = 0.0, now: Evaluation | None = None) -> np.ndarray:
         """(B, 4, 4) float32 from rest to pose of all bones, in the file's space."""
-        return (
-            self._post_process(local, frame, now)
-            if self._post_process is not None
-            else self.solved(local)
-        )
+        if self._post_process is not None:
+            return self._post_process(local, frame, now)
+        return self.solved(local)
 
     def solved(self, local: Local) -> np.ndarray:
         """As `posed`, without physics."""
@@ -295,16 +293,12 @@ class Solver:
         """Whether the IK of each bone with a switch is on."""
         on = []
         toggles = mmd_tools.ik_toggles([pose_bones[name] for name in self._switches])
-        for toggle, constraints in zip(toggles, self._switches.values(), strict=True):
-            found = [
-                pose_bones[bone].constraints.get(constraint) for bone, constraint in constraints
-            ]
-            is_on = toggle is not False and all(
-                not constraint.mute and (toggle or constraint.influence > 0)
-                for constraint in found
-                if constraint is not None
+        for toggle, switches in zip(toggles, self._switches.values(), strict=True):
+            found = (pose_bones[bone].constraints.get(name) for bone, name in switches)
+            are_on = (
+                not one.mute and (toggle or one.influence > 0) for one in found if one is not None
             )
-            on.append(is_on)
+            on.append(toggle is not False and all(are_on))
         return on
 
 

@@ -17,7 +17,7 @@ from bpy.types import Object, Scene
 from ..blender import input_files, playhead
 from ..blender.user_error import UserError
 from ..scene import model_file, setting_paths
-from . import merge, physics_settings
+from . import physics_settings, scene_motion
 from .scene_motion import Motion
 
 SOURCE = "MOTION"  # the item of the setting
@@ -101,9 +101,9 @@ def load(armature: Object, settings: Settings) -> Motion:
         )
         for one in settings.earlier
     ]
-    whole = merge.merged([*earlier, newest])
+    whole = scene_motion.merged([*earlier, newest])
     if settings.physics is not None:
-        merge.check_rate(whole, newest)
+        scene_motion.check_rate(whole, newest)
     return whole
 
 

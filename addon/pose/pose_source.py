@@ -121,6 +121,12 @@ def load(armature: Object, settings: Settings) -> Opened:
     return motion_source.load(armature, settings)
 
 
+def shown(armature: Object, scene: Scene) -> tuple[Settings | None, Opened | None]:
+    """The Settings of what a live model shows, and their pose source; None for that of the armature."""
+    settings = settings_of(armature, scene, live=True)
+    return settings, load(armature, settings) if settings else None
+
+
 def awaited(
     armature: Object,
     settings: Settings | None,

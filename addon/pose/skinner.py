@@ -223,15 +223,9 @@ def awaited_values(
 ) -> list[list[tuple[str, float]]]:
     """(name, value) by which Blender mixes those of the evaluated shape keys that have these names, of
     each mesh for which a driver waits by `drivers.keys_of` and a variable whose name has this start."""
-    meshes = (drivers.awaited_keys(one) for one in variables if one.name.startswith(start))
-    return [
-        [
-            (block.name, 0.0 if block.mute else block.value)
-            for block in blocks
-            if block.name in names
-        ]
-        for blocks in meshes
-    ]
+    blocks = [drivers.awaited_keys(one) for one in variables if one.name.startswith(start)]
+    acting = [[key for key in keys if key.name in names] for keys in blocks]
+    return [[(key.name, 0.0 if key.mute else key.value) for key in keys] for keys in acting]
 
 
 @functools.lru_cache(maxsize=64)

@@ -102,11 +102,11 @@ def cost_of(model: scene_model.SceneModel) -> float | None:
     return sum(costs) if costs else None
 
 
-def take_outdated() -> set[int]:
-    """The meshes that became outdated since the last call, by `identity`."""
-    found = {number for number, live in list(_live.items()) if live.outdated}
-    for number in found:
-        _live[number].outdated = False
+def take_outdated() -> list[Any]:
+    """The user's meshes that became outdated since the last call."""
+    found = [mesh for mesh in evaluated_meshes() if live_of(mesh).outdated]
+    for mesh in found:
+        live_of(mesh).outdated = False
     return found
 
 
@@ -135,7 +135,7 @@ def _evaluate(mesh: Mesh, depsgraph: Depsgraph, frame: float, overrides: dict[st
             return 0.0
         started = time.perf_counter()
         live = live_of(mesh)
-        live.was_blank = False
+        live.was_blank, live.mesh = False, mesh.original
         variables = _driver(mesh).variables
         armature, obj = (variables[name].targets[0].id for name in ("armature", "object"))
         now = evaluated_bones.at(depsgraph, armature, frame, mesh, obj)
@@ -145,7 +145,7 @@ def _evaluate(mesh: Mesh, depsgraph: Depsgraph, frame: float, overrides: dict[st
     except Exception as error:
         live_of(mesh).error = error
         details.log(error, f"MMD Skinning of '{mesh.name}'")
-    if any(len(one.data) and any(one.data[0].vector) for one in _vectors_of(mesh)):
+    if any(any(attribute.data[0].vector) for attribute in _vectors_of(mesh)):
         _leave_to_armature(mesh)
     if obj is not None:
         nodes.undo_bypass(obj)
@@ -154,8 +154,8 @@ def _evaluate(mesh: Mesh, depsgraph: Depsgraph, frame: float, overrides: dict[st
 
 def _show(now: Evaluation, live: Live, overrides: dict[str, Any]) -> bool:
     """Write the attribute if possible and required; returns whether it was written."""
-    attribute: Any = now.mesh.attributes.get(nodes.ATTRIBUTE)
-    if attribute is None or not len(attribute.data):  # in edit mode
+    attribute = _positions_of(now.mesh)
+    if attribute is None:
         return False
     if now.obj is not None and saved_state.exists(now.obj, saved_state.BAKE):
         live.error = ""  # of an evaluation while it was baked
@@ -243,18 +243,22 @@ def _driver(mesh: Mesh) -> Any:
 
 def _leave_to_armature(mesh: Mesh) -> None:
     """Write zeros, the first one negative: this marks a copy that has been read (`_is_fresh`)."""
-    for attribute in filter(lambda one: len(one.data), _vectors_of(mesh)):
+    for attribute in _vectors_of(mesh):
         values = np.zeros((len(attribute.data), 3), np.float32)
         values[0, 0] = -0.0
         arrays.set_vectors(attribute, values)
 
 
 def _vectors_of(mesh: ID) -> list[Any]:
-    """The attributes that are written, those which the mesh has."""
-    found = (
-        mesh.attributes.get(name) for name in (nodes.ATTRIBUTE, nodes.NORMALS, names.HULL_NORMALS)
-    )
-    return [attribute for attribute in found if attribute is not None]
+    """The attributes that are written, those which the mesh has; none in edit mode."""
+    found = map(mesh.attributes.get, (nodes.ATTRIBUTE, nodes.NORMALS, names.HULL_NORMALS))
+    return [attribute for attribute in found if attribute is not None and len(attribute.data)]
+
+
+def _positions_of(mesh: ID) -> Any:
+    """The attribute for positions; None if the mesh lacks it or is in edit mode."""
+    attribute = mesh.attributes.get(nodes.ATTRIBUTE)
+    return attribute if attribute is not None and len(attribute.data) else None
 
 
 def is_blank(mesh: Mesh) -> bool:
@@ -262,8 +266,8 @@ def is_blank(mesh: Mesh) -> bool:
 
     True once until the driver is evaluated, so that a mesh whose driver fails is not tagged for ever.
     """
-    attribute: Any = mesh.attributes.get(nodes.ATTRIBUTE)
-    if attribute is None or not len(attribute.data) or not _is_fresh(attribute):
+    attribute = _positions_of(mesh)
+    if attribute is None or not _is_fresh(attribute):
         return False
     live = live_of(mesh)
     was, live.was_blank = live.was_blank, True
@@ -278,8 +282,8 @@ def _is_fresh(attribute: Any) -> bool:
 
 def is_filled(mesh: ID) -> bool:
     """Whether the user's mesh has positions: Blender writes them to it when a modifier is applied."""
-    attribute: Any = mesh.attributes.get(nodes.ATTRIBUTE)
-    return bool(attribute and len(attribute.data) and not _is_fresh(attribute))
+    attribute = _positions_of(mesh)
+    return attribute is not None and not _is_fresh(attribute)
 
 
 def clear(mesh: ID) -> None:
@@ -344,7 +348,6 @@ def _prepared(
         live.copies[address] = ready
         return ready
     ready = live.copies.put(address, _read(now, live, settings, key_names))
-    live.mesh = mesh.original
     _leave_to_armature(mesh)
     return ready
 

@@ -62,15 +62,14 @@ def follow(armature: Object) -> None:
     if wanted == {path: driver.expression for path, driver in found.items()}:
         return
     playhead.keep_values(bpy.context.scene)
-    for path in found.keys() - wanted.keys():
-        armature.driver_remove(path)
     state = SliderState.read(armature)
     if not state.values:
         state.animated = armature.animation_data is not None
     for name in [name for name in state.values if sliders.path(name) not in wanted]:
+        armature.driver_remove(sliders.path(name))
+        value = state.values.pop(name)
         if name in armature:
-            armature[name] = state.values[name]
-        del state.values[name]
+            armature[name] = value
     for path, expression in wanted.items():
         if path not in found:
             if drivers.find(armature, path):

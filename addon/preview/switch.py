@@ -14,8 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import bpy
 from bpy.app.handlers import persistent
 
-from ..blender import actions, arrays, drivers, native, playhead
-from ..blender.blender_versions import identity
+from ..blender import actions, arrays, caches, drivers, native, playhead
 from ..blender.translations import tr
 from ..blender.user_error import UserError
 from ..pose import deformation, motion_source, pose_source, skinner
@@ -23,9 +22,8 @@ from ..scene import mesh_source, mmd_tools, saved_state, scene_model
 from . import driver_function, motion_sliders, nodes
 
 _BY_POSE = f"{driver_function.FUNCTION}(self, depsgraph)"
-_BY_MOTION = (
-    f"{driver_function.FUNCTION}(self, depsgraph, frame)"  # `frame` makes it depend on time
-)
+# `frame` makes it depend on time.
+_BY_MOTION = f"{driver_function.FUNCTION}(self, depsgraph, frame)"
 _IN_TIME = f"{driver_function.IN_TIME}(self, depsgraph, frame)"
 
 
@@ -112,7 +110,8 @@ def problem_of(model: scene_model.SceneModel) -> str | None:
         if error := driver_function.live_of(block).error_text:
             return error
     for obj in model.meshes:
-        if _is_linked(obj) and not is_live(obj) and not _is_baked(obj):
+        is_linked = obj.library is not None or obj.data.library is not None
+        if is_linked and not is_live(obj) and not _is_baked(obj):
             return tr(
                 "'{name}' is linked from another file, where MMD Skinning is off: turn it on there,"
                 " or append the model",
@@ -140,14 +139,11 @@ def problem_of(model: scene_model.SceneModel) -> str | None:
     return None
 
 
-_Source = tuple[pose_source.Settings | None, pose_source.Opened | None]
-
-
 class Prepared(NamedTuple):
     """What `enable` needs of a model that can be live."""
 
     bones: dict[bpy.types.Object, tuple[str, ...]]  # of each mesh that gets a driver
-    source: "_Source"
+    source: tuple[pose_source.Settings | None, pose_source.Opened | None]
     overrides: list[bpy.types.Object]  # meshes that are only shown
 
 
@@ -181,12 +177,7 @@ def prepare(model: scene_model.SceneModel) -> Prepared:
     if not any(names and len(obj.data.vertices) for obj, names in bones.items()):
         raise skinner.nothing_to_skin(model)
     driven = {obj: names for obj, names in bones.items() if names}
-    return Prepared(driven, _source(model.armature), [])
-
-
-def _source(armature: bpy.types.Object) -> _Source:
-    settings = pose_source.settings_of(armature, bpy.context.scene, live=True)
-    return settings, pose_source.load(armature, settings) if settings else None
+    return Prepared(driven, pose_source.shown(model.armature, bpy.context.scene), [])
 
 
 def enable(model: scene_model.SceneModel, prepared: Prepared | None = None) -> None:
@@ -202,7 +193,7 @@ def enable(model: scene_model.SceneModel, prepared: Prepared | None = None) -> N
             if not is_live(obj):
                 undo.callback(_disable, obj)
                 _prepare(obj, model.armature)
-            _drive(obj, model.armature, names, source)
+            _drive(obj, model.armature, names, *source)
         undo.pop_all()
     forget_error(model.armature)
 
@@ -240,7 +231,8 @@ def wait_for(obj: bpy.types.Object) -> None:
     armature = _armature_of(obj)
     if armature is not None:
         driver_function.clear(obj.data)
-        _drive(obj, armature, mesh_source.deforming_bones(obj, armature)[0], _source(armature))
+        bones, _ = mesh_source.deforming_bones(obj, armature)
+        _drive(obj, armature, bones, *pose_source.shown(armature, bpy.context.scene))
 
 
 def driver_of(mesh: bpy.types.ID) -> bpy.types.FCurve | None:
@@ -275,10 +267,6 @@ def followed(mesh: bpy.types.ID) -> list[Any]:
     variables: Any = curve.driver.variables if curve is not None else {}
     found = (variables.get(name) for name in ("armature", "object"))
     return [variable.targets[0].id if variable else None for variable in found]
-
-
-def _is_linked(obj: bpy.types.Object) -> bool:
-    return obj.library is not None or obj.data.library is not None
 
 
 def _is_override(obj: bpy.types.Object) -> bool:
@@ -327,12 +315,14 @@ def _drive(
     obj: bpy.types.Object,
     armature: bpy.types.Object,
     bones: tuple[str, ...],
-    source: _Source,
+    settings: pose_source.Settings | None,
+    opened: pose_source.Opened | None,
 ) -> None:
     _fit_normals(obj, armature)
-    awaited = driver_function.awaited(obj, armature, bones, *source, bpy.context.view_layer)
+    view_layer = bpy.context.view_layer
+    awaited = driver_function.awaited(obj, armature, bones, settings, opened, view_layer)
     # Plain names only: Blender allows such a call even if scripts of the file may not run.
-    drivers.scripted(obj.data, driver_function.PROPERTY, _expression(source[0]), awaited)
+    drivers.scripted(obj.data, driver_function.PROPERTY, _expression(settings), awaited)
     obj.data.update_tag()
 
 
@@ -395,11 +385,8 @@ def _disable(obj: bpy.types.Object) -> None:
 @persistent
 def _extend_drivers(*_: object) -> None:
     """New bones and keys of a live mesh: its driver must depend on them too."""
-    outdated = driver_function.take_outdated()
-    for obj in bpy.data.objects if outdated else ():
-        if obj.type != "MESH" or obj.data.library or identity(obj.data) not in outdated:
-            continue
-        if is_live(obj):
+    for obj in caches.objects_of(driver_function.take_outdated()):
+        if not obj.data.library and is_live(obj):
             wait_for(obj)
 
 

@@ -84,7 +84,7 @@ class Merge(ImportCase):
         source = self.open()
         pose = motion.from_tracks(bones=[(name, [0], [[0, 1, 0]], None, None)])
         later = source.with_motion(pose, "立ち.vpd", 5, 1)
-        whole = addon().pose.merge.merged([source, later])
+        whole = addon().pose.scene_motion.merged([source, later])
         [track] = [track for track in whole.motion.bones if track.name == name]
         self.assertEqual(track.translations.tolist(), [[0, 1, 0]])
 

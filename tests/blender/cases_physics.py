@@ -252,8 +252,8 @@ class Imports(Hair, ClearCase):
             "hair.vmd", motion_file.write_vmd(keys._replace(bones=[*keys.bones, switch]))
         )
         arms = self.write("arms.vmd", motion_file.write_vmd(dance(self.scene.pmx, ["左腕"])))
-        merge = addon().pose.merge
-        joined = merge.merged([self.open(motion=first), self.open(motion=arms, start=3)])
+        merged = addon().pose.scene_motion.merged
+        joined = merged([self.open(motion=first), self.open(motion=arms, start=3)])
         tracks = {track.name: track for track in joined.motion.bones}
         self.assertEqual(list(tracks[HAIR[1]].physics), [True, False, True])
         self.assertTrue(tracks["左腕"].physics.all())
