@@ -30,7 +30,7 @@ _PARTS = """
     blender.translations blender.caches blender.cache_files scene.model_file ui.model_properties
     scene.setting_paths operator_base.modal_job bake.operators bake.mesh_cache export.operators
     import_model.operators import_motion.operators import_motion.handlers export_motion.operators
-    export_motion.pose_operators retarget.bone_map retarget.operators operator_base.importing
+    retarget.bone_map retarget.operators operator_base.importing
     ui.preferences restore.operators rename mirror mmd_look.operators mmd_look.switch
     physics.operators physics.keyed physics.live preview.operators preview.switch preview.live_timer
     attach.operators attach.driver ui.shown_model ui.panels ui.motion_panels

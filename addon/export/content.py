@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import bpy
-from bpy.types import Action, Context, Key, Object, Scene
+from bpy.types import Action, Context, Object, Scene
 
 from ..bake import bake_state
 from ..blender import actions, playhead, selection
@@ -90,7 +90,7 @@ def prepared(context: Context, content: Content) -> Iterator[None]:
         for obj in content.objects:
             _keep(undo, obj, "hide_viewport", "hide_select")
             undo.callback(obj.hide_set, obj.hide_get())
-            for block in filter(None, (obj, _keys(obj))):
+            for block in filter(None, (obj, getattr(obj.data, "shape_keys", None))):
                 undo.callback(_assign, block, *actions.assigned(block))
         if not bpy.data.actions:  # the glTF exporter would treat the poses as rest poses
             undo.callback(bpy.data.actions.remove, bpy.data.actions.new("export"))
@@ -125,7 +125,3 @@ def _assign(block: Any, action: Action | None, slots: list) -> None:
 
 def _is_hidden(obj: Object) -> UserError:
     return UserError("The collection of '{name}' is hidden: show it first", name=obj.name)
-
-
-def _keys(obj: Object) -> Key:
-    return getattr(obj.data, "shape_keys", None)

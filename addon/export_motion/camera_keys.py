@@ -35,7 +35,6 @@ class Keyed(NamedTuple):
 def find(camera: bpy.types.Object, timing: Timing, scale: float) -> Keyed | None:
     """The camera's own keys, or None if MMD's cannot be the same."""
     target = camera.parent
-    owners: dict[str, Any] = {"target": target, "camera": camera, "data": camera.data}
     if target is None or target.rotation_mode != "YXZ" or target.parent is not None:
         return None
     channels: Sequence[Channel] = import_camera.CHANNELS
@@ -44,8 +43,9 @@ def find(camera: bpy.types.Object, timing: Timing, scale: float) -> Keyed | None
         if not mmd_tools.is_camera(target):
             return None
         channels = [one._replace(**_MMD_TOOLS.get(one.column, {})) for one in channels]
-    own = {owner: OwnKeyframes(block) for owner, block in owners.items()}
-    if not _alone_move(own, owners, channels):
+    blocks = {"target": target, "camera": camera, "data": camera.data}
+    own = {owner: OwnKeyframes(block) for owner, block in blocks.items()}
+    if not _alone_move(own, channels):
         return None
     points = [own[one.owner].points(one.place) for one in channels]
     file, expected = _file(target, scale) if is_ours else (None, {})
@@ -60,7 +60,7 @@ def find(camera: bpy.types.Object, timing: Timing, scale: float) -> Keyed | None
         or ((keys.of_file < 0).any() and _is_cut(keys, points))
     ):
         return None
-    columns = [_Column(one, own[one.owner], owners[one.owner], keys.times) for one in channels]
+    columns = [_Column(one, own[one.owner], keys.times) for one in channels]
     return _track(keys, columns, file.motion.camera if file is not None else None, scale)
 
 
@@ -70,9 +70,7 @@ def _is_cut(keys: original_tracks.OriginalKeys, points: list[fcurves.Points | No
     return not np.isin(keys.times, scene).all()
 
 
-def _alone_move(
-    own: dict[str, OwnKeyframes], owners: dict[str, Any], channels: Sequence[Channel]
-) -> bool:
+def _alone_move(own: dict[str, OwnKeyframes], channels: Sequence[Channel]) -> bool:
     """Whether the camera has keyframes of these channels, and nothing else moves it."""
     is_keyed = False
     for owner, found in own.items():
@@ -81,7 +79,7 @@ def _alone_move(
         if others & {"location", "rotation_euler", "scale"} or not found.alone_move(places):
             return False
         is_keyed |= not places.isdisjoint(found.curves)
-    return is_keyed and not (owners["target"].constraints or owners["camera"].constraints)
+    return is_keyed and not any(own[name].block.constraints for name in ("target", "camera"))
 
 
 def _file(target: bpy.types.Object, scale: float) -> tuple[Any, dict]:
@@ -104,11 +102,11 @@ def _file(target: bpy.types.Object, scale: float) -> tuple[Any, dict]:
 class _Column:
     """A channel at the kept keys, and the curves of the segments that lead there."""
 
-    def __init__(self, channel: Channel, own: OwnKeyframes, block: Any, times: np.ndarray) -> None:
+    def __init__(self, channel: Channel, own: OwnKeyframes, times: np.ndarray) -> None:
         self.channel, self._times = channel, times
         self._points, curve = own.points(channel.place), own.curves.get(channel.place)
         self._lines = None if self._points is None else linear_keys.are_lines(self._points)
-        values = [_current(block, channel)] * len(times)
+        values = [_current(own.block, channel)] * len(times)
         if curve is not None:
             values = [curve.evaluate(time) for time in times.tolist()]
         self.values = np.array(values)

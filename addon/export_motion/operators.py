@@ -1,26 +1,32 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""File > Export > MMD Motion: bones, morphs, IK switches and visibility of models, or camera and light."""
+"""File > Export > MMD Motion: bones, morphs, IK switches and visibility of models, or camera and light.
+File > Export > MMD Pose: the pose of a model at the current frame.
+"""
 
 import contextlib
 import os
+from types import SimpleNamespace
 from typing import Any
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 from bpy_extras.io_utils import ExportHelper
 
-from ..blender import native, registration
-from ..blender.user_error import UserError
+from ..blender import native, output_files, registration
+from ..blender.native import mmdskin
+from ..blender.translations import tr_count
+from ..blender.user_error import UserError, cancels
 from ..import_motion import import_state
 from ..operator_base import modal_job, properties
 from ..operator_base.importing import camera_scale
 from ..operator_base.model_operator import OptionsDialog, PosingOperator
+from ..pose import motion_source, pose_source
 from ..scene import scene_model
 from . import job, samples, scene_export
 from .model_export import AsKeyed, Solved
 from .timing import Timing, timing_of
 
-FORMS = [
+_FORMS = [
     (
         samples.AUTO,
         "Automatic",
@@ -45,13 +51,15 @@ FORMS = [
 _RANGE = ("range", "frame_start", "frame_end", "first_frame", "real_time")
 _MODEL = ("bones", "tolerance", "physics", "physics_tolerance", "morphs", "switches", "visibility")
 _CAMERA = ("tolerance", "light", "degrees", "scale")
+# Units: the IK of a pose has to reach it.
+_POSE_TOLERANCES = {"tolerance": 1e-4, "physics_tolerance": 1e-4}
 _once = properties.declared(properties.MotionProperties, options={"SKIP_SAVE"})
 _Model = properties.declaring("_Model", {"model_path": _once["model_path"]})
 _bake = properties.declared(properties.BakeProperties)
 _Range = properties.declaring("_Range", {one: _bake[one] for one in ("frame_start", "frame_end")})
 
 
-class Exporter(_Model, PosingOperator, OptionsDialog, ExportHelper):
+class _Exporter(_Model, PosingOperator, OptionsDialog, ExportHelper):
     """Base class of operators that write a file of a model; the file browser suggests its name."""
 
     bl_options = {"REGISTER", "PRESET"}
@@ -68,7 +76,7 @@ class Exporter(_Model, PosingOperator, OptionsDialog, ExportHelper):
         return super().invoke(context, event)
 
 
-class MMDSKIN_OT_export_motion(_Range, modal_job.AskedJob, Exporter, bpy.types.Operator):
+class MMDSKIN_OT_export_motion(_Range, modal_job.AskedJob, _Exporter, bpy.types.Operator):
     """Write the animation of MMD models as motion files with MMD's keyframes and curves"""
 
     bl_idname = "mmdskin.export_motion"
@@ -118,7 +126,7 @@ class MMDSKIN_OT_export_motion(_Range, modal_job.AskedJob, Exporter, bpy.types.O
     bones: EnumProperty(
         name="Bones",
         description="Pose to export: as keyed, or with IK and append solved",
-        items=FORMS,
+        items=_FORMS,
         default=samples.AUTO,
     )
     tolerance: FloatProperty(
@@ -173,7 +181,7 @@ class MMDSKIN_OT_export_motion(_Range, modal_job.AskedJob, Exporter, bpy.types.O
         **(properties.TOLERANCE | {"min": 1e-4, "soft_min": 0.01}),
     )
     scale: camera_scale()
-    _ask = Exporter.invoke
+    _ask = _Exporter.invoke
 
     def is_used(self, option: str) -> bool:
         moves_camera = self.content == "CAMERA"
@@ -201,7 +209,10 @@ class MMDSKIN_OT_export_motion(_Range, modal_job.AskedJob, Exporter, bpy.types.O
         models = self._models(context)
         blocks = [block for model in models for block in import_state.blocks(model)]
         timing = timing_of(context.scene, self, blocks)
-        paths = [path] if self.content == "MODEL" else [_with_name(path, one) for one in models]
+        paths = [path]
+        if self.content == "SELECTED":
+            stem, ending = os.path.splitext(path)
+            paths = [f"{stem}_{bpy.path.clean_name(one.name)}{ending}" for one in models]
         options = self._options()
         exports = [
             export_of(model, of_model, context.scene, timing, options)
@@ -248,11 +259,75 @@ def export_of(
     return AsKeyed(sampler, path, timing, options)
 
 
-def _with_name(path: str, model: scene_model.SceneModel) -> str:
-    stem, ending = os.path.splitext(path)
-    return f"{stem}_{bpy.path.clean_name(model.name)}{ending}"
+class MMDSKIN_OT_export_pose(_Exporter, bpy.types.Operator):
+    """Write the pose of the active MMD model at the current frame as a pose file"""
+
+    bl_idname = "mmdskin.export_pose"
+    bl_label = "Export MMD Pose"
+
+    shown = ("bones", "morphs", "model_path")
+
+    filename_ext = ".vpd"
+    filter_glob: StringProperty(default="*.vpd", options={"HIDDEN"})
+    # A pose file has no switch for IK.
+    bones: EnumProperty(
+        name="Bones",
+        description="Pose to export: as keyed, or with IK and append solved",
+        items=_FORMS[:3],
+        default=samples.AUTO,
+    )
+    morphs: BoolProperty(
+        name="Morphs",
+        description="Export morphs, which MMD ignores but MikuMikuMoving reads",
+        default=True,
+    )
+
+    @cancels
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        path = job.path_of(self.filepath, self.filename_ext)
+        output_files.check_writable(path)
+        motion, pmx = self._pose(context)
+        data = job.saved(path, motion, frame=0, model=pmx)
+        job.write([(path, data)])
+        self.inform(
+            "Exported '{file}' with a pose of {bones}",
+            file=os.path.basename(path),
+            bones=tr_count("1 bone", "{count} bones", count=len(motion.bones)),
+        )
+        return {"FINISHED"}
+
+    def _pose(self, context: bpy.types.Context) -> "tuple[mmdskin.Motion, mmdskin.Model]":
+        """A motion of one frame, and the model file."""
+        model, scene = scene_model.active_model(context), context.scene
+        options = SimpleNamespace(bones=self.bones, physics="LEAVE", model_path=self.model_path)
+        form = samples.form_of(model, scene, options)
+        settings = pose_source.settings_of(model.armature, scene)
+        is_simulated = isinstance(settings, motion_source.Settings) and bool(settings.physics)
+        is_solved = form != samples.AS_KEYED or (self.bones == samples.AUTO and is_simulated)
+        options.physics = "KEYS"  # hair as it is shown
+        sampler = samples.Sampler(model, scene, is_solved, options)
+        if sampler.simulated is not None:
+            sampler.simulated.show(scene)
+        found = sampler.samples([sampler.read(context.evaluated_depsgraph_get())])
+        pmx, weights = sampler.rig.pmx, found.weights * self.morphs
+        bones: dict[str, Any] = {}
+        # At rest, too: MMD does not change bones that a pose lacks. Of several with a name, the first.
+        for i in sorted(sampler.rig.bones.values(), reverse=True):
+            pose = (None, None) if is_solved else [values[:, i] for values in found.pose]
+            bones[pmx.bones[i].name] = (pmx.bones[i].name, [0], *pose, None)
+        if is_solved:
+            make, poses = mmdskin.Motion.from_poses, (*found.pose, weights)
+            fit = job.made(make, pmx, poses, ik="both", physics="keys", **_POSE_TOLERANCES)
+            motion, _ = modal_job.Job(fit, 1).finish()
+            bones |= {track.name: track for track in motion.bones}
+        pairs = zip(pmx.morphs, weights[0], strict=True)
+        morphs = {morph.name: (morph.name, [0], [weight]) for morph, weight in pairs if weight}
+        return mmdskin.Motion.from_tracks(bones=bones.values(), morphs=morphs.values()), pmx
 
 
-register, unregister = registration.operator(
-    MMDSKIN_OT_export_motion, "TOPBAR_MT_file_export", text="MMD Motion (.vmd)"
-)
+def _draw(self: bpy.types.Menu, context: bpy.types.Context) -> None:
+    self.layout.operator(MMDSKIN_OT_export_motion.bl_idname, text="MMD Motion (.vmd)")
+    self.layout.operator(MMDSKIN_OT_export_pose.bl_idname, text="MMD Pose (.vpd)")
+
+
+register, unregister = registration.functions(__name__, {"TOPBAR_MT_file_export": _draw})

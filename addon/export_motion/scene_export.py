@@ -8,6 +8,7 @@ self-shadow keys.
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import bpy
@@ -132,7 +133,7 @@ class CameraExport:
         )
         frames = self._timing.file_frames[first : first + len(rows)]
         switches = frames[np.flatnonzero(np.diff(depth.astype(int))) + 1]
-        cuts = {*self._cuts, *switches.tolist()}
+        cuts = self._cuts.union(switches.tolist())
         motion = yield from made(
             mmdskin.Motion.from_camera,
             mmdskin.Camera(position, target, up, angles),
@@ -175,9 +176,8 @@ def _turned(rotations: np.ndarray, first: np.ndarray) -> np.ndarray:
 def _joins(found: Any, own: Any, key: int) -> bool:
     """Whether fitted keys have the values of the own ones at both ends of a segment."""
     return all(
-        np.abs(getattr(found, name)[end] - getattr(own, name)[at]).max() < 1e-2
+        np.abs(getattr(found, name)[[0, -1]] - getattr(own, name)[[key - 1, key]]).max() < 1e-2
         for name in ("distances", "targets", "rotations")
-        for end, at in ((0, key - 1), (-1, key))
     )
 
 
@@ -199,17 +199,14 @@ def _active(shots: list[_Shot], time: float) -> bpy.types.Object:
     return next((camera for start, camera in reversed(shots) if start <= time), shots[0][1])
 
 
-def _cuts(shots: list[_Shot], timing: Timing) -> list[int]:
+def _cuts(shots: list[_Shot], timing: Timing) -> set[int]:
     """Frames of the file that begin a shot: markers, and ends of keyframes that hold their value."""
     times = [start for start, _ in shots if math.isfinite(start)]
     for camera in {camera for _, camera in shots}:
         for own in map(OwnKeyframes, animated_with(camera)):
-            if not own.has_strips:
-                for channel in own.curves:
-                    times += _holds(own.points(channel))
-    found = {math.ceil(float(timing.frames_at(np.array(time))) - _ROUNDING) for time in times}
-    first, last = timing.file_first, timing.file_first + timing.length - 1
-    return sorted(number for number in found if first < number <= last)
+            for channel in () if own.has_strips else own.curves:
+                times += _holds(own.points(channel))
+    return set(np.ceil(timing.frames_at(np.array(times)) - _ROUNDING).astype(int).tolist())
 
 
 def _holds(points: fcurves.Points | None) -> list[float]:
@@ -282,13 +279,11 @@ class LightExport:
         return Keys(self._timing.file_frames[rows], values[rows], True)
 
     def _fitted_shadow(self, values: np.ndarray) -> Keys:
-        starts = [0, *(np.flatnonzero(np.diff(values[:, 0])) + 1).tolist()]
-        rows = set(starts)
-        for start, end in zip(starts, [*starts[1:], len(values) - 1], strict=True):
+        ends = [0, *np.flatnonzero(np.diff(values[:, 0])) + 1, len(values) - 1]  # of each mode
+        rows = {*ends[:-1]}
+        for start, end in pairwise(ends):
             part = values[start : end + 1, 1:]
-            rows.update(
-                (start + linear_keys.rows_of_keys(part, np.array([_SHADOW_DISTANCE]))).tolist()
-            )
+            rows.update(start + linear_keys.rows_of_keys(part, np.array([_SHADOW_DISTANCE])))
         chosen = np.array(sorted(rows))
         return Keys(self._timing.file_frames[chosen], values[chosen], len(chosen) > 1)
 

@@ -104,7 +104,7 @@ def _range(scene: bpy.types.Scene, options: Any, blocks: Iterable[Any]) -> tuple
     if options.range == "CUSTOM":
         return options.frame_start, options.frame_end
     if options.range == "ACTION":
-        found = [span for block in blocks for span in (*_spans(block), *_of_file(block, scene))]
+        found = [span for block in blocks for span in _spans(block, scene)]
         if not found:
             raise UserError("Nothing is animated: choose another frame range")
         firsts, lasts = zip(*found, strict=True)
@@ -115,21 +115,17 @@ def _range(scene: bpy.types.Scene, options: Any, blocks: Iterable[Any]) -> tuple
     return scene.frame_start, scene.frame_end
 
 
-def _of_file(block: Any, scene: bpy.types.Scene) -> Iterable[tuple[float, float]]:
-    """(first, last) animation time of the motion file that animates an armature."""
-    if not isinstance(block, bpy.types.Object) or block.type != "ARMATURE":
-        return
-    settings = motion_source.settings_of(block, scene)
-    if settings is not None:
-        file = motion_source.load(block, settings)
-        yield file.start, float(file.scene_frames(file.motion.frame_range[1]))
-
-
-def _spans(block: Any) -> Iterable[tuple[float, float]]:
-    """(first, last) animation time of each action and strip of a datablock.
+def _spans(block: Any, scene: bpy.types.Scene) -> Iterable[tuple[float, float]]:
+    """(first, last) animation time of each action and strip of a datablock, and of the motion file that
+    animates an armature.
 
     An imported motion begins with its frame 0, even if its first key is later.
     """
+    if isinstance(block, bpy.types.Object) and block.type == "ARMATURE":
+        settings = motion_source.settings_of(block, scene)
+        if settings is not None:
+            file = motion_source.load(block, settings)
+            yield file.start, float(file.scene_frames(file.motion.frame_range[1]))
     data = getattr(block, "animation_data", None)
     if data is None:
         return

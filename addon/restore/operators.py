@@ -53,8 +53,14 @@ class MMDSKIN_OT_restore_deform_data(PosingOperator, ImportHelper, Operator):
         input_files.choose(self.filepath)
         rig = model_file.rig(model.armature, self.filepath)
         restored, missing = _prepare_meshes(model, rig)
-        problem = _write(model, rig, restored)
-        name = os.path.basename(rig.path)
+        with editing(restored, _Restored.check) as edit:
+            edit.save(item.obj for item in restored)
+            for item, before in edit.checked:
+                edit.on_failure(item.restore, *before)
+                item.write()
+        name, settings = os.path.basename(rig.path), model.armature.mmdskin
+        settings.model_path = setting_paths.chosen(model.armature, "model_path", rig.path)
+        problem = switch.refresh(model.armature)
         if missing:
             self.caution(
                 "1 vertex has no match in '{file}' and was left unchanged",
@@ -94,20 +100,6 @@ def _prepare_meshes(
             total=total,
         )
     return [item for item in restored if item.matched.any()], total - matched
-
-
-def _write(
-    model: scene_model.SceneModel, rig: model_file.Rig, restored: "list[_Restored]"
-) -> str | None:
-    """Write the data; returns why the model is no longer live, or None."""
-    with editing(restored, lambda item: mesh_source.deform_attributes(item.obj.data)) as edit:
-        edit.save(item.obj for item in restored)
-        for item, attributes in edit.checked:
-            edit.on_failure(item.restore, len(item.obj.vertex_groups), attributes)
-            item.write()
-    path = setting_paths.chosen(model.armature, "model_path", rig.path)
-    model.armature.mmdskin.model_path = path
-    return switch.refresh(model.armature)
 
 
 class _Restored:
@@ -188,6 +180,10 @@ class _Restored:
         swapped = np.flatnonzero(sdef)[first > second]
         points[swapped, 1:] = points[swapped, :0:-1]
         return points.astype(np.float32)
+
+    def check(self) -> tuple[int, dict[str, np.ndarray]]:
+        """Arguments of `restore`."""
+        return len(self.obj.vertex_groups), mesh_source.deform_attributes(self.obj.data)
 
     def write(self) -> None:
         for name in self._new_groups:
