@@ -4,7 +4,6 @@
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-import numpy as np
 from bpy.types import Scene
 
 from ..blender import playhead
@@ -38,11 +37,6 @@ class Options(NamedTuple):
     def spacing(self) -> float:
         """Frames from one baked frame to the next."""
         return self.step / self.samples
-
-    @property
-    def times(self) -> np.ndarray:
-        """The animation times of the frames."""
-        return np.asarray(self.frames) * self.stretch
 
 
 def range_of(settings: Any, scene: Scene) -> tuple[int, int]:

@@ -14,7 +14,8 @@ from ..blender.user_error import UserError
 from ..operator_base import modal_job
 from ..operator_base.editing import editing
 from ..physics import playback
-from ..pose import pose_source, skinner
+from ..physics.group import Member
+from ..pose import ik_source, pose_source, skinner
 from ..pose.deformation import Deformation
 from ..preview import switch
 from ..scene import mesh_source, scene_model
@@ -28,81 +29,76 @@ _TARGETS: dict[str, type[Target]] = {
     "CORRECTIVE": shape_keys.Corrective,
 }
 _BLOCK = 1 << 21  # vertices times frames that are posed together
-
-
 # A model, its pose source settings (None for Blender's pose) and its deformation.
 Wanted = tuple[scene_model.SceneModel, pose_source.Settings | None, Deformation]
 
 
-class Job(modal_job.Job):
-    """Closing it early leaves everything unchanged. Its result is a list of the targets."""
+def bake(context: Context, wanted: list[Wanted], options: Options) -> modal_job.Steps[list[Target]]:
+    """Returns the targets; closing it early leaves everything unchanged."""
+    depsgraph = context.evaluated_depsgraph_get()
+    for model, *_ in wanted:
+        _check(model, depsgraph, options.target)
+    models = [_poses(*one, options) for one in wanted]
+    targets = [target for model in models for target in model.targets]
+    done = False
+    try:
+        for target in targets:
+            target.start()
+        with sliders.temporarily_restored(
+            [(target.obj, target.state.sliders) for target in targets if target.state]
+        ):
+            yield from _simulate(context, models, options)
+            yield from _read(context, models, options)
+        for target in targets:
+            target.check_unchanged()
+            for fraction in target.finish():
+                name = target.obj.name
+                text = tr("MMD Skin: choosing keys of '{name}'   Esc: cancel", name=name)
+                yield modal_job.Progress(fraction, text)
+        _write(targets)
+        done = True
+        return targets
+    finally:
+        for target in targets:
+            target.close(done)
 
-    def __init__(self, context: Context, wanted: list[Wanted], options: Options) -> None:
-        self.options = options
-        self._context = context
-        super().__init__(self._run(wanted), len(options.visited))
 
-    def _run(self, wanted: list[Wanted]) -> modal_job.Steps[list[Target]]:
-        depsgraph = self._context.evaluated_depsgraph_get()
-        for model, *_ in wanted:
-            _check(model, depsgraph, self.options.target)
-        models = [_poses(*one, self.options) for one in wanted]
-        targets = [target for model in models for target in model.targets]
-        done = False
-        try:
-            for target in targets:
-                target.start()
-            with sliders.temporarily_restored(
-                [(target.obj, target.state.sliders) for target in targets if target.state]
-            ):
-                yield from self._simulate(models)
-                yield from self._read(models)
-            for target in targets:
-                target.check_unchanged()
-                for fraction in target.finish():
-                    name = target.obj.name
-                    text = tr("MMD Skin: choosing keys of '{name}'   Esc: cancel", name=name)
-                    yield modal_job.Progress(fraction, text)
-            _write(targets)
-            done = True
-            return targets
-        finally:
-            for target in targets:
-                target.close(done)
+def _simulate(
+    context: Context, models: list[sources.Poses], options: Options
+) -> modal_job.Steps[None]:
+    """The physics that no file has."""
+    simulated = [model.source for model in models if model.source is not None]
+    if options.moves:
+        frames = options.visited
+        yield from playback.simulate(context, simulated, frames[0], frames[-1])
+        return
+    for source in simulated:
+        source.show(context.scene)
 
-    def _simulate(self, models: list[sources.Poses]) -> modal_job.Steps[None]:
-        """The physics that no file has."""
-        simulated = [model.source for model in models if model.source is not None]
-        if self.options.moves:
-            frames = self.options.visited
-            yield from playback.simulate(self._context, simulated, min(frames), max(frames))
-            return
-        for source in simulated:
-            source.show(self._context.scene)
 
-    def _read(self, models: list[sources.Poses]) -> modal_job.Steps[None]:
-        """Pass the poses to the targets, in blocks of frames.
+def _read(context: Context, models: list[sources.Poses], options: Options) -> modal_job.Steps[None]:
+    """Pass the poses to the targets, in blocks of frames.
 
-        If they are read from the scene, its frame changes for each, and is restored.
-        """
-        frames, context = self.options.visited, self._context
-        targets = [target for model in models for target in model.targets]
-        vertices = sum(target.skinner.vertex_count for target in targets)
-        size = max(1, min(32, _BLOCK // max(vertices, 1)))
-        with contextlib.ExitStack() as stack:
-            scene_frames: PoseFrames | None = None
-            if self.options.moves and any(model.moves_scene for model in models):
-                read = [*(model.armature for model in models), *(one.obj for one in targets)]
-                scene_frames = stack.enter_context(PoseFrames(context, read, mute_keys=True))
-                size = 1
-            for first in range(0, len(frames), size):
-                block = frames[first : first + size]
-                if scene_frames is not None:
-                    scene_frames.go_to(block[0])
-                depsgraph = context.evaluated_depsgraph_get()
-                for model in models:
-                    model.give(block, depsgraph)
-                yield modal_job.frames_done(first + len(block), len(frames), scene_frames)
+    If they are read from the scene, its frame changes for each, and is restored.
+    """
+    frames = options.visited
+    targets = [target for model in models for target in model.targets]
+    vertices = sum(target.skinner.vertex_count for target in targets)
+    size = max(1, min(32, _BLOCK // max(vertices, 1)))
+    with contextlib.ExitStack() as stack:
+        scene_frames: PoseFrames | None = None
+        if options.moves and any(model.moves_scene for model in models):
+            read = [*(model.armature for model in models), *(one.obj for one in targets)]
+            scene_frames = stack.enter_context(PoseFrames(context, read, mute_keys=True))
+            size = 1
+        for first in range(0, len(frames), size):
+            block = frames[first : first + size]
+            if scene_frames is not None:
+                scene_frames.go_to(block[0])
+            depsgraph = context.evaluated_depsgraph_get()
+            for model in models:
+                model.give(block, depsgraph)
+            yield modal_job.frames_done(first + len(block), len(frames), scene_frames)
 
 
 def _poses(
@@ -121,7 +117,12 @@ def _poses(
         raise skinner.nothing_to_skin(model)
     kind = joint_keys.Driven if options.drives else _TARGETS[options.target]
     targets = [kind(obj, model.armature, deformation, options) for obj in meshes]
-    return sources.poses_of(model, settings, targets)
+    if settings is None:
+        return sources.Poses(model.armature, targets)
+    source = playback.Baked(Member(model, settings, pose_source.load(model.armature, settings)))
+    by_ik = isinstance(source.opened, ik_source.Solver)
+    kind_of_poses = sources.IkPoses if by_ik else sources.MotionPoses
+    return kind_of_poses(model.armature, targets, source)
 
 
 def _check(model: scene_model.SceneModel, depsgraph: Depsgraph, target: str) -> None:

@@ -96,7 +96,7 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, Operator):
         self.filled = json.dumps({name: getattr(self, name) for name in from_models})
         return models, chosen
 
-    def _start(self, context: Context) -> job.Job:
+    def _start(self, context: Context) -> modal_job.Job:
         models, chosen = self._resolve_options(context)
         wanted: list[job.Wanted] = [
             (
@@ -112,7 +112,8 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, Operator):
             too_big = cost.warning(meshes, len(options.frames))
             if too_big:
                 self.report({"WARNING"}, too_big)
-        return job.Job(context, wanted, options)
+        steps = job.bake(context, wanted, options)
+        return modal_job.Job(steps, len(options.visited))
 
     def _options(self, scene: Scene, normals: bool | None) -> Options:
         frames: tuple[float, ...] = (playhead.frame(scene),)
@@ -147,7 +148,7 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, Operator):
     def _stopped(self) -> None:
         self.inform("Bake cancelled: nothing was changed")
 
-    def _report(self, baking: job.Job) -> set[Any]:
+    def _report(self, baking: modal_job.Job) -> set[Any]:
         native.remember_backends()
         targets = baking.result
         limited = sum(target.skinner.source.limited for target in targets)
@@ -160,7 +161,7 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, Operator):
             self.report({"WARNING"}, text)
         for level, text in (one for target in targets for one in target.reports):
             self.report({level}, text)
-        frames, samples = baking.options.frames, baking.options.samples
+        frames, samples = targets[0].options.frames, targets[0].options.samples
         if len(frames) == 1:
             what = tr("frame {frame}", frame=f"{frames[0]:.7g}")
         else:

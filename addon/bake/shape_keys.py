@@ -151,9 +151,10 @@ def _show(
     target: Target, state: bake_state.BakeState, names: list[str], indices: Sequence[int]
 ) -> None:
     """Let baked keys show at their frames, of all frames of the bake, or those of one pose always."""
-    keys = target.obj.data.shape_keys
-    if target.options.moves and names:
-        state.curves = sliders.add_pulses(keys, names, target.options.times, indices)
+    keys, options = target.obj.data.shape_keys, target.options
+    if options.moves and names:
+        times = np.asarray(options.frames) * options.stretch  # of the animation
+        state.curves = sliders.add_pulses(keys, names, times, indices)
         return
     for name in names:
         keys.key_blocks[name].value = 1.0

@@ -13,25 +13,12 @@ from bpy.types import Depsgraph, Object
 
 from ..blender import actions, evaluated_bones, playhead
 from ..blender.user_error import UserError
-from ..physics.group import Member
 from ..physics.playback import Baked
 from ..pose import ik_source, pose_source
-from ..scene import scene_model
 from .target import Block, Target
 
 # Vertices times frames that are skinned together: they stay in the processor's cache until written.
 _SKINNED = 1 << 17
-
-
-def poses_of(
-    model: scene_model.SceneModel, settings: pose_source.Settings | None, targets: list[Target]
-) -> "Poses":
-    """The pose source of a model's targets; settings of None mean the armature."""
-    if settings is None:
-        return Poses(model.armature, targets)
-    source = Baked(Member(model, settings, pose_source.load(model.armature, settings)))
-    kind = IkPoses if isinstance(source.opened, ik_source.Solver) else MotionPoses
-    return kind(model.armature, targets, source)
 
 
 class Poses:

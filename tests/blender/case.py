@@ -81,7 +81,8 @@ def bake_job(mesh, target, frames, pose=None, **options):
     model = addon().scene.scene_model.model_of(mesh, bpy.context.view_layer)
     wanted = [(model, pose, addon().pose.deformation.Deformation())]
     chosen = addon().bake.frames.Options(target, tuple(frames), True, **options)
-    return addon().bake.job.Job(bpy.context, wanted, chosen)
+    steps = addon().bake.job.bake(bpy.context, wanted, chosen)
+    return addon().operator_base.modal_job.Job(steps, len(frames))
 
 
 class Case(unittest.TestCase):

@@ -26,7 +26,7 @@ class Redo(MotionCase):
         """The operator's values afterwards, the options of its panel, and the arguments of the jobs."""
         module = addon().bake.operators
         held, drawn, jobs = {}, [], []
-        kind, make = module.MMDSKIN_OT_bake, module.job.Job
+        kind, make = module.MMDSKIN_OT_bake, module.job.bake
 
         def note_job(context, wanted, options):
             _, *settings = map(list, zip(*wanted, strict=True))
@@ -43,7 +43,7 @@ class Redo(MotionCase):
 
         with (
             mock.patch.object(kind, "_report", note),
-            mock.patch.object(module.job, "Job", note_job),
+            mock.patch.object(module.job, "bake", note_job),
         ):
             bpy.ops.mmdskin.bake(**options)
         bpy.ops.mmdskin.clear_bake(all_models=True)
