@@ -57,10 +57,8 @@ class MMDSKIN_OT_export(ModelOperator, bpy.types.Operator):
         except UserError as error:
             return cancelled(self, error)
         if not self.filepath:
-            blend = bpy.data.filepath
-            self.filepath = bpy.path.clean_name(name)
-            if blend:
-                self.filepath = os.path.join(os.path.dirname(blend), self.filepath)
+            folder = os.path.dirname(bpy.data.filepath)
+            self.filepath = os.path.join(folder, bpy.path.clean_name(name))
         self.check(context)
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}

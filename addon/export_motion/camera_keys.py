@@ -43,30 +43,26 @@ def find(camera: bpy.types.Object, timing: Timing, scale: float) -> Keyed | None
         if not mmd_tools.is_camera(target):
             return None
         channels = [one._replace(**_MMD_TOOLS.get(one.column, {})) for one in channels]
+    known, times, expected = _file(target, scale) if is_ours else (None, np.empty(0), {})
     blocks = {"target": target, "camera": camera, "data": camera.data}
-    own = {owner: OwnKeyframes(block) for owner, block in blocks.items()}
+    own = {owner: OwnKeyframes(block, expected.get(owner)) for owner, block in blocks.items()}
     if not _alone_move(own, channels):
         return None
-    points = [own[one.owner].points(one.place) for one in channels]
-    file, expected = _file(target, scale) if is_ours else (None, {})
-    times = np.empty(0, np.float32)
-    if file is not None:
-        times = (file.start + file.motion.camera.frames / file.speed).astype(np.float32)
-    wanted = [expected.get((one.owner, *one.place)) for one in channels]
-    keys = original_tracks.match(points, wanted, times, timing)
+    pairs = [pair for one in channels for pair in own[one.owner].pairs([one.place])]
+    keys = original_tracks.match(pairs, times.astype(np.float32), timing)
     if (
         keys.off_frames
         or not len(keys.frames)
-        or ((keys.of_file < 0).any() and _is_cut(keys, points))
+        or ((keys.of_file < 0).any() and _is_cut(keys, pairs))
     ):
         return None
     columns = [_Column(one, own[one.owner], keys.times) for one in channels]
-    return _track(keys, columns, file.motion.camera if file is not None else None, scale)
+    return _track(keys, columns, known, scale)
 
 
-def _is_cut(keys: original_tracks.OriginalKeys, points: list[fcurves.Points | None]) -> bool:
+def _is_cut(keys: original_tracks.OriginalKeys, pairs: list[Any]) -> bool:
     """Whether the range of the export cuts a segment."""
-    scene = np.concatenate([one.frames for one in points if one is not None])
+    scene = np.concatenate([points.frames for points, _ in pairs if points is not None])
     return not np.isin(keys.times, scene).all()
 
 
@@ -82,21 +78,19 @@ def _alone_move(own: dict[str, OwnKeyframes], channels: Sequence[Channel]) -> bo
     return is_keyed and not any(own[name].block.constraints for name in ("target", "camera"))
 
 
-def _file(target: bpy.types.Object, scale: float) -> tuple[Any, dict]:
-    """The file that the camera was imported from, and the curves that the import has written."""
+def _file(target: bpy.types.Object, scale: float) -> tuple[Any, np.ndarray, dict[str, Any]]:
+    """The track of the file that the camera was imported from, its times, and the curves that the import
+    has written."""
     files = original_keys.kept(target)
     if len(files) != 1 or not len(files[0].motion.camera.frames):
-        return None, {}
-    (file,) = files
-    frames = file.start + file.motion.camera.frames / file.speed
-    expected: dict[tuple[str, str, int], fcurves.Points] = {}
+        return None, np.empty(0), {}
+    track, expected = files[0].motion.camera, dict[str, Any]()
+    times = files[0].start + track.frames / files[0].speed
     for owner in ("target", "camera", "data"):
         with original_keys.scratch() as curves:
-            import_camera.put(curves, owner, file.motion.camera, frames, scale)
-            expected.update(
-                ((owner, *key), points) for key, points in original_keys.read(curves).items()
-            )
-    return file, expected
+            import_camera.put(curves, owner, track, times, scale)
+            expected[owner] = original_keys.read(curves)
+    return track, times, expected
 
 
 class _Column:

@@ -131,9 +131,7 @@ def sentence(results: Sequence[Result]) -> str:
 
 def write_text(results: Sequence[Result]) -> None:
     """Replace the content of the text by what was written."""
-    text: bpy.types.Text | None = bpy.data.texts.get(_TEXT)
-    if text is None:
-        text = bpy.data.texts.new(_TEXT)
+    text = bpy.data.texts.get(_TEXT) or bpy.data.texts.new(_TEXT)
     text.clear()
     for result in results:
         text.write(
@@ -148,15 +146,11 @@ def _lines(result: Result) -> list[str]:
             continue
         start = next((start for start in _REASONS if reason.startswith(start)), reason)
         groups.setdefault(start, []).append(bone)
-    others = [
-        f"{listed(names)}: {start}" for start, names in groups.items() if start not in _REASONS
-    ]
-    known = [
-        text.filled(names=listed(groups[start]))
-        for start, text in _REASONS.items()
-        if start in groups
-    ]
-    return [*result.lines, *others, *known]
+    found = [f"{listed(groups[start])}: {start}" for start in groups if start not in _REASONS]
+    for start, text in _REASONS.items():
+        if start in groups:
+            found.append(text.filled(names=listed(groups[start])))
+    return [*result.lines, *found]
 
 
 def path_of(path: str, ending: str) -> str:

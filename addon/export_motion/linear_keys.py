@@ -19,8 +19,7 @@ _WINDOW = 64  # frames to look ahead at first
 
 class Channel(NamedTuple):
     own: OwnKeyframes
-    path: str
-    member: int  # of the property
+    place: tuple[str, int]  # path and member of the property
     value: float  # without keyframes
     steps: bool = False  # holds its value from key to key in MMD
 
@@ -54,10 +53,9 @@ def find(channels: Sequence[Channel], timing: Timing) -> Keys | None:
 
 
 def _line(channel: Channel, timing: Timing) -> _Line | None:
-    place = channel.path, channel.member
-    if not channel.own.alone_move([place]):
+    if not channel.own.alone_move([channel.place]):
         return None
-    points = channel.own.points(place)
+    points = channel.own.points(channel.place)
     if points is None:
         return _Line(np.empty(0, np.int64), np.zeros(1), np.array([channel.value]))
     frames, values = timing.whole_frames_at(points.frames), points.values

@@ -6,7 +6,7 @@ A segment is what leads from one key to the next; it is stored at the later key,
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import bpy
@@ -17,13 +17,15 @@ from ..blender.fcurves import Points
 from .timing import Timing
 
 Channel = tuple[str, int]  # path and index of a curve
+_Pair = tuple[Points | None, Points | None]  # of a channel in the scene, and as expected
 
 
 class OwnKeyframes:
-    """The curves of the action of a datablock, and what else animates it."""
+    """The curves of the action of a datablock, and what else animates it; `expected` are the keyframes
+    that imports have written."""
 
-    def __init__(self, block: Any) -> None:
-        self.block = block
+    def __init__(self, block: Any, expected: Mapping[Channel, Points] | None = None) -> None:
+        self.block, self.expected = block, expected or {}
         self.curves: dict[Channel, bpy.types.FCurve] = {}
         self.has_strips = False  # that play
         self.driven: set[str] = set()  # paths
@@ -52,11 +54,13 @@ class OwnKeyframes:
         curve = self.curves.get(channel)
         return fcurves.points(curve) if curve is not None and len(curve.keyframe_points) else None
 
-    def are(self, expected: Mapping[Channel, Points | None]) -> bool:
-        """Whether the keyframes of channels are these, and nothing else moves them."""
-        return self.alone_move(expected) and all(
-            _equal(self.points(channel), points) for channel, points in expected.items()
-        )
+    def pairs(self, channels: Iterable[Channel]) -> list[_Pair]:
+        """The keyframes of channels, and the expected ones."""
+        return [(self.points(channel), self.expected.get(channel)) for channel in channels]
+
+    def keeps(self, channels: Collection[Channel]) -> bool:
+        """Whether the keyframes of channels are the expected ones, and nothing else moves them."""
+        return self.alone_move(channels) and all(_equal(*pair) for pair in self.pairs(channels))
 
 
 def animated_with(obj: bpy.types.Object) -> list[Any]:
@@ -86,19 +90,14 @@ class OriginalKeys(NamedTuple):
         return bool(self.known.all() and self.kept.all() and not self.off_frames)
 
 
-def match(
-    actual: Sequence[Points | None],
-    expected: Sequence[Points | None],
-    file_times: np.ndarray,
-    timing: Timing,
-) -> OriginalKeys:
-    """Of channels, each with its points in the scene and those that the import has written.
+def match(pairs: Sequence[_Pair], file_times: np.ndarray, timing: Timing) -> OriginalKeys:
+    """Of channels that move together.
 
     `file_times`: (K,) float32 animation times of the keys of the file's track, ascending.
     """
-    scene_times = [points.frames for points in actual if points is not None]
+    scene_times = [points.frames for points, _ in pairs if points is not None]
     times = np.unique(np.concatenate([file_times, *scene_times]).astype(np.float32))
-    kept, known = _unchanged(actual, expected, times)
+    kept, known = _unchanged(pairs, times)
     is_in_scene = np.isin(times, np.concatenate([np.empty(0, np.float32), *scene_times]))
     is_in_file = np.isin(times, file_times)
     # A key that the scene lacks is redundant: it stays if nothing changed around it.
@@ -136,11 +135,9 @@ def joined(parts: Sequence[Sequence[np.ndarray]]) -> list[np.ndarray]:
     return [column[order] for column in columns]
 
 
-def _unchanged(
-    actual: Sequence[Points | None], expected: Sequence[Points | None], times: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _unchanged(pairs: Sequence[_Pair], times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(K,) bool whether the segment to each time, and whether its values, are as expected."""
-    pairs, kept, known = [*zip(actual, expected, strict=True)], *np.ones((2, len(times)), bool)
+    kept, known = np.ones((2, len(times)), bool)
     for one, other in pairs:
         kept[1:] &= (_segments(one, times) == _segments(other, times)).all(axis=1)
     # Between two keys of a channel, its value is that of an unchanged segment.

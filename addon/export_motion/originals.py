@@ -98,9 +98,8 @@ class OfScene(Originals):
             for file in files
         ]
         super().__init__(scene_motion.merged(motions) if motions else None, timing)
-        # The curves that the imports have written, by datablock.
         self._expected = original_keys.curves_of(self._model, motions) if motions else {}
-        self._of_armature = self._expected.get(armature, {})
+        self._own.expected = self._expected.get(armature, {})
         self.sampled = self._own.has_strips
         if not self._own.has_strips:
             self._find_bones()
@@ -117,24 +116,20 @@ class OfScene(Originals):
         """The keys of each bone, and whether there are bones with other animation or a pose of
         their own."""
         tracks = {track.name: track for track in self._whole.motion.bones} if self._whole else {}
-        own, expected = self._own, self._of_armature
+        own = self._own
+        keyed = own.curves.keys() | own.expected.keys()
         for name, number in self._rig.bones.items():
             bone = self._model.armature.pose.bones[name]
             channels = _channels(bone)
             track = tracks.get(self._rig.pmx.bones[number].name)
-            known = own.curves.keys() | (expected.keys() if track is not None else set())
             if not own.alone_move(channels):
                 self.sampled = True
-            elif known.isdisjoint(channels):
+            elif keyed.isdisjoint(channels):
                 self.sampled |= not (np.array(bone.matrix_basis) == np.eye(4)).all()
             else:
                 times = np.empty(0) if track is None else self._whole.scene_frames(track.frames)
-                keys = original_tracks.match(
-                    [own.points(channel) for channel in channels],
-                    [expected.get(channel) for channel in channels],
-                    times.astype(np.float32),
-                    self._timing,
-                )
+                times = times.astype(np.float32)
+                keys = original_tracks.match(own.pairs(channels), times, self._timing)
                 if len(keys.frames):
                     self.bones[number] = Bone(keys, track, self._physics(bone, track, keys))
 
@@ -148,7 +143,7 @@ class OfScene(Originals):
         if is_keyed:
             values = [own.curves[channel].evaluate(time) for time in keys.times.tolist()]
             switched = np.array(values) > 0.5
-        kept = own.are({channel: self._of_armature.get(channel)}) and (is_keyed or is_on)
+        kept = own.keeps([channel]) and (is_keyed or is_on)
         if kept and track is not None and track.physics is not None:
             switched = np.where(keys.of_file >= 0, track.physics[keys.of_file], switched)
         return switched
@@ -160,8 +155,7 @@ class OfScene(Originals):
         channels = [(actions.constraint_path(bone.name, one.name), 0) for bone, one in pairs]
         toggled = any(path.endswith(mmd_tools.TOGGLE) for path, _ in self._own.curves)
         muted = any(one.mute for _, one in pairs if one.type == "IK")
-        expected = {channel: self._of_armature.get(channel) for channel in channels}
-        return not (toggled or muted) and self._own.are(expected)
+        return not (toggled or muted) and self._own.keeps(channels)
 
     def _find_morphs(self) -> None:
         """The keys of morphs, and whether there are morphs whose keys cannot be MMD's: these are
@@ -170,7 +164,9 @@ class OfScene(Originals):
         channels = self._morph_channels()
         for name in of_files | channels:  # in the order of the files
             track, channel = of_files.get(name), channels.get(name)
-            if track is not None and (channel is None or self._is_kept(channel, track)):
+            if channel is None or (
+                track and channel.own.keeps([channel.place]) and self._is_on_frames(track)
+            ):
                 self._add_morph(track)
                 continue
             keys = linear_keys.find([channel], self._timing)
@@ -179,12 +175,6 @@ class OfScene(Originals):
             elif keys.is_animated or channel.value:
                 weights = keys.values[:, 0].astype(np.float32)
                 self.morphs[name] = mmdskin.MorphTrack(name, keys.frames, weights)
-
-    def _is_kept(self, channel: linear_keys.Channel, track: "mmdskin.MorphTrack") -> bool:
-        """Whether a morph has the keys of the files, on frames of the export."""
-        place = channel.path, channel.member
-        expected = self._expected[channel.own.block].get(place)
-        return channel.own.are({place: expected}) and self._is_on_frames(track)
 
     def _morph_channels(self) -> dict[str, linear_keys.Channel]:
         """The shape key or slider of each morph."""
@@ -196,18 +186,22 @@ class OfScene(Originals):
             of_keys = scene_motion.morphs_of_keys(self._rig.pmx, armature)
             pairs = [(morphs[i].name, key) for key, i in of_keys.items() if i >= 0]
         found: dict[str, linear_keys.Channel] = {}
-        blocks = [OwnKeyframes(block) for block in import_state.shape_keys(self._model)]
+        blocks = [
+            OwnKeyframes(block, self._expected.get(block))
+            for block in import_state.shape_keys(self._model)
+        ]
         for name, key in pairs:
             own = next((own for own in blocks if key in own.block.key_blocks), None)
             if own is not None:
                 shown = own.block.key_blocks[key]
                 value = 0.0 if shown.mute else shown.value
-                found.setdefault(name, linear_keys.Channel(own, actions.value_path(key), 0, value))
+                place = actions.value_path(key), 0
+                found.setdefault(name, linear_keys.Channel(own, place, value))
         if len(keys) == len(properties) == len(morphs):
             for morph, name in zip(morphs, properties, strict=True):
                 if name and name in armature:
-                    channel = sliders.path(name), 0, float(armature[name])
-                    found.setdefault(morph.name, linear_keys.Channel(self._own, *channel))
+                    place, value = (sliders.path(name), 0), float(armature[name])
+                    found.setdefault(morph.name, linear_keys.Channel(self._own, place, value))
         return found
 
 
@@ -233,7 +227,7 @@ class OfFile(Originals):
                 self.sampled = True
             elif track.name in indices:
                 times = file.scene_frames(track.frames).astype(np.float32)
-                keys = original_tracks.match([], [], times, timing)
+                keys = original_tracks.match([], times, timing)
                 rows = np.maximum(np.searchsorted(times, keys.times, "right") - 1, 0)
                 self.bones[indices[track.name]] = Bone(keys, track, track.physics[rows])
         for morph in file.motion.morphs:

@@ -301,16 +301,16 @@ def _sun(scene: bpy.types.Scene) -> bpy.types.Object | None:
 def _light_channels(sun: Any) -> list[Channel]:
     place, data = OwnKeyframes(sun), OwnKeyframes(sun.data)
     return [
-        *(Channel(place, "location", i, value) for i, value in enumerate(sun.location)),
-        *(Channel(data, "color", i, value) for i, value in enumerate(sun.data.color)),
+        *(Channel(place, ("location", i), value) for i, value in enumerate(sun.location)),
+        *(Channel(data, ("color", i), value) for i, value in enumerate(sun.data.color)),
     ]
 
 
 def _shadow_channels(sun: Any) -> list[Channel]:
     own, (mode, distance) = OwnKeyframes(sun), _shadow_of(sun)
     return [
-        Channel(own, f'["{light.SHADOW_MODE}"]', 0, mode, True),
-        Channel(own, f'["{light.SHADOW_DISTANCE}"]', 0, distance),
+        Channel(own, (f'["{light.SHADOW_MODE}"]', 0), mode, True),
+        Channel(own, (f'["{light.SHADOW_DISTANCE}"]', 0), distance),
     ]
 
 
