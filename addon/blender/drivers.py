@@ -85,6 +85,12 @@ def find(block: Any, path: str) -> FCurve | None:
     return data.drivers.find(path) if data else None
 
 
+def remove(block: Any, start: str) -> None:
+    """Remove the drivers of a datablock whose data paths begin so."""
+    for curve in [one for one in of(block) if one.data_path.startswith(start)]:
+        block.animation_data.drivers.remove(curve)
+
+
 class Awaited(NamedTuple):
     """What a driver waits for: the transform of an object or a bone, or a property of a datablock."""
 

@@ -32,7 +32,7 @@ def add(scene: bpy.types.Scene, obj: bpy.types.Object) -> None:
         arrays.drop(mesh, _CASTS)
         faces = edges.per_face(mesh, casts)
         arrays.add(mesh, _CASTS, "FACE", faces.astype(np.float32))
-        followers.new(obj, followers.GROUND, _group(scene))
+        followers.new(obj, followers.GROUND, _nodes(light.of_scene(scene)))
 
 
 def remove(obj: bpy.types.Object) -> None:
@@ -41,37 +41,15 @@ def remove(obj: bpy.types.Object) -> None:
     if found is not None:
         followers.remove(found)
         arrays.drop(obj.data, _CASTS)
-    _drop_unused()
-
-
-def _group(scene: bpy.types.Scene) -> Any:
-    """The nodes for a scene, built at the first use: they follow its light."""
-    sun = light.of_scene(scene)
-    known = own(bpy.data.node_groups, _MARK)
-    found = next((one for one in known if _light_of(one) == sun), None)
-    if found is None:
-        builder = NodeBuilder(NAME, "GeometryNodeTree")
-        found = builder.group
-        found[_MARK] = True
-        _build(builder, sun)
-        builder.arranged()
-    return found
-
-
-def _drop_unused() -> None:
     drop_unused(bpy.data.node_groups, _MARK)
     drop_unused(bpy.data.materials, _MARK)
     shading.drop_unused()
 
 
-def _light_of(group: Any) -> bpy.types.Object | None:
-    """The Sun that nodes follow."""
-    for curve in drivers.of(group):
-        return curve.driver.variables[0].targets[0].id
-    return None
-
-
-def _build(builder: NodeBuilder, sun: bpy.types.Object | None) -> None:
+def _nodes(sun: bpy.types.Object | None) -> Any:
+    """New nodes that follow a scene's light."""
+    builder = NodeBuilder(NAME, "GeometryNodeTree")
+    builder.group[_MARK] = True
     builder.input("Geometry", GEOMETRY)
     source = builder.input(followers.SOURCE, OBJECT)
     info = builder.outputs("GeometryNodeObjectInfo", {"Object": source}, transform_space="RELATIVE")
@@ -88,6 +66,7 @@ def _build(builder: NodeBuilder, sun: bpy.types.Object | None) -> None:
     shadow = builder.result("GeometryNodeSetPosition", move)
     paint = {"Geometry": shadow, "Material": _material()}
     builder.output("Geometry", GEOMETRY, builder.result("GeometryNodeSetMaterial", paint))
+    return builder.arranged()
 
 
 def _light(builder: NodeBuilder, sun: bpy.types.Object | None) -> Field:

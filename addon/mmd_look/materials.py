@@ -116,8 +116,8 @@ def disable(material: Material) -> None:
     tree, state = material.node_tree, LookState.read(material)
     ours = _ours(material)
     used = [node.image for node in ours if node.type == "TEX_IMAGE" and node.image]
+    drivers.remove(tree, f'nodes["{_NAME}')
     for node in ours:
-        _remove_drivers(tree, node)
         tree.nodes.remove(node)
     if not state.animated:
         actions.clear_if_empty(tree)
@@ -192,29 +192,23 @@ def _texture(tree: Any, look: Any, image: Image, name: str, place: int) -> Any:
 
 def _follow(material: Material, look: Any, values: MaterialValues, used: images.Images) -> None:
     """Give the group the material's numbers, by drivers where they are properties."""
-    for name, numbers in (
-        ("Diffuse", values.diffuse[:3]),
-        ("Ambient", values.ambient),
-        ("Specular", values.specular),
-    ):
-        _drive(material, look.inputs[name], numbers)
+    _drive(material, look.inputs["Diffuse"], values.diffuse[:3])
+    _drive(material, look.inputs["Ambient"], values.ambient)
+    _drive(material, look.inputs["Specular"], values.specular)
     _drive(material, look.inputs["Power"], [values.power])
     _follow_edge(material, look, values)
-    alpha = values.diffuse[3]
+    alpha, expression = values.diffuse[3], "x"
     if used.base is None or not textures.has_alpha(used.base):
-        shown = 1.0 if alpha.value >= material_values.OPAQUE else alpha.value
         expression = f"1 if x>={material_values.OPAQUE} else x"
-        _drive(material, look.inputs["Alpha"], [Number(shown, alpha.path)], expression)
-    else:
-        _drive(material, look.inputs["Alpha"], [alpha])
+        if alpha.value >= material_values.OPAQUE:
+            alpha = alpha._replace(value=1.0)
+    _drive(material, look.inputs["Alpha"], [alpha], expression)
     for name, (multiply, add) in material_values.FACTORS.items():
         if multiply in material and getattr(used, name.lower()):
             _drive(material, look.inputs[f"{name} Factor"], _numbers(material, multiply))
             _drive(material, look.inputs[f"{name} Summand"], _numbers(material, add))
-            weight = look.inputs[f"{name} Weight"]
-            paths = [f'["{name}"][3]' for name in (multiply, add)]
-            both = {name: (material, path) for name, path in zip("xy", paths, strict=True)}
-            drivers.drive(weight, "default_value", "x+y", -1, **both)
+            both = {"x": (material, f'["{multiply}"][3]'), "y": (material, f'["{add}"][3]')}
+            drivers.drive(look.inputs[f"{name} Weight"], "default_value", "x+y", -1, **both)
 
 
 def _follow_edge(material: Material, look: Any, values: MaterialValues) -> None:
@@ -239,13 +233,6 @@ def _drive(
             socket.default_value[index] = number.value
         else:
             socket.default_value = number.value
-
-
-def _remove_drivers(tree: Any, node: Any) -> None:
-    """Remove the drivers of a node."""
-    start = f'nodes["{bpy.utils.escape_identifier(node.name)}"]'
-    for curve in [one for one in drivers.of(tree) if one.data_path.startswith(start)]:
-        tree.animation_data.drivers.remove(curve)
 
 
 # Materials of edges. Before 4.2, EEVEE ignores the alpha of opaque materials, which hides the front of the hull:

@@ -12,7 +12,7 @@ from bpy.types import Depsgraph, Material, Object, Scene
 from ..blender import blender_versions, playhead, registration
 from ..blender.user_error import UserError
 from ..scene import light, material_values, scene_model, setting_paths, textures
-from . import edge_nodes, edges, followers, ground, materials, shading
+from . import edges, followers, ground, materials, shading
 
 # The color management that shows colors as they are, which the look needs.
 _UNCHANGED_COLORS: dict[str, Any] = {
@@ -165,7 +165,7 @@ def _materials(objects: Iterable[Object]) -> list[Material]:
 @persistent
 def _follow(scene: Scene, depsgraph: Depsgraph | None = None) -> None:
     if depsgraph is None or blender_versions.regrouped(depsgraph):
-        edge_nodes.follow_camera(scene)
+        edges.follow_camera(scene)
         _stay_together()
 
 

@@ -219,14 +219,31 @@ def _ends_before(motion: Motion, cache: Cache, frames: np.ndarray) -> object:
     return outside(*motion.scene_frames([cache.first, last]))
 
 
-def pivot_transforms(
-    pmx: "mmdskin.Model", bones: np.ndarray, matrices: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Pivots, points and turns, as in Cache, from the bones' matrices (F, K, 4, 4)."""
-    pivots, chosen = _pivots(pmx, bones), matrices.astype(np.float64)
-    points = np.einsum("fkij,kj->fki", chosen[..., :3, :3], pivots) + chosen[..., :3, 3]
-    turns = [quaternions.from_matrices(chosen[:, k, :3, :3]) for k in range(len(bones))]
-    return pivots, points.astype(np.float32), np.stack(turns, axis=1).astype(np.float32)
+def of_samples(
+    fingerprint: str, pmx: "mmdskin.Model", samples: list[tuple], first: float, rate: float
+) -> Cache:
+    """The Cache of an `Inputs.sample` for each place of a simulation; of the matrices alone for a motion."""
+    matrices, *pose = (np.array(column) for column in zip(*samples, strict=True))
+    bones, matrices = dependencies.moved_bones(pmx), matrices.astype(np.float64)
+    pivots = _pivots(pmx, bones)
+    points = np.einsum("fkij,kj->fki", matrices[..., :3, :3], pivots) + matrices[..., :3, 3]
+    found = [quaternions.from_matrices(matrices[:, k, :3, :3]) for k in range(len(bones))]
+    turns = np.stack(found, axis=1).astype(np.float32)
+    inputs = _pose_inputs(*pose) if pose else None
+    return Cache(fingerprint, first, rate, bones, pivots, points.astype(np.float32), turns, inputs)
+
+
+def _pose_inputs(locals_: np.ndarray, values: np.ndarray) -> PoseInputs:
+    """The PoseInputs of all samples: (F, B, 7) and (F, V)."""
+    turns = locals_[..., 3:]
+    turns[1:] *= np.cumprod(signs(turns[:-1], turns[1:]), axis=0)
+    moving = np.flatnonzero((locals_ != locals_[:1]).any(axis=(0, 2)))
+    return PoseInputs(locals_[0], moving, locals_[:, moving], values)
+
+
+def signs(ones: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """(…, 1) signs by which quaternions are neighbors."""
+    return np.where((ones * others).sum(axis=-1, keepdims=True) < 0, -1, 1).astype(np.float32)
 
 
 def _pivots(pmx: "mmdskin.Model", bones: np.ndarray) -> np.ndarray:
@@ -325,8 +342,7 @@ def matrices_at(cache: Cache, frames: np.ndarray) -> np.ndarray:
     share = (at - low)[:, None, None]
     points = cache.points[low] * (1 - share) + cache.points[high] * share
     one, other = cache.turns[low].astype(np.float64), cache.turns[high]
-    signs = np.where((one * other).sum(axis=-1, keepdims=True) < 0, -1, 1)
-    turns = one * (1 - share) + other * signs * share
+    turns = one * (1 - share) + other * signs(one, other) * share
     rotations = quaternions.matrices(turns.reshape(-1, 4)).reshape(*turns.shape[:2], 3, 3)
     result = np.zeros((*turns.shape[:2], 4, 4), np.float32)
     result[..., :3, :3], result[..., 3, 3] = rotations, 1

@@ -15,11 +15,10 @@ from bpy.types import Depsgraph, Object, Scene
 
 from ..blender import blender_versions, caches, registration
 from ..blender.evaluated_bones import Evaluation
-from ..blender.native import mmdskin
 from ..blender.translations import Sentence
 from ..blender.user_error import UserError
 from ..pose.ik_source import Local, Solver
-from . import cache, dependencies, live
+from . import cache, live
 
 _NEAR = 1e-4  # tolerance, in file units and for quaternions
 _ON_PLACE = 1e-3  # fraction of a sample
@@ -87,33 +86,6 @@ class Playing(cache.Checked):
         return cache.outside(found.first, found.last)
 
 
-# Whether a cache matches the current pose
-
-
-def cache_of(
-    made_of: str, pmx: "mmdskin.Model", samples: list[tuple], first: float, rate: float
-) -> cache.Cache:
-    """The Cache of an `Inputs.sample` for each place of a simulation; of the matrices alone for a motion."""
-    matrices, *pose = (np.array(column) for column in zip(*samples, strict=True))
-    bones = dependencies.moved_bones(pmx)
-    transforms = cache.pivot_transforms(pmx, bones, matrices)
-    inputs = _pose_inputs(*pose) if pose else None
-    return cache.Cache(made_of, first, rate, bones, *transforms, inputs=inputs)
-
-
-def _pose_inputs(locals_: np.ndarray, values: np.ndarray) -> cache.PoseInputs:
-    """The PoseInputs of all samples: (F, B, 7) and (F, V)."""
-    turns = locals_[..., 3:]
-    turns[1:] *= np.cumprod(_signs(turns[:-1], turns[1:]), axis=0)
-    moving = np.flatnonzero((locals_ != locals_[:1]).any(axis=(0, 2)))
-    return cache.PoseInputs(locals_[0], moving, locals_[:, moving], values)
-
-
-def _signs(ones: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """(…, 1) signs by which quaternions are neighbors."""
-    return np.where((ones * others).sum(axis=-1, keepdims=True) < 0, -1, 1).astype(np.float32)
-
-
 def _matches(found: cache.Cache, locals_: np.ndarray, values: np.ndarray, frame: float) -> bool:
     """Whether these values match those of the cache at a frame, within the accuracy of its samples."""
     inputs, count = found.inputs, len(found.points)
@@ -125,21 +97,19 @@ def _matches(found: cache.Cache, locals_: np.ndarray, values: np.ndarray, frame:
     around = slice(max(low - 1, 0), high + 2)
     if len(inputs.still) != len(locals_) or inputs.values.shape[1:] != values.shape:
         return False
-    still = np.ones(len(locals_), bool)
-    still[inputs.moving] = False
     moving = inputs.locals[around]
+    known = np.repeat(inputs.still[None], len(moving), axis=0)
+    known[:, inputs.moving] = moving
     places = [low - around.start, high - around.start]
-    return (
-        _is_between(inputs.still[None, still], locals_[still], [0, 0])
-        and _is_between(moving, locals_[inputs.moving], places)
-        and _is_between(inputs.values[around], values, places)
+    return _is_between(known, locals_, places) and _is_between(
+        inputs.values[around], values, places
     )
 
 
 def _is_between(around: np.ndarray, now: np.ndarray, places: list[int]) -> bool:
     """Whether values are between those of two samples, allowing for interpolation."""
     if now.ndim == 2:  # of bones, else values
-        turns = now[:, 3:] * _signs(around[places[0], :, 3:], now[:, 3:])
+        turns = now[:, 3:] * cache.signs(around[places[0], :, 3:], now[:, 3:])
         now = np.concatenate([now[:, :3], turns], axis=1)
     ends = around[places]
     room = np.abs(np.diff(around, axis=0)).max(axis=0, initial=0)
@@ -182,7 +152,7 @@ def _check_before_frame(*_: object) -> None:
 
 @persistent
 def _note_change(*_: object) -> None:
-    for _name, moving in live.all_of():
+    for moving in live.every():
         moving.forget_played()
     for state in list(cache.states.values()):
         state.changes += 1

@@ -50,13 +50,12 @@ def of(armature: str, scene: str) -> "Live":
     return known or _lives.setdefault((armature, scene), Live(armature, scene))
 
 
+def every() -> "list[Live]":
+    return list(_lives.values())
+
+
 def of_armature(armature: Object) -> "list[Live]":
-    return [live for (name, _), live in list(_lives.items()) if name == armature.name_full]
-
-
-def all_of() -> "list[tuple[str, Live]]":
-    """All, with the names of their armature objects."""
-    return [(name, live) for (name, _), live in list(_lives.items())]
+    return [live for live in every() if live.armature == armature.name_full]
 
 
 def forget(armature: str) -> None:
@@ -68,7 +67,7 @@ class Live:
     """Any thread may use it: meshes of a model are evaluated side by side, but it steps once."""
 
     def __init__(self, armature: str, scene: str) -> None:
-        self._armature, self._scene = armature, scene
+        self.armature, self._scene = armature, scene  # names
         self.ticks = 0  # of the timer
         self.playing = False
         self.changed = self._last = clock()  # when the pose changed, and the last evaluation
@@ -145,7 +144,7 @@ class Live:
             is_near = math.isclose(frame, self._frame, rel_tol=1e-6)  # between frames
             if self._local is not None and is_near and _same(local, self._local):
                 return self._shown
-        settled = Live(self._armature, self._scene)
+        settled = Live(self.armature, self._scene)
         settled._open(solver)
         return settled._settle(local, True).bone_matrices
 
@@ -198,7 +197,7 @@ class Live:
     def _touching(self, settings: physics_settings.Settings) -> "dict[str, Live]":
         """The other models of its group that are shown, by name of their armature objects."""
         keyed = (one for one in settings.group if isinstance(one.settings, ik_source.Settings))
-        names = (one.name for one in keyed if one.name != self._armature)
+        names = (one.name for one in keyed if one.name != self.armature)
         found = {name: _lives.get((name, self._scene)) for name in names}
         return {name: one for name, one in found.items() if one is not None and one.input}
 
@@ -212,7 +211,7 @@ class Live:
         self._others, self._apart = [], ""
         if touching:
             members = {one.model.armature.name_full: one for one in group.members(settings)}
-            chosen = [members[name] for name in (self._armature, *touching)]
+            chosen = [members[name] for name in (self.armature, *touching)]
             try:
                 group.record(chosen)  # raises for different settings
                 places = group.places(chosen)
@@ -320,7 +319,7 @@ def _first(scene: Scene) -> float:
 
 @persistent
 def _settle_all(*_: object) -> None:
-    for _name, live in all_of():
+    for live in every():
         live.settle()
 
 

@@ -20,7 +20,7 @@ from ..operator_base.model_operator import ModelOperator, ObjectOperator
 from ..pose import physics_settings, pose_source
 from ..pose.ik_source import Solver
 from ..scene import scene_model, setting_paths
-from . import cache, dependencies, group, keyed, live, playback
+from . import cache, dependencies, group, live, playback
 
 
 class MMDSKIN_OT_simulate(modal_job.ModalJob, ModelOperator, Operator):
@@ -98,7 +98,7 @@ def _played(model: scene_model.SceneModel, context: Context) -> cache.Cache:
     first = playhead.frame_range(scene)[0] * stretch
     inputs = dependencies.inputs_of(member.opened, model.armature)
     made_of = dependencies.fingerprint(member.opened, member.settings, inputs)
-    return keyed.cache_of(made_of, member.opened.rig.pmx, samples, first, 1 / stretch)
+    return cache.of_samples(made_of, member.opened.rig.pmx, samples, first, 1 / stretch)
 
 
 class MMDSKIN_OT_simulate_together(ObjectOperator, Operator):

@@ -239,4 +239,4 @@ class _Part:
 
     def result(self) -> cache.Cache:
         pmx, first, rate = self.member.opened.rig.pmx, self._first, self._rate
-        return keyed.cache_of(self._fingerprint, pmx, self._samples, first, rate)
+        return cache.of_samples(self._fingerprint, pmx, self._samples, first, rate)

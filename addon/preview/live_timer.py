@@ -25,7 +25,7 @@ def passed() -> float | None:
     """Called by Blender; returns the seconds until the next call, None for none."""
     global _due, _drawn, _ended
     computing = simulation.waiting()
-    if not computing and not live.all_of():
+    if not computing and not live.every():
         live.is_running = False
         return None
     for names, run in computing.items():
@@ -48,17 +48,17 @@ def passed() -> float | None:
 
 def _advance() -> bool:
     """Whether anything moves."""
-    lives = live.all_of()
+    lives = live.every()
     if not lives or bpy.app.is_job_running("RENDER"):
         return False
     windows, now = bpy.context.window_manager.windows, live.clock()
     playing = any(window.screen.is_animation_playing for window in windows)
     moving = set()
-    for armature, one in lives:
+    for one in lives:
         one.playing = playing
         if not playing and now - one.changed <= live.CALM:
             one.ticks += 1
-            moving.add(armature)
+            moving.add(one.armature)
     for name in moving - _tag(moving):  # deleted, renamed, or switched off
         live.forget(name)
     return playing or bool(moving)
@@ -93,7 +93,7 @@ def _wake(*_: object) -> None:
     if live.is_running or threading.current_thread() is not threading.main_thread():
         return
     now = live.clock()
-    moving = any(now - one.changed < live.CALM for _, one in live.all_of())
+    moving = any(now - one.changed < live.CALM for one in live.every())
     if moving or simulation.waiting():
         _start()
 

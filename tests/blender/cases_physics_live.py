@@ -120,7 +120,7 @@ class Rests(Live):
             bpy.data.objects.remove(obj)
             self.now += 0.1
             addon().preview.live_timer.passed()
-        self.assertEqual(live.all_of(), [])
+        self.assertEqual(live.every(), [])
 
     def test_it_is_live_again_in_a_file_that_was_opened(self):
         bpy.ops.wm.save_mainfile()
@@ -145,7 +145,7 @@ class Rests(Live):
         self.pose(0.6)
         scene.clear()
         bpy.ops.wm.open_mainfile(filepath=self.empty_file())
-        self.assertEqual(live.all_of(), [])
+        self.assertEqual(live.every(), [])
         self.assertIsNone(addon().preview.live_timer.passed())
 
     def empty_file(self):

@@ -119,7 +119,7 @@ def film(folder, fps):
         live.clock = functools.partial(float, start + seconds)
         swing = np.interp(seconds, (0.3, 0.6, 1.5, 1.9, 2.8, 3.1), (0, 1, 1, -1, -1, 0))
         head.rotation_euler = (0, 0.7 * swing, 0.25 * swing)
-        for _, one in live.all_of():
+        for one in live.every():
             one.ticks += 1
         bpy.context.object.update_tag()
         bpy.context.view_layer.update()
