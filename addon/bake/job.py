@@ -73,7 +73,7 @@ def _simulate(
         yield from playback.simulate(context, simulated, frames[0], frames[-1])
         return
     for source in simulated:
-        source.show(context.scene)
+        source.load(scene=context.scene)
 
 
 def _read(context: Context, models: list[sources.Poses], options: Options) -> modal_job.Steps[None]:

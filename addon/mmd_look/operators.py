@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The operators of the MMD Look."""
 
+import os
 from typing import Any
 
 from bpy.types import Context, Operator
@@ -10,7 +11,7 @@ from ..blender.translations import tr
 from ..blender.user_error import cancels
 from ..operator_base.editing import editing
 from ..operator_base.model_operator import SwitchOperator, switch_action
-from ..scene import textures
+from ..scene import setting_paths, textures
 from . import switch
 
 
@@ -28,7 +29,8 @@ class MMDSKIN_OT_look(SwitchOperator, Operator):
         missing: dict[str, None] = {}
         with editing(self.models(context), switch.prepare) as edit:
             for model, _ in edit.checked:
-                folder = switch.folder_of(model)
+                path = setting_paths.absolute(model.armature, "model_path")
+                folder = textures.TextureFolder(os.path.dirname(path))
                 if self.action == "ENABLE":
                     if not switch.is_on(model):
                         edit.on_failure(switch.disable, model)

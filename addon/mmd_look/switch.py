@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Turn the MMD Look of a model on and off: its materials, its edges and the scene's light."""
 
-import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,7 +10,7 @@ from bpy.types import Depsgraph, Material, Object, Scene
 
 from ..blender import blender_versions, playhead, registration
 from ..blender.user_error import UserError
-from ..scene import light, material_values, scene_model, setting_paths, textures
+from ..scene import light, material_values, scene_model, textures
 from . import edges, followers, ground, materials, shading
 
 # The color management that shows colors as they are, which the look needs.
@@ -42,12 +41,6 @@ def prepare(model: scene_model.SceneModel) -> None:
         raise UserError("'{name}' has no MMD materials", name=model.name)
 
 
-def folder_of(model: scene_model.SceneModel) -> textures.TextureFolder:
-    """The folder of the model's file."""
-    path = setting_paths.absolute(model.armature, "model_path")
-    return textures.TextureFolder(os.path.dirname(path))
-
-
 def enable(scene: Scene, model: scene_model.SceneModel, folder: textures.TextureFolder) -> None:
     """Turn the look of a model on; what is already on stays. The folder notes missing files."""
     playhead.keep_values(scene)
@@ -74,7 +67,8 @@ def disable(model: scene_model.SceneModel) -> None:
         ground.remove(obj)
     shading.drop_unused()
     for scene in bpy.data.scenes:
-        if light.DIRECTION in scene and not _is_shown(scene):
+        meshes = (obj for obj in scene.objects if obj.type == "MESH")
+        if light.DIRECTION in scene and not any(map(materials.is_on, _materials(meshes))):
             light.remove_unused(scene)
 
 
@@ -146,12 +140,6 @@ def _followers(armature: Object, kind: str) -> list[Object]:
 def _modifiers_of_edges(armature: Object) -> list[Any]:
     found = map(followers.modifier_of, _followers(armature, followers.EDGES))
     return [modifier for modifier in found if modifier is not None]
-
-
-def _is_shown(scene: Scene) -> bool:
-    """Whether any object of a scene shows the look."""
-    meshes = (obj for obj in scene.objects if obj.type == "MESH")
-    return any(map(materials.is_on, _materials(meshes)))
 
 
 def _materials(objects: Iterable[Object]) -> list[Material]:

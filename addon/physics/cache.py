@@ -117,7 +117,8 @@ class Checked(abc.ABC):
     def _outdated(self) -> object:
         """The problem if the simulation has other inputs, else ""."""
         found, keyed = self._cache, self._inputs is not None
-        if keyed == (found.inputs is not None) and fits(found, self._opened.rig.pmx):
+        has_bones = _are_numbers(found.bones, len(self._opened.rig.pmx.bones))
+        if has_bones and keyed == (found.inputs is not None):
             wanted = dependencies.fingerprint(self._opened, self._settings, self._inputs)
             if found.fingerprint == wanted:
                 return ""
@@ -323,11 +324,6 @@ def _is_valid(cache: Cache) -> bool:
         and inputs.locals.shape == (frames, len(inputs.moving), 7)
         and inputs.values.shape == (frames, inputs.values.size // frames)
     )
-
-
-def fits(cache: Cache, pmx: "mmdskin.Model") -> bool:
-    """Whether the model has the bones."""
-    return _are_numbers(cache.bones, len(pmx.bones))
 
 
 def _are_numbers(numbers: np.ndarray, count: int) -> bool:

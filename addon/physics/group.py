@@ -36,11 +36,6 @@ class Member(NamedTuple):
         return self.settings.physics
 
 
-def objects(members: Sequence[Member]) -> list[Object]:
-    """The objects whose poses, transforms and shape key values a simulation reads."""
-    return [obj for member in members for obj in (member.model.armature, *member.model.meshes)]
-
-
 def needs_file(settings: pose_source.Settings) -> bool:
     """Whether a simulation has to be stored: not of motion files, of which any frame is simulated
     when it is shown."""
@@ -132,9 +127,8 @@ def places(members: Sequence[Member]) -> np.ndarray | None:
         world = world @ member.opened.rig.to_armature
         scales.append(_scale(world[:3, :3], member))
         to_file = _AXES / scales[0]
-        turn = _AXES @ world[:3, :3] / scales[-1]
-        left, _, right = np.linalg.svd(turn)
-        w, *xyz = quaternions.from_matrices((left @ right)[None])[0]
+        turns = quaternions.turns((_AXES @ world[:3, :3])[None])
+        w, *xyz = quaternions.from_matrices(turns)[0]
         found.append((*(to_file @ world[:3, 3]), *xyz, w))
     for member, scale in zip(members, scales, strict=True):
         if abs(scale / scales[0] - 1) > _SAME_SCALE:

@@ -103,27 +103,21 @@ class Baked:
 
     def __init__(self, member: Member) -> None:
         self.member = member
-        self._load()
+        self.load()
+
+    def load(self, simulated: cache.Cache | None = None, scene: Scene | None = None) -> None:
+        """Again: with a simulation that is in no file, or with hair as the viewport shows it in a scene's
+        current frame, where it moves live if no simulation matches."""
+        model, settings, opened = self.member
+        self.opened, self._checked = _with_physics(
+            opened, model.armature, settings, True, simulated, scene
+        )
 
     def lacks_simulation(self, first: float, last: float) -> bool:
         """Whether its file has no simulation of these keys and settings, or not from an animation
         time to another."""
         found = self._checked
         return found is not None and (bool(found.changed()) or not found.covers(first, last))
-
-    def play(self, simulated: cache.Cache) -> None:
-        """A simulation that is in no file."""
-        self._load(simulated)
-
-    def show(self, scene: Scene) -> None:
-        """The current frame as the viewport shows it: where no simulation matches, hair moves live."""
-        self._load(scene=scene)
-
-    def _load(self, simulated: cache.Cache | None = None, scene: Scene | None = None) -> None:
-        model, settings, opened = self.member
-        self.opened, self._checked = _with_physics(
-            opened, model.armature, settings, True, simulated, scene
-        )
 
 
 def simulate(context: Context, sources: Sequence[Baked], first: float, last: float) -> Steps[None]:
@@ -139,7 +133,7 @@ def simulate(context: Context, sources: Sequence[Baked], first: float, last: flo
     found = yield from simulated(context, batches, covered)
     for source in sources:
         if source.member.model.armature in found:
-            source.play(found[source.member.model.armature])
+            source.load(found[source.member.model.armature])
 
 
 def simulated(
@@ -174,7 +168,9 @@ def scene_run(
     simulation = group.simulation(opened, record, group.places(members), offsets)
     count = last - first + 1
     before, total = count * place[0], count * place[1]
-    with PoseFrames(context, group.objects(members)) as read:
+    models = [member.model for member in members]
+    objects = [obj for model in models for obj in (model.armature, *model.meshes)]
+    with PoseFrames(context, objects) as read:
         for sample in range((last - first) * samples + 1):
             read.go_to((start + sample / rate) / stretch)
             group.check_still(members)
