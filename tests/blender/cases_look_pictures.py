@@ -135,9 +135,7 @@ def added():
 class Pictures(imported.Case):
     def setUp(self):
         super().setUp()
-        self.native = sys.modules["addon_package"].blender.native.load()
-        if not any(one.name == "gl" and one.available for one in self.native.backends()):
-            self.skipTest("mmdskin draws with OpenGL, which is not available here")
+        self.native = drawing_module(self)
         numbers = np.random.default_rng(5)
         self.textures = {
             number: self.texture(name, numbers) for number, name in enumerate(model().textures)
@@ -164,28 +162,18 @@ class Pictures(imported.Case):
             hull.hide_render = not edges
         return shot(self.folder)
 
-    def expected(self, edges, weights=None):
+    def expected(self, edges, weights=None, **options):
         """The picture and the triangle of each pixel, by mmdskin."""
-        options = {}
         if weights is not None:
             options = {
                 "materials": self.model.materials_at(weights),
                 "factors": self.model.texture_factors_at(weights),
                 "uvs": self.model.uvs_at(weights),
             }
-        drawn = self.native.render(
-            self.model,
-            self.native.skin(self.model, np.eye(4, dtype=np.float32)[None]),
-            size=(SIZE, SIZE),
-            camera=self.native.Camera((0, 0, -DISTANCE), (0, 0, 0), (0, 1, 0), FOV),
-            background=(0, 0, 0, 0),
-            look="mmd",
-            textures=self.textures,
-            edges=edges,
-            want=("image", "triangles"),
-            **options,
-        )
-        return np.float32(drawn.image).reshape(SIZE, SIZE, 4), drawn.triangles.reshape(SIZE, SIZE)
+        place, wanted = ((0, 0, -DISTANCE), (0, 0, 0)), ("image", "triangles")
+        options |= {"textures": self.textures, "edges": edges, "want": wanted}
+        found = drawn(self.native, self.model, place, **options)
+        return np.float32(found.image).reshape(SIZE, SIZE, 4), found.triangles.reshape(SIZE, SIZE)
 
     def share(self, shot, image, chosen, least, bar=2):
         """At least this share of the chosen pixels are within `bar` of 255."""
@@ -249,20 +237,8 @@ class Pictures(imported.Case):
         sun = light.of_scene(bpy.context.scene)
         sun.location, sun.data.color = light.place((0.8, 0.3, 0.5)), (0.1, 0.25, 0.3)
         self.addCleanup(light.remove_unused, bpy.context.scene)
-        drawn = self.native.render(
-            self.model,
-            self.native.skin(self.model, np.eye(4, dtype=np.float32)[None]),
-            size=(SIZE, SIZE),
-            camera=self.native.Camera((0, 0, -DISTANCE), (0, 0, 0), (0, 1, 0), FOV),
-            background=(0, 0, 0, 0),
-            look="mmd",
-            textures=self.textures,
-            light=(0.8, 0.3, 0.5),
-            light_color=(0.1, 0.25, 0.3),
-            want=("image", "triangles"),
-        )
-        image = np.float32(drawn.image).reshape(SIZE, SIZE, 4)
-        triangles = drawn.triangles.reshape(SIZE, SIZE)
+        shone = {"light": (0.8, 0.3, 0.5), "light_color": (0.1, 0.25, 0.3)}
+        image, triangles = self.expected(False, **shone)
         self.share(self.shot(edges=False), image, interior(triangles), 0.99)
         for obj in (sun, sun.parent):
             bpy.data.objects.remove(obj)
@@ -404,6 +380,27 @@ class OfMmdTools(imported.Case):
             self.assert_close(node.inputs["Power"].default_value, 8.0, 1e-5)
             self.assertEqual(bpy.ops.mmdskin.look(action="DISABLE"), {"FINISHED"})
             self.assertEqual(counts, [len(one.node_tree.nodes) for one in mesh.data.materials])
+
+
+def drawing_module(case):
+    """The native module; skips the test where it cannot draw."""
+    native = sys.modules["addon_package"].blender.native.load()
+    if not any(one.name == "gl" and one.available for one in native.backends()):
+        case.skipTest("mmdskin draws with OpenGL, which is not available here")
+    return native
+
+
+def drawn(native, model, place, **options):
+    """What the module draws of a model at rest, with the camera's position and target."""
+    return native.render(
+        model,
+        native.skin(model, np.eye(4, dtype=np.float32)[None]),
+        size=(SIZE, SIZE),
+        camera=native.Camera(*place, (0, 1, 0), FOV),
+        background=(0, 0, 0, 0),
+        look="mmd",
+        **options,
+    )
 
 
 def shot(folder, size=SIZE):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Self-shadow in EEVEE: where `mmdskin.render(self_shadow=True)` draws it, and off leaves no trace."""
 
-import sys
-
 import bpy
 import cases_look
 import cases_look_pictures as pictures
@@ -33,21 +31,7 @@ def boxes(flags):
             normals += [side] * 4
             # Clockwise as seen from outside, in left-handed axes.
             triangles += [(first, first + 1, first + 2), (first, first + 2, first + 3)]
-    model = pictures.balls([(0, 0, 0)], [])
-    model.positions, model.normals = np.float32(positions), np.float32(normals)
-    model.triangles = np.int32(triangles)
-    a, b, c = model.positions[model.triangles].transpose(1, 0, 2)
-    inwards = (np.cross(b - a, c - a) * model.normals[model.triangles[:, 0]]).sum(1) < 0
-    model.triangles[inwards] = model.triangles[inwards][:, ::-1]
-    count = len(positions)
-    model.uvs = np.zeros((count, 2), np.float32)
-    model.additional_uvs = np.zeros((count, 0, 4), np.float32)
-    model.edge_scales = np.ones(count, np.float32)
-    model.deform = np.zeros(count, np.uint8)
-    model.bone_indices = np.tile(np.int32([0, -1, -1, -1]), (count, 1))
-    model.bone_weights = np.tile(np.float32([1, 0, 0, 0]), (count, 1))
-    model.sdef = np.zeros((count, 3, 3), np.float32)
-    model.materials = [
+    materials = [
         pmx_file.Material(
             name,
             diffuse=(0.5, 0.5, 0.5, 1),
@@ -62,6 +46,11 @@ def boxes(flags):
         )
         for name, flag in zip("板箱", flags, strict=True)
     ]
+    uvs = np.zeros((len(positions), 2))
+    model = pictures.surface(positions, normals, uvs, triangles, materials)
+    a, b, c = model.positions[model.triangles].transpose(1, 0, 2)
+    inwards = (np.cross(b - a, c - a) * model.normals[model.triangles[:, 0]]).sum(1) < 0
+    model.triangles[inwards] = model.triangles[inwards][:, ::-1]
     return model
 
 
@@ -116,12 +105,8 @@ class Eevee(cases_look.Case):
         return boxes([EVERYTHING, EVERYTHING])
 
     def setUp(self):
-        if bpy.app.version < (4, 2) and bpy.app.background:
-            self.skipTest("EEVEE needs a window here")
         super().setUp()
-        self.native = sys.modules["addon_package"].blender.native.load()
-        if not any(one.name == "gl" and one.available for one in self.native.backends()):
-            self.skipTest("mmdskin draws with OpenGL, which is not available here")
+        self.native = pictures.drawing_module(self)
 
     def show(self, flags):
         """The model with these flags, and with self-shadow."""
@@ -137,9 +122,7 @@ class Eevee(cases_look.Case):
         camera.location = position * pictures.SCALE
         towards = Vector((target - position).tolist())
         camera.rotation_euler = towards.to_track_quat("-Z", "Y").to_euler()
-        engines = bpy.types.RenderSettings.bl_rna.properties["engine"].enum_items.keys()
-        scene.render.engine = next(name for name in engines if "EEVEE" in name)
-        scene.render.filter_size, scene.eevee.taa_render_samples = 0.01, 8
+        pictures.use_eevee(self, samples=8)
 
     def hide_all(self):
         for obj in bpy.data.objects:
@@ -149,17 +132,8 @@ class Eevee(cases_look.Case):
         return pictures.shot(self.folder).astype(int)
 
     def expected(self, self_shadow):
-        drawn = self.native.render(
-            self.file,
-            self.native.skin(self.file, np.eye(4, dtype=np.float32)[None]),
-            size=(pictures.SIZE, pictures.SIZE),
-            camera=self.native.Camera(*CAMERA, (0, 1, 0), pictures.FOV),
-            background=(0, 0, 0, 0),
-            look="mmd",
-            edges=True,
-            self_shadow=self_shadow,
-        )
-        return drawn.image.astype(int)
+        options = {"edges": True, "self_shadow": self_shadow}
+        return pictures.drawn(self.native, self.file, CAMERA, **options).image.astype(int)
 
     def shadows(self):
         """Where Blender's picture and mmdskin's have shadows."""

@@ -2,7 +2,6 @@
 """Hair moved by a motion: baked, imported as keyframes, simulated for the preview."""
 
 import os
-import sys
 from types import SimpleNamespace
 from unittest import mock
 
@@ -12,6 +11,7 @@ import fingerprint
 import numpy as np
 import recorder
 import scene
+from case import addon
 from cases_bake_range import forget_file
 from cases_motion import MotionCase, dance, rig
 from cases_motion_clear import ClearCase
@@ -20,10 +20,6 @@ from recorder import Recorder
 
 PHYSICS, WITH_BONE = 1, 2
 HAIR = ["髪1", "髪2", "髪3"]
-
-
-def addon():
-    return sys.modules["addon_package"]
 
 
 def with_hair():

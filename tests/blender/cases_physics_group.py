@@ -45,7 +45,6 @@ class Group(Keyed):
         self.other_path = self.write(with_hand(dressed()), "手.pmx")
         other = self.load(self.other_path)
         self.other, self.other_mesh = other.armature, other.mesh
-        self.first_motion = self.motion_path
         scene.select(self.other)
         bpy.ops.mmdskin.import_motion(filepath=self.motion_path, mode="ORIGINAL", frame_start=0)
         self.put(self.place)
@@ -457,17 +456,11 @@ class Deleted(Group):
                 for frame in (11, 4):
                     bpy.context.scene.frame_set(frame)
                     shown = scene.evaluated_positions(self.mesh)
-                    self.assert_close(shown, self.alone(frame), BAR)
+                    self.assert_close(shown, self.expected(frame, settle=20), BAR)
                 self.assertEqual(case.live_errors(), [])
                 self.assertEqual(self.problem(), "")
                 if not number:
                     self.setUp()
-
-    def alone(self, frame):
-        mmdskin = addon().blender.native.load()
-        model, motion = mmdskin.load_model(self.path), mmdskin.load_motion(self.first_motion)
-        pose = model.pose(motion, frame, physics=mmdskin.Physics(start=0, settle=20))
-        return scene.in_blender(mmdskin.skin(model, pose, normals=False).positions)
 
     def problem(self):
         return addon().physics.cache.state_of(self.armature).problem_text

@@ -2,13 +2,13 @@
 """A model with hair whose armature has a motion's Original Keys, to check their simulation."""
 
 import os
-import sys
 
 import bpy
 import case
 import imported
 import numpy as np
 import scene
+from case import addon
 from cases_bake_range import forget_file
 from cases_rig import legged
 from cases_sliders import morph
@@ -17,10 +17,6 @@ from files import motion_file, pmx_file
 HAIR = ("髪", "紐")
 BAR = 1e-4 * scene.SCALE
 FRAMES = (0, 5, 11, 15)
-
-
-def addon():
-    return sys.modules["addon_package"]
 
 
 def dressed():
