@@ -70,8 +70,8 @@ static void find_bounds(const mmd_gl_renderer *r, double axes[3][3], bounds *cas
     columns_of(axes, columns);
     *casting = *receiving = nothing;
     for (size_t m = 0; m < job->material_count; m++) {
-        const mmd_render_material *material = &job->materials[m];
-        const int32_t *end = corner + 3 * material->triangle_count;
+        const mmd_material *material = &job->materials[m];
+        const int32_t *end = corner + 3 * mmd_render_triangle_count(material);
         bool casts = material->flags & MMD_MATERIAL_CASTS_SELF_SHADOW;
         bool receives = material->flags & MMD_MATERIAL_RECEIVES_SELF_SHADOW;
         bool drawn = mmd_gl_renderer_is_visible(material) && (casts || receives);
@@ -139,7 +139,7 @@ static void draw_flagged(const mmd_gl_renderer *r, uint8_t flag, bool culled)
     size_t first = 0, count = 0;
     bool cull = false;
     for (size_t i = 0; i <= job->material_count; i++) {
-        const mmd_render_material *material = i < job->material_count ? &job->materials[i] : NULL;
+        const mmd_material *material = i < job->material_count ? &job->materials[i] : NULL;
         bool drawn = material && mmd_gl_renderer_is_visible(material) && (material->flags & flag);
         bool culls = drawn && culled && !(material->flags & MMD_MATERIAL_DOUBLE_SIDED);
         if (count && (!drawn || culls != cull)) {
@@ -150,9 +150,9 @@ static void draw_flagged(const mmd_gl_renderer *r, uint8_t flag, bool culled)
         }
         cull = culls;
         if (drawn)
-            count += material->triangle_count;
+            count += mmd_render_triangle_count(material);
         else if (material)
-            first += material->triangle_count;
+            first += mmd_render_triangle_count(material);
     }
 }
 
@@ -204,12 +204,12 @@ static void draw_ground_shadow(const mmd_gl_renderer *r)
 
 /* Surfaces */
 
-static mmd_gl_look_variant variant_of(const mmd_gl_renderer *r, const mmd_render_material *material)
+static mmd_gl_look_variant variant_of(const mmd_gl_renderer *r, const mmd_material *material)
 {
     bool mapped = material->sphere_texture >= 0;
     bool receives = material->flags & MMD_MATERIAL_RECEIVES_SELF_SHADOW;
     return (mmd_gl_look_variant){{.textured = material->texture >= 0,
-                                  .toon = material->toon_texture >= 0,
+                                  .toon = material->toon >= 0,
                                   .specular = material->specular_power > 0,
                                   .self_shadow = r->job->effects.self_shadow,
                                   .receives = receives && r->has_shadow_map,
@@ -224,8 +224,9 @@ static bool draw_surfaces(const mmd_gl_renderer *r, mmd_error *err)
     mmd_gl1.Enable(GL_BLEND);
     GLuint used = 0;
     size_t first = 0;
-    for (size_t i = 0; i < job->material_count; first += job->materials[i++].triangle_count) {
-        const mmd_render_material *material = &job->materials[i];
+    for (size_t i = 0; i < job->material_count;
+         first += mmd_render_triangle_count(&job->materials[i++])) {
+        const mmd_material *material = &job->materials[i];
         if (!mmd_gl_renderer_is_visible(material))
             continue;
         mmd_gl_look_variant variant = variant_of(r, material);
@@ -241,8 +242,7 @@ static bool draw_surfaces(const mmd_gl_renderer *r, mmd_error *err)
             mmd_gl_texture_bind(MMD_GL_SPHERE_UNIT, GL_TEXTURE_2D,
                                 r->textures[material->sphere_texture]);
         if (variant.toon)
-            mmd_gl_texture_bind(MMD_GL_TOON_UNIT, GL_TEXTURE_2D,
-                                r->textures[material->toon_texture]);
+            mmd_gl_texture_bind(MMD_GL_TOON_UNIT, GL_TEXTURE_2D, r->textures[material->toon]);
         mmd_gl_renderer_draw_material(r, i, first);
     }
     return true;

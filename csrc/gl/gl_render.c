@@ -65,11 +65,9 @@ static void set_uniforms(mmd_gl_renderer *r)
 /* Vertices from memory, which this frame's job has. */
 static void upload_vertices(mmd_gl_renderer *r, const mmd_render_job *job, bool changed)
 {
-    double depth_range[2];
     mmd_render_view_init(job, 0, &r->view);
-    mmd_render_view_transform(&r->view, job->positions, job->vertex_count, r->view_positions,
-                              depth_range);
-    set_depth_range(r, depth_range[1]);
+    set_depth_range(r, mmd_render_view_transform(&r->view, job->positions, job->vertex_count,
+                                                 r->view_positions));
     set_uniforms(r);
     mmd_gl_render_buffers_upload(r, MMD_GL_RENDER_POSITION, r->view_positions);
     if (job->has_normals && changed)
@@ -140,7 +138,8 @@ static void draw_surfaces(const mmd_gl_renderer *r, mmd_gl_render_pass pass,
     mmd_gl1.CullFace(GL_BACK);
     mmd_gl1.Enable(GL_DEPTH_TEST);
     size_t first = 0;
-    for (size_t i = 0; i < job->material_count; first += job->materials[i++].triangle_count) {
+    for (size_t i = 0; i < job->material_count;
+         first += mmd_render_triangle_count(&job->materials[i++])) {
         int32_t texture = job->materials[i].texture;
         mmd_gl1.BindTexture(GL_TEXTURE_2D, texture < 0 ? r->white_texture : r->textures[texture]);
         mmd_gl_renderer_draw_material(r, i, first);

@@ -108,11 +108,11 @@ static void combine_factors(const float *factors, int texture, double neutral, f
 }
 
 /* The lower end of the toon, where no light comes from; NULL without toon. */
-static const uint8_t *shaded_end(const mmd_render_job *job, const mmd_render_material *material)
+static const uint8_t *shaded_end(const mmd_render_job *job, const mmd_material *material)
 {
-    if (material->toon_texture < 0)
+    if (material->toon < 0)
         return NULL;
-    const mmd_render_texture *image = &job->textures[material->toon_texture];
+    const mmd_render_texture *image = &job->textures[material->toon];
     return image->pixels + 4 * image->width * (image->height - 1);
 }
 
@@ -120,7 +120,7 @@ static const uint8_t *shaded_end(const mmd_render_job *job, const mmd_render_mat
 static void fill_mmd(const mmd_render_job *job, size_t index, material_uniforms *out)
 {
     static const float neutral[2 * 3 * 4] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-    const mmd_render_material *material = &job->materials[index];
+    const mmd_material *material = &job->materials[index];
     const float *factors = job->effects.factors ? job->effects.factors + 24 * index : neutral;
     for (int i = 0; i < 3; i++) {
         out->diffuse[i] = material->diffuse[i];
@@ -142,7 +142,7 @@ static void fill_mmd(const mmd_render_job *job, size_t index, material_uniforms 
 static void fill_material(const mmd_render_job *job, size_t index, size_t first_triangle,
                           material_uniforms *out)
 {
-    const mmd_render_material *material = &job->materials[index];
+    const mmd_material *material = &job->materials[index];
     if (job->look == MMD_LOOK_MMD) {
         fill_mmd(job, index, out);
     } else {
@@ -167,7 +167,8 @@ static bool make_uniforms(mmd_gl_renderer *r, mmd_error *err)
     if (!all)
         return mmd_fail_memory(err);
     size_t first = 0;
-    for (size_t i = 0; i < job->material_count; first += job->materials[i++].triangle_count) {
+    for (size_t i = 0; i < job->material_count;
+         first += mmd_render_triangle_count(&job->materials[i++])) {
         material_uniforms material = {0};
         fill_material(job, i, first, &material);
         memcpy(all + i * r->material_stride, &material, sizeof material);

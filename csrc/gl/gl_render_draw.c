@@ -26,11 +26,11 @@ void mmd_gl_renderer_draw(size_t first, size_t count)
 
 void mmd_gl_renderer_draw_material(const mmd_gl_renderer *r, size_t index, size_t first)
 {
-    const mmd_render_material *material = &r->job->materials[index];
+    const mmd_material *material = &r->job->materials[index];
     bool both_sides = material->flags & MMD_MATERIAL_DOUBLE_SIDED;
     both_sides ? mmd_gl1.Disable(GL_CULL_FACE) : mmd_gl1.Enable(GL_CULL_FACE);
     mmd_gl_render_buffers_set_material(r, index);
-    mmd_gl_renderer_draw(first, material->triangle_count);
+    mmd_gl_renderer_draw(first, mmd_render_triangle_count(material));
 }
 
 /* After all surfaces of the model: which is first needs a capture of MMD, and differs only where
@@ -42,12 +42,13 @@ void mmd_gl_renderer_draw_edges(const mmd_gl_renderer *r)
     mmd_gl1.CullFace(GL_FRONT);
     mmd_gl1.Enable(GL_CULL_FACE);
     size_t first = 0;
-    for (size_t i = 0; i < job->material_count; first += job->materials[i++].triangle_count) {
-        const mmd_render_material *material = &job->materials[i];
+    for (size_t i = 0; i < job->material_count;
+         first += mmd_render_triangle_count(&job->materials[i++])) {
+        const mmd_material *material = &job->materials[i];
         if (!mmd_gl_renderer_is_visible(material) || !(material->flags & MMD_MATERIAL_EDGE) ||
             material->edge_size <= 0 || material->edge_color[3] <= 0)
             continue;
         mmd_gl_render_buffers_set_material(r, i);
-        mmd_gl_renderer_draw(first, material->triangle_count);
+        mmd_gl_renderer_draw(first, mmd_render_triangle_count(material));
     }
 }

@@ -237,7 +237,7 @@ void mmd_gl_renderer_draw_material(const mmd_gl_renderer *renderer, size_t mater
 void mmd_gl_renderer_draw_edges(const mmd_gl_renderer *renderer);
 
 /* MMD draws nothing of a material whose alpha is 0. */
-static inline bool mmd_gl_renderer_is_visible(const mmd_render_material *material)
+static inline bool mmd_gl_renderer_is_visible(const mmd_material *material)
 {
     return material->diffuse[3] > 0;
 }

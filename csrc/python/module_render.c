@@ -14,22 +14,6 @@
 
 #include <string.h>
 
-/* Arrays with or without an axis of frames, in the order of rendering.py. */
-enum { POSITIONS, NORMALS, CAMERAS, UVS, LIGHTS, LIGHT_COLORS, ADDITIONAL_UVS, INPUTS };
-
-static const struct {
-    const char *name;
-    mmd_py_array_dtype dtype;
-    bool per_vertex;
-    size_t width;
-} inputs[INPUTS] = {[POSITIONS] = {"skinned.positions", MMD_PY_FLOAT32, true, 3},
-                    [NORMALS] = {"skinned.normals", MMD_PY_FLOAT32, true, 3},
-                    [CAMERAS] = {"camera", MMD_PY_FLOAT64, false, MMD_PY_ARGUMENT_CAMERA_WIDTH},
-                    [UVS] = {"uvs", MMD_PY_FLOAT32, true, 2},
-                    [LIGHTS] = {"light", MMD_PY_FLOAT32, false, 3},
-                    [LIGHT_COLORS] = {"light_color", MMD_PY_FLOAT32, false, 3},
-                    [ADDITIONAL_UVS] = {"additional_uvs", MMD_PY_FLOAT32, true, 4}};
-
 enum { IMAGE, DEPTH, NORMAL, TRIANGLES, OUTPUTS };
 
 static const struct {
@@ -50,17 +34,47 @@ enum { SHARED_TOONS = INT32_MAX - MMD_TOON_COUNT + 1 }; /* the texture key of th
 typedef struct render_call {
     mmd_py_state *state;
     mmd_render_job job;
-    bool batched;             /* results have a frame axis */
-    mmd_skin_job skin;        /* instead of positions, if it has a mesh */
-    bool on_device;           /* skins there */
-    mmd_py_pose_arrays pose;  /* that `skin` borrows */
-    mmd_py_record_parser own; /* all else that `job` borrows */
-    const void *inputs[INPUTS];
-    size_t frames[INPUTS];
+    bool batched;                /* results have a frame axis */
+    mmd_skin_job skin;           /* instead of positions, if it has a mesh */
+    bool on_device;              /* skins there */
+    mmd_py_pose_arrays pose;     /* that `skin` borrows */
+    mmd_py_record_parser own;    /* all else that `job` borrows */
+    size_t normal_frames;        /* like position_frames of the job */
     const int32_t *texture_keys; /* by which materials refer to textures */
     mmd_gl_caller caller;
     mmd_py_array outputs[OUTPUTS];
 } render_call;
+
+/* Arrays with or without an axis of frames, in the order of rendering.py. */
+enum { POSITIONS, NORMALS, CAMERAS, UVS, LIGHTS, LIGHT_COLORS, ADDITIONAL_UVS, INPUTS };
+
+static const struct {
+    const char *name;
+    mmd_py_array_dtype dtype;
+    bool per_vertex;
+    size_t width, array, frames; /* the last two are offsets in a call */
+} inputs[INPUTS] = {
+#define JOB(member) offsetof(render_call, job.member)
+    [POSITIONS] = {"skinned.positions", MMD_PY_FLOAT32, true, 3, JOB(positions),
+                   JOB(position_frames)},
+    [NORMALS] = {"skinned.normals", MMD_PY_FLOAT32, true, 3, JOB(normals),
+                 offsetof(render_call, normal_frames)},
+    [CAMERAS] = {"camera", MMD_PY_FLOAT64, false, MMD_PY_ARGUMENT_CAMERA_WIDTH, JOB(cameras),
+                 JOB(camera_frames)},
+    [UVS] = {"uvs", MMD_PY_FLOAT32, true, 2, JOB(uvs), JOB(uv_frames)},
+    [LIGHTS] = {"light", MMD_PY_FLOAT32, false, 3, JOB(lights), JOB(light_frames)},
+    [LIGHT_COLORS] = {"light_color", MMD_PY_FLOAT32, false, 3, JOB(effects.light_colors),
+                      JOB(effects.light_color_frames)},
+    [ADDITIONAL_UVS] = {"additional_uvs", MMD_PY_FLOAT32, true, 4, JOB(effects.additional_uvs),
+                        JOB(effects.additional_uv_frames)},
+#undef JOB
+};
+
+/* The number of frames of an input, 1: without their axis. */
+static size_t *frames_of(render_call *call, int input)
+{
+    return (size_t *)((char *)call + inputs[input].frames);
+}
 
 static bool set_mesh(render_call *call, PyObject *mesh)
 {
@@ -77,10 +91,10 @@ static bool set_mesh(render_call *call, PyObject *mesh)
     if (!model)
         return true;
     job->edge_scales = model->edge_scales;
-    call->inputs[UVS] = model->uvs;
+    job->uvs = model->uvs;
     job->effects.additional_uv_width = 4 * model->additional_uv_count;
     if (model->additional_uv_count && job->look == MMD_LOOK_MMD)
-        call->inputs[ADDITIONAL_UVS] = model->additional_uvs;
+        job->effects.additional_uvs = model->additional_uvs;
     return true;
 }
 
@@ -93,12 +107,12 @@ static bool set_input(render_call *call, int i, PyObject *argument)
     if (argument == Py_None)
         return true;
     if (!mmd_py_array_from_frames(argument, inputs[i].name, inputs[i].dtype,
-                                  1 + inputs[i].per_vertex, shape, "F", &array, &call->frames[i],
+                                  1 + inputs[i].per_vertex, shape, "F", &array, frames_of(call, i),
                                   &call->batched))
         return false;
     if (i == ADDITIONAL_UVS)
         call->job.effects.additional_uv_width = width;
-    call->inputs[i] = array.data;
+    memcpy((char *)call + inputs[i].array, &array.data, sizeof array.data);
     return mmd_py_record_parser_keep(&call->own, array.object);
 }
 
@@ -118,26 +132,26 @@ static bool set_array(render_call *call, PyObject *argument, const char *name,
 /* `shown` is a Skinned, whose arrays are among the inputs, or a Pose. */
 static bool set_shape(render_call *call, PyObject *mesh, PyObject *shown)
 {
-    size_t *frames = call->frames;
-    if (call->inputs[POSITIONS]) {
-        call->job.has_normals = call->inputs[NORMALS];
-        return !call->job.has_normals || frames[NORMALS] == frames[POSITIONS] ||
-               PyErr_Format(PyExc_ValueError, "skinned.normals: %zu %s, positions have %zu",
-                            frames[NORMALS], mmd_numbers_noun(frames[NORMALS], "frame", "frames"),
-                            frames[POSITIONS]);
+    mmd_render_job *job = &call->job;
+    size_t frames = call->normal_frames;
+    if (job->positions) {
+        job->has_normals = job->normals;
+        return !job->has_normals || frames == job->position_frames ||
+               PyErr_Format(PyExc_ValueError, "skinned.normals: %zu %s, positions have %zu", frames,
+                            mmd_numbers_noun(frames, "frame", "frames"), job->position_frames);
     }
     if (!mmd_py_skin_pose_parse(&call->pose, call->state, mesh, shown, Py_None, &call->skin,
                                 &call->batched))
         return false;
-    call->job.has_normals = call->skin.mesh->has_normals;
-    frames[POSITIONS] = call->skin.frame_count;
+    job->has_normals = call->skin.mesh->has_normals;
+    job->position_frames = call->skin.frame_count;
     return true;
 }
 
 /* A batch without a camera gets one that sees all its frames. */
 static bool frame_batch(render_call *call, PyObject *mesh, PyObject *shown)
 {
-    if (call->inputs[CAMERAS] || call->frames[POSITIONS] < 2)
+    if (call->job.cameras || call->job.position_frames < 2)
         return true;
     MMD_PY_OWNED PyObject *row =
         mmd_py_object_call("mmdskin.camera_framing", "batch_camera", "(OO(nn))", mesh, shown,
@@ -184,62 +198,50 @@ static bool set_textures(render_call *call, PyObject *textures, PyObject *toons)
     if (rows < 1 || rows > MAX_TOON_ROWS)
         return PyErr_Format(PyExc_ValueError, "toons: %zu rows, expected 1 to %d", rows,
                             MAX_TOON_ROWS);
-    return !count || call->inputs[UVS] ||
+    return !count || call->job.uvs ||
            PyErr_Format(PyExc_ValueError, "textures: a Mesh has no texture coordinates; pass uvs=");
 }
 
-/* The position among the textures of one that a material names, -1 if it is not there. */
-static bool find_texture(const render_call *call, size_t material, const char *field, int32_t key,
-                         int32_t *out)
+/* Puts the position among the textures in place of a key by which a material names one, -1 if it is
+   not there. */
+static bool place_texture(const render_call *call, size_t material, const char *field, int32_t *key)
 {
-    *out = -1;
+    int32_t position = -1;
     for (size_t i = 0; i < call->job.texture_count; i++)
-        if (call->texture_keys[i] == key)
-            *out = (int32_t)i;
-    return key >= -1 ||
-           PyErr_Format(PyExc_ValueError, "materials[%zu].%s: %d, expected an index or -1",
-                        material, field, (int)key);
+        if (call->texture_keys[i] == *key)
+            position = (int32_t)i;
+    if (*key < -1)
+        return PyErr_Format(PyExc_ValueError, "materials[%zu].%s: %d, expected an index or -1",
+                            material, field, (int)*key);
+    *key = position;
+    return true;
 }
 
-static bool convert_material(const render_call *call, const mmd_material *from, size_t index,
-                             mmd_render_material *out)
+static bool place_textures(const render_call *call, size_t index, mmd_material *material)
 {
-    if (from->index_count < 0 || from->index_count % 3)
+    if (material->index_count < 0 || material->index_count % 3)
         return PyErr_Format(PyExc_ValueError,
                             "materials[%zu].index_count: %d, expected a multiple of 3, at least 0",
-                            index, (int)from->index_count);
-    memcpy(out->diffuse, from->diffuse, sizeof out->diffuse);
-    memcpy(out->specular, from->specular, sizeof out->specular);
-    memcpy(out->ambient, from->ambient, sizeof out->ambient);
-    memcpy(out->edge_color, from->edge_color, sizeof out->edge_color);
-    out->specular_power = from->specular_power;
-    out->edge_size = from->edge_size;
-    out->flags = from->flags;
-    out->sphere_mode = (mmd_sphere_mode)from->sphere_mode;
-    out->triangle_count = (size_t)from->index_count / 3;
-    bool shared = from->shared_toon && from->toon >= 0;
-    int32_t toon = !shared                       ? from->toon
-                   : from->toon < MMD_TOON_COUNT ? SHARED_TOONS + from->toon
-                                                 : -1;
-    return find_texture(call, index, "texture", from->texture, &out->texture) &&
-           find_texture(call, index, "sphere_texture", from->sphere_texture,
-                        &out->sphere_texture) &&
-           find_texture(call, index, "toon", toon, &out->toon_texture);
+                            index, (int)material->index_count);
+    if (material->shared_toon && material->toon >= 0)
+        material->toon = material->toon < MMD_TOON_COUNT ? SHARED_TOONS + material->toon : -1;
+    return place_texture(call, index, "texture", &material->texture) &&
+           place_texture(call, index, "sphere_texture", &material->sphere_texture) &&
+           place_texture(call, index, "toon", &material->toon);
 }
 
 static bool set_materials(render_call *call, PyObject *materials, bool for_all_triangles)
 {
+    enum { MOST = INT32_MAX / 3 }; /* which is more than OpenGL draws */
     mmd_render_job *job = &call->job;
-    void *records;
+    void *records = NULL;
     bool ok = mmd_py_record_parse_list(&call->own, MMD_PY_RECORD_MATERIAL, materials, &records,
                                        &job->material_count);
-    mmd_render_material *all =
-        ok ? mmd_py_record_parser_alloc(&call->own, job->material_count, sizeof *all) : NULL;
-    ok = all;
+    mmd_material *all = records;
     for (size_t i = 0; ok && i < job->material_count; i++)
-        ok = convert_material(call, (const mmd_material *)records + i, i, &all[i]);
+        ok = place_textures(call, i, &all[i]);
     if (ok && for_all_triangles)
-        all->triangle_count = job->triangle_count;
+        all->index_count = 3 * (int32_t)(job->triangle_count < MOST ? job->triangle_count : MOST);
     job->materials = all;
     return ok;
 }
@@ -253,28 +255,6 @@ static bool set_factors(render_call *call, PyObject *factors)
         return false;
     call->job.effects.factors = array.data;
     return true;
-}
-
-static void take_inputs(render_call *call)
-{
-    mmd_render_job *job = &call->job;
-    const size_t *frames = call->frames;
-    job->positions = call->inputs[POSITIONS];
-    job->normals = call->inputs[NORMALS];
-    job->position_frames = frames[POSITIONS];
-    job->cameras = call->inputs[CAMERAS];
-    job->camera_frames = frames[CAMERAS];
-    job->uvs = call->inputs[UVS];
-    job->uv_frames = frames[UVS];
-    job->lights = call->inputs[LIGHTS];
-    job->light_frames = frames[LIGHTS];
-    job->effects.light_colors = call->inputs[LIGHT_COLORS];
-    job->effects.light_color_frames = frames[LIGHT_COLORS];
-    job->effects.additional_uvs = call->inputs[ADDITIONAL_UVS];
-    job->effects.additional_uv_frames = frames[ADDITIONAL_UVS];
-    job->frame_count = 1;
-    for (int i = 0; job->frame_count == 1 && i < INPUTS; i++)
-        job->frame_count = frames[i];
 }
 
 static bool make_outputs(render_call *call, PyObject *want)
@@ -356,6 +336,7 @@ PyObject *mmd_py_module_render(PyObject *module, PyObject *args)
     render_call call = {
         .state = state, .own = {.state = state, .path = "materials"}, .on_device = on_device};
     mmd_render_job *job = &call.job;
+    job->frame_count = 1;
     job->width = (size_t)width;
     job->height = (size_t)height;
     job->edges = edges;
@@ -371,14 +352,15 @@ PyObject *mmd_py_module_render(PyObject *module, PyObject *args)
                                 job->effects.ground_color);
     job->samples = (size_t)sample_count;
     for (int i = 0; i < INPUTS; i++) {
-        call.frames[i] = 1;
+        *frames_of(&call, i) = 1;
         ok = ok && set_input(&call, i, in[i]);
     }
     PyObject *result = NULL;
     if (ok && set_shape(&call, mesh, shown) && set_textures(&call, textures, toons) &&
         set_materials(&call, materials, gray) && set_factors(&call, factors) &&
         frame_batch(&call, mesh, shown)) {
-        take_inputs(&call);
+        for (int i = 0; job->frame_count == 1 && i < INPUTS; i++)
+            job->frame_count = *frames_of(&call, i);
         result = execute(&call, want);
     }
     mmd_py_record_parser_free(&call.own);

@@ -16,7 +16,7 @@ static float positions[FRAMES * 3 * VERTICES], normals[FRAMES * 3 * VERTICES],
     uvs[FRAMES * 2 * VERTICES], lights[FRAMES * 3];
 static int32_t triangles[3 * TRIANGLES];
 static mmd_camera cameras[FRAMES];
-static mmd_render_material materials[MATERIALS];
+static mmd_material materials[MATERIALS];
 
 static void take_numbers(script *s, float *out, size_t count)
 {
@@ -34,7 +34,7 @@ static void take_camera(script *s, mmd_camera *camera, double scale)
     camera->fov = (double)take_number(s) * scale;
 }
 
-static void take_material(script *s, mmd_render_material *material)
+static void take_material(script *s, mmd_material *material)
 {
     take_numbers(s, material->diffuse, 4);
     take_numbers(s, material->specular, 3);
@@ -43,10 +43,10 @@ static void take_material(script *s, mmd_render_material *material)
     material->specular_power = take_number(s);
     material->edge_size = take_number(s);
     material->flags = take(s);
-    material->sphere_mode = (mmd_sphere_mode)(take(s) % 4);
+    material->sphere_mode = take(s) % 4;
     material->texture = material->sphere_texture = -1;
-    material->toon_texture = (int32_t)(take(s) % 12) - 1;
-    material->triangle_count = take(s) % 4;
+    material->toon = (int32_t)(take(s) % 12) - 1;
+    material->index_count = 3 * (take(s) % 4);
 }
 
 static mmd_render_job take_job(script *s)
@@ -100,14 +100,13 @@ static void check_view(const mmd_render_job *job, size_t frame)
 {
     mmd_render_view view;
     float seen[4 * VERTICES];
-    double range[2];
     mmd_render_view_init(job, frame, &view);
     PROMISE(all_finite(view.position, 3) && all_finite(&view.rotation[0][0], 9));
     PROMISE(all_finite(view.half_extent, 2) && view.half_extent[0] > 0);
     PROMISE(all_finite(view.to_light, 3));
     size_t of = job->position_frames > 1 ? frame : 0;
     mmd_render_view_transform(&view, positions + of * 3 * job->vertex_count, job->vertex_count,
-                              seen, range);
+                              seen);
     for (size_t i = 0; i < 4 * job->vertex_count; i++)
         PROMISE(isfinite(seen[i]));
 }

@@ -82,7 +82,7 @@ static bool check_camera(const mmd_camera *camera, size_t frame, mmd_error *err)
     return true;
 }
 
-static bool check_material(const mmd_render_material *material, size_t index, mmd_error *err)
+static bool check_material(const mmd_material *material, size_t index, mmd_error *err)
 {
     const struct {
         const char *name;
@@ -106,16 +106,15 @@ static bool check_materials(const mmd_render_job *job, mmd_error *err)
 {
     size_t left = job->triangle_count;
     for (size_t i = 0; i < job->material_count; i++) {
-        const mmd_render_material *material = &job->materials[i];
+        const mmd_material *material = &job->materials[i];
         if (!check_material(material, i, err))
             return false;
-        if (material->triangle_count > left)
-            return mmd_refuse(err,
-                              "materials[%zu]: %zu %s, but of the mesh's %zu only %zu are left", i,
-                              material->triangle_count,
-                              mmd_numbers_noun(material->triangle_count, "triangle", "triangles"),
-                              job->triangle_count, left);
-        left -= material->triangle_count;
+        size_t count = mmd_render_triangle_count(material);
+        if (count > left)
+            return mmd_refuse(
+                err, "materials[%zu]: %zu %s, but of the mesh's %zu only %zu are left", i, count,
+                mmd_numbers_noun(count, "triangle", "triangles"), job->triangle_count, left);
+        left -= count;
     }
     return true;
 }
@@ -213,7 +212,7 @@ static mmd_camera default_camera(const mmd_render_job *job, size_t frame)
     double min[3] = {0, 0, 0}, max[3] = {0, 0, 0}, center[3], half[3];
     size_t corners = 0;
     for (size_t i = 0; i < job->material_count; i++)
-        corners += 3 * job->materials[i].triangle_count;
+        corners += 3 * mmd_render_triangle_count(&job->materials[i]);
     for (size_t c = 0; c < corners; c++)
         for (size_t i = 0; i < 3; i++) {
             double x = (double)positions[3 * (size_t)job->triangles[c] + i];
@@ -259,21 +258,20 @@ void mmd_render_view_init(const mmd_render_job *job, size_t frame, mmd_render_vi
         out->to_light[i] = -(double)light[i] / length;
 }
 
-void mmd_render_view_transform(const mmd_render_view *view, const float *positions, size_t count,
-                               float *out, double depth_range[2])
+double mmd_render_view_transform(const mmd_render_view *view, const float *positions, size_t count,
+                                 float *out)
 {
-    depth_range[0] = INFINITY;
-    depth_range[1] = -INFINITY;
+    double farthest = -INFINITY;
     for (size_t v = 0; v < count; v++) {
         double p[3], q[3];
         for (int i = 0; i < 3; i++)
             p[i] = (double)positions[3 * v + (size_t)i] - view->position[i];
         for (int r = 0; r < 3; r++)
             q[r] = mmd_vec3_dot(view->rotation[r], p);
-        depth_range[0] = q[2] < depth_range[0] ? q[2] : depth_range[0];
-        depth_range[1] = q[2] > depth_range[1] ? q[2] : depth_range[1];
+        farthest = q[2] > farthest ? q[2] : farthest;
         for (int r = 0; r < 3; r++)
             out[4 * v + (size_t)r] = (float)q[r];
         out[4 * v + 3] = 1;
     }
+    return farthest;
 }

@@ -11,15 +11,6 @@
 
 enum { MMD_MAX_SAMPLES = 8, MMD_TOON_COUNT = 10 };
 
-/* Colors are sRGB, 0 to 1. */
-typedef struct mmd_render_material {
-    float diffuse[4], specular[3], specular_power, ambient[3], edge_color[4], edge_size;
-    uint8_t flags; /* MMD_MATERIAL_DOUBLE_SIDED and so on */
-    mmd_sphere_mode sphere_mode;
-    int32_t texture, sphere_texture, toon_texture; /* indices of the job's textures, -1: none */
-    size_t triangle_count;
-} mmd_render_material;
-
 typedef struct mmd_render_texture {
     size_t width, height;
     const uint8_t *pixels; /* (height,width,4) sRGB, straight alpha */
@@ -61,7 +52,8 @@ typedef struct mmd_render_job {
     const float *edge_scales; /* (V,), or NULL: one */
     size_t position_frames, uv_frames;
     size_t material_count; /* materials of consecutive triangles; the rest is not drawn */
-    const mmd_render_material *materials;
+    /* Colors are sRGB, 0 to 1; textures and the toon are indices of the job's, -1: none. */
+    const mmd_material *materials;
     size_t texture_count;
     mmd_render_texture *textures; /* computes their digests, once for all slices of the job */
 
@@ -86,6 +78,11 @@ typedef struct mmd_render_job {
 /* The largest coordinate of a vertex and a camera: the product of three is still a float. */
 #define MMD_RENDER_MAX_COORDINATE 1e9f
 
+static inline size_t mmd_render_triangle_count(const mmd_material *material)
+{
+    return (size_t)material->index_count / 3;
+}
+
 /* Checks everything that renderers rely on, except for positions and normals, which the second one
    checks if the job has them. Both fail with MMD_E_ARGUMENT. */
 bool mmd_render_check(const mmd_render_job *job, mmd_error *err);
@@ -104,9 +101,9 @@ typedef struct mmd_render_view {
 /* The view of a frame of a checked job. */
 void mmd_render_view_init(const mmd_render_job *job, size_t frame, mmd_render_view *out);
 
-/* Positions (V,3) in view space: right, up, forward, 1; (V,4). `depth_range`: minimum and maximum
-   of forward. */
-void mmd_render_view_transform(const mmd_render_view *view, const float *positions, size_t count,
-                               float *out, double depth_range[2]);
+/* Positions (V,3) in view space: right, up, forward, 1; (V,4). Returns the maximum of forward,
+   -INFINITY without positions. */
+double mmd_render_view_transform(const mmd_render_view *view, const float *positions, size_t count,
+                                 float *out);
 
 #endif
