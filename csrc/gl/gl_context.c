@@ -5,22 +5,11 @@
 
 #include "core/base/threads.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 mmd_gl_1_1 mmd_gl1;
-
-bool mmd_gl_fail(mmd_error *err, const char *format, ...)
-{
-    char text[sizeof err->text];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s", text);
-}
 
 /* The driver returns NULL if its context was lost meanwhile; the next call reports that. */
 static const char *gl_string(GLenum name)

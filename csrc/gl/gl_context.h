@@ -69,7 +69,7 @@ typedef struct mmd_gl_context {
 } mmd_gl_context;
 
 /* MMD_E_BACKEND with a text after "OpenGL: ". Returns false. */
-bool mmd_gl_fail(mmd_error *err, const char *format, ...) MMD_PRINTF(2, 3);
+#define mmd_gl_fail(err, ...) mmd_fail(err, MMD_E_BACKEND, "OpenGL: " __VA_ARGS__)
 
 /* Makes a member of the context, zeroed, at first use; false with MMD_E_MEMORY. */
 #define MMD_GL_CONTEXT_KEEP(context, member, err)                                                  \

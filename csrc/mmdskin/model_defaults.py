@@ -8,12 +8,93 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mmdskin.argument import number
 from mmdskin.array_arguments import check_shape, converted
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
+    import mmdskin
+
 _SLOTS = 4  # of a vertex
+_POSITIONAL = 2  # arguments, at most
+_VERTICES = (  # what has a row for each vertex, apart from positions
+    *("normals", "uvs", "additional_uvs", "edge_scales", "deform"),
+    *("bone_indices", "bone_weights", "sdef"),
+)
+_MEMBERS = (  # in the order of the extension module
+    *("positions", "triangles", *_VERTICES, "bones", "morphs", "materials", "textures"),
+    *("display_frames", "rigid_bodies", "joints"),
+    *("name", "name_english", "comment", "comment_english", "version"),
+)
+
+
+def members(
+    function: str,
+    like: mmdskin.Model | None,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any] | None,
+) -> tuple[Any, ...]:
+    """A value for each member: None for its default, `...` for that of the model `like`."""
+    given = _arguments(function, args, kwargs or {})
+    values: dict[str, Any] = {
+        name: given.get(name) if like is None else given.get(name, ...) for name in _MEMBERS
+    }
+    positions, version = values["positions"], values["version"]
+    if positions is not None and positions is not ...:
+        positions = values["positions"] = converted(positions, "positions", "float32", 5)[1]
+        check_shape(positions.shape, "positions", ("V", 3))
+    places = getattr(like, "positions", None) if positions is ... else positions
+    count = 0 if places is None else len(places)
+    if like is not None:
+        _check_kept(like, values, count)
+    _complete_influences(like, values, count)
+    if version is None:
+        values["version"] = 0.0
+    elif version is not ...:
+        values["version"] = number(version, "version")
+        if not 1 <= values["version"] < 3:
+            raise ValueError(f"version: {version}, expected 2.0 or 2.1")
+    return tuple(values.values())
+
+
+def _arguments(function: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    if len(args) > _POSITIONAL:
+        raise TypeError(
+            f"{function}() takes at most {_POSITIONAL} positional arguments ({len(args)} given)"
+        )
+    given = dict(zip(_MEMBERS, args, strict=False))
+    for name in kwargs:
+        if name not in _MEMBERS:
+            raise TypeError(f"{name!r} is an invalid keyword argument for {function}()")
+        if name in given:
+            place = _MEMBERS.index(name) + 1
+            raise TypeError(
+                f"argument for {function}() given by name ({name!r}) and position ({place})"
+            )
+    return {**given, **kwargs}
+
+
+def _check_kept(like: mmdskin.Model, values: dict[str, Any], count: int) -> None:
+    """Other positions must be as many as what is kept of the model's vertices."""
+    kept, before = [name for name in _VERTICES if values[name] is ...], len(like.positions)
+    if kept and count != before:
+        raise ValueError(
+            f"positions: {count} {'vertex' if count == 1 else 'vertices'}, but the model has {before}: replace "
+            f"{', '.join(kept)}, too (None: the default), and triangles and morphs, which refer to vertices"
+        )
+
+
+def _complete_influences(like: mmdskin.Model | None, values: dict[str, Any], count: int) -> None:
+    names = ("bone_indices", "bone_weights")
+    bones, weights = (None if values[name] is ... else values[name] for name in names)
+    kept = [values[name] is ... and getattr(like, name) is not None for name in names]
+    if not all(values[name] is ... for name in names):
+        for name, whole in zip(names, influences(count, bones, weights, *kept), strict=True):
+            if values[name] is not ...:
+                values[name] = whole
 
 
 def influences(

@@ -200,3 +200,29 @@ def push(world: Any, /, *arguments: Any, **keywords: Any) -> None:
     """World.push(), deprecated."""
     warnings.warn("push() is called apply_impulse()", DeprecationWarning, stacklevel=2)
     world.apply_impulse(*arguments, **keywords)
+
+
+def step_of_models(
+    count: int, translations: Any, rotations: Any, morph_weights: Any, ik: Any, physics: Any
+) -> list[tuple[Any, ...]]:
+    """Of each model of a Simulation of several, the arguments of step(): each is a list with an item for
+    each model, or None or a bool for all."""
+    lists = {
+        "translations": translations,
+        "rotations": rotations,
+        "morph_weights": morph_weights,
+        "ik": ik,
+        "physics": physics,
+    }
+    for name, items in lists.items():
+        if items is None or isinstance(items, (bool, np.bool_)):
+            lists[name] = [items] * count
+        elif isinstance(items, dict) or not hasattr(items, "__getitem__"):
+            raise TypeError(
+                f"{name}: expected a list with an item for each model, not {type(items)!r}"
+            )
+        elif len(items) != count:
+            raise ValueError(
+                f"{name}: length {len(items)}, expected {count}, an item for each model"
+            )
+    return [tuple(items[model] for items in lists.values()) for model in range(count)]

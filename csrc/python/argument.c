@@ -10,15 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-bool mmd_py_argument_objects(PyObject *args, PyObject *kwargs, const char *format, char **names,
-                             PyObject **v)
-{
-    return PyArg_ParseTupleAndKeywords(args, kwargs, format, names, v, v + 1, v + 2, v + 3, v + 4,
-                                       v + 5, v + 6, v + 7, v + 8, v + 9, v + 10, v + 11, v + 12,
-                                       v + 13, v + 14, v + 15, v + 16, v + 17, v + 18, v + 19,
-                                       v + 20, v + 21);
-}
-
 bool mmd_py_argument_str(PyObject *value, const char *name, const char **out)
 {
     if (!PyUnicode_Check(value))

@@ -7,10 +7,6 @@
 
 /* Conversion of arguments. Functions return false with an exception that begins with `name`. */
 
-/* PyArg_ParseTupleAndKeywords() of up to 22 objects, borrowed; `values` has room for as many. */
-bool mmd_py_argument_objects(PyObject *args, PyObject *kwargs, const char *format, char **names,
-                             PyObject **values);
-
 /* A str without null characters, borrowed from `value`. */
 bool mmd_py_argument_str(PyObject *value, const char *name, const char **out);
 

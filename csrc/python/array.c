@@ -140,11 +140,6 @@ bool mmd_py_array_new_floats(int rank, const size_t *shape, mmd_py_array *out)
     return mmd_py_array_new(MMD_PY_FLOAT32, rank, shape, out);
 }
 
-bool mmd_py_array_is_bool_scalar(PyObject *value)
-{
-    return PyBool_Check(value) || PyArray_IsScalar(value, Bool);
-}
-
 /* Replaces an array by a copy in the memory of a bytes object. An array that owns its memory could
    be made writable again, as by copy.setflags(write=True). */
 static PyArrayObject *freeze(PyArrayObject *array, mmd_py_array_dtype dtype)

@@ -35,9 +35,6 @@ typedef struct mmd_py_array {
 /* -1 with an exception on failure. */
 int mmd_py_array_init(void);
 
-/* Whether a value is a bool of Python or numpy, not a number. */
-bool mmd_py_array_is_bool_scalar(PyObject *value);
-
 /* A read-only view of memory that `owner` keeps alive. */
 PyObject *mmd_py_array_view(mmd_py_array_dtype dtype, const void *data, int rank,
                             const size_t *shape, PyObject *owner);

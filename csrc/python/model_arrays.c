@@ -1,35 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /* Model.from_arrays() and Model.replace(). */
 #include "core/base/error.h"
-#include "python/argument.h"
 #include "python/exceptions.h"
 #include "python/owned.h"
 #include "python/record.h"
 #include "python/types.h"
 
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
-/* The arguments: the members, then the version. */
-enum { VERSION = MMD_PY_MODEL_MEMBER_COUNT, ARGUMENTS };
+enum { VERSION = MMD_PY_MODEL_MEMBER_COUNT }; /* comes after the members */
 
 typedef struct builder {
-    PyObject *values[ARGUMENTS]; /* borrowed; NULL or None: the default */
-    bool kept[ARGUMENTS];        /* those of the model whose members replace() keeps */
+    PyObject *values; /* of all members, as model_defaults.py has completed the arguments */
     mmd_py_record_parser parser;
     mmd_model model; /* borrows the parser's memory, and that of a model for what is kept */
 } builder;
 
-static PyObject *given(const builder *b, size_t which)
+/* None: the default, `...`: that of the model whose members replace() keeps. */
+static PyObject *value_of(const builder *b, size_t which)
 {
-    PyObject *value = b->values[which];
-    return value == Py_None ? NULL : value;
+    return PyTuple_GetItem(b->values, (Py_ssize_t)which);
 }
 
-static bool is_default(const builder *b, size_t which)
+static bool is_kept(const builder *b, size_t which)
 {
-    return !given(b, which) && !b->kept[which];
+    return value_of(b, which) == Py_Ellipsis;
 }
 
 static void *member(builder *b, size_t which)
@@ -48,10 +44,10 @@ static bool parse_array(builder *b, mmd_py_model_index which, const char *letter
     const mmd_py_model_member *to = &mmd_py_model_members[which];
     const size_t shape[] = {rows ? MMD_PY_ANY : b->model.vertex_count,
                             columns ? MMD_PY_ANY : to->columns[0], to->columns[1]};
-    if (b->kept[which])
+    if (is_kept(b, which))
         return true;
-    if (given(b, which) &&
-        !(mmd_py_array_from(given(b, which), to->name, to->dtype, true, &array) &&
+    if (value_of(b, which) != Py_None &&
+        !(mmd_py_array_from(value_of(b, which), to->name, to->dtype, true, &array) &&
           mmd_py_array_check_shape(&array, to->name, to->rank, shape, letters) &&
           mmd_py_record_parser_keep(&b->parser, array.object)))
         return false;
@@ -63,55 +59,19 @@ static bool parse_array(builder *b, mmd_py_model_index which, const char *letter
     return true;
 }
 
-/* Python widens them from (V,) or (V,K) to (V,4), and says which of the two is missing. */
-static bool parse_influences(builder *b)
-{
-    const mmd_py_model_index bones = MMD_PY_MODEL_bone_indices, weights = MMD_PY_MODEL_bone_weights;
-    if (given(b, bones) || given(b, weights) || b->kept[bones] != b->kept[weights]) {
-        PyObject *of_bones = b->values[bones], *of_weights = b->values[weights];
-        MMD_PY_OWNED PyObject *both = mmd_py_object_call(
-            "mmdskin.model_defaults", "influences", "(nOOii)", (Py_ssize_t)b->model.vertex_count,
-            of_bones ? of_bones : Py_None, of_weights ? of_weights : Py_None,
-            b->kept[bones] && b->model.bone_indices, b->kept[weights] && b->model.bone_weights);
-        if (!both || !mmd_py_record_parser_keep(&b->parser, both))
-            return false;
-        b->values[bones] = PyTuple_GetItem(both, 0);
-        b->values[weights] = PyTuple_GetItem(both, 1);
-    }
-    return parse_array(b, bones, "", NULL, NULL) && parse_array(b, weights, "", NULL, NULL);
-}
-
-/* In replace(): whether other positions are as many as what is kept of the model's vertices. */
-static bool check_kept_vertices(const builder *b, size_t count)
-{
-    char kept[160] = "";
-    for (int i = MMD_PY_MODEL_normals; i <= MMD_PY_MODEL_sdef; i++)
-        if (b->kept[i])
-            snprintf(kept + strlen(kept), sizeof kept - strlen(kept), "%s%s", *kept ? ", " : "",
-                     mmd_py_model_members[i].name);
-    return !*kept || count == b->model.vertex_count ||
-           PyErr_Format(
-               PyExc_ValueError,
-               "positions: %zu %s, but the model has %zu: replace %s, too (None: the default), and "
-               "triangles and morphs, which refer to vertices",
-               count, mmd_numbers_noun(count, "vertex", "vertices"), b->model.vertex_count, kept);
-}
-
 static bool parse_arrays(builder *b)
 {
     mmd_model *model = &b->model;
-    size_t vertices = model->vertex_count;
-    if (!parse_array(b, MMD_PY_MODEL_positions, "V", &vertices, NULL) ||
-        !check_kept_vertices(b, vertices))
-        return false;
-    model->vertex_count = vertices;
-    return parse_array(b, MMD_PY_MODEL_triangles, "T", &model->triangle_count, NULL) &&
+    return parse_array(b, MMD_PY_MODEL_positions, "V", &model->vertex_count, NULL) &&
+           parse_array(b, MMD_PY_MODEL_triangles, "T", &model->triangle_count, NULL) &&
            parse_array(b, MMD_PY_MODEL_additional_uvs, "n", NULL, &model->additional_uv_count) &&
            parse_array(b, MMD_PY_MODEL_deform, "", NULL, NULL) &&
            parse_array(b, MMD_PY_MODEL_normals, "", NULL, NULL) &&
            parse_array(b, MMD_PY_MODEL_uvs, "", NULL, NULL) &&
            parse_array(b, MMD_PY_MODEL_edge_scales, "", NULL, NULL) &&
-           parse_array(b, MMD_PY_MODEL_sdef, "", NULL, NULL) && parse_influences(b);
+           parse_array(b, MMD_PY_MODEL_sdef, "", NULL, NULL) &&
+           parse_array(b, MMD_PY_MODEL_bone_indices, "", NULL, NULL) &&
+           parse_array(b, MMD_PY_MODEL_bone_weights, "", NULL, NULL);
 }
 
 /* Records and texts */
@@ -132,13 +92,13 @@ static bool parse_members(builder *b)
 {
     bool ok = true;
     for (size_t i = MMD_PY_MODEL_bones; ok && i < MMD_PY_MODEL_MEMBER_COUNT; i++) {
-        if (b->kept[i])
+        if (is_kept(b, i))
             continue;
         if (i >= MMD_PY_MODEL_name)
             *(mmd_text *)member(b, i) = (mmd_text){0};
         else
             memset((char *)&b->model + mmd_py_model_members[i].count_offset, 0, sizeof(size_t));
-        ok = !given(b, i) || parse_value(b, i, given(b, i));
+        ok = value_of(b, i) == Py_None || parse_value(b, i, value_of(b, i));
     }
     return ok;
 }
@@ -147,12 +107,12 @@ static bool parse_members(builder *b)
 static bool complete_members(builder *b)
 {
     const mmd_model *model = &b->model;
-    if (is_default(b, MMD_PY_MODEL_materials) && model->triangle_count) {
+    if (value_of(b, MMD_PY_MODEL_materials) == Py_None && model->triangle_count) {
         MMD_PY_OWNED PyObject *materials = Py_BuildValue("((s))", "材質1");
         if (!materials || !parse_value(b, MMD_PY_MODEL_materials, materials))
             return false;
     }
-    if (!is_default(b, MMD_PY_MODEL_display_frames))
+    if (value_of(b, MMD_PY_MODEL_display_frames) != Py_None)
         return true;
     MMD_PY_OWNED PyObject *frames =
         mmd_py_object_call("mmdskin.model_defaults", "display_frames", "(nn)",
@@ -172,69 +132,54 @@ static void complete_index_counts(mmd_model *model)
     }
 }
 
-static bool parse_version(builder *b)
+static mmd_model *build(builder *b)
 {
-    double version = b->kept[VERSION] ? (double)b->model.version : 0;
-    if (given(b, VERSION) && !mmd_py_argument_double(given(b, VERSION), "version", &version))
-        return false;
-    if (given(b, VERSION) && !(version >= 1 && version < 3))
-        return PyErr_Format(PyExc_ValueError, "version: %S, expected 2.0 or 2.1",
-                            given(b, VERSION));
-    b->model.version = (float)version;
-    return true;
-}
-
-static PyObject *build(mmd_py_state *state, builder *b)
-{
-    if (!parse_version(b) || !parse_arrays(b) || !parse_members(b) || !complete_members(b))
-        return NULL;
-    complete_index_counts(&b->model);
     mmd_error err = {0};
     mmd_model *model;
+    if (!is_kept(b, VERSION))
+        b->model.version = (float)PyFloat_AsDouble(value_of(b, VERSION));
+    if (!parse_arrays(b) || !parse_members(b) || !complete_members(b))
+        return NULL;
+    complete_index_counts(&b->model);
     Py_BEGIN_ALLOW_THREADS
     model = mmd_model_new(&b->model, &err);
     Py_END_ALLOW_THREADS
-    return model ? mmd_py_model_new(state, model, NULL) : mmd_py_exceptions_raise(&err);
+    if (!model)
+        mmd_py_exceptions_raise(&err);
+    return model;
 }
 
-#define FORMAT "|OO$OOOOOOOOOOOOOOOOOOOO" /* of PyArg_ParseTupleAndKeywords */
-
-static bool parse_arguments(const char *format, PyObject *args, PyObject *kwargs, builder *b)
+/* `like`: the model whose members are kept, or None. */
+static PyObject *make(mmd_py_state *state, const char *function, PyObject *like, PyObject *args,
+                      PyObject *kwargs)
 {
-    char *names[ARGUMENTS + 1] = {[VERSION] = "version"};
-    for (size_t i = 0; i < MMD_PY_MODEL_MEMBER_COUNT; i++)
-        names[i] = mmd_py_model_members[i].name;
-    return mmd_py_argument_objects(args, kwargs, format, names, b->values);
+    MMD_PY_OWNED PyObject *values =
+        mmd_py_object_call("mmdskin.model_defaults", "members", "(sOOO)", function, like, args,
+                           kwargs ? kwargs : Py_None);
+    if (!values)
+        return NULL;
+    builder b = {.values = values, .parser.state = state};
+    if (like != Py_None)
+        b.model = *mmd_py_model_of(like)->model;
+    mmd_model *model = build(&b);
+    mmd_py_record_parser_free(&b.parser);
+    return model ? mmd_py_model_new(state, model, NULL) : NULL;
 }
 
 PyObject *mmd_py_model_from_arrays(PyObject *type, PyObject *args, PyObject *kwargs)
 {
-    mmd_py_state *state = PyType_GetModuleState((PyTypeObject *)type);
-    builder b = {.parser.state = state};
-    if (!parse_arguments(FORMAT ":from_arrays", args, kwargs, &b))
-        return NULL;
-    PyObject *model = build(state, &b);
-    mmd_py_record_parser_free(&b.parser);
-    return model;
+    return make(PyType_GetModuleState((PyTypeObject *)type), "from_arrays", Py_None, args, kwargs);
 }
 
 PyObject *mmd_py_model_replace(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    builder b = {.parser.state = mmd_py_state_of(self)};
-    const mmd_model *model = mmd_py_model_of(self)->model;
+    const mmd_py_model *model = mmd_py_model_of(self);
     if (PyTuple_Size(args))
         return PyErr_Format(PyExc_TypeError, "replace: expected keywords only");
-    if (model->soft_body_count)
+    if (model->model->soft_body_count)
         return PyErr_Format(PyExc_ValueError, "the model was loaded without its soft bodies");
-    PyObject *made = NULL;
-    if (parse_arguments(FORMAT ":replace", args, kwargs, &b)) {
-        b.model = *model;
-        for (int i = 0; i < ARGUMENTS; i++)
-            b.kept[i] = !b.values[i];
-        made = build(mmd_py_state_of(self), &b);
-    }
-    mmd_py_record_parser_free(&b.parser);
+    PyObject *made = make(mmd_py_state_of(self), "replace", self, args, kwargs);
     if (made)
-        mmd_py_model_of(made)->path = Py_XNewRef(mmd_py_model_of(self)->path);
+        mmd_py_model_of(made)->path = Py_XNewRef(model->path);
     return made;
 }

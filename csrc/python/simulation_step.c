@@ -73,8 +73,6 @@ static bool parse_physics(PyObject *argument, size_t bones, mmd_py_array *out)
 }
 
 enum { TRANSLATIONS, ROTATIONS, WEIGHTS, IK, PHYSICS, ARGUMENTS };
-static const char *const argument_names[] = {"translations", "rotations", "morph_weights", "ik",
-                                             "physics"};
 
 static bool parse_model(mmd_py_simulation *self, size_t m, PyObject *const *arguments,
                         step_call *call)
@@ -116,53 +114,24 @@ static void prefix_exception(size_t m)
     }
 }
 
-/* A list with an item for each model; None and bools are those of all. */
-static bool check_list(PyObject *argument, const char *name, size_t model_count)
-{
-    if (argument == Py_None || mmd_py_array_is_bool_scalar(argument))
-        return true;
-    if (!PySequence_Check(argument) || PyDict_Check(argument))
-        return PyErr_Format(PyExc_TypeError,
-                            "%s: expected a list with an item for each model, not %R", name,
-                            (PyObject *)Py_TYPE(argument));
-    Py_ssize_t size = PySequence_Size(argument);
-    if (size >= 0 && (size_t)size != model_count)
-        PyErr_Format(PyExc_ValueError, "%s: length %zd, expected %zu, an item for each model", name,
-                     size, model_count);
-    return size >= 0 && (size_t)size == model_count;
-}
-
-static bool parse_item(mmd_py_simulation *self, size_t m, PyObject *const *arguments,
-                       step_call *call)
-{
-    PyObject *items[ARGUMENTS] = {0};
-    bool ok = true;
-    for (int i = 0; ok && i < ARGUMENTS; i++) {
-        bool shared = arguments[i] == Py_None || mmd_py_array_is_bool_scalar(arguments[i]);
-        items[i] =
-            shared ? Py_NewRef(arguments[i]) : PySequence_GetItem(arguments[i], (Py_ssize_t)m);
-        ok = items[i] != NULL;
-    }
-    if (ok && !parse_model(self, m, items, call)) {
-        prefix_exception(m);
-        ok = false;
-    }
-    for (int i = 0; i < ARGUMENTS; i++)
-        Py_XDECREF(items[i]);
-    return ok;
-}
-
 static bool parse(mmd_py_simulation *self, PyObject *const *arguments, step_call *call)
 {
     if (!self->is_list)
         return parse_model(self, 0, arguments, call);
-    for (int i = 0; i < ARGUMENTS; i++)
-        if (!check_list(arguments[i], argument_names[i], call->model_count))
+    MMD_PY_OWNED PyObject *rows = mmd_py_object_call(
+        MMD_PY_PHYSICS_ARGUMENTS, "step_of_models", "(nOOOOO)", (Py_ssize_t)call->model_count,
+        arguments[TRANSLATIONS], arguments[ROTATIONS], arguments[WEIGHTS], arguments[IK],
+        arguments[PHYSICS]);
+    for (size_t m = 0; rows && m < call->model_count; m++) {
+        PyObject *row = PyList_GetItem(rows, (Py_ssize_t)m), *of_model[ARGUMENTS];
+        for (int i = 0; i < ARGUMENTS; i++)
+            of_model[i] = PyTuple_GetItem(row, i);
+        if (!parse_model(self, m, of_model, call)) {
+            prefix_exception(m);
             return false;
-    for (size_t m = 0; m < call->model_count; m++)
-        if (!parse_item(self, m, arguments, call))
-            return false;
-    return true;
+        }
+    }
+    return rows;
 }
 
 static void clear(step_call *call)
