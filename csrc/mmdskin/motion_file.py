@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from mmdskin import _mmdskin  # type: ignore[attr-defined]
-from mmdskin.argument import check_word
+from mmdskin.argument import check_model, check_word, number
 from mmdskin.errors import text_of
 from mmdskin.file_io import check_name, write
 
@@ -45,8 +46,18 @@ def save(
     if is_vpd and part == "camera":
         raise ValueError("part: a VPD holds the pose of a model")
     cut, omit = names == "cut", names == "omit"
-    selected = _PARTS.index(part or "all")
-    write(path, _mmdskin._motion_bytes(motion, selected, is_vpd, cut, omit, frame, model))
+    selected, place = _PARTS.index(part or "all"), _place_of(frame)
+    if model is not None:
+        check_model(model)
+    write(path, _mmdskin._motion_bytes(motion, selected, is_vpd, cut, omit, place, model))
+
+
+def _place_of(frame: float | None) -> float:
+    """The number of a frame; -1 for the first one of the motion."""
+    place = -1 if frame is None else number(frame, "frame")
+    if frame is not None and not 0 <= place < math.inf:
+        raise ValueError(f"frame: {frame}, expected a number from 0 on")
+    return place
 
 
 def refuse_names(faults: Iterable[tuple[str, str, str]]) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Motion.camera_at(), light_at(), shadow_at() and unmatched(), and which motions are equal."""
+"""Motion.camera_at(), light_at(), shadow_at() and unmatched(), pickling, and which motions are equal."""
 
 from __future__ import annotations
 
@@ -49,6 +49,16 @@ def unmatched(motion: mmdskin.Motion, model: mmdskin.Model, /) -> mmdskin.Unmatc
 
 def _others(names: Iterable[str], known: set[str]) -> tuple[str, ...]:
     return tuple([name for name in names if name not in known])
+
+
+def reduced(
+    motion: mmdskin.Motion, data: bytes | None, encoding: str | None
+) -> tuple[Any, tuple[Any, ...]]:
+    """For pickling: the file that was loaded, with the encoding if it was given, or the tracks."""
+    if data is not None:
+        return mmdskin.load_motion, (data,) if encoding is None else (data, encoding)
+    name, *tracks = (getattr(motion, member) for member in _MEMBERS)
+    return type(motion).from_tracks, (*tracks, name)
 
 
 def are_equal(one: mmdskin.Motion, other: mmdskin.Motion) -> bool:

@@ -196,6 +196,21 @@ def simulation_again(
     return (models[0], motions[0], physics), {"ik": ik}
 
 
+def simulation_repr(simulation: mmdskin.Simulation[Any]) -> str:
+    given: Any = simulation.model
+    models = given if isinstance(given, tuple) else (given,)
+    title = f"of {len(models)} models" if models is given else repr(given.name)
+    bodies = sum(len(model.rigid_bodies) for model in models)
+    joints = sum(len(model.joints) for model in models)
+    return f"<mmdskin.Simulation {title}: frame {simulation.frame}, {bodies} rigid bodies, {joints} joints>"
+
+
+def split_strain(models: tuple[Model, ...], rows: NDArray[np.float64]) -> tuple[Any, ...]:
+    """Copies of the rows of each model."""
+    ends = np.cumsum([len(model.joints) for model in models])
+    return tuple([part.copy() for part in np.split(rows, ends[:-1])])
+
+
 def push(world: Any, /, *arguments: Any, **keywords: Any) -> None:
     """World.push(), deprecated."""
     warnings.warn("push() is called apply_impulse()", DeprecationWarning, stacklevel=2)

@@ -8,6 +8,7 @@
 #include "core/formats/formats.h"
 #include "python/batch.h"
 #include "python/exceptions.h"
+#include "python/members.h"
 #include "python/owned.h"
 #include "python/types.h"
 
@@ -192,8 +193,4 @@ static PyType_Slot fit_slots[] = {{Py_tp_doc, "A fit in slices, beneath the clas
                                   {Py_tp_iternext, fit_next},
                                   {0, NULL}};
 
-PyType_Spec mmd_py_fit_spec = {.name = "mmdskin._mmdskin._Fit",
-                               .basicsize = sizeof(fit_object),
-                               .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE |
-                                        Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                               .slots = fit_slots};
+MMD_PY_TYPE_SPEC(fit, "mmdskin._mmdskin._Fit", fit_object, Py_TPFLAGS_DISALLOW_INSTANTIATION);

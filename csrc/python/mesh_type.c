@@ -192,8 +192,4 @@ static PyType_Slot mesh_slots[] = {{Py_tp_doc, MMD_DOC_Mesh},
                                    {Py_tp_members, mmd_py_object_members},
                                    {0, NULL}};
 
-PyType_Spec mmd_py_mesh_spec = {.name = "mmdskin.Mesh",
-                                .basicsize = sizeof(mesh_object),
-                                .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
-                                         Py_TPFLAGS_IMMUTABLETYPE,
-                                .slots = mesh_slots};
+MMD_PY_TYPE_SPEC(mesh, "mmdskin.Mesh", mesh_object, Py_TPFLAGS_HAVE_GC);

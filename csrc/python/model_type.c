@@ -393,8 +393,4 @@ static PyType_Slot model_slots[] = {{Py_tp_doc, MMD_DOC_Model},
                                     {Py_tp_members, mmd_py_object_members},
                                     {0, NULL}};
 
-PyType_Spec mmd_py_model_spec = {.name = "mmdskin.Model",
-                                 .basicsize = sizeof(mmd_py_model),
-                                 .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
-                                          Py_TPFLAGS_IMMUTABLETYPE,
-                                 .slots = model_slots};
+MMD_PY_TYPE_SPEC(model, "mmdskin.Model", mmd_py_model, Py_TPFLAGS_HAVE_GC);

@@ -2,17 +2,15 @@
 /* The bytes of Motion.save() in motion_file.py: VMD, and VPD for one frame. */
 #include "core/formats/formats.h"
 #include "core/pose/sampling.h"
-#include "python/argument.h"
 #include "python/exceptions.h"
 #include "python/owned.h"
 #include "python/record.h"
 #include "python/types.h"
 
-#include <math.h>
-
 typedef struct save_call {
     mmd_py_state *state;
-    PyObject *frame, *model;
+    PyObject *model; /* or None */
+    double frame;    /* negative: the first one */
     int is_vpd, cut_names, omit_names;
     mmd_arena arena;
 } save_call;
@@ -71,21 +69,12 @@ static PyObject *write_vmd(const save_call *call, const mmd_motion *tracks)
     return bytes;
 }
 
-/* The pose of one frame; the first one by default. */
+/* The pose of one frame. */
 static bool sample_frame(save_call *call, const mmd_motion *motion, mmd_motion *pose)
 {
-    double frame = motion->first_frame;
-    if (call->frame != Py_None && !mmd_py_argument_double(call->frame, "frame", &frame))
-        return false;
-    if (!(frame >= 0 && isfinite(frame)))
-        return PyErr_Format(PyExc_ValueError, "frame: %S, expected a number from 0 on",
-                            call->frame);
-    if (call->model != Py_None && !mmd_py_model_check(call->state, call->model))
-        return false;
+    double frame = call->frame < 0 ? motion->first_frame : call->frame;
     const mmd_rig *rig = call->model == Py_None ? NULL : mmd_py_model_of(call->model)->rig;
-    if (!mmd_sampling_frame(&call->arena, motion, rig, frame, pose))
-        return PyErr_NoMemory();
-    return true;
+    return mmd_sampling_frame(&call->arena, motion, rig, frame, pose) || PyErr_NoMemory();
 }
 
 static PyObject *write_vpd(const save_call *call, const mmd_motion *pose)
@@ -128,7 +117,7 @@ PyObject *mmd_py_motion_bytes(PyObject *module, PyObject *args)
     save_call call = {.state = mmd_py_state_of_module(module)};
     PyObject *motion, *bytes = NULL;
     int part;
-    if (!PyArg_ParseTuple(args, "O!ipppOO", call.state->types[MMD_PY_MOTION], &motion, &part,
+    if (!PyArg_ParseTuple(args, "O!ipppdO", call.state->types[MMD_PY_MOTION], &motion, &part,
                           &call.is_vpd, &call.cut_names, &call.omit_names, &call.frame,
                           &call.model))
         return NULL;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 static const char OWNER[] = "mmdskin.motion", CP932[] = "cp932";
+static const char MOTION_METHODS[] = "mmdskin.motion_methods";
 
 static void free_owner(PyObject *owner)
 {
@@ -142,7 +143,7 @@ static PyObject *motion_compare(PyObject *self, PyObject *other, int operation)
     if (Py_TYPE(other) != Py_TYPE(self) || (operation != Py_EQ && operation != Py_NE))
         Py_RETURN_NOTIMPLEMENTED;
     MMD_PY_OWNED PyObject *equal =
-        mmd_py_object_call("mmdskin.motion_methods", "are_equal", "(OO)", self, other);
+        mmd_py_object_call(MOTION_METHODS, "are_equal", "(OO)", self, other);
     return equal ? PyBool_FromLong((equal == Py_True) == (operation == Py_EQ)) : NULL;
 }
 
@@ -159,24 +160,10 @@ static Py_hash_t motion_hash(PyObject *self)
 
 static PyObject *motion_reduce(PyObject *self, PyObject *unused)
 {
-    enum { NAME = MMD_MOTION_KINDS, MEMBERS };
-    PyObject *bytes = mmd_py_motion_of(self)->bytes;
-    PyObject *module = PyType_GetModule(Py_TYPE(self));
-    if (bytes) {
-        PyObject *function = module ? PyObject_GetAttrString(module, "load_motion") : NULL;
-        PyObject *encoding = mmd_py_motion_of(self)->encoding;
-        return !function  ? NULL
-               : encoding ? Py_BuildValue("N(OO)", function, bytes, encoding)
-                          : Py_BuildValue("N(O)", function, bytes);
-    }
-    MMD_PY_OWNED PyObject *arguments = PyTuple_New(MEMBERS);
-    for (size_t i = 0; arguments && i < MEMBERS; i++)
-        mmd_py_record_tuple_set(
-            &arguments, i,
-            PyObject_GetAttrString(self, i == NAME ? "name" : mmd_motion_layouts[i].name));
-    PyObject *type = (PyObject *)Py_TYPE(self);
-    PyObject *function = arguments ? PyObject_GetAttrString(type, "from_tracks") : NULL;
-    return function ? Py_BuildValue("NO", function, arguments) : NULL;
+    const mmd_py_motion *motion = mmd_py_motion_of(self);
+    return mmd_py_object_call(MOTION_METHODS, "reduced", "(OOO)", self,
+                              motion->bytes ? motion->bytes : Py_None,
+                              motion->encoding ? motion->encoding : Py_None);
 }
 
 static PyObject *get_name(PyObject *self, void *unused)
@@ -222,10 +209,10 @@ static PyObject *get_tracks(PyObject *self, void *kind)
 
 /* Methods that are written in Python */
 
-MMD_PY_FORWARD(camera_at, "mmdskin.motion_methods", "camera_at")
-MMD_PY_FORWARD(light_at, "mmdskin.motion_methods", "light_at")
-MMD_PY_FORWARD(shadow_at, "mmdskin.motion_methods", "shadow_at")
-MMD_PY_FORWARD(unmatched, "mmdskin.motion_methods", "unmatched")
+MMD_PY_FORWARD(camera_at, MOTION_METHODS, "camera_at")
+MMD_PY_FORWARD(light_at, MOTION_METHODS, "light_at")
+MMD_PY_FORWARD(shadow_at, MOTION_METHODS, "shadow_at")
+MMD_PY_FORWARD(unmatched, MOTION_METHODS, "unmatched")
 MMD_PY_FORWARD(html, MMD_PY_NOTEBOOK, "motion_html")
 MMD_PY_FORWARD(for_model, "mmdskin.retargeting.fit", "for_model")
 MMD_PY_FORWARD(save, "mmdskin.motion_file", "save")
@@ -281,8 +268,4 @@ static PyType_Slot motion_slots[] = {{Py_tp_doc, MMD_DOC_Motion},
                                      {Py_tp_members, mmd_py_object_members},
                                      {0, NULL}};
 
-PyType_Spec mmd_py_motion_spec = {.name = "mmdskin.Motion",
-                                  .basicsize = sizeof(mmd_py_motion),
-                                  .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
-                                           Py_TPFLAGS_IMMUTABLETYPE,
-                                  .slots = motion_slots};
+MMD_PY_TYPE_SPEC(motion, "mmdskin.Motion", mmd_py_motion, Py_TPFLAGS_HAVE_GC);

@@ -84,38 +84,12 @@ static PyObject *get_frame(PyObject *object, void *unused)
     return held ? PyFloat_FromDouble(mmd_simulation_frame(self->simulation)) : NULL;
 }
 
-/* The number of bodies, and that of joints, of all models. */
-static void count_parts(const mmd_py_simulation *self, size_t *bodies, size_t *joints)
-{
-    *bodies = *joints = 0;
-    for (Py_ssize_t m = 0; m < PyTuple_Size(self->models); m++) {
-        const mmd_model *model = mmd_py_model_of(PyTuple_GetItem(self->models, m))->model;
-        *bodies += model->rigid_body_count;
-        *joints += model->joint_count;
-    }
-}
-
-/* Copies of the rows of each model. */
-static PyObject *split_strain(const mmd_py_simulation *self, PyObject *rows)
-{
-    Py_ssize_t count = PyTuple_Size(self->models), first = 0;
-    PyObject *result = PyTuple_New(count);
-    for (Py_ssize_t m = 0; result && m < count; m++) {
-        const mmd_model *model = mmd_py_model_of(PyTuple_GetItem(self->models, m))->model;
-        Py_ssize_t end = first + (Py_ssize_t)model->joint_count;
-        MMD_PY_OWNED PyObject *own = PySequence_GetSlice(rows, first, end);
-        mmd_py_record_tuple_set(&result, (size_t)m,
-                                own ? PyObject_CallMethod(own, "copy", NULL) : NULL);
-        first = end;
-    }
-    return result;
-}
-
 static PyObject *get_strain(PyObject *object, void *unused)
 {
     mmd_py_simulation *self = (mmd_py_simulation *)object;
-    size_t bodies, shape[2] = {0, 2};
-    count_parts(self, &bodies, &shape[0]);
+    size_t shape[2] = {0, 2};
+    for (Py_ssize_t m = 0; m < PyTuple_Size(self->models); m++)
+        shape[0] += mmd_py_model_of(PyTuple_GetItem(self->models, m))->model->joint_count;
     MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array strain = {0};
     if (!mmd_py_array_new(MMD_PY_FLOAT64, 2, shape, &strain))
         return NULL;
@@ -123,7 +97,9 @@ static PyObject *get_strain(PyObject *object, void *unused)
     if (!held)
         return NULL;
     mmd_simulation_strain(self->simulation, strain.data);
-    return self->is_list ? split_strain(self, strain.object) : Py_NewRef(strain.object);
+    return self->is_list ? mmd_py_object_call(MMD_PY_PHYSICS_ARGUMENTS, "split_strain", "(OO)",
+                                              self->models, strain.object)
+                         : Py_NewRef(strain.object);
 }
 
 static PyObject *get_notes(PyObject *object, void *unused)
@@ -176,26 +152,9 @@ static PyObject *reset(PyObject *object, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-/* The name of the model, or how many there are. */
-static PyObject *title_of(const mmd_py_simulation *self)
+static PyObject *simulation_repr(PyObject *self)
 {
-    if (self->is_list)
-        return PyUnicode_FromFormat("of %zd models", PyTuple_Size(self->models));
-    MMD_PY_OWNED PyObject *name =
-        mmd_py_record_str(mmd_py_model_of(PyTuple_GetItem(self->models, 0))->model->name);
-    return name ? PyObject_Repr(name) : NULL;
-}
-
-static PyObject *simulation_repr(PyObject *object)
-{
-    mmd_py_simulation *self = (mmd_py_simulation *)object;
-    size_t bodies, joints;
-    count_parts(self, &bodies, &joints);
-    MMD_PY_OWNED PyObject *title = title_of(self), *frame = title ? get_frame(object, NULL) : NULL;
-    return frame ? PyUnicode_FromFormat("<mmdskin.Simulation %U: frame %S, %zu rigid "
-                                        "bodies, %zu joints>",
-                                        title, frame, bodies, joints)
-                 : NULL;
+    return mmd_py_object_call(MMD_PY_PHYSICS_ARGUMENTS, "simulation_repr", "(O)", self);
 }
 
 static PyObject *getnewargs_ex(PyObject *object, PyObject *unused)
@@ -249,7 +208,4 @@ static PyType_Slot simulation_slots[] = {
     {Py_tp_getset, simulation_members},  {Py_tp_members, mmd_py_object_members},
     {Py_tp_repr, simulation_repr},       {0, NULL}};
 
-PyType_Spec mmd_py_simulation_spec = {.name = "mmdskin.Simulation",
-                                      .basicsize = sizeof(mmd_py_simulation),
-                                      .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-                                      .slots = simulation_slots};
+MMD_PY_TYPE_SPEC(simulation, "mmdskin.Simulation", mmd_py_simulation, 0);

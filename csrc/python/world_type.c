@@ -263,7 +263,4 @@ static PyType_Slot world_slots[] = {{Py_tp_doc, MMD_DOC_World},
                                     {Py_tp_members, mmd_py_object_members},
                                     {0, NULL}};
 
-PyType_Spec mmd_py_world_spec = {.name = "mmdskin.World",
-                                 .basicsize = sizeof(world_object),
-                                 .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-                                 .slots = world_slots};
+MMD_PY_TYPE_SPEC(world, "mmdskin.World", world_object, 0);
