@@ -6,14 +6,10 @@ import os
 import pathlib
 from collections.abc import Iterable
 
-from bpy.types import Object, PropertyGroup, Scene
+from bpy.types import Object
 
 from ..blender.translations import tr
-from . import frames
 
-_BYTES = 12  # of a position
-_COPIES = 2  # the keys, and the copy that Blender evaluates
-_GIGABYTE = 1e9
 # Their number from which playback may be slower than the screen. Measured: 1,000 keys with curves take
 # 60 to 90 ms a frame in Blender 3.4 to 4.5 and 25 ms in 5.2, half of them a quarter of that, whatever
 # the number of vertices.
@@ -22,17 +18,18 @@ _SLOW = 400
 
 def warning(meshes: Iterable[Object], count: int) -> str:
     """What to tell before a bake into shape keys, "" if they fit into memory."""
-    size = _BYTES * count * sum(len(obj.data.vertices) for obj in meshes)
+    size = 12 * count * sum(len(obj.data.vertices) for obj in meshes)  # bytes of positions
+    peak = 2 * size  # with the copy that Blender evaluates
     free = available()
-    if free is None or _COPIES * size <= free:
+    if free is None or peak <= free:
         return ""
     return tr(
         "{frames} shape keys need {size:.1f} GB, {peak:.1f} GB with the copy that Blender"
         " evaluates, and {free:.1f} GB are free: bake into a mesh cache",
         frames=count,
-        size=size / _GIGABYTE,
-        peak=_COPIES * size / _GIGABYTE,
-        free=free / _GIGABYTE,
+        size=size / 1e9,
+        peak=peak / 1e9,
+        free=free / 1e9,
     )
 
 
@@ -45,13 +42,6 @@ def slowness(count: int) -> str:
         " than 1 ms",
         frames=count,
     )
-
-
-def frames_of(settings: PropertyGroup, scene: Scene) -> int:
-    """The number of shape keys that a model's settings choose."""
-    if settings.range == "CURRENT":
-        return 1
-    return frames.count_in_range(*frames.range_of(settings, scene), settings.step, settings.samples)
 
 
 def available() -> int | None:

@@ -50,13 +50,15 @@ def in_range(first: int, last: int, step: int, samples: int) -> tuple[float, ...
     """The frames of a range, or with `samples` the parts of frames."""
     if samples == 1:
         return tuple(range(first, last + 1, step))
-    count = count_in_range(first, last, step, samples)
+    count = (last - first) * samples + 1
     return tuple(first + number / samples for number in range(count))
 
 
-def count_in_range(first: int, last: int, step: int, samples: int) -> int:
-    """The number of frames of `in_range`, also for panels, which cannot make a million at each redraw."""
-    return max((last - first) * samples // step + 1, 0)
+def count_of(settings: Any, scene: Scene) -> int:
+    """The number of frames of a range that a model's settings choose: panels cannot make a million at each
+    redraw."""
+    first, last = range_of(settings, scene)
+    return max((last - first) * settings.samples // settings.step + 1, 0)
 
 
 def name_of(frame: float) -> str:

@@ -8,7 +8,7 @@ from bpy.types import Context, Menu, Object, Panel, UILayout
 
 from ..attach import display_armature
 from ..attach.operators import MMDSKIN_OT_attach, MMDSKIN_OT_detach, MMDSKIN_OT_show_pose
-from ..bake import bake_state, cost, operators
+from ..bake import bake_state, cost, frames, operators
 from ..blender import actions, caches, native, registration, translations
 from ..blender.blender_versions import identity
 from ..blender.translations import CONTEXT, label, tr, tr_count
@@ -271,7 +271,7 @@ def _warn_of_size(layout: UILayout, model: scene_model.SceneModel, context: Cont
         return
     if settings.target != "SHAPE_KEYS" or settings.range == "CURRENT":
         return
-    count = cost.frames_of(settings, context.scene)
+    count = frames.count_of(settings, context.scene)
     if too_big := cost.warning(model.meshes, count):
         _offer_mesh_cache(layout, too_big)
     elif slow := cost.slowness(count):

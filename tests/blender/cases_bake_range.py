@@ -109,7 +109,7 @@ class Playback(Range):
         current.frame_preview_start, current.frame_preview_end = 9, 12
         self.scene.armature.mmdskin.range = "SCENE"
         addon = sys.modules["addon_package"]
-        self.assertEqual(addon.bake.cost.frames_of(self.scene.armature.mmdskin, current), 4)
+        self.assertEqual(addon.bake.frames.count_of(self.scene.armature.mmdskin, current), 4)
         expected = self.expected(range(9, 13))
         for target, more in TARGETS:
             with self.subTest(target):

@@ -71,7 +71,7 @@ class Memory(case.Case):
         settings.frame_end, settings.samples = 1_000_000, 8
         tracemalloc.start()
         self.addCleanup(tracemalloc.stop)
-        count = addon().bake.cost.frames_of(settings, bpy.context.scene)
+        count = addon().bake.frames.count_of(settings, bpy.context.scene)
         self.assertEqual(count, 8 * 999_999 + 1)
         self.assertLess(tracemalloc.get_traced_memory()[1], 1e5)
 
