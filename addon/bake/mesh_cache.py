@@ -6,8 +6,7 @@ file, since another .blend may use it.
 """
 
 import struct
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import bpy
 import numpy as np
@@ -23,6 +22,9 @@ from ..scene import scene_model
 from . import bake_state
 from .target import Block, Target
 
+if TYPE_CHECKING:
+    from mmdskin.new_file import NewFile
+
 NAME = "MMD Skin Cache"  # of the modifier
 NORMALS = ("MMD Normals Cache", "MMD Normals Reader", "MMD Normals")  # of those for normals
 _HEADER = struct.Struct("<12siiffi")
@@ -32,8 +34,13 @@ class MeshCache(Target):
     """The cache of one mesh, and a second one for its normals if these are baked."""
 
     stores_normals = True
-    # Of the positions, and of the normals if they are baked.
-    _files: "Sequence[_File]" = ()
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        # Of the positions, and of the normals if they are baked.
+        self._new: list[NewFile] = []
+        self._paths: list[str] = []  # of complete files
+        self._before = cache_files.played()
 
     def start(self) -> None:
         options, normals = self.options, self.skinner.normals
@@ -60,30 +67,34 @@ class MeshCache(Target):
             b"POINTCACHE2\0", 1, count, options.frames[0], options.spacing, samples
         )
         for ending in endings:
-            self._files = *self._files, _File(cache_files.path(self.obj, ending, options.folder))
-            self._files[-1].put(header)
+            path = cache_files.path(self.obj, ending, options.folder)
+            with cache_files.writing(path):
+                self._new.append(output_files.create(path))
+                self._new[-1].file.write(header)
 
     def add(self, block: Block) -> None:
-        for file, vectors in zip(self._files, self.skinned(block), strict=False):
-            file.put(np.ascontiguousarray(vectors, "<f4").data)
+        for new, vectors in zip(self._new, self.skinned(block), strict=False):
+            with cache_files.writing(new.path):
+                new.file.write(np.ascontiguousarray(vectors, "<f4").data)
 
     def finish(self) -> tuple[()]:
-        for file in self._files:
-            file.finish()
+        for new in self._new:
+            with cache_files.writing(new.path):
+                new.finish()
+                self._paths.append(cache_files.place(new))
         return ()
 
     def write(self, state: bake_state.BakeState) -> None:
         obj = self.obj
         bake_state.switch_armature_off(obj, self.armature, state)
-        modifier = self._play(self._files[0], NAME)
+        modifier = self._play(self._paths[0], NAME)
         state.added = modifier.name
         added = [modifier]
-        with_normals = len(self._files) > 1
+        with_normals = len(self._paths) > 1
         if with_normals:
             # The nodes for normals read the positions that the first cache sets.
-            shown = self._play(self._files[1], NORMALS[0])
-            reader = obj.modifiers.new(NORMALS[1], "NODES")
-            giver = obj.modifiers.new(NORMALS[2], "NODES")
+            shown = self._play(self._paths[1], NORMALS[0])
+            reader, giver = (obj.modifiers.new(name, "NODES") for name in NORMALS[1:])
             added = [shown, reader, modifier, giver]
             state.normals = [shown.name, reader.name, giver.name]
         first = scene_model.armature_modifiers(obj, self.armature)[0]
@@ -96,15 +107,19 @@ class MeshCache(Target):
 
     def close(self, done: bool) -> None:
         """Remove temporary files; without `done`, the new ones, else older ones."""
-        for file in self._files:
-            file.close(done)
+        for new in self._new:
+            new.close()
+            if done:
+                cache_files.remove_unneeded(new.path, self._before)
+        for new, path in zip(self._new, () if done else self._paths, strict=False):
+            cache_files.remove_placed(new.path, path)
 
-    def _play(self, file: "_File", name: str) -> Modifier:
+    def _play(self, path: str, name: str) -> Modifier:
         """A new modifier that sets the vertices to the positions in the file."""
         options = self.options
         modifier = self.obj.modifiers.new(name, "MESH_CACHE")
         modifier.cache_format = "PC2"
-        modifier.filepath = cache_files.shown(file.path)
+        modifier.filepath = cache_files.shown(path)
         modifier.deform_mode, modifier.interpolation = "OVERWRITE", "LINEAR"
         modifier.play_mode, modifier.time_mode = "SCENE", "FRAME"
         modifier.forward_axis, modifier.up_axis = "POS_Y", "POS_Z"
@@ -112,34 +127,6 @@ class MeshCache(Target):
         modifier.frame_scale = 1 / (options.spacing * options.stretch)
         modifier.frame_start = options.frames[0] / options.spacing
         return modifier
-
-
-class _File:
-    """A file that is written while frames are computed, and gets its name when complete."""
-
-    def __init__(self, path: str) -> None:
-        self.path = ""
-        self._first = path  # the path, unless another file has it
-        self._before = cache_files.played()
-        with cache_files.writing(path):
-            self._new = output_files.create(path)
-
-    def put(self, data: bytes | memoryview) -> None:
-        with cache_files.writing(self._first):
-            self._new.file.write(data)
-
-    def finish(self) -> None:
-        with cache_files.writing(self._first):
-            self._new.finish()
-            self.path = cache_files.place(self._new)
-
-    def close(self, done: bool) -> None:
-        """Remove the temporary file; without `done`, the new one, else older ones."""
-        self._new.close()
-        if done:
-            cache_files.remove_unneeded(self._first, self._before)
-        elif self.path:
-            cache_files.remove_placed(self._first, self.path)
 
 
 @persistent
