@@ -13,11 +13,11 @@ import bpy
 from bpy.props import EnumProperty
 from bpy.types import ID, Action, Context, FCurve, Key, Material, Object, Operator, PoseBone
 
-from .blender import actions, registration
+from .blender import actions, playhead, registration
 from .blender.user_error import UserError, cancels
 from .operator_base.editing import Edit, editing
 from .operator_base.model_operator import ModelOperator
-from .scene import mmd_tools, names, saved_state, scene_model, stored
+from .scene import mmd_tools, names, saved_state, scene_model, sliders, stored
 
 _ELEMENT = re.compile(r'[\w.]+\["(?:[^"\\]|\\.)*"\]')  # a data path up to a bone or shape key
 _BONES, _KEYS = "pose.bones", "key_blocks"  # collections in data paths
@@ -108,10 +108,8 @@ def _rename(edit: Edit, model: scene_model.SceneModel, root: Object, english: bo
     materials = _changes_of_materials(model.meshes, english)
     for material, name in materials:
         _set(edit, material, "name", name)
-    if names.LANGUAGE in root:
-        edit.on_failure(root.__setitem__, names.LANGUAGE, root[names.LANGUAGE])
-    else:
-        edit.on_failure(root.pop, names.LANGUAGE, None)
+    before, path = root.get(names.LANGUAGE), sliders.path(names.LANGUAGE)
+    edit.on_failure(playhead.write, root, path, before)
     root[names.LANGUAGE] = "ENGLISH" if english else "JAPANESE"
     return len(bones) + len(keys) + len(materials)
 

@@ -199,7 +199,10 @@ class Record:
             self._put(path, value)
         self._restore_settings()
         if state.scene:
-            _adopt_range(*state.scene)
+            name, before, since = state.scene
+            scene: bpy.types.Scene | None = bpy.data.scenes.get(name)
+            if scene is not None and MOTION not in scene:
+                RangeState(before, since).write(scene)
         block.update_tag()
         return kept
 
@@ -275,31 +278,18 @@ def extend_range(scene: bpy.types.Scene, time: float) -> None:
     scene.frame_end = last
 
 
-def forget_old_range() -> None:
-    """Forget the end of scenes if what extended it was removed without Clear Motion."""
-    for scene in _extended_scenes():
-        del scene[MOTION]
+def restore_range(forgets: bool = False) -> None:
+    """Restore the end of scenes, unless motions or cameras remain or the user has changed it.
 
-
-def restore_range() -> None:
-    """Restore the end of scenes, unless motions or cameras remain or the user has changed it."""
-    for scene in _extended_scenes():
+    `forgets`: only forget it, if what extended it was removed without Clear Motion.
+    """
+    if any(saved_state.is_own(obj, MOTION) for obj in bpy.data.objects):
+        return
+    for scene in (scene for scene in bpy.data.scenes if MOTION in scene):
         state = RangeState.read(scene)
         del scene[MOTION]
-        if scene.frame_end == state.since:
+        if scene.frame_end == state.since and not forgets:
             scene.frame_end = state.before
-
-
-def _extended_scenes() -> list[bpy.types.Scene]:
-    """Those that were extended for what no longer is in the file."""
-    remains = any(saved_state.is_own(obj, MOTION) for obj in bpy.data.objects)
-    return [] if remains else [scene for scene in bpy.data.scenes if MOTION in scene]
-
-
-def _adopt_range(name: str, before: int, since: int) -> None:
-    scene: bpy.types.Scene | None = bpy.data.scenes.get(name)
-    if scene is not None and MOTION not in scene:
-        RangeState(before, since).write(scene)
 
 
 def files_of(models: Iterable[scene_model.SceneModel]) -> set[str]:

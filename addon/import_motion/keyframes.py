@@ -203,11 +203,9 @@ def free(record: Record, bones: list[Track]) -> None:
     """
     if record.state.form != SOLVED or not record.state.files:
         record.unmute_constraints()
-    paths = set[str]()
     for track in bones:
         record.note_bone(track.name)
-        paths.update(actions.bone_paths(track.name)[name] for name in _USED)
-    record.mute_drivers(paths)
+    record.mute_drivers({actions.bone_paths(one.name)[name] for one in bones for name in _USED})
 
 
 def _turn_by_quaternions(record: Record, bones: list[Track]) -> None:

@@ -138,6 +138,8 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
 
         def opened(model: scene_model.SceneModel) -> list[motion_source.Motion]:
             path = self.model_path if model == models[0] else ""  # which is the active one's
+            if self.mode != import_state.FILE:
+                import_state.check_not_tweaked(model)
             return self._open(model.armature, scene, moving, path)
 
         with editing(models, opened) as edit:
@@ -147,7 +149,7 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
             targets = camera.imported(scene) if "CAMERA" in parts else []
             changed = *import_state.changed_objects(models), *lights, *targets
             edit.save(changed, bpy.data.scenes)
-            import_state.forget_old_range()
+            import_state.restore_range(forgets=True)
             for model, sources in edit.checked:
                 for number, source in enumerate(sources):
                     replace = self.replace and number == 0

@@ -31,7 +31,6 @@ _MOST = 1 << 28  # bytes of a file: more than a VMD of eight hours
 def write(job: MotionImport, newest: motion_source.Motion) -> None:
     """Key the model."""
     model, replace = job.model, job.replace
-    import_state.check_not_tweaked(model)
     earlier, rekeys_all = job.earlier(newest)
     played = [*earlier, newest] if rekeys_all else [newest]
     found = [tracks.armature_keys(model.armature, one) for one in played]
@@ -115,14 +114,8 @@ def keep(block: actions.Block, files: Iterable[Sequence[Any]]) -> None:
         except OSError as error:
             _logger.debug("skipped '%s': %s", path, error)
             continue
-        found.append(
-            {
-                "name": os.path.basename(path),
-                "start": float(start),
-                "speed": float(speed),
-                "data": zlib.compress(data),
-            }
-        )
+        times = {"start": float(start), "speed": float(speed)}
+        found.append({"name": os.path.basename(path), **times, "data": zlib.compress(data)})
     action[_PROPERTY] = found
 
 

@@ -7,7 +7,6 @@ The source starts at the scene frame of the pose.
 import bpy
 
 from ..blender import playhead
-from ..physics import simulation
 from ..pose import ik_source, scene_motion
 from ..pose.motion_source import Motion
 from ..scene import mmd_tools
@@ -20,8 +19,6 @@ def write(job: MotionImport, source: Motion) -> None:
     model, options = job.model, job.options
     armature = model.armature
     keyed = [block for block in import_state.blocks(model) if keyframes.is_keyed(block)]
-    if keyed:
-        import_state.check_not_tweaked(model)
     options.mode = _form(job, armature in keyed)
     at = keyframes.At(playhead.time(job.scene), options.mode == import_state.SOLVED)
     source = source.with_motion(source.motion, source.path, at.frame, source.speed)
@@ -71,14 +68,12 @@ def _solved(
     job: MotionImport, source: Motion, earlier: list[Motion]
 ) -> tuple[list, dict[bpy.types.Key, tracks.Values], tracks.Values]:
     """The pose solved together with earlier motions, only what it changes: bones, shape keys, sliders."""
-    model, armature = job.model, job.model.armature
+    armature = job.model.armature
     whole = scene_motion.merged([*earlier, source])
     frame = round(float(whole.motion_frames(source.start)[0]))
     frames = whole.scene_frames([frame])
     moving = job.simulated(whole, source, frame)
-    bones, moved, keys = solved_keys.changed(model, source, moving, earlier, frames)
-    if moving is not whole:
-        moved |= simulation.bones(whole)
+    bones, moved, keys = solved_keys.changed(job, source, moving, earlier, frames)
     sliders, named = (solved_keys.slider_values(armature, one, frames) for one in (whole, source))
     before = (
         solved_keys.slider_values(armature, scene_motion.merged(earlier), frames) if earlier else {}

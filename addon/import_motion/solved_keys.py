@@ -33,13 +33,17 @@ _MOST = 100_000  # frames, almost an hour; a single far-out key would use up all
 def write(job: MotionImport, newest: Motion) -> None:
     """Key the model."""
     model, options = job.model, job.options
-    import_state.check_not_tweaked(model)
     earlier, rekeys_all = job.earlier(newest)
     source = scene_motion.merged([*earlier, newest])
     keyed, kept = (source, []) if rekeys_all else (newest, earlier)
     frames = _frames(options.step, keyed, source, kept)
     simulated = job.simulated(source, newest)
-    bones, resting, keys = _moved(job, keyed, simulated, kept, frames)
+    bones, moved, keys = changed(job, keyed, simulated, kept, frames)
+    # To match MMD, also bones that the file does not key, but not those that always rest.
+    stays = set() if job.replace else keyframes.keyed_bones(model.armature) - moved
+    bones = [bone for bone in bones if bone.name not in stays]
+    resting = [bone.name for bone in bones if not (bone.moves or bone.name in moved)]
+    bones = [bone for bone in bones if bone.name not in resting]
     if job.replace or rekeys_all:
         job.clear()
     with job.recording(model.armature) as noted:
@@ -117,27 +121,6 @@ def _changes(track: Any) -> np.ndarray:
     moved = np.linalg.norm(np.diff(track.translations, axis=0), axis=1)
     turned = 1 - np.abs((track.rotations[1:] * track.rotations[:-1]).sum(axis=1))
     return (moved > _JUMP) | (turned > _JUMP**2 / 8)  # the cosine of half the angle
-
-
-def _moved(
-    job: MotionImport,
-    newest: Motion,
-    source: Motion,
-    earlier: list[Motion],
-    frames: np.ndarray,
-) -> tuple:
-    """Channels of bones and values of shape keys that the newest motion changes.
-
-    Includes bones without keyframes, so that they match MMD. The second value names those that
-    always stay at rest and need no keyframes.
-    """
-    bones, moved, keys = changed(job.model, newest, source, earlier, frames)
-    if job.options.physics:
-        moved |= simulation.bones(source)
-    stays = set() if job.replace else keyframes.keyed_bones(job.model.armature) - moved
-    bones = [bone for bone in bones if bone.name not in stays]
-    resting = [bone.name for bone in bones if not bone.moves and bone.name not in moved]
-    return [bone for bone in bones if bone.moves or bone.name in moved], resting, keys
 
 
 # The channels, frame by frame
@@ -258,26 +241,28 @@ def slider_values(armature: bpy.types.Object, source: Motion, frames: np.ndarray
 
 
 def changed(
-    model: scene_model.SceneModel,
+    job: MotionImport,
     newest: Motion,
     source: Motion,
     earlier: list[Motion],
     frames: np.ndarray,
 ) -> tuple[list[Track], set[str], dict[bpy.types.Key, Values]]:
     """What the newest of the motions that are merged in `source` changes: the channels of all bones, the
-    names of those that it keys or moves, and the values of the shape keys that it keys or moves."""
-    armature, was = model.armature, scene_motion.merged(earlier) if earlier else None
+    names of those that it or physics moves, and the values of the shape keys that it keys or moves."""
+    model, was = job.model, scene_motion.merged(earlier) if earlier else None
     bones, moved = [], set[str]()
     if newest.moves_bones or newest.is_pose:
-        bones = bone_channels(armature, source, frames)
+        bones = bone_channels(model.armature, source, frames)
         moved = {bone.name for bone in bones if newest.has_bone_track(bone.name)}
         if was is None:
             moved |= {bone.name for bone in bones if bone.moves}
         else:
-            others = bone_channels(armature, was, frames)
+            others = bone_channels(model.armature, was, frames)
             moved |= {
                 one.name for one, other in zip(bones, others, strict=True) if _moves(one, other)
             }
+    if job.options.physics:
+        moved |= simulation.bones(source)
     keys = key_values(model, source, frames)
     before = key_values(model, was, frames) if was else {}
     found = {

@@ -132,7 +132,11 @@ def key_values(model: scene_model.SceneModel, source: Motion) -> dict[bpy.types.
     for block in import_state.shape_keys(model):
         found = [key.name for key in block.key_blocks if key.name in (keys or times)]
         if keys:
-            result[block] = {name: _weights(source, tracked[keys[name]]) for name in found}
+            of_keys = {name: tracked[keys[name]] for name in found}
+            result[block] = {
+                name: (source.scene_frames(track.frames), track.weights)
+                for name, track in of_keys.items()
+            }
         elif found:
             frames = np.unique(np.concatenate([times[name] for name in found]))
             columns = source.key_values(found, frames).T
@@ -148,7 +152,7 @@ def slider_values(armature: bpy.types.Object, source: Motion) -> Values:
     names = sliders.names(armature)
     tracked = {track.name: track for track in source.motion.morphs}
     return {
-        name: thinned(*_weights(source, tracked[morph.name]))
+        name: thinned(source.scene_frames(tracked[morph.name].frames), tracked[morph.name].weights)
         for name, morph in zip(names, source.rig.pmx.morphs if names else (), strict=True)
         if name in armature and morph.name in tracked
     }
@@ -174,7 +178,3 @@ def _own_keys(armature: bpy.types.Object, source: Motion) -> dict[str, str]:
         return {}
     pairs = zip(noted, morphs, strict=True)
     return {key: morph.name for key, morph in pairs if key and morph.name in tracked}
-
-
-def _weights(source: Motion, track: "mmdskin.MorphTrack") -> tuple[np.ndarray, np.ndarray]:
-    return source.scene_frames(track.frames), track.weights

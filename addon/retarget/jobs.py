@@ -22,7 +22,7 @@ from ..export_motion import samples
 from ..import_motion import import_state, original_keys, solved_keys
 from ..import_motion.motion_import import PHYSICS, MotionImport
 from ..operator_base.editing import editing
-from ..operator_base.modal_job import Steps, fitted, frames_done, read_frames
+from ..operator_base.modal_job import Steps, fitted, read_frames
 from ..pose import motion_source
 from ..scene import model_file, scene_model, skeletons
 from . import keys, rigify
@@ -59,8 +59,12 @@ def to_armature(
     messages = [({"INFO"}, native.translated(note)) for note in found.notes]
     if kept:
         messages.append(({"INFO"}, tr("The action '{name}' is kept", name=kept)))
-    constrained = _constrained(armature)
-    if constrained:
+    constrained = [
+        bone.name
+        for bone in armature.pose.bones
+        if any(not one.mute and one.influence > 0 for one in bone.constraints)
+    ]
+    if constrained and not skeletons.is_rigify(armature):  # whose constraints are for that
         text = tr(
             "Constraints of these bones change the retargeted pose: mute them: {names}",
             names=", ".join(constrained),
@@ -125,7 +129,7 @@ def import_motion(
     )
     with editing([model], import_state.check_clearing) as edit:
         edit.save(import_state.changed_objects([model]), bpy.data.scenes)
-        import_state.forget_old_range()
+        import_state.restore_range(forgets=True)
         write = original_keys.write if mode == import_state.ORIGINAL else solved_keys.write
         write(MotionImport(options, model, scene, edit, replace=True), source)
 
@@ -182,21 +186,9 @@ def _channels(
         bone.matrix_basis.identity()
     if not skeletons.is_rigify(armature):
         return keys.channels(armature, poses)
-    controls = rigify.Controls(armature, skeletons.bones_of(armature), poses)
     with _alone(armature):
-        for done in controls.pose(context):
-            yield frames_done(done, len(poses))
-    return controls.values()
-
-
-def _constrained(armature: Object) -> list[str]:
-    """The bones that constraints move, too; those of a Rigify rig are for that."""
-    return [
-        bone.name
-        for bone in armature.pose.bones
-        if any(not one.mute and one.influence > 0 for one in bone.constraints)
-        and not skeletons.is_rigify(armature)
-    ]
+        names = skeletons.bones_of(armature)
+        return (yield from rigify.channels(context, armature, names, poses))
 
 
 @contextlib.contextmanager

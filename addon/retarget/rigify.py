@@ -5,12 +5,11 @@ Controls hang on helper bones with constraints: those of one stage are set toget
 evaluates the rig. The torso is moved last, so that the legs are where they must be.
 """
 
-from collections.abc import Iterator
-
 import bpy
 import numpy as np
 from mathutils import Matrix
 
+from ..operator_base.modal_job import Steps, frames_done
 from ..scene.skeletons import ORG
 from . import keys
 
@@ -45,53 +44,52 @@ def switches(armature: bpy.types.Object) -> list[str]:
     return [name for name in _SWITCHES if name in bones and SWITCH in bones[name]]
 
 
-class Controls:
-    """Poses the controls frame by frame; `poses` (F, B, 4, 4) of the named bones, in armature space."""
+def channels(
+    context: bpy.types.Context, armature: bpy.types.Object, names: list[str], poses: np.ndarray
+) -> Steps[list[keys.BoneValues]]:
+    """The channels of controls that show poses (F, B, 4, 4) of the named bones, in armature space.
 
-    def __init__(self, armature: bpy.types.Object, names: list[str], poses: np.ndarray) -> None:
-        self._armature, self._poses = armature, poses
-        bones, number = armature.data.bones, {name: i for i, name in enumerate(names)}
-        self._legs = {name: number[name] for name in (f"{ORG}thigh{side}" for side in _SIDES)}
-        # Each control with its bone, and its rest in the space of the bone.
-        self._stages = [
-            [
-                (
-                    control,
-                    number[ORG + bone],
-                    bones[ORG + bone].matrix_local.inverted() @ bones[control].matrix_local,
-                )
-                for control, bone in stage
-                if control in bones and ORG + bone in number
-            ]
-            for stage in _STAGES
+    All bones are at rest before it, and posed after it.
+    """
+    bones, number = armature.pose.bones, {name: i for i, name in enumerate(names)}
+    stages, legs = _stages(armature, number), [f"{ORG}thigh{side}" for side in _SIDES]
+    found: dict[str, list[np.ndarray]] = {control: [] for stage in stages for control, *_ in stage}
+    for name in switches(armature):
+        bones[name][SWITCH] = type(bones[name][SWITCH])(1)
+    armature.update_tag()
+    context.view_layer.update()
+    for frame, pose in enumerate(poses):
+        for stage in stages:
+            for control, bone, offset in stage:
+                target = Matrix(pose[bone].tolist()) @ offset
+                if control in _KEPT_PLACE:
+                    target.translation = bones[control].matrix.translation
+                bones[control].matrix = target
+            context.view_layer.update()
+        missing = [pose[number[name], :3, 3] - np.array(bones[name].head) for name in legs]
+        bones["torso"].matrix = Matrix.Translation(np.mean(missing, axis=0)) @ bones["torso"].matrix
+        for control, values in found.items():
+            values.append(np.array(bones[control].matrix_basis))
+        yield frames_done(frame + 1, len(poses))
+    size = keys.size_of(armature)
+    return [keys.values(name, np.array(values), size) for name, values in found.items()]
+
+
+def _stages(
+    armature: bpy.types.Object, number: dict[str, int]
+) -> list[list[tuple[str, int, Matrix]]]:
+    """Each control with the number of its bone, and its rest in the space of the bone."""
+    bones = armature.data.bones
+    stages = [
+        [
+            (
+                control,
+                number[ORG + bone],
+                bones[ORG + bone].matrix_local.inverted() @ bones[control].matrix_local,
+            )
+            for control, bone in stage
+            if control in bones and ORG + bone in number
         ]
-        self._found: dict[str, list[np.ndarray]] = {
-            control: [] for stage in self._stages for control, *_ in stage
-        }
-
-    def pose(self, context: bpy.types.Context) -> Iterator[int]:
-        """Yields the number of each frame that is done; all bones are at rest."""
-        bones = self._armature.pose.bones
-        for name in switches(self._armature):
-            bones[name][SWITCH] = type(bones[name][SWITCH])(1)
-        self._armature.update_tag()
-        context.view_layer.update()
-        for frame, poses in enumerate(self._poses, 1):
-            for stage in filter(None, self._stages):
-                for control, bone, offset in stage:
-                    target = Matrix(poses[bone].tolist()) @ offset
-                    if control in _KEPT_PLACE:
-                        target.translation = bones[control].matrix.translation
-                    bones[control].matrix = target
-                context.view_layer.update()
-            heads = [np.array(bones[name].head) for name in self._legs]
-            wanted = poses[list(self._legs.values()), :3, 3]
-            moved = Matrix.Translation(np.mean(wanted - heads, axis=0))
-            bones["torso"].matrix = moved @ bones["torso"].matrix
-            for control, found in self._found.items():
-                found.append(np.array(bones[control].matrix_basis))
-            yield frame
-
-    def values(self) -> list[keys.BoneValues]:
-        size = keys.size_of(self._armature)
-        return [keys.values(name, np.array(found), size) for name, found in self._found.items()]
+        for stage in _STAGES
+    ]
+    return list(filter(None, stages))

@@ -124,16 +124,20 @@ class Keys(case.unittest.TestCase):
         moving = {rigify.ORG + bone for stage in rigify._STAGES for _, bone in stage}  # noqa: SLF001
         parents = skeletons._parents(rig, names)  # noqa: SLF001
         poses = swinging(rig, names, parents, moving)[:3]
-        controls = rigify.Controls(rig, names, poses)
         update = mock.Mock(wraps=bpy.context.view_layer.update)
         context = types.SimpleNamespace(view_layer=types.SimpleNamespace(update=update))
-        self.assertEqual(list(controls.pose(context)), [1, 2, 3])
+        found = []
+
+        def steps():
+            found.extend((yield from rigify.channels(context, rig, names, poses)))
+
+        self.assertEqual([step.fraction for step in steps()], [1 / 3, 2 / 3, 1])
         # for the switches, and in each frame for torso, hips, spine, spine, neck, head, elbows, hands
         self.assertEqual(update.call_count, 1 + 3 * 8)
         for bone in rig.pose.bones:
             bone.matrix_basis.identity()
         action = addon().retarget.keys.NewAction(rig, "swing", FRAMES[:3].astype(float), False)
-        action.key_bones(controls.values())
+        action.key_bones(found)
         for name in rigify.switches(rig):
             action.hold(f'pose.bones["{name}"]["IK_FK"]', 1.0, name)
         action.assign(as_strip=False)
