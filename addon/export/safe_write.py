@@ -85,11 +85,11 @@ def _target(new: "NewFile") -> str:
 
 def _files(target: str, path: str) -> list[tuple[str, str]]:
     """(written file, its place), the one that refers to the others last."""
-    folder = os.path.dirname(target)
-    beside = [] if folder == os.path.dirname(path) else sorted(os.listdir(folder))
-    others = [name for name in beside if name != os.path.basename(target)]
-    pairs = [(os.path.join(folder, n), os.path.join(os.path.dirname(path), n)) for n in others]
-    return [*pairs, (target, path)]
+    folder, place = os.path.dirname(target), os.path.dirname(path)
+    if folder == place:
+        return [(target, path)]
+    names = sorted(os.listdir(folder), key=lambda name: (name == os.path.basename(path), name))
+    return [(os.path.join(folder, name), os.path.join(place, name)) for name in names]
 
 
 def _check_room(path: str, size: int) -> None:

@@ -70,11 +70,9 @@ class Timing(NamedTuple):
         """Those of ascending frames that are exported, and the first or last of all where a line
         between two of them crosses it."""
         first, last = self.file_first, self.file_first + self.length - 1
-        inside = frames[self.covers(frames)]
-        before, after = (frames < first).any(), (frames > last).any()
-        ends = [first] * bool(before or not len(inside))
-        ends += [last] * bool(after and (before or len(inside)))
-        return np.unique([*inside, *ends]).astype(np.int64)
+        if not len(frames) or frames[0] > last:
+            return np.array([first])
+        return np.unique(np.clip(frames, first, last))
 
 
 def timing_of(scene: bpy.types.Scene, options: Any, blocks: Iterable[Any]) -> Timing:

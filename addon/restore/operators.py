@@ -5,13 +5,14 @@ It restores deform types, weights and SDEF points of every vertex that matches t
 vertices are unchanged. `_prepare_meshes` reads and may fail, `_write` only writes.
 """
 
+import contextlib
 import os
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from bpy.props import StringProperty
-from bpy.types import Context, Event, Object, Operator, VertexGroup
+from bpy.types import Context, Event, Object, Operator
 from bpy_extras.io_utils import ImportHelper
 
 from ..blender import arrays, blender_versions, input_files, registration
@@ -40,11 +41,9 @@ class MMDSKIN_OT_restore_deform_data(PosingOperator, ImportHelper, Operator):
     filter_glob: StringProperty(default="*.pmx;*.pmd", options={"HIDDEN"})
 
     def invoke(self, context: Context, event: Event) -> set[Any]:
-        try:
+        with contextlib.suppress(UserError):  # the user will choose the file
             model = scene_model.model_of(context.active_object, context.view_layer)
             self.filepath = model_file.rig(model.armature).path
-        except UserError:
-            pass  # the user will choose the file
         return super().invoke(context, event)
 
     @cancels
@@ -237,15 +236,12 @@ def _groups(obj: Object, rig: model_file.Rig, numbers: np.ndarray) -> tuple:
     used = np.unique(rig.pmx.bone_indices[numbers[numbers >= 0]])
     names = {number: name for name, number in rig.bones.items()}
     group_of_bone = np.full(max(len(rig.pmx.bones), 1), -1)
-    new_groups: list[str] = []
-    for bone in used[used >= 0].tolist():
-        group: VertexGroup | None = obj.vertex_groups.get(names.get(bone, ""))
-        if group is not None:
-            group_of_bone[bone] = group.index
-        elif bone in names:
-            group_of_bone[bone] = len(obj.vertex_groups) + len(new_groups)
-            new_groups.append(names[bone])
-    return group_of_bone, new_groups
+    groups = obj.vertex_groups.keys()
+    for bone in [bone for bone in used.tolist() if bone in names]:
+        if names[bone] not in groups:
+            groups.append(names[bone])
+        group_of_bone[bone] = groups.index(names[bone])
+    return group_of_bone, groups[len(obj.vertex_groups) :]
 
 
 register, unregister = registration.functions(__name__)
