@@ -307,7 +307,7 @@ class MMDSKIN_OT_export_pose(_Exporter, bpy.types.Operator):
         options.physics = "KEYS"  # hair as it is shown
         sampler = samples.Sampler(model, scene, is_solved, options)
         if sampler.simulated is not None:
-            sampler.simulated.show(scene)
+            sampler.simulated.load(scene=scene)
         found = sampler.samples([sampler.read(context.evaluated_depsgraph_get())])
         pmx, weights = sampler.rig.pmx, found.weights * self.morphs
         bones: dict[str, Any] = {}
