@@ -6,14 +6,15 @@ file, since another .blend may use it.
 """
 
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 from bpy.types import Modifier, Object
 
-from ..blender import blender_versions, cache_files, output_files, registration
+from ..blender import blender_versions, cache_files, registration
+from ..blender.native import mmdskin
 from ..blender.translations import tr
 from ..blender.user_error import UserError
 from ..operator_base.properties import FRAMES
@@ -21,9 +22,6 @@ from ..preview import nodes
 from ..scene import scene_model
 from . import bake_state
 from .target import Block, Target
-
-if TYPE_CHECKING:
-    from mmdskin.new_file import NewFile
 
 NAME = "MMD Skin Cache"  # of the modifier
 NORMALS = ("MMD Normals Cache", "MMD Normals Reader", "MMD Normals")  # of those for normals
@@ -38,7 +36,7 @@ class MeshCache(Target):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         # Of the positions, and of the normals if they are baked.
-        self._new: list[NewFile] = []
+        self._new: list[mmdskin.new_file.NewFile] = []
         self._paths: list[str] = []  # of complete files
         self._before = cache_files.played()
 
@@ -69,7 +67,7 @@ class MeshCache(Target):
         for ending in endings:
             path = cache_files.path(self.obj, ending, options.folder)
             with cache_files.writing(path):
-                self._new.append(output_files.create(path))
+                self._new.append(mmdskin.new_file.NewFile(path))
                 self._new[-1].file.write(header)
 
     def add(self, block: Block) -> None:
@@ -111,8 +109,8 @@ class MeshCache(Target):
             new.close()
             if done:
                 cache_files.remove_unneeded(new.path, self._before)
-        for new, path in zip(self._new, () if done else self._paths, strict=False):
-            cache_files.remove_placed(new.path, path)
+        for path in () if done else self._paths:
+            cache_files.remove_placed(path)
 
     def _play(self, path: str, name: str) -> Modifier:
         """A new modifier that sets the vertices to the positions in the file."""

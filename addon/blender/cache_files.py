@@ -12,22 +12,19 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import bpy
 from bpy.app.handlers import persistent
 
-from . import details, output_files, registration
+from . import details, registration
+from .native import mmdskin
 from .user_error import UserError
-
-if TYPE_CHECKING:
-    from mmdskin.new_file import NewFile
 
 _logger = details.logger(__name__)
 _FORBIDDEN = dict.fromkeys(map(ord, '<>:"/\\|?*'), "_") | dict.fromkeys(range(32), "_")
 
-_made: dict[str, list[str]] = {}  # first path of an object's caches: those made in this session
-_number: dict[str, int] = {}  # the same: the last number used
+_made: dict[str, str] = {}  # a cache made in this session: the first choice for its path
+_number: dict[str, int] = {}  # a first choice: the last number used
 _saved: list[set[str]] = []  # the caches that the .blend had at each save
 
 
@@ -45,7 +42,7 @@ def path(obj: bpy.types.Object, ending: str, folder: str = "") -> str:
     return os.path.join(folder, f"{stem}_{obj.name}".translate(_FORBIDDEN) + ending)
 
 
-def place(new: "NewFile") -> str:
+def place(new: "mmdskin.new_file.NewFile") -> str:
     """Put a finished file at its path, or at the next number that is free; returns that path."""
     first = new.path
     number = _number.get(first, 0)
@@ -56,23 +53,22 @@ def place(new: "NewFile") -> str:
             new.place(path)
             break
     _number[first] = number  # never used again: Undo may bring back a modifier that plays it
-    _made.setdefault(first, []).append(path)
+    _made[path] = first
     _logger.debug("wrote cache '%s'", path)
     return path
 
 
-def remove_placed(first: str, path: str) -> None:
+def remove_placed(path: str) -> None:
     """Remove a file that `place` has put there."""
     os.remove(path)
-    _made[first].remove(path)
+    del _made[path]
 
 
 def remove_unneeded(first: str, before: set[str]) -> None:
     """Remove an object's caches, but those that modifiers play, did `before` or at the last saves."""
-    made = _made.get(first, [])
     needed = played().union(before, *_saved)
-    for path in [path for path in made if path not in needed]:
-        made.remove(path)
+    for path in [one for one in _made if _made[one] == first and one not in needed]:
+        del _made[path]
         _logger.debug("removed cache '%s'", path)
         with contextlib.suppress(OSError):
             os.remove(path)
@@ -89,7 +85,7 @@ class FileSnapshot:
 
     def __init__(self, path: str) -> None:
         with writing(path), contextlib.ExitStack() as failed:
-            self._copy = output_files.create(path)
+            self._copy = mmdskin.new_file.NewFile(path)
             failed.callback(self.discard)
             with open(path, "rb") as file:
                 shutil.copyfileobj(file, self._copy.file)

@@ -21,19 +21,13 @@ _chosen: set[str] = set()  # servers and shares that the user has chosen in this
 
 def choose(path: str) -> None:
     """Remember that the user has chosen a path, or what sets a property."""
-    if is_remote(path):
-        _chosen.add(_share(path))
-
-
-def is_remote(path: str) -> bool:
-    """Whether a path names a server or a device: \\\\server\\share, or //server/share on Windows."""
-    return path.startswith("\\\\") or (os.name == "nt" and path.startswith("//"))
+    _chosen.add(_share(path))
 
 
 def may_look(path: str) -> bool:
     """Whether a path may be looked up at all: not on a share that neither the user has chosen nor the
     .blend is on."""
-    return not is_remote(path) or _share(path) in {*_chosen, _share(bpy.data.filepath)}
+    return _share(path) in {"", *_chosen, _share(bpy.data.filepath)}
 
 
 def check(path: str) -> os.stat_result:
@@ -56,4 +50,6 @@ def exists(path: str) -> bool:
 
 
 def _share(path: str) -> str:
-    return ntpath.normcase(ntpath.splitdrive(path)[0])
+    """The server or device that a path names: \\\\server\\share, or //server/share on Windows; else ""."""
+    is_remote = path.startswith("\\\\") or (os.name == "nt" and path.startswith("//"))
+    return ntpath.normcase(ntpath.splitdrive(path)[0] or path) if is_remote else ""

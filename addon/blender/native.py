@@ -31,6 +31,7 @@ _backends = ()
 
 if TYPE_CHECKING:
     import mmdskin as mmdskin
+    import mmdskin.new_file
 else:
 
     class _Module:

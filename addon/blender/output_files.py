@@ -2,29 +2,13 @@
 """Files that are written whole or not at all, by the module, and the errors of writing them."""
 
 import contextlib
-import importlib
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
 
 import bpy
 
-from . import native
+from .native import mmdskin
 from .user_error import UserError
-
-if TYPE_CHECKING:
-    from mmdskin.new_file import NewFile
-
-
-def create(path: str) -> "NewFile":
-    """A file that is to become `path`; raises OSError, and UserError without the module."""
-    new: NewFile = _module().NewFile(path)
-    return new
-
-
-def check_replaceable(path: str) -> None:
-    """Raises the OSError of writing to a path, before any work; UserError without the module."""
-    _module().check_replaceable(path)
 
 
 def absolute(path: str) -> str:
@@ -45,8 +29,8 @@ def check_writable(path: str) -> None:
     """UserError if a file cannot be written, before any work."""
     check_folder(path)
     with writing(path):
-        check_replaceable(path)
-        create(path).close()
+        mmdskin.new_file.check_replaceable(path)
+        mmdskin.new_file.NewFile(path).close()
 
 
 def unwritable(path: str, reason: str | Exception) -> UserError:
@@ -63,8 +47,3 @@ def writing(path: str, *others: type[Exception]) -> Iterator[None]:
         yield
     except (OSError, *others) as error:
         raise unwritable(path, error) from error
-
-
-def _module() -> Any:
-    native.load()
-    return importlib.import_module("mmdskin.new_file")

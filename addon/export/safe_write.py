@@ -11,13 +11,10 @@ import shutil
 import struct
 import zipfile
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from ..blender import output_files
+from ..blender.native import mmdskin
 from ..blender.translations import tr
-
-if TYPE_CHECKING:
-    from mmdskin.new_file import NewFile
 
 _FBX_END = bytes.fromhex("f85a8c6adef5d97eece90ce3758f290b")
 
@@ -27,9 +24,9 @@ def write(path: str, export: Callable[[str], set[str]], size: int = 0) -> None:
     if the disk has no room for `size` bytes."""
     reason = tr("Blender's exporter failed")
     with output_files.writing(path):
-        output_files.check_replaceable(path)
+        mmdskin.new_file.check_replaceable(path)
         _check_room(path, size)
-        with contextlib.closing(output_files.create(path)) as new:
+        with contextlib.closing(mmdskin.new_file.NewFile(path)) as new:
             target = _target(new)
             try:
                 done = export(target)
@@ -68,7 +65,7 @@ def is_whole(path: str) -> bool:
         return False
 
 
-def _target(new: "NewFile") -> str:
+def _target(new: "mmdskin.new_file.NewFile") -> str:
     """Where to export: in the same folder, as files may hold paths that are relative to it. glTF's
     separate files have their final names, which refer to each other, in a folder of their own.
     Nobody else may read them before they get the permissions of the files that they replace."""

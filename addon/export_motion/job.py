@@ -172,7 +172,7 @@ def write(contents: Iterable[tuple[str, bytes]]) -> None:
         written = []
         for path, data in contents:
             with output_files.writing(path):
-                new = output_files.create(path)
+                new = mmdskin.new_file.NewFile(path)
                 undo.callback(new.close)
                 new.file.write(data)
                 new.finish()

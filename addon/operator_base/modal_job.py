@@ -171,9 +171,9 @@ class AskedJob(ModalJob):
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         was_asked, self._was_asked = self._was_asked, False
-        return (
-            ModalJob.invoke(self, context, None) if was_asked else ModalJob.execute(self, context)
-        )
+        if was_asked:
+            return ModalJob.invoke(self, context, None)
+        return ModalJob.execute(self, context)
 
 
 def _end(job: Job, context: bpy.types.Context) -> None:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from bpy.types import Object
 
-from ..blender import actions, blender_versions, cache_files, caches, input_files, output_files
+from ..blender import actions, blender_versions, cache_files, caches, input_files
 from ..blender.native import mmdskin
 from ..blender.translations import Sentence
 from ..blender.user_error import UserError
@@ -274,7 +274,7 @@ def write(first: str, own: str, cache: Cache) -> str:
     inputs = fields.pop("inputs")
     fields["made_of"] = fields.pop("fingerprint")  # as in files of 0.1
     fields |= inputs._asdict() if inputs else {}
-    with cache_files.writing(path), contextlib.closing(output_files.create(path)) as new:
+    with cache_files.writing(path), contextlib.closing(mmdskin.new_file.NewFile(path)) as new:
         np.savez(new.file, **fields)
         new.finish()
         if replaces:

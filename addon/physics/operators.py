@@ -199,7 +199,7 @@ def _write(simulations: Iterable[tuple[Object, cache.Cache]]) -> None:
                 edit.restore_on_failure(cache_files.FileSnapshot(own))
             path = cache.write(first, own, result)
             if path != own:
-                edit.on_failure(cache_files.remove_placed, first, path)
+                edit.on_failure(cache_files.remove_placed, path)
             notes = setting_paths.notes_of(armature)
             edit.on_failure(setting_paths.write_notes, armature, notes)
             edit.on_failure(setattr, settings, "physics_cache", settings.physics_cache)

@@ -43,8 +43,7 @@ class MMDSKIN_PT_physics(drawing.Below, Panel):
         armature, settings = model.armature, model.armature.mmdskin
         layout.enabled = settings.physics
         _live_physics(layout, model)
-        usual, _ = _of_physics(settings, context.scene)
-        drawing.settings(layout, settings, usual)
+        drawing.settings(layout, settings, _of_physics(settings, context.scene, rare=False))
         others = _simulated_with(armature, context.scene)
         if others:
             names = ", ".join(sorted((scene_model.root_of(obj) or obj).name for obj in others))
@@ -68,17 +67,15 @@ class MMDSKIN_PT_more_physics(drawing.Below, Panel):
     def draw(self, context: Context) -> None:
         settings = shown_model.shown(context).armature.mmdskin
         self.layout.enabled = settings.physics
-        _, rare = _of_physics(settings, context.scene)
+        rare = _of_physics(settings, context.scene, rare=True)
         drawing.settings(self.layout, settings, [*rare, *physics_settings.MORE])
         self.layout.operator(MMDSKIN_OT_simulate_together.bl_idname, icon="LINKED")
 
 
-def _of_physics(settings: PropertyGroup, scene: Scene) -> tuple[list[str], list[str]]:
-    """The settings of the physics that have an effect, and those of them that few users change."""
-    shown = properties.shown_of_pose(settings, scene)
-    found = [name for name in shown if name.startswith("physics_")]
-    rare = [name for name in found if name in physics_settings.RARE]
-    return [name for name in found if name not in rare], rare
+def _of_physics(settings: PropertyGroup, scene: Scene, rare: bool) -> list[str]:
+    """The settings of the physics that have an effect: those that few users change, or the others."""
+    shown = [n for n in properties.shown_of_pose(settings, scene) if n.startswith("physics_")]
+    return [name for name in shown if (name in physics_settings.RARE) == rare]
 
 
 def _live_physics(layout: UILayout, model: scene_model.SceneModel) -> None:

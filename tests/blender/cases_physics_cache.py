@@ -59,9 +59,8 @@ class Kept(Keyed):
     def test_is_kept_where_another_cannot_be_written(self):
         with open(self.file, "rb") as file:
             before = file.read()
-        denied = mock.patch.object(
-            addon().blender.output_files, "create", side_effect=PermissionError(13, "denied")
-        )
+        error = PermissionError(13, "denied")
+        denied = mock.patch("mmdskin.new_file.NewFile", side_effect=error)
         with denied, self.assertRaisesRegex(RuntimeError, "The cache .* cannot be written: denied"):
             self.simulate()
         with open(self.file, "rb") as file:
