@@ -339,7 +339,7 @@ def matrices_at(cache: Cache, frames: np.ndarray) -> np.ndarray:
     points = cache.points[low] * (1 - share) + cache.points[high] * share
     one, other = cache.turns[low].astype(np.float64), cache.turns[high]
     turns = one * (1 - share) + other * signs(one, other) * share
-    rotations = quaternions.matrices(turns.reshape(-1, 4)).reshape(*turns.shape[:2], 3, 3)
+    rotations = quaternions.matrix_rows(turns.transpose(2, 0, 1)).transpose(2, 3, 0, 1)
     result = np.zeros((*turns.shape[:2], 4, 4), np.float32)
     result[..., :3, :3], result[..., 3, 3] = rotations, 1
     result[..., :3, 3] = points - np.einsum("fkij,kj->fki", rotations, cache.pivots)

@@ -13,22 +13,9 @@ from ..blender.native import mmdskin
 from ..blender.user_error import UserError
 
 # The properties of models and operators that define Settings: a switch, then the fields.
-PROPERTIES = (
-    "physics",
-    "physics_ground",
-    "physics_settle",
-    "physics_hz",
-    "physics_start",
-)
-
-
+PROPERTIES = "physics", "physics_ground", "physics_settle", "physics_hz", "physics_start"
 # The properties of models only: the fields that follow, which few users change.
-MORE = (
-    "physics_ground_height",
-    "physics_gravity",
-    "physics_iterations",
-    "physics_teleport",
-)
+MORE = "physics_ground_height", "physics_gravity", "physics_iterations", "physics_teleport"
 RARE = "physics_settle", "physics_start"  # of PROPERTIES: which few users change, too
 LIVE = "physics_live"  # of models only
 _GRAVITY = "mmdskin.physics_gravity"
@@ -155,14 +142,14 @@ def _gravity_rows(armature: Object, now: tuple[float, ...], timing: Timing) -> G
 
 def _gravity_curves(armature: Object) -> dict[int, FCurve]:
     """By axis."""
-    found: dict[int, FCurve] = {}
-    if armature.animation_data is not None:
-        for curves in actions.played(armature.animation_data):
-            for axis in range(3):
-                curve = curves.find(_GRAVITY, index=axis)
-                if curve is not None and len(curve.keyframe_points) and not curve.mute:
-                    found[axis] = curve
-    return found
+    data = armature.animation_data
+    played = actions.played(data) if data is not None else ()
+    curves = [(axis, one.find(_GRAVITY, index=axis)) for one in played for axis in range(3)]
+    return {
+        axis: curve
+        for axis, curve in curves
+        if curve is not None and len(curve.keyframe_points) and not curve.mute
+    }
 
 
 def _sampled_gravity(found: dict[int, FCurve], still: list[float], timing: Timing) -> GravityRows:

@@ -102,13 +102,8 @@ def about_axes(vectors: np.ndarray, axes: np.ndarray) -> np.ndarray:
     return axes * np.linalg.norm(vectors, axis=1, keepdims=True) * signs
 
 
-def matrices(quaternions: np.ndarray) -> np.ndarray:
-    """(F, 3, 3) rotations of quaternions of any length."""
-    return matrix_rows(quaternions.T).transpose(2, 0, 1)
-
-
 def matrix_rows(quaternions: np.ndarray) -> np.ndarray:
-    """(3, 3, ...) of (4, ...), as `matrices`."""
+    """(3, 3, ...): the rotations of quaternions (4, ...) of any length."""
     w, x, y, z = quaternions
     scale = 2 / np.einsum("i...,i...->...", quaternions, quaternions)
     sx, sy, sz = scale * x, scale * y, scale * z

@@ -99,7 +99,7 @@ def ik_toggles(bones: Sequence[PoseBone]) -> list[bool | None]:
 
     Setting it by hand also sets the constraints; its keyframes do not.
     """
-    found = (blender_versions.stored(one, TOGGLE) for one in bones)
+    found = blender_versions.stored_of_each(bones, TOGGLE)
     return [None if value is None else bool(value) for value in found]
 
 

@@ -33,7 +33,8 @@ def swinging(armature, names, parents, moving, seed=1, speed=1):
                 turn = 0.3 * np.sin(
                     speed * times * random.uniform(0.2, 1, 4) + random.uniform(0, 6, 4)
                 )
-                local[:, :3, :3] = addon().pose.quaternions.matrices(turn + (1, 0, 0, 0))
+                rows = addon().pose.quaternions.matrix_rows((turn + (1, 0, 0, 0)).T)
+                local[:, :3, :3] = rows.transpose(2, 0, 1)
             if parent < 0:
                 local[:, :3, 3] = 0.2 * np.sin(times * (0.1, 0.2, 0.3))
                 found[name] = rests[name] @ local
