@@ -172,6 +172,39 @@ class Live(Channels):
         self.assert_live(self.expected(4))
 
 
+class Calls(Channels):
+    """Times vary on shared machines; calls from one module of the add-on into another do not."""
+
+    def test_a_live_frame_passes_few_modules(self):
+        self.armature.mmdskin.preview = True
+        for source, most in (("ARMATURE", 16), ("IK", 23)):
+            with self.subTest(source):
+                self.armature.mmdskin.source = source
+                self.assertLessEqual(self.passed(), most)
+
+    def passed(self):
+        preview, calls = addon().preview.driver_function, []
+
+        def profile(frame, event, _):
+            files = [one.f_code.co_filename for one in (frame, frame.f_back)]
+            if event == "call" and files[0] != files[1] and files[0].startswith(folder):
+                calls.append(files[0])
+
+        folder = os.path.dirname(addon().__file__)
+        for _ in range(2):  # the second one finds all read
+            depsgraph = bpy.context.evaluated_depsgraph_get()
+            mesh = self.model.mesh.data.evaluated_get(depsgraph)
+            for ready in preview.live_of(mesh).copies.values():
+                getattr(ready.opened, "_last", {}).clear()  # as if the pose was another
+            calls.clear()
+            sys.setprofile(profile)
+            try:
+                self.assertEqual(preview.evaluate(mesh, depsgraph), 1)
+            finally:
+                sys.setprofile(None)
+        return len(calls)
+
+
 class Morphs(Channels):
     """Sliders of bone morphs, alone and in a group: they are not in the bones' channels."""
 
