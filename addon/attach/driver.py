@@ -30,8 +30,7 @@ _BY_ARMATURE = "0.0"
 _KEYS = "key"  # how names of its variables for shape keys begin
 _MESH = "mesh"  # how names of variables for mesh objects begin
 _PLAYED = {"SHAPE_KEYS", "MESH_CACHE"}  # targets of bakes that play the pose source
-# In the cache of the display armature's Bones.
-_COPIES, _READY = "copies", "ready"
+_READY = "ready"  # in the cache of the display armature's Bones
 _STILL = np.eye(4, dtype=np.float32)[None]
 # By name of an armature: the state for which its driver was made.
 _known: caches.Cache[tuple] = caches.of_file(10_000)
@@ -138,10 +137,7 @@ def evaluate(root: PoseBone, depsgraph: Depsgraph, frame: float) -> float:
             posed = _pose(display, bones, depsgraph, frame)
         except Exception as error:
             details.log(error, f"Display armature '{display.name}'")
-        copies = not posed
-        if bones.cache.get(_COPIES) != copies:
-            _copy_transforms(display, copies)
-            bones.cache[_COPIES] = copies
+        _copy_transforms(display, not posed)
     return float(posed)
 
 
@@ -197,7 +193,7 @@ def _copy_transforms(display: Object, on: bool) -> None:
     for bone in display.pose.bones:
         constraint: Any = bone.constraints.get(display_armature.CONSTRAINT)
         if constraint is not None:
-            if constraint.mute != on:  # all are alike
+            if constraint.mute != on:  # all are alike, and right
                 return
             muted = [not on if one == constraint else one.mute for one in bone.constraints]
             bone.constraints.foreach_set("mute", muted)

@@ -131,7 +131,7 @@ class MMDSKIN_OT_detach(PosingOperator, bpy.types.Operator):
                 if not display.library and not display.override_library:
                     display_armature.drop_unused(context, display)
         if not edit.checked:
-            return cancelled(self, UserError("No selected object is attached to a bone"))
+            raise UserError("No selected object is attached to a bone")
         self.inform("Detached 1 object", "Detached {count} objects", count=len(edit.checked))
         return {"FINISHED"}
 

@@ -142,7 +142,8 @@ def _set_sliders(
     except ReferenceError:  # it was removed in the meantime
         return
     for curve, mute in zip(_curves_and_drivers(keys), mutes, strict=False):
-        curve.mute = mute
+        if curve.mute != mute:
+            curve.mute = mute
     for key in keys.key_blocks if keys else ():
         if key.name in values:
             *limits, value = values[key.name]
