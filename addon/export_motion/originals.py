@@ -93,8 +93,9 @@ class OfScene(Originals):
         self._model, self._rig, armature = sampler.model, sampler.rig, sampler.model.armature
         self._own = OwnKeyframes(armature)
         files = [] if self._own.has_strips else original_keys.kept(armature, self._rig.pmx)
+        keys = scene_motion.morphs_of_keys(self._rig.pmx, armature)
         motions = [
-            motion_source.Motion(self._rig, file.motion, "", armature, file.start, file.speed)
+            motion_source.Motion(self._rig, file.motion, "", file.start, file.speed, keys)
             for file in files
         ]
         super().__init__(scene_motion.merged(motions) if motions else None, timing)

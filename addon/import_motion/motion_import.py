@@ -3,6 +3,7 @@
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from bpy.types import Scene
@@ -90,7 +91,7 @@ class MotionImport(Reports):
             except UserError as error:
                 self.caution("Skipped a motion imported earlier: {reason}", reason=error)
                 continue
-            motions.append(newest.with_motion(motion, path, start, speed))
+            motions.append(replace(newest, motion=motion, path=path, start=start, speed=speed))
         return motions
 
     def clear(self) -> None:

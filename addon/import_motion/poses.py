@@ -4,6 +4,8 @@
 The source starts at the scene frame of the pose.
 """
 
+from dataclasses import replace
+
 import bpy
 
 from ..blender import playhead
@@ -21,7 +23,7 @@ def write(job: MotionImport, source: Motion) -> None:
     keyed = [block for block in import_state.blocks(model) if keyframes.is_keyed(block)]
     options.mode = _form(job, armature in keyed)
     at = keyframes.At(playhead.time(job.scene), options.mode == import_state.SOLVED)
-    source = source.with_motion(source.motion, source.path, at.frame, source.speed)
+    source = replace(source, start=at.frame)
     if options.mode == import_state.ORIGINAL:
         keys, sliders = tracks.key_values(model, source), tracks.slider_values(armature, source)
         bones: list = tracks.bone_tracks(armature, source)

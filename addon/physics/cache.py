@@ -141,7 +141,7 @@ class Grouped(Checked):
 
     def motion(self) -> Motion:
         opened: Motion = self._opened
-        return opened.with_poses(self._posed, lambda: self.state.changes)
+        return dataclasses.replace(opened, poses=self._posed, changes=lambda: self.state.changes)
 
     def _posed(self, frames: np.ndarray) -> np.ndarray:
         """As `Motion.posed`, without physics where the simulation is outdated."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Motions with physics: frames in order are cheap, others restart from an earlier state."""
 
+import dataclasses
 import threading
 import time
 from collections.abc import Sequence
@@ -100,7 +101,7 @@ def shown(motion: Motion, armature: Object, settings: motion_source.Settings) ->
         state.problem = Sentence("Physics: {percent}", percent=run) if is_far else ""
         return is_far
 
-    return _posed_by(motion, run, number, lambda: run.changes, waits)
+    return _posed_by(motion, run, number, changes=lambda: run.changes, waits=waits)
 
 
 def baked(motion: Motion, armature: Object, settings: motion_source.Settings) -> Motion:
@@ -108,7 +109,7 @@ def baked(motion: Motion, armature: Object, settings: motion_source.Settings) ->
     return _posed_by(motion, *_run_of(motion, armature, settings))
 
 
-def _posed_by(motion: Motion, run: Run, number: int = 0, *more: Any) -> Motion:
+def _posed_by(motion: Motion, run: Run, number: int = 0, **more: Any) -> Motion:
     offset = run.offsets[number]
 
     def posed(frames: np.ndarray) -> np.ndarray:
@@ -116,7 +117,7 @@ def _posed_by(motion: Motion, run: Run, number: int = 0, *more: Any) -> Motion:
             frames = np.round(frames - offset, 6)
         return run.posed(frames, number)
 
-    return motion.with_poses(posed, *more)
+    return dataclasses.replace(motion, poses=posed, **more)
 
 
 def _run_of(motion: Motion, armature: Object, settings: motion_source.Settings) -> tuple[Run, int]:

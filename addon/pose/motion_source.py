@@ -10,6 +10,7 @@ import json
 import math
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from bpy.types import Object, Scene
@@ -94,12 +95,11 @@ def load(armature: Object, settings: Settings) -> Motion:
         raise UserError(
             "'{file}' cannot animate a model: it has no keyframes for bones or morphs", file=name
         )
-    newest = Motion(rig, motion, path, armature, settings.start, rate)
+    keys = scene_motion.morphs_of_keys(rig.pmx, armature)
+    newest = Motion(rig, motion, path, settings.start, rate, keys)
     earlier = [
-        newest.with_motion(
-            model_file.load_motion(one.path, newest.rig.pmx), one.path, one.start, rate
-        )
-        for one in settings.earlier
+        replace(newest, motion=model_file.load_motion(file, rig.pmx), path=file, start=start)
+        for file, start in settings.earlier
     ]
     whole = scene_motion.merged([*earlier, newest])
     if settings.physics is not None:

@@ -7,11 +7,11 @@ and all other tracks of earlier motions remain. Only the merged motion can be so
 the hips and another the feet, IK bends the legs.
 """
 
-import copy
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import bpy
 import numpy as np
@@ -30,58 +30,29 @@ _SAME_TIME = 1e-6  # frames of the scene
 _LAST = 2**32 - 1  # last frame that a motion can store
 
 
+@dataclass(eq=False)
 class Motion:
     """Without references to Blender data. Any threads may use it: it only remembers its last result."""
 
+    rig: model_file.Rig
+    motion: "mmdskin.Motion"
+    path: str
+    start: float  # scene frame that shows frame 0
+    speed: float  # frames per scene frame
+    keys: dict[str, int]  # from `morphs_of_keys`
+    # Other poses, as by `posed`; a number that differs when they may have changed; and whether a viewport
+    # shall not wait for those of a motion frame, but show the file's.
+    poses: Callable[[np.ndarray], np.ndarray] | None = None
+    changes: Callable[[], int] | None = None
+    waits: Callable[[float], bool] | None = None
+
     # What a Solver has, too: the file alone moves bones.
-    waits_for: Sequence[str] = ()
-    waits_for_rig: Sequence[str] = ()
-    acting_keys: frozenset[str] = frozenset()
+    waits_for: ClassVar[Sequence[str]] = ()
+    waits_for_rig: ClassVar[Sequence[str]] = ()
+    acting_keys: ClassVar[frozenset[str]] = frozenset()
 
-    def __init__(
-        self,
-        rig: model_file.Rig,
-        motion: "mmdskin.Motion",
-        path: str,
-        armature: Object,
-        start: float,
-        speed: float,
-    ) -> None:
-        self.rig = rig
-        self._set(motion, path, start, speed)
-        self._keys = morphs_of_keys(rig.pmx, armature)
-        self._flips, self._groups, self._ratios = _mixing(rig.pmx)
-
-    def with_poses(
-        self,
-        poses: Callable[[np.ndarray], np.ndarray],
-        changes: Callable[[], int] | None = None,
-        waits: Callable[[float], bool] | None = None,
-    ) -> "Motion":
-        """A copy with other poses: `poses` is like `posed`.
-
-        `changes` returns another number when they may have changed, if they can; `waits` whether
-        a viewport shall not wait for those of a motion frame, but show this motion's.
-        """
-        other = copy.copy(self)
-        other._poses, other._changes, other._waits = poses, changes, waits
-        other._last = {}
-        return other
-
-    def with_motion(
-        self, motion: "mmdskin.Motion", path: str, start: float, speed: float
-    ) -> "Motion":
-        """The same model with another `mmdskin.Motion`."""
-        other = copy.copy(self)
-        other._set(motion, path, start, speed)
-        return other
-
-    def _set(self, motion: "mmdskin.Motion", path: str, start: float, speed: float) -> None:
-        self.motion, self.path = motion, path
-        self.start, self.speed = float(start), float(speed)
-        self._poses: Callable[[np.ndarray], np.ndarray] | None = None
-        self._changes: Callable[[], int] | None = None
-        self._waits: Callable[[float], bool] | None = None
+    def __post_init__(self) -> None:
+        self._flips, self._groups, self._ratios = _mixing(self.rig.pmx)
         self._last: dict[str, tuple[tuple, np.ndarray]] = {}  # by mode: input and result of `shown`
         # Motion frames that were posed last, and their weights of morphs, with groups and flips applied.
         self._weights: tuple[np.ndarray, np.ndarray] | None = None
@@ -125,12 +96,12 @@ class Motion:
 
         Solved once for all objects that show the model in an evaluation.
         """
-        state, mode = (now.frame, self._changes() if self._changes else 0), now.depsgraph.mode
+        state, mode = (now.frame, self.changes() if self.changes else 0), now.depsgraph.mode
         last = self._last.get(mode)
         if last is None or last[0] != state:
             frames = self.motion_frames(now.frame)
             seen = now.is_in_viewport and not bpy.app.background
-            waits = seen and self._waits is not None and self._waits(frames[0])
+            waits = seen and self.waits is not None and self.waits(frames[0])
             posed = (self._posed_by_file if waits else self.posed)(frames)[0]
             posed.flags.writeable = False
             last = self._last[mode] = state, posed
@@ -138,8 +109,8 @@ class Motion:
 
     def posed(self, frames: np.ndarray) -> np.ndarray:
         """(F, B, 4, 4) float32 of all bones, for motion frames, in the file's space."""
-        if self._poses is not None:
-            return self._poses(frames)
+        if self.poses is not None:
+            return self.poses(frames)
         return self._posed_by_file(frames)
 
     def _posed_by_file(self, frames: np.ndarray) -> np.ndarray:
@@ -153,20 +124,20 @@ class Motion:
         for start in range(0, len(frames), size):
             part = slice(start, start + size)
             yield part, self.posed(frames[part])
-            if self._weights is not None and self._poses is None:
+            if self._weights is not None and self.poses is None:
                 weights.append(self._weights[1])
         if weights:
             self._weights = frames, np.concatenate(weights)
 
     def without_key(self, names: Iterable[str]) -> list[int]:
         """The indices of vertex morphs that none of the named shape keys has."""
-        found = {self._keys.get(name, -1) for name in names}
+        found = {self.keys.get(name, -1) for name in names}
         morphs = enumerate(self.rig.pmx.morphs)
         return [i for i, morph in morphs if morph.kind == "vertex" and i not in found]
 
     def known_keys(self, names: Sequence[str]) -> np.ndarray:
         """(K,) bool: whether the model has a morph for each of these shape keys."""
-        return np.array([name in self._keys for name in names], bool)
+        return np.array([name in self.keys for name in names], bool)
 
     def key_values(self, names: Sequence[str], frames: ArrayLike) -> np.ndarray:
         """(F, K) float32 values of the named shape keys, with groups and flips applied.
@@ -174,7 +145,7 @@ class Motion:
         0 for unknown names, and for groups: their children have their effect.
         """
         weights = self._morph_weights(frames)
-        numbers = [self._keys.get(name, -1) for name in names]
+        numbers = [self.keys.get(name, -1) for name in names]
         values = weights[:, numbers] if weights.shape[1] else np.zeros((len(weights), len(names)))
         values[:, [number < 0 for number in numbers]] = 0
         return values.astype(np.float32)
@@ -201,7 +172,7 @@ class Motion:
 
     def has_key_track(self, name: str) -> bool:
         """Whether the motion keys the morph of the named shape key."""
-        number = self._keys.get(name, -1)
+        number = self.keys.get(name, -1)
         return number >= 0 and self.rig.pmx.morphs[number].name in self.motion.morphs
 
     def moved_morphs(self, numbers: Iterable[int]) -> list[str]:
@@ -224,17 +195,17 @@ class Motion:
 
         Its value is linear in between; only a flip (PMX 2.1) may jump.
         """
-        morphs = self.rig.pmx.morphs
         tracks = {track.name: track.frames for track in self.motion.morphs}
-        movers = [{morph.name} for morph in morphs]
-        for group, ratios in zip(self._groups, self._ratios, strict=True):
-            for child in np.flatnonzero(ratios):
-                movers[child].add(morphs[group].name)
-        for slider, _, children, _ in self._flips:
+        names = [morph.name for morph in self.rig.pmx.morphs]
+        movers = [{name} for name in names]
+        moved = [
+            (i, np.flatnonzero(row)) for i, row in zip(self._groups, self._ratios, strict=True)
+        ]
+        for slider, children in [*moved, *((i, children) for i, _, children, _ in self._flips)]:
             for child in children:
-                movers[child].add(morphs[slider].name)
+                movers[child].add(names[slider])
         result = {}
-        for key, number in self._keys.items():
+        for key, number in self.keys.items():
             found = [tracks[name] for name in movers[number] if name in tracks]
             if number >= 0 and found:
                 result[key] = self.scene_frames(np.unique(np.concatenate(found)))
@@ -331,8 +302,7 @@ def merged(motions: Sequence[Motion]) -> Motion:
         morphs=[(name, frames, *columns) for name, (frames, columns) in morphs.items()],
         properties=_properties(switches),
     )
-    newest = motions[-1]
-    return newest.with_motion(whole, newest.path, start, speed)
+    return replace(motions[-1], motion=whole, start=start, speed=speed)
 
 
 def bone_columns(track: "mmdskin.BoneTrack") -> list[np.ndarray]:

@@ -4,6 +4,7 @@
 The judge is one VMD that holds the keys as MMD would after both, written by `motion_file`.
 """
 
+import dataclasses
 import json
 import os
 
@@ -83,7 +84,7 @@ class Merge(ImportCase):
         motion = addon().blender.native.load().Motion
         source = self.open()
         pose = motion.from_tracks(bones=[(name, [0], [[0, 1, 0]], None, None)])
-        later = source.with_motion(pose, "立ち.vpd", 5, 1)
+        later = dataclasses.replace(source, motion=pose, path="立ち.vpd", start=5, speed=1)
         whole = addon().pose.scene_motion.merged([source, later])
         [track] = [track for track in whole.motion.bones if track.name == name]
         self.assertEqual(track.translations.tolist(), [[0, 1, 0]])
