@@ -8,10 +8,9 @@ tool such as Poedit. Empty and fuzzy entries stay English; `{fields}` keep their
 import json
 import pathlib
 import re
-from collections.abc import Iterable
 
 Texts = dict[str, dict[str, str]]  # context ("" for none): English: translation
-_PART = re.compile(r'(msgctxt|msgid|msgstr)?\s*(".*")')
+_PART = re.compile(r'(msgctxt|msgid|msgstr)\s*((?:"(?:[^"\\\n]|\\.)*"\s*)+)')
 
 
 def load() -> dict[str, Texts]:
@@ -25,22 +24,13 @@ def read(po: str) -> Texts:
     texts: Texts = {}
     for paragraph in re.split(r"\n\s*\n", po):
         lines = [line.strip() for line in paragraph.splitlines()]
-        parts = _parts(line for line in lines if line and not line.startswith("#"))
+        body = "\n".join(line for line in lines if not line.startswith("#"))
+        if others := _PART.sub("", body).strip():
+            raise ValueError(f"not a line of a .po file: {others}")
+        # Each keyword's text may continue over several lines; the escapes are those of JSON.
+        found = _PART.findall(body)
+        parts = {word: "".join(map(json.loads, text.splitlines())) for word, text in found}
         fuzzy = any(line.startswith("#,") and "fuzzy" in line for line in lines)
         if parts.get("msgid") and parts.get("msgstr") and not fuzzy:
             texts.setdefault(parts.get("msgctxt", ""), {})[parts["msgid"]] = parts["msgstr"]
     return texts
-
-
-def _parts(lines: Iterable[str]) -> dict[str, str]:
-    """Each keyword's text, which may continue over several lines."""
-    parts: dict[str, str] = {}
-    keyword = ""
-    for line in lines:
-        found = _PART.fullmatch(line)
-        keyword = (found and found[1]) or keyword
-        if not found or not keyword:
-            raise ValueError(f"not a line of a .po file: {line}")
-        # The escapes are those of JSON.
-        parts[keyword] = parts.get(keyword, "") + json.loads(found[2])
-    return parts
