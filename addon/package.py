@@ -40,9 +40,8 @@ def build(
 ) -> pathlib.Path:
     """Write mmdskin-<version><suffix>.zip into the folder `output` and return its path."""
     wheels = sorted(wheels, key=lambda wheel: wheel.name)
-    version = tomllib.loads((HERE.parent / "pyproject.toml").read_text("utf-8"))["project"][
-        "version"
-    ]
+    project = tomllib.loads((HERE.parent / "pyproject.toml").read_text("utf-8"))["project"]
+    version = project["version"]
     for wheel in wheels:
         if wheel.name.split("-")[:2] != ["mmdskin", version]:
             sys.exit(f"{wheel.name} is not a wheel of mmdskin {version}")
@@ -83,12 +82,8 @@ def _sources(
     }
     if website:
         manifest["website"] = website
-        _put(
-            texts,
-            "__init__.py",
-            '"version": (',
-            f'"doc_url": {json.dumps(website)},\n    "version": (',
-        )
+        address = f'"doc_url": {json.dumps(website)},\n    "version": ('
+        _put(texts, "__init__.py", '"version": (', address)
     lines = "".join(f"{name} = {json.dumps(value)}\n" for name, value in manifest.items())
     _put(texts, "blender_manifest.toml", 'version = "0.0.0"\n', lines)
     return {name: text.encode("utf-8") for name, text in texts.items()}

@@ -53,13 +53,8 @@ def load() -> Any:
     return _module
 
 
-def loaded() -> Any:
-    """The module if it is already loaded, else None; for redraws."""
-    return _module
-
-
 def backends() -> tuple[Any, ...]:
-    """The backends from `remember_backends`; asking the module itself may start its GL thread."""
+    """The backends from `remember_backends`, for redraws: asking the module may start its GL thread."""
     return _backends
 
 

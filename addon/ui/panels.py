@@ -177,11 +177,10 @@ class MMDSKIN_PT_details(drawing.Below, Panel):
         if cost is not None:
             text = label("Last evaluation: {ms:.2f} ms", ms=cost)
             layout.label(text=text, icon="TIME", translate=False)
-        if native.loaded():
-            for backend in native.backends():
-                text = backend.device if backend.available else label("not available")
-                name = _BACKENDS.get(backend.name, backend.name)
-                layout.label(text=f"{name}: {text}", translate=False)
+        for backend in native.backends():
+            text = backend.device if backend.available else label("not available")
+            name = _BACKENDS.get(backend.name, backend.name)
+            layout.label(text=f"{name}: {text}", translate=False)
         layout.operator("mmdskin.restore_deform_data", icon="FILE_REFRESH")
 
 
