@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The `register` and `unregister` functions of a module: of its classes or its handlers."""
 
+import importlib
 import inspect
-import sys
+
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -45,7 +46,7 @@ def functions(
 
 def classes(module: str) -> list[Any]:
     """The classes that a module defines for Blender, in its order."""
-    named = vars(sys.modules[module]).items()
+    named = vars(importlib.import_module(module)).items()
     return [one for name, one in named if name.startswith("MMDSKIN_") and one.__module__ == module]
 
 
