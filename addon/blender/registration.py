@@ -3,7 +3,6 @@
 
 import importlib
 import inspect
-
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
