@@ -113,9 +113,9 @@ class NodeBuilder:
     def outputs(
         self, kind: str, inputs: Inputs | None = None, **properties: Any
     ) -> dict[str, Field]:
-        """The outputs of a new node that are in use, by name."""
-        node = self.node(kind, inputs, **properties)
-        return {one.name: Field(self, one) for one in node.outputs if one.enabled}
+        """The outputs of a new node that are in use, by name, and by identifier: 5.2 has other names."""
+        used = [one for one in self.node(kind, inputs, **properties).outputs if one.enabled]
+        return {key: Field(self, one) for one in used for key in (one.name, one.identifier)}
 
     def result(self, kind: str, inputs: Inputs | None = None, **properties: Any) -> Field:
         """The first output of a new node."""
