@@ -40,9 +40,9 @@ class Registration(case.Case):
 
     def test_unregistering_stops_the_native_module(self):
         bpy.ops.mmdskin.bake()
-        self.assertIsNotNone(self.addon.blender.native.loaded())
+        self.assertIsNotNone(self.addon.blender.native._module)
         self.addon.unregister()
-        self.assertIsNone(self.addon.blender.native.loaded())
+        self.assertIsNone(self.addon.blender.native._module)
 
     def test_the_native_module_is_not_imported_before_it_is_used(self):
         code = (
