@@ -50,8 +50,11 @@ class MMDSKIN_OT_switch_names(ModelOperator, Operator):
         count = unknown = 0
         with editing(self.models(context), _check) as edit:
             for model, root in edit.checked:
-                count += _rename(edit, model, root, self._english(model))
-                if names.language_of(model.armature) == "ENGLISH":
+                english = self.language == "ENGLISH"
+                if self.language == "SWITCH":
+                    english = names.language_of(model.armature) == "JAPANESE"
+                count += _rename(edit, model, root, english)
+                if english:
                     unknown += _without_english(model, root)
         self.inform(
             "Renamed 1 bone, shape key or material",
@@ -65,11 +68,6 @@ class MMDSKIN_OT_switch_names(ModelOperator, Operator):
                 count=unknown,
             )
         return {"FINISHED"}
-
-    def _english(self, model: scene_model.SceneModel) -> bool:
-        if self.language != "SWITCH":
-            return self.language == "ENGLISH"
-        return names.language_of(model.armature) == "JAPANESE"
 
 
 def _check(model: scene_model.SceneModel) -> Object:

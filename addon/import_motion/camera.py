@@ -20,7 +20,7 @@ from ..operator_base import importing
 from ..operator_base.editing import Edit
 from ..scene import saved_state
 from ..scene.saved_state import MOTION
-from . import bezier
+from . import bezier, keyframes
 
 ANGLE = "mmd_angle"  # custom property of the camera in radians: Blender can only key the lens
 ANGLE_PATH = f'["{ANGLE}"]'
@@ -101,8 +101,7 @@ def put(
             continue
         times, values = frames, channel.values(track, scale)
         if channel.curve is None:  # keys at changes, and the first
-            changes = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
-            times, values = times[changes], values[changes]
+            times, values = keyframes.at_changes(times, values)
             handles = bezier.steps(times, values)
         else:
             handles = bezier.handles(times, values, track.interpolation[:, channel.curve], cuts)

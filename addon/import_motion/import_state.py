@@ -28,7 +28,6 @@ from ..scene.saved_state import MOTION, MOTION_BEFORE, MOTION_WRITTEN
 # the file, or none.
 SOLVED, ORIGINAL, FILE = "SOLVED", "ORIGINAL", "FILE"
 _WITH_HANDLES = "handles "  # begins a digest
-_MUTE = ".mute"  # ends the data path of a muted constraint
 _FORMS_OF_0_1 = {"BAKED": SOLVED, "KEYS": ORIGINAL}
 
 
@@ -99,8 +98,8 @@ class Record:
             self.state = MotionState(files=self.state.files, form=self.state.form)
             self._before = self._written = None
         self._curves: actions.Curves | None = None  # that were written
-        # Constraints and drivers that this Record has muted, and how many are not of a model.
-        self.muted = self.muted_of_user = 0
+        # Of each constraint and driver that this Record has muted: whether it is not of a model.
+        self.muted: list[bool] = []
 
     @property
     def armature(self) -> bpy.types.Object:
@@ -147,13 +146,13 @@ class Record:
         if not constraint.mute:
             self.note(actions.constraint_path(bone.name, constraint.name, "mute"))
             constraint.mute = True
-            self.muted += 1
             is_morph = constraint.name.startswith(BONE_MORPH)
-            self.muted_of_user += not (is_morph or mmd_tools.is_of_model(constraint, self.armature))
+            is_of_model = is_morph or mmd_tools.is_of_model(constraint, self.armature)
+            self.muted.append(not is_of_model)
 
     def unmute_constraints(self) -> None:
         """Unmute the muted constraints."""
-        for path in [path for path in self.state.values if path.endswith(_MUTE)]:
+        for path in [path for path in self.state.values if path.endswith(".mute")]:
             self._put(path, self.state.values.pop(path))
 
     def _put(self, path: str, value: Any) -> None:
@@ -167,8 +166,7 @@ class Record:
             if curve.data_path in paths and not curve.mute:
                 curve.mute = True
                 self.state.drivers.append([curve.data_path, curve.array_index])
-                self.muted += 1
-                self.muted_of_user += 1
+                self.muted.append(True)
 
     def set_settings(self, **values: object) -> None:
         """Set settings of the model; paths have to be absolute."""

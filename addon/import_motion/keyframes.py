@@ -6,24 +6,50 @@ only if the keys include physics. `Record` stores the previous state, and counts
 """
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from bpy.types import FCurve, Key, Object, PoseBone
 from mathutils import Matrix
 
-from ..blender import actions, arrays, fcurves, playhead
+from ..blender import actions, fcurves, playhead
 from ..blender.translations import tr
 from ..pose import quaternions
 from ..scene import mmd_tools, sliders
 from ..scene.names import PHYSICS
 from . import bezier
 from .import_state import SOLVED, Record, key_paths
-from .tracks import ArmatureKeys, Switch, Track, Values, thinned
+
+STILL = 1e-5  # changes of a channel below this are ignored; locations relative to the model's size
+Values = dict[str, tuple[np.ndarray, np.ndarray]]  # name: ((K,) frames of the scene, (K,) values)
 
 _SAME = 1e-6  # differences of values below this are ignored
 _USED = ("location", "rotation_quaternion")
+
+
+class Track(NamedTuple):
+    """The keys of one bone, in its own space: of the file, or solved on each frame."""
+
+    name: str
+    frames: np.ndarray  # (K,) float64 of the scene
+    locations: np.ndarray  # (K, 3) float64
+    rotations: np.ndarray  # (K, 4) float64 w x y z, without sign flips
+    # (K, 4, 4) uint8, the curve to each key for the file's axes and rotation; none of solved ones
+    curves: np.ndarray = np.empty(0)
+    axes: np.ndarray = np.eye(3)  # from the file's translations to locations
+
+    @property
+    def moves(self) -> bool:
+        """Whether it leaves its rest pose at some key."""
+        return bool(self.locations.any() or (np.abs(self.rotations[:, 1:]) > STILL).any())
+
+
+class ArmatureKeys(NamedTuple):
+    bones: list[Track]
+    ik: Values  # of IK bones: whether they are on
+    physics: Values  # of bones: whether rigid bodies move them
+    sliders: Values  # custom properties of the armature
 
 
 class At(NamedTuple):
@@ -31,6 +57,18 @@ class At(NamedTuple):
 
     frame: float  # of the animation
     alone: bool  # whether adjacent frames keep their values, since each is solved separately
+
+
+def thinned(frames: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Keys of a channel; only both ends if it is constant: a later motion continues from the last."""
+    ends = slice(None, None, max(len(frames) - 1, 1))
+    return (frames[ends], values[ends]) if (values == values[0]).all() else (frames, values)
+
+
+def at_changes(frames: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Keys of a channel that holds its value until the next one: the first, and each change."""
+    changes = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+    return frames[changes], values[changes].astype(np.float64)
 
 
 def write_bones(record: Record, bones: list[Track], replace: bool, simulated: bool) -> None:
@@ -96,15 +134,15 @@ def put_armature(curves: actions.Curves, armature: Object, keys: ArmatureKeys) -
     """The keyframes of `write_armature`, and nothing else; returns the bones whose physics it keys."""
     _put_bones(curves, keys.bones)
     for bone, path, switch in _by_ik(armature, keys.ik):
-        _put_switch(curves, path, bone, switch)
+        _put_switch(curves, path, bone, *switch)
     put_weights(curves, armature, keys.sliders)
     keyed = []
-    for switch in keys.physics:
-        path = actions.property_path(switch.name, PHYSICS)
-        is_on = armature.pose.bones[switch.name].get(PHYSICS, True)
-        if not switch.enabled.all() or curves.has(path) or not is_on:
-            _put_switch(curves, path, switch.name, switch)
-            keyed.append(switch.name)
+    for name, (frames, enabled) in keys.physics.items():
+        path = actions.property_path(name, PHYSICS)
+        is_on = armature.pose.bones[name].get(PHYSICS, True)
+        if not enabled.all() or curves.has(path) or not is_on:
+            _put_switch(curves, path, name, frames, enabled)
+            keyed.append(name)
     return keyed
 
 
@@ -117,38 +155,36 @@ def add_physics_switch(bone: PoseBone) -> None:
         bone.property_overridable_library_set(sliders.path(PHYSICS), True)
 
 
-def drop_bones(record: Record, names: Iterable[str]) -> None:
+def drop_bones(record: Record, names: Collection[str]) -> None:
     """Remove all keyframes of bones."""
-    names = list(names)
     for name in names:
         record.note_bone(name)
     paths = {path for name in names for path in actions.bone_paths(name).values()}
     record.curves().drop(paths | {actions.property_path(name, PHYSICS) for name in names})
 
 
-def _by_ik(armature: Object, switches: list[Switch]) -> Iterator[tuple[str, str, Switch]]:
-    """The bone of each constraint that an IK bone switches, and the data path of its Influence."""
+def _by_ik(armature: Object, ik: Values) -> Iterator[tuple[str, str, tuple]]:
+    """The bone of each constraint that an IK bone switches, the data path of its Influence, and its keys."""
     constraints = mmd_tools.by_ik_bone(armature)
-    for switch in switches:
-        for bone, constraint in constraints.get(switch.name, ()):
-            yield bone.name, actions.constraint_path(bone.name, constraint.name), switch
+    for name, keys in ik.items():
+        for bone, constraint in constraints.get(name, ()):
+            yield bone.name, actions.constraint_path(bone.name, constraint.name), keys
 
 
-def _put_switch(curves: actions.Curves, path: str, bone: str, switch: Switch) -> None:
-    values = switch.enabled.astype(np.float64)
-    handles = bezier.steps(switch.frames, values)
-    curves.write(path, switch.frames, values, handles, group=bone)
+def _put_switch(
+    curves: actions.Curves, path: str, bone: str, frames: np.ndarray, values: np.ndarray
+) -> None:
+    curves.write(path, frames, values, bezier.steps(frames, values), group=bone)
 
 
 def reset_to_rest(record: Record, names: Iterable[str], simulated: bool) -> None:
     """Set bones to the rest pose."""
     _release(record, names, simulated)
-    bones = record.armature.pose.bones
-    at_rest = (arrays.columns(bones, "matrix_basis") == np.eye(4)).all(axis=(1, 2))
-    posed = {name for name, is_at_rest in zip(bones.keys(), at_rest, strict=True) if not is_at_rest}
-    for name in posed.intersection(names):
-        record.note_bone(name)
-        bones[name].matrix_basis = Matrix()
+    for name in names:
+        bone = record.armature.pose.bones[name]
+        if bone.matrix_basis != Matrix():
+            record.note_bone(name)
+            bone.matrix_basis = Matrix()
 
 
 def set_weights(record: Record, values: Values, at: At | None = None) -> None:

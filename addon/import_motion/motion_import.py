@@ -37,7 +37,7 @@ class MotionImport(Reports):
         self.replace, self.report = replace, options.report
         self._source = model.armature.mmdskin.source  # before the import
         self._lacks_files = False  # of earlier imports
-        self._muted = self._muted_of_user = 0  # see `import_state.Record`
+        self._muted: list[bool] = []  # of all records
 
     def simulated(
         self, source: motion_source.Motion, newest: motion_source.Motion, start: int = 0
@@ -106,16 +106,15 @@ class MotionImport(Reports):
 
         Physics with original keys, also that of a model which has it on, needs MMD's IK as pose source.
         """
-        chosen, own = self.options.physics, self.model.armature.mmdskin.physics
-        if self.options.mode == import_state.ORIGINAL and (chosen or (own and not source.is_pose)):
+        chosen, own = self.options.physics, self.model.armature.mmdskin
+        is_original = self.options.mode == import_state.ORIGINAL
+        if is_original and (chosen or (own.physics and not source.is_pose)):
             settings = {name: getattr(self.options, name) for name in PHYSICS if chosen}
             noted.set_settings(model_path=source.rig.path, **settings, source=ik_source.SOURCE)
             self.inform("The Pose Source is now MMD's IK: use Simulate for its physics")
             return
-        kept = {"ARMATURE"}
-        if self.options.mode == import_state.ORIGINAL:
-            kept.add(ik_source.SOURCE)
-        if self.model.armature.mmdskin.source not in kept:
+        kept = {"ARMATURE", ik_source.SOURCE} if is_original else {"ARMATURE"}
+        if own.source not in kept:
             noted.set_settings(source="ARMATURE")
         if self._source not in kept:
             self.inform("The Pose Source of '{name}' is now Armature", name=self.model.name)
@@ -156,18 +155,17 @@ class MotionImport(Reports):
         yield noted  # of what an exception leaves, nothing is stored: the edit restores it
         noted.store()
         self._muted += noted.muted
-        self._muted_of_user += noted.muted_of_user
 
     def tell_muted(self) -> None:
         """A warning if users may miss something: constraints of the model belong to what was solved."""
         if self._muted:
-            tell = self.caution if self._muted_of_user else self.inform
+            tell = self.caution if any(self._muted) else self.inform
             tell(
                 "Muted 1 constraint or driver that would interfere with the motion:"
                 " Clear Motion restores it",
                 "Muted {count} constraints and drivers that would interfere with the motion:"
                 " Clear Motion restores them",
-                count=self._muted,
+                count=len(self._muted),
             )
 
     def extend(self, noted: import_state.Record, source: motion_source.Motion) -> None:

@@ -12,13 +12,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import bpy
+import numpy as np
 
-from ..blender import actions, details, fcurves
+from ..blender import actions, details, evaluated_bones, fcurves
 from ..blender.native import mmdskin
 from ..blender.translations import tr_count
-from ..pose import motion_source, scene_motion
-from ..scene import scene_model
-from . import import_state, keyframes, tracks
+from ..pose import physics_settings, quaternions, scene_motion
+from ..pose.motion_source import Motion
+from ..scene import scene_model, sliders
+from . import import_state, keyframes
+from .keyframes import ArmatureKeys, Track, Values
 from .motion_import import MotionImport
 
 Curves = dict[tuple[str, int], fcurves.Points]  # by path and index
@@ -28,13 +31,13 @@ _PROPERTY = "mmdskin_motion_files"  # a list of groups, oldest first
 _MOST = 1 << 28  # bytes of a file: more than a VMD of eight hours
 
 
-def write(job: MotionImport, newest: motion_source.Motion) -> None:
+def write(job: MotionImport, newest: Motion) -> None:
     """Key the model."""
     model, replace = job.model, job.replace
     earlier, rekeys_all = job.earlier(newest)
     played = [*earlier, newest] if rekeys_all else [newest]
-    found = [tracks.armature_keys(model.armature, one) for one in played]
-    keys = [tracks.key_values(model, one) for one in played]
+    found = [armature_keys(model.armature, one) for one in played]
+    keys = [key_values(model, one) for one in played]
     if replace or rekeys_all:
         job.clear()
     with job.recording(model.armature) as noted:
@@ -62,15 +65,15 @@ def write(job: MotionImport, newest: motion_source.Motion) -> None:
 
 
 def curves_of(
-    model: scene_model.SceneModel, motions: Sequence[motion_source.Motion]
+    model: scene_model.SceneModel, motions: Sequence[Motion]
 ) -> dict[actions.Block, Curves]:
     """The curves that imports of these motions, oldest first, write into an empty action."""
     armature = model.armature
     with scratch() as curves:
         for motion in motions:
-            keyframes.put_armature(curves, armature, tracks.armature_keys(armature, motion))
+            keyframes.put_armature(curves, armature, armature_keys(armature, motion))
         found: dict[actions.Block, Curves] = {armature: read(curves)}
-    values = [tracks.key_values(model, motion) for motion in motions]
+    values = [key_values(model, motion) for motion in motions]
     for block in import_state.shape_keys(model):
         with scratch() as curves:
             for of_motion in values:
@@ -96,7 +99,7 @@ def read(curves: actions.Curves) -> Curves:
 
 class Kept(NamedTuple):
     motion: "mmdskin.Motion"
-    start: float  # as of `motion_source.Motion`
+    start: float  # as of `Motion`
     speed: float
 
 
@@ -132,3 +135,128 @@ def kept(block: actions.Block, pmx: "mmdskin.Model | None" = None) -> list[Kept]
         _logger.debug("skipped the damaged files of '%s': %r", block.name, error)  # edited by hand
         return []
     return found if all(one.speed > 0 for one in found) else []
+
+
+# The keys of a file: nothing is solved, IK and append act on the keyed bones afterwards
+
+
+def armature_keys(armature: bpy.types.Object, source: Motion) -> ArmatureKeys:
+    return ArmatureKeys(
+        bone_tracks(armature, source),
+        _ik_switches(source),
+        _physics_switches(source),
+        slider_values(armature, source),
+    )
+
+
+def bone_tracks(armature: bpy.types.Object, source: Motion) -> list[Track]:
+    """Tracks of the bones that the motion keys, in its order; the first of bones with the same name."""
+    bones = source.rig.pmx.bones
+    known = [found for found in _known(source) if len(found[0].frames)]
+    if not known:
+        return []
+    to_bones, turns = bone_axes(armature, source, [name for *_, name in known])
+    found = []
+    for (track, number, name), to_bone, turn in zip(known, to_bones, turns, strict=True):
+        frames, locations = source.scene_frames(track.frames), track.translations @ to_bone.T
+        vectors, axis = track.rotations[:, :3].astype(np.float64), bones[number].fixed_axis
+        if axis and any(axis):
+            vectors = quaternions.about_axes(vectors, np.array([axis]))
+        rotations = np.column_stack([track.rotations[:, 3], vectors @ turn.T])
+        quaternions.remove_flips(rotations.T)
+        found.append(Track(name, frames, locations, rotations, track.interpolation, to_bone))
+    return found
+
+
+def bone_axes(
+    armature: bpy.types.Object, source: Motion, names: list[str]
+) -> tuple[np.ndarray, np.ndarray]:
+    """(B, 3, 3) from the file's translations to locations of bones, and from the axes of its rotations to
+    theirs: rest matrices are almost rotations."""
+    number = {name: i for i, name in enumerate(armature.data.bones.keys())}
+    rests = evaluated_bones.rest_matrices(armature)[[number[name] for name in names], :3, :3]
+    to_bones = np.linalg.solve(rests, source.rig.to_armature[None, :3, :3])
+    return to_bones, quaternions.turns(to_bones)
+
+
+def _physics_switches(source: Motion) -> Values:
+    """Of the bones that rigid bodies move and the motion keys."""
+    moved = physics_settings.moved_bones(source.rig.pmx)
+    return {
+        name: keyframes.at_changes(source.scene_frames(track.frames), track.physics)
+        for track, number, name in _known(source)
+        if number in moved and track.physics is not None
+    }
+
+
+def _ik_switches(source: Motion) -> Values:
+    scene_bones = {source.rig.pmx.bones[i].name: name for name, i in source.rig.bones.items()}
+    keys = source.motion.properties
+    frames = source.scene_frames(keys.frames)
+    return {
+        scene_bones[name]: keyframes.at_changes(frames, column)
+        for name, column in zip(keys.ik_names, keys.ik_enabled.T, strict=True)
+        if name in scene_bones and len(frames)
+    }
+
+
+def key_values(model: scene_model.SceneModel, source: Motion) -> dict[bpy.types.Key, Values]:
+    """Keys of the shape keys of each Key datablock.
+
+    If every morph has a slider, a group morph is keyed itself; else its children are keyed as well.
+    """
+    tracked = {track.name: track for track in source.motion.morphs}
+    keys = _own_keys(model.armature, source)
+    times = {} if keys else source.key_times()
+    result: dict[bpy.types.Key, Values] = {}
+    for block in import_state.shape_keys(model):
+        found = [key.name for key in block.key_blocks if key.name in (keys or times)]
+        if keys:
+            of_keys = {name: tracked[keys[name]] for name in found}
+            result[block] = {
+                name: (source.scene_frames(track.frames), track.weights)
+                for name, track in of_keys.items()
+            }
+        elif found:
+            frames = np.unique(np.concatenate([times[name] for name in found]))
+            columns = source.key_values(found, frames).T
+            result[block] = {
+                name: (times[name], column[np.searchsorted(frames, times[name])])
+                for name, column in zip(found, columns, strict=True)
+            }
+    return {block: values for block, values in result.items() if values}
+
+
+def slider_values(armature: bpy.types.Object, source: Motion) -> Values:
+    """Keys of the armature's custom properties that are morph sliders."""
+    names = sliders.names(armature)
+    tracked = {track.name: track for track in source.motion.morphs}
+    return {
+        name: keyframes.thinned(
+            source.scene_frames(tracked[morph.name].frames), tracked[morph.name].weights
+        )
+        for name, morph in zip(names, source.rig.pmx.morphs if names else (), strict=True)
+        if name in armature and morph.name in tracked
+    }
+
+
+def _known(source: Motion) -> "Iterator[tuple[mmdskin.BoneTrack, int, str]]":
+    """Each track of a bone in the scene, the bone's index, and its name in the scene."""
+    scene_bones = {number: name for name, number in source.rig.bones.items()}
+    numbers: dict[str, int] = {}
+    for number, bone in enumerate(source.rig.pmx.bones):
+        numbers.setdefault(bone.name, number)
+    for track in source.motion.bones:
+        number = numbers.get(track.name)
+        if number in scene_bones:
+            yield track, number, scene_bones[number]
+
+
+def _own_keys(armature: bpy.types.Object, source: Motion) -> dict[str, str]:
+    """{shape key: its morph} from our importer; {} with flip morphs or another importer."""
+    morphs, noted = source.rig.pmx.morphs, sliders.keys(armature)
+    tracked = {track.name for track in source.motion.morphs}
+    if len(noted) != len(morphs) or source.flips & tracked:
+        return {}
+    pairs = zip(noted, morphs, strict=True)
+    return {key: morph.name for key, morph in pairs if key and morph.name in tracked}

@@ -12,7 +12,7 @@ from ..blender import playhead
 from ..pose import ik_source, scene_motion
 from ..pose.motion_source import Motion
 from ..scene import mmd_tools
-from . import import_state, keyframes, solved_keys, tracks
+from . import import_state, keyframes, original_keys, solved_keys
 from .motion_import import MotionImport
 
 
@@ -25,8 +25,11 @@ def write(job: MotionImport, source: Motion) -> None:
     at = keyframes.At(playhead.time(job.scene), options.mode == import_state.SOLVED)
     source = replace(source, start=at.frame)
     if options.mode == import_state.ORIGINAL:
-        keys, sliders = tracks.key_values(model, source), tracks.slider_values(armature, source)
-        bones: list = tracks.bone_tracks(armature, source)
+        keys, sliders = (
+            original_keys.key_values(model, source),
+            original_keys.slider_values(armature, source),
+        )
+        bones: list = original_keys.bone_tracks(armature, source)
     else:
         below = job.imported(source) if armature in keyed else []
         bones, keys, sliders = _solved(job, source, below)
@@ -68,7 +71,7 @@ def _form(job: MotionImport, keyed: bool) -> str:
 
 def _solved(
     job: MotionImport, source: Motion, earlier: list[Motion]
-) -> tuple[list, dict[bpy.types.Key, tracks.Values], tracks.Values]:
+) -> tuple[list, dict[bpy.types.Key, keyframes.Values], keyframes.Values]:
     """The pose solved together with earlier motions, only what it changes: bones, shape keys, sliders."""
     armature = job.model.armature
     whole = scene_motion.merged([*earlier, source])

@@ -20,8 +20,9 @@ from ..pose import quaternions, scene_motion
 from ..pose.motion_source import Motion
 from ..scene import scene_model, sliders
 from . import import_state, keyframes
+from .keyframes import STILL, Track, Values, thinned
 from .motion_import import MotionImport
-from .tracks import STILL, Track, Values, bone_axes, thinned
+from .original_keys import bone_axes
 
 _SAME_TIME = 1e-6  # scene frames
 _JUMP = 0.1  # units, radians or weight within one frame of the file
