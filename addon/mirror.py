@@ -63,13 +63,6 @@ class MMDSKIN_OT_mirror_pose(_Mirroring, bpy.types.Operator):
     bl_label = "Mirror Pose"
 
 
-def _chosen(context: bpy.types.Context, armature: bpy.types.Object) -> list[str]:
-    """The selected bones of an armature in Pose Mode, else all."""
-    selected = context.selected_pose_bones if armature.mode == "POSE" else None
-    own = [bone.name for bone in selected or () if bone.id_data == armature]
-    return own or armature.pose.bones.keys()
-
-
 def _mirrored_sliders(model: scene_model.SceneModel) -> list[tuple[sliders.Slider, float]]:
     """The sliders of one side that change, with the value of the other side."""
     found = sliders.of_model(model)
@@ -82,7 +75,8 @@ def _mirrored_sliders(model: scene_model.SceneModel) -> list[tuple[sliders.Slide
 def _mirrored_bones(
     context: bpy.types.Context, armature: bpy.types.Object
 ) -> list[tuple[bpy.types.PoseBone, Matrix]]:
-    """The bones that change, of the chosen ones and those on their other side, with `matrix_basis`.
+    """The bones that change, with `matrix_basis`: those selected in Pose Mode, else all, and those on
+    their other side.
 
     With the mirror S, rest matrices R and P of a bone and of the one on its other side, and B, the
     channels of that one: N B inverse(N), where N = inverse(R) S P. The pose of both sides is then
@@ -90,7 +84,8 @@ def _mirrored_bones(
     """
     bones = armature.pose.bones
     pairs = names.side_pairs(bones.keys())
-    chosen = _chosen(context, armature)
+    selected = context.selected_pose_bones if armature.mode == "POSE" else None
+    chosen = [bone.name for bone in selected or () if bone.id_data == armature] or bones.keys()
     chosen_names = dict.fromkeys(one for name in chosen for one in (name, pairs.get(name, name)))
     before = {name: np.array(bones[name].matrix_basis) for name in chosen_names}
     changed = []

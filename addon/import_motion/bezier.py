@@ -13,14 +13,10 @@ _END = 127  # end of both axes of a curve in the file
 _THIRDS = np.array([[1.0, 1.0], [2.0, 2.0]]) / 3  # a straight line at constant speed
 _SAMPLES = np.linspace(0, 1, 17)[1:-1]
 # Basis of a cubic from 0 to 1 at the samples: its inner points and its end.
-_FIRST, _SECOND, _LAST = (
-    3 * (1 - _SAMPLES) ** 2 * _SAMPLES,
-    3 * (1 - _SAMPLES) * _SAMPLES**2,
-    _SAMPLES**3,
-)
-_FIT = np.linalg.pinv(
-    np.stack([_FIRST, _SECOND], axis=1)
-)  # least squares fit of the inner points to samples
+_FIRST, _SECOND = 3 * (1 - _SAMPLES) ** 2 * _SAMPLES, 3 * (1 - _SAMPLES) * _SAMPLES**2
+_LAST = _SAMPLES**3
+# Least squares fit of the inner points to samples.
+_FIT = np.linalg.pinv(np.stack([_FIRST, _SECOND], axis=1))
 _BISECTIONS = 24
 _LEAST_PART = 1e-4  # smallest relevant change of a channel
 _STIFFNESS = 1e-3  # regularization that keeps handles near the chord; without it curves can pass through zero

@@ -138,14 +138,8 @@ def clear(edit: Edit, scene: Scene, targets: Iterable[Object]) -> list[str]:
             continue
         if scene.camera in target.children:
             scene.camera = bpy.data.objects.get(state.before)
-        edit.on_success(_remove, target)
+        edit.on_success(bpy.data.batch_remove, [*_blocks(target), *_actions(target)])
     return kept
-
-
-def _remove(target: Object) -> None:
-    blocks = _blocks(target)
-    used = [block.animation_data.action for block in blocks if block.animation_data]
-    bpy.data.batch_remove([*blocks, *(action for action in used if action)])
 
 
 def _blocks(target: Object) -> list[Any]:
@@ -153,10 +147,14 @@ def _blocks(target: Object) -> list[Any]:
     return [target, *cameras, *(obj.data for obj in cameras)]
 
 
+def _actions(target: Object) -> list[Any]:
+    players = [block.animation_data for block in _blocks(target) if block.animation_data]
+    return [data.action for data in players if data.action]
+
+
 def _digest(target: Object) -> str:
-    used = [block.animation_data for block in _blocks(target)]
-    found = [actions.curves_of(data.action) for data in used if data and data.action]
-    return fcurves.digest([curve for curves in found for curve in curves], with_handles=True)
+    curves = [curve for action in _actions(target) for curve in actions.curves_of(action)]
+    return fcurves.digest(curves, with_handles=True)
 
 
 def _objects(context: Context, scale: float, widest: float) -> tuple[Object, Object]:

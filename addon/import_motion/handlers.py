@@ -54,17 +54,6 @@ def _recover(objects: Iterable[bpy.types.Object]) -> None:
                 obj.update_tag(refresh={"OBJECT", "DATA", "TIME"})
 
 
-def follow_move() -> None:
-    folder = setting_paths.follow_move()
-    if not folder:
-        return
-    _logger.debug("the .blend was moved from '%s'", folder)
-    for block in (*bpy.data.objects, *bpy.data.lights):
-        if saved_state.is_own(block, saved_state.MOTION):
-            with contextlib.suppress(UserError):  # saved by a newer version
-                _move(block, folder)
-
-
 def _move(block: Any, folder: str) -> None:
     if isinstance(block, bpy.types.Object) and block.type == "EMPTY":
         camera = CameraState.read(block)
@@ -87,7 +76,14 @@ def _move(block: Any, folder: str) -> None:
 def follow(*_: object) -> None:
     """After a file was opened."""
     _recover(bpy.data.objects)
-    follow_move()
+    folder = setting_paths.follow_move()
+    if not folder:
+        return
+    _logger.debug("the .blend was moved from '%s'", folder)
+    for block in (*bpy.data.objects, *bpy.data.lights):
+        if saved_state.is_own(block, saved_state.MOTION):
+            with contextlib.suppress(UserError):  # saved by a newer version
+                _move(block, folder)
 
 
 _HANDLERS = (("load_post", follow), ("depsgraph_update_post", _follow_libraries))

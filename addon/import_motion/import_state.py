@@ -90,6 +90,7 @@ class Record:
 
     def __init__(self, block: Block) -> None:
         self.block = block
+        self.armature: Any = block  # where it is a model's
         self.state = MotionState.read(block)
         self._before = saved_state.load_action(block, MOTION_BEFORE)
         self._written = saved_state.load_action(block, MOTION_WRITTEN)
@@ -100,12 +101,6 @@ class Record:
         self._curves: actions.Curves | None = None  # that were written
         # Of each constraint and driver that this Record has muted: whether it is not of a model.
         self.muted: list[bool] = []
-
-    @property
-    def armature(self) -> bpy.types.Object:
-        """The datablock of a model's bones."""
-        assert isinstance(self.block, bpy.types.Object)
-        return self.block
 
     def store(self) -> None:
         if self._curves is not None:
@@ -269,10 +264,8 @@ def extend_range(scene: bpy.types.Scene, time: float) -> None:
     if last <= scene.frame_end:
         return
     state = RangeState.read(scene)
-    if MOTION not in scene or scene.frame_end != state.since:
-        state.before = scene.frame_end
-    state.since = last
-    state.write(scene)
+    before = state.before if scene.frame_end == state.since else scene.frame_end
+    RangeState(before, last).write(scene)
     scene.frame_end = last
 
 

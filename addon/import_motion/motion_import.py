@@ -119,18 +119,16 @@ class MotionImport(Reports):
         if self._source not in kept:
             self.inform("The Pose Source of '{name}' is now Armature", name=self.model.name)
 
-    def tell_linked(self) -> None:
-        for obj in self.model.meshes:
-            if obj.data.shape_keys and obj.data.library:
+    def follow_renames(self, source: motion_source.Motion) -> None:
+        """Let UV morphs use renamed UV maps, and tell which shape keys and morphs will not move."""
+        meshes = self.model.meshes
+        keys_morphs = self.options.mode != import_state.FILE and source.motion.morphs
+        for obj in meshes:
+            if keys_morphs and obj.data.shape_keys and obj.data.library:
                 self.caution(
                     "The shape keys of '{name}' are linked from another file and are not animated",
                     name=obj.name,
                 )
-
-    def follow_renames(self, source: motion_source.Motion) -> None:
-        """Let UV morphs use renamed UV maps, and name the morphs of the motion that nothing shows."""
-        meshes = self.model.meshes
-        for obj in meshes:
             for socket, name in sliders.follow_uv_maps(obj):
                 self.edit.on_failure(setattr, socket, "default_value", name)
         blocks = [obj.data.shape_keys for obj in meshes if obj.data.shape_keys]

@@ -116,11 +116,8 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
         moves = "MODEL" in self.types
         return {
             **dict.fromkeys(PHYSICS, moves and self.physics),
-            "physics": moves,
-            "mode": moves,
-            "model_path": moves,
+            **dict.fromkeys(("physics", "mode", "model_path", "replace"), moves),
             "step": moves and self.mode == import_state.SOLVED,
-            "replace": moves,
             "scale": "CAMERA" in self.types,
         }.get(option, True)
 
@@ -138,9 +135,7 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
 
         def opened(model: scene_model.SceneModel) -> list[motion_source.Motion]:
             path = self.model_path if model == models[0] else ""  # which is the active one's
-            if self.mode != import_state.FILE:
-                import_state.check_not_tweaked(model)
-            return self._open(model.armature, scene, moving, path)
+            return self._open(model, scene, moving, path)
 
         with editing(models, opened) as edit:
             edit.on_failure(scene_light.disconnect_lost, scene)
@@ -210,8 +205,6 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
 
     def _move(self, job: MotionImport, source: motion_source.Motion) -> None:
         job.follow_renames(source)
-        if self.mode != import_state.FILE and source.motion.morphs:
-            job.tell_linked()
         if self.mode == import_state.FILE:
             self._set_source(job, source)
         elif source.is_pose:
@@ -261,11 +254,17 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
         )
 
     def _open(
-        self, armature: bpy.types.Object, scene: bpy.types.Scene, paths: list[str], model_path: str
+        self,
+        model: scene_model.SceneModel,
+        scene: bpy.types.Scene,
+        paths: list[str],
+        model_path: str,
     ) -> list[motion_source.Motion]:
-        scene_model.check_editable(armature)
+        scene_model.check_editable(model.armature)
+        if self.mode != import_state.FILE:
+            import_state.check_not_tweaked(model)
         settings = [self._settings(scene, path)._replace(model_path=model_path) for path in paths]
-        found = [motion_source.load(armature, one) for one in settings]
+        found = [motion_source.load(model.armature, one) for one in settings]
         for encoding in sorted({source.motion.encoding for source in found} - {"cp932"}):
             self.inform("Names of the motion are read as {encoding}", encoding=encoding)
         named = {track.name for source in found for track in source.motion.bones}

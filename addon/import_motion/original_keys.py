@@ -243,9 +243,7 @@ def slider_values(armature: bpy.types.Object, source: Motion) -> Values:
 def _known(source: Motion) -> "Iterator[tuple[mmdskin.BoneTrack, int, str]]":
     """Each track of a bone in the scene, the bone's index, and its name in the scene."""
     scene_bones = {number: name for name, number in source.rig.bones.items()}
-    numbers: dict[str, int] = {}
-    for number, bone in enumerate(source.rig.pmx.bones):
-        numbers.setdefault(bone.name, number)
+    numbers = {bone.name: i for i, bone in reversed([*enumerate(source.rig.pmx.bones)])}
     for track in source.motion.bones:
         number = numbers.get(track.name)
         if number in scene_bones:

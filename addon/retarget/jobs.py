@@ -178,9 +178,7 @@ def _model_poses(
     return pmx.skeleton, mmdskin.Pose(matrices, None)
 
 
-def _channels(
-    context: Context, armature: Object, poses: np.ndarray
-) -> Steps[list[keys.BoneValues]]:
+def _channels(context: Context, armature: Object, poses: np.ndarray) -> Steps[keys.BoneValues]:
     """The channels that show poses (F, B, 4, 4); what they do not key is at rest."""
     for bone in armature.pose.bones:
         bone.matrix_basis.identity()

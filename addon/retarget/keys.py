@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Poses as channels of bones, by algebra, and these as keys of a new action; the old one is kept."""
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from bpy.types import Action, AnimData, Bone, NlaTrack, Object
@@ -18,20 +17,16 @@ _MOVE = 5e-4  # of the armature's size
 _QUATERNION = _TURN / 4  # of each component: an angle is twice the length of their difference
 
 
-class BoneValues(NamedTuple):
-    """The channels of a bone over F frames; None where it stays at rest."""
-
-    name: str
-    locations: np.ndarray | None  # (F, 3)
-    rotations: np.ndarray | None  # (F, 4) unit quaternions w x y z
+# {bone: {"location": (F, 3), "rotation_quaternion": (F, 4)}}, without what stays at rest
+BoneValues = dict[str, dict[str, np.ndarray]]
 
 
-def channels(armature: Object, poses: np.ndarray) -> list[BoneValues]:
+def channels(armature: Object, poses: np.ndarray) -> BoneValues:
     """What shows poses (F, B, 4, 4) of all bones, in the armature's space."""
     bones, rests = armature.data.bones, evaluated_bones.rest_matrices(armature)
     number = {name: i for i, name in enumerate(bones.keys())}
     size = size_of(armature)
-    found = []
+    found = {}
     for i, bone in enumerate(bones):
         if bone.parent is None:
             basis = np.linalg.inv(rests[i]) @ poses[:, i]
@@ -41,17 +36,19 @@ def channels(armature: Object, poses: np.ndarray) -> list[BoneValues]:
             basis = local @ np.linalg.inv(poses[:, parent]) @ poses[:, i]
         else:
             basis = _by_blender(bone, poses[:, i], poses[:, number[bone.parent.name]])
-        found.append(values(bone.name, basis, size))
+        found[bone.name] = values(basis, size)
     return found
 
 
-def values(name: str, basis: np.ndarray, size: float) -> BoneValues:
+def values(basis: np.ndarray, size: float) -> dict[str, np.ndarray]:
     """The channels of a bone from its basis (F, 4, 4) in an armature of a size."""
     locations = np.ascontiguousarray(basis[:, :3, 3])
-    rotations = quaternions.from_matrices(basis[:, :3, :3])
-    turns = np.abs(rotations[:, 1:]).max() > _STILL
-    moves = np.abs(locations).max() > _STILL * 10 * size
-    return BoneValues(name, locations if moves else None, rotations if turns else None)
+    rotations, found = quaternions.from_matrices(basis[:, :3, :3]), {}
+    if np.abs(rotations[:, 1:]).max() > _STILL:
+        found["rotation_quaternion"] = rotations
+    if np.abs(locations).max() > _STILL * 10 * size:
+        found["location"] = locations
+    return found
 
 
 def size_of(armature: Object) -> float:
@@ -70,20 +67,16 @@ class NewAction:
         self._move = _MOVE * size_of(armature)
         self.name = self._action.name
 
-    def key_bones(self, bones: Iterable[BoneValues]) -> int:
+    def key_bones(self, bones: BoneValues) -> int:
         """Returns the number of bones that have keys."""
-        count = 0
-        for bone in bones:
-            paths = actions.bone_paths(bone.name)
-            if bone.rotations is not None:
-                owner = self._armature.pose.bones[bone.name]
-                channel, values = quaternions.in_mode(owner, bone.rotations)
-                tolerance = _QUATERNION if values.shape[1] == 4 else _TURN
-                self._key(paths[channel], values, bone.name, tolerance)
-            if bone.locations is not None:
-                self._key(paths["location"], bone.locations, bone.name, self._move)
-            count += bone.rotations is not None or bone.locations is not None
-        return count
+        for name, channels in bones.items():
+            for channel, values in channels.items():
+                tolerance = self._move
+                if channel != "location":
+                    channel, values = quaternions.in_mode(self._armature.pose.bones[name], values)
+                    tolerance = _QUATERNION if values.shape[1] == 4 else _TURN
+                self._key(actions.bone_paths(name)[channel], values, name, tolerance)
+        return sum(map(bool, bones.values()))
 
     def hold(self, path: str, value: float, group: str) -> None:
         """Key a property with one value."""

@@ -46,7 +46,7 @@ def switches(armature: bpy.types.Object) -> list[str]:
 
 def channels(
     context: bpy.types.Context, armature: bpy.types.Object, names: list[str], poses: np.ndarray
-) -> Steps[list[keys.BoneValues]]:
+) -> Steps[keys.BoneValues]:
     """The channels of controls that show poses (F, B, 4, 4) of the named bones, in armature space.
 
     All bones are at rest before it, and posed after it.
@@ -72,7 +72,7 @@ def channels(
             values.append(np.array(bones[control].matrix_basis))
         yield frames_done(frame + 1, len(poses))
     size = keys.size_of(armature)
-    return [keys.values(name, np.array(values), size) for name, values in found.items()]
+    return {name: keys.values(np.array(values), size) for name, values in found.items()}
 
 
 def _stages(

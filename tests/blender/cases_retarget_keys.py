@@ -127,10 +127,10 @@ class Keys(case.unittest.TestCase):
         poses = swinging(rig, names, parents, moving)[:3]
         update = mock.Mock(wraps=bpy.context.view_layer.update)
         context = types.SimpleNamespace(view_layer=types.SimpleNamespace(update=update))
-        found = []
+        found = {}
 
         def steps():
-            found.extend((yield from rigify.channels(context, rig, names, poses)))
+            found.update((yield from rigify.channels(context, rig, names, poses)))
 
         self.assertEqual([step.fraction for step in steps()], [1 / 3, 2 / 3, 1])
         # for the switches, and in each frame for torso, hips, spine, spine, neck, head, elbows, hands
