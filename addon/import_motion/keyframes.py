@@ -25,6 +25,7 @@ STILL = 1e-5  # changes of a channel below this are ignored; locations relative 
 Values = dict[str, tuple[np.ndarray, np.ndarray]]  # name: ((K,) frames of the scene, (K,) values)
 
 _SAME = 1e-6  # differences of values below this are ignored
+_Members = Sequence[float] | np.ndarray  # of a channel
 _USED = ("location", "rotation_quaternion")
 
 
@@ -264,12 +265,7 @@ def pose(record: Record, bones: list[Track], at: At | None) -> None:
 
 
 def _key(
-    record: Record,
-    path: str,
-    values: Sequence[float] | np.ndarray,
-    shown: Sequence[float] | np.ndarray,
-    at: At,
-    group: str = "",
+    record: Record, path: str, values: _Members, shown: _Members, at: At, group: str = ""
 ) -> None:
     """Key the members of a channel. A channel without keys that does not change needs none."""
     curves = record.curves()

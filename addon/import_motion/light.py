@@ -14,6 +14,7 @@ from ..blender.native import mmdskin
 from ..operator_base.editing import Edit
 from ..scene import light, saved_state, sliders
 from . import bezier, import_state
+from .import_state import Record
 
 
 def add(
@@ -27,7 +28,7 @@ def add(
     track, shadow = motion.light, motion.shadow
     frames, shadow_frames = start + track.frames / speed, start + shadow.frames / speed
     mode_path, distance_path = map(sliders.path, (light.SHADOW_MODE, light.SHADOW_DISTANCE))
-    of_sun, of_data = records = [import_state.Record(block) for block in _blocks(sun)]
+    of_sun, of_data = records = [Record(block) for block in _blocks(sun)]
     for record in records:
         kept = [known for known in record.state.files if known[0] != path]
         record.state.files = [*kept, list(file)]
@@ -67,11 +68,7 @@ def _blocks(sun: Any) -> list[Any]:
 
 
 def _key(
-    record: import_state.Record,
-    path: str,
-    frames: np.ndarray,
-    values: np.ndarray,
-    file_frames: np.ndarray,
+    record: Record, path: str, frames: np.ndarray, values: np.ndarray, file_frames: np.ndarray
 ) -> None:
     """Linear keyframes of values (K, N), with cuts."""
     if not len(frames):

@@ -53,13 +53,12 @@ def write(job: MotionImport, newest: Motion) -> None:
         with job.recording(block) as noted:
             keyframes.write_weights(noted, values)
     bones = found[-1].bones
+    count = sum(len(track.frames) for track in bones)
     job.inform(
         "Keyed {bones} and {shape_keys} with {keyframes} from the file",
         bones=tr_count("1 bone", "{count} bones", len(bones)),
         shape_keys=tr_count("1 shape key", "{count} shape keys", sum(map(len, keys[-1].values()))),
-        keyframes=tr_count(
-            "1 keyframe", "{count} keyframes", sum(len(track.frames) for track in bones)
-        ),
+        keyframes=tr_count("1 keyframe", "{count} keyframes", count),
     )
     job.tell_muted()
 

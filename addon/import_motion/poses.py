@@ -25,10 +25,8 @@ def write(job: MotionImport, source: Motion) -> None:
     at = keyframes.At(playhead.time(job.scene), options.mode == import_state.SOLVED)
     source = replace(source, start=at.frame)
     if options.mode == import_state.ORIGINAL:
-        keys, sliders = (
-            original_keys.key_values(model, source),
-            original_keys.slider_values(armature, source),
-        )
+        keys = original_keys.key_values(model, source)
+        sliders = original_keys.slider_values(armature, source)
         bones: list = original_keys.bone_tracks(armature, source)
     else:
         below = job.imported(source) if armature in keyed else []

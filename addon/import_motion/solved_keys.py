@@ -69,12 +69,7 @@ def write(job: MotionImport, newest: Motion) -> None:
     job.tell_muted()
 
 
-def _frames(
-    step: int,
-    newest: Motion,
-    source: Motion,
-    earlier: list[Motion],
-) -> np.ndarray:
+def _frames(step: int, newest: Motion, source: Motion, earlier: list[Motion]) -> np.ndarray:
     """The scene frames to key: from the motion's first change to the end of all motions."""
     begins, ends = newest.scene_range[0] + _SAME_TIME, source.scene_range[1] - _SAME_TIME
     first, last = math.ceil(begins - 2 * _SAME_TIME), math.ceil(ends)
@@ -242,11 +237,7 @@ def slider_values(armature: bpy.types.Object, source: Motion, frames: np.ndarray
 
 
 def changed(
-    job: MotionImport,
-    newest: Motion,
-    source: Motion,
-    earlier: list[Motion],
-    frames: np.ndarray,
+    job: MotionImport, newest: Motion, source: Motion, earlier: list[Motion], frames: np.ndarray
 ) -> tuple[list[Track], set[str], dict[bpy.types.Key, Values]]:
     """What the newest of the motions that are merged in `source` changes: the channels of all bones, the
     names of those that it or physics moves, and the values of the shape keys that it keys or moves."""
