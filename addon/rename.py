@@ -11,7 +11,7 @@ from typing import Any
 
 import bpy
 from bpy.props import EnumProperty
-from bpy.types import ID, Action, Context, FCurve, Key, Material, Object, Operator, PoseBone
+from bpy.types import ID, Action, Context, FCurve, Material, Object, Operator, PoseBone
 
 from .blender import actions, playhead, registration
 from .blender.user_error import UserError, cancels
@@ -73,7 +73,7 @@ class MMDSKIN_OT_switch_names(ModelOperator, Operator):
 def _check(model: scene_model.SceneModel) -> Object:
     """The root of a model; UserError if it is not from our importer or not editable."""
     armature, root = model.armature, _root_with_names(model)
-    blocks = _blocks(model)
+    blocks = scene_model.shape_keys(model.meshes)
     for thing in (root, armature, armature.data, *model.meshes, *blocks):
         if thing.library or thing.override_library:
             raise scene_model.needs_local(thing.name)
@@ -141,12 +141,6 @@ def _materials(meshes: Iterable[Object]) -> list[Material]:
     return [material for material in found if material and mmd_tools.NAME in material]
 
 
-def _blocks(model: scene_model.SceneModel) -> list[Key]:
-    """The shape keys of a model's meshes."""
-    found = (obj.data.shape_keys for obj in model.meshes)
-    return list(dict.fromkeys(block for block in found if block))
-
-
 def _named(thing: PoseBone | Material) -> names.Named:
     """What an import has stored."""
     return names.Named(stored.text(thing, mmd_tools.NAME), stored.text(thing, "mmd_name_e"))
@@ -185,7 +179,7 @@ def _rename_keys(
     reserved = mmd_tools.RESERVED_KEYS
     wanted = _changes(keys, lambda e: names.morphs(records, reserved, e), english)
     changed: dict[str, str] = {}
-    for block in _blocks(model):
+    for block in scene_model.shape_keys(model.meshes):
         of_block = _rename_all(edit, block.key_blocks, wanted)
         _follow(edit, block, saved_state.MOTION, _KEYS, of_block)
         changed |= of_block

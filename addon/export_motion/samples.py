@@ -72,8 +72,7 @@ class Sampler:
         if solved and settings is not None and options.physics == "KEYS":
             self.simulated = Baked(Member(model, settings, self.motion or self.solver))
         self._is_shown = settings is None  # the pose is the one that Blender evaluates
-        blocks = [obj.data.shape_keys for obj in model.meshes]
-        self._keys = list(dict.fromkeys(block for block in blocks if block))
+        self._keys = scene_model.shape_keys(model.meshes)
         # Our importer's sliders are read by the solver, else the shape keys with the morphs' names.
         has_sliders = len(sliders.keys(armature)) == len(self.rig.pmx.morphs)
         morphs = {} if has_sliders else scene_motion.morphs_of_keys(self.rig.pmx, armature)

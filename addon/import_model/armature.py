@@ -25,9 +25,6 @@ _ARMS = {
     for part in ("肩", "腕", "ひじ", "手首", "腕捩", "手捩", "肩P", "ダミー")
 }
 _FINGERS = ("親指", "人指", "中指", "薬指", "小指")
-# Custom shapes, with sizes relative to the bone's length: boxes for IK bones, crosses for hidden ones.
-_IK, _HIDDEN = "mmd_shape_ik", "mmd_shape_hidden"
-_SHAPES: dict[str, Any] = {_IK: ("CUBE", 0.4), _HIDDEN: ("PLAIN_AXES", 0.2)}
 
 
 def add_bones(importing: ModelImport, context: bpy.types.Context, rig: bpy.types.Object) -> None:
@@ -56,9 +53,9 @@ def add_bones(importing: ModelImport, context: bpy.types.Context, rig: bpy.types
         if number in tips:
             bone[mmd_tools.TIP] = True
         if not record.flags & VISIBLE:
-            bone.custom_shape = _shape(_HIDDEN)
+            bone.custom_shape = _shape("mmd_shape_hidden", "PLAIN_AXES", 0.2)
         elif record.ik:
-            bone.custom_shape = _shape(_IK)
+            bone.custom_shape = _shape("mmd_shape_ik", "CUBE", 0.4)
 
 
 def _place_bones(importing: ModelImport, bones: list[Any]) -> set[int]:
@@ -167,12 +164,12 @@ def _describe(bone: bpy.types.PoseBone, record: "mmdskin.Bone", number: int) -> 
     describe(bone, fields)
 
 
-def _shape(name: str) -> bpy.types.Object:
-    """An empty outside any scene, shared by all models of the file."""
+def _shape(name: str, kind: Any, size: float) -> bpy.types.Object:
+    """An empty outside any scene, shared by all models of the file; sizes are relative to the bone's."""
     known: bpy.types.Object | None = bpy.data.objects.get((name, None))
     if known is None:
         known = bpy.data.objects.new(name, None)
-        known.empty_display_type, known.empty_display_size = _SHAPES[name]
+        known.empty_display_type, known.empty_display_size = kind, size
     return known
 
 

@@ -340,8 +340,7 @@ def check_clearing(model: scene_model.SceneModel) -> None:
 
 def shape_keys(model: scene_model.SceneModel) -> list[bpy.types.Key]:
     """The shape keys of a model's meshes, without duplicates and without linked ones."""
-    found = (obj.data.shape_keys for obj in model.meshes)
-    return list(dict.fromkeys(block for block in found if block and not block.library))
+    return [keys for keys in scene_model.shape_keys(model.meshes) if not keys.library]
 
 
 def _remove_unused(action: bpy.types.Action) -> None:

@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from bpy.types import ArmatureModifier, Context, Object, ViewLayer
+from bpy.types import ArmatureModifier, Context, Key, Object, ViewLayer
 
 from ..blender.user_error import UserError
 from . import mmd_tools, saved_state
@@ -114,15 +114,13 @@ def selected_models(context: Context, first: SceneModel | None = None) -> list[S
 
 def all_models(view_layer: ViewLayer) -> list[SceneModel]:
     """Every model; without any MMD root, every armature that deforms a mesh."""
-    armatures = dict.fromkeys(
-        modifier.object for obj in _mesh_objects(view_layer) for modifier in armature_modifiers(obj)
-    )
-    pairs = [(armature, root_of(armature)) for armature in armatures]
-    if any(root for _, root in pairs):
-        pairs = [(armature, root) for armature, root in pairs if root]
-    if not pairs:
+    modifiers = (one for obj in _mesh_objects(view_layer) for one in armature_modifiers(obj))
+    found = {modifier.object: root_of(modifier.object) for modifier in modifiers}
+    if any(found.values()):
+        found = {armature: root for armature, root in found.items() if root}
+    if not found:
         raise UserError("This scene has no MMD model: no armature deforms a mesh")
-    return [_described(armature, root, view_layer) for armature, root in pairs]
+    return [_described(armature, root, view_layer) for armature, root in found.items()]
 
 
 def check_editable(armature: Object) -> None:
@@ -177,6 +175,11 @@ def armature_modifiers(obj: Object, armature: Object | None = None) -> list[Arma
     ]
 
 
+def shape_keys(meshes: Iterable[Object]) -> list[Key]:
+    """The shape keys of mesh objects, each once."""
+    return [keys for keys in dict.fromkeys(obj.data.shape_keys for obj in meshes) if keys]
+
+
 def _described(armature: Object, root: Object | None, view_layer: ViewLayer) -> SceneModel:
     return SceneModel((root or armature).name, armature, meshes_of(armature, view_layer))
 
@@ -211,20 +214,17 @@ def _own_armature(obj: Object) -> Object | None:
 
 
 def _armature_of(obj: Object) -> Object:
-    own = _own_armature(obj)
-    if own is not None:
-        return own
-    above = next((ancestor for ancestor in ancestors(obj) if _is_armature(ancestor)), None)
-    return above or _armature_below(list(ancestors(obj))[-1])
+    above = _own_armature(obj) or next(filter(_is_armature, ancestors(obj)), None)
+    return above or _armature_below([*ancestors(obj)][-1])
 
 
 def _armature_below(obj: Object) -> Object | None:
     """The nearest armature among the descendants, level by level."""
     level = list(obj.children)
     while level:
-        for child in level:
-            if _is_armature(child):
-                return child
+        found = next(filter(_is_armature, level), None)
+        if found is not None:
+            return found
         level = [grandchild for child in level for grandchild in child.children]
     return None
 

@@ -42,19 +42,16 @@ class Slider(NamedTuple):
 def by_panel(model: scene_model.SceneModel) -> dict[str, list[Slider]]:
     """The sliders of each of MMD's panels, in the file's order."""
     found: dict[str, list[Slider]] = {panel: [] for panel in PANELS.values()}
-    root = scene_model.ancestor_with(model.armature, mmd_tools.MORPHS)
     english = language_of(model.armature) == "ENGLISH"
-    blocks = [obj.data.shape_keys.key_blocks for obj in model.meshes if obj.data.shape_keys]
-    morphs = list(stored.groups(root, mmd_tools.MORPHS))
-    shape_keys = present_keys([stored.text(morph, "key") for morph in morphs], model.meshes)
-    for morph, key in zip(morphs, shape_keys, strict=True):
+    blocks = [block.key_blocks for block in scene_model.shape_keys(model.meshes)]
+    for morph, key in zip(_morphs(model.armature), keys(model.armature), strict=True):
         name = stored.text(morph, SLIDER)
         record = Named(stored.text(morph, "name"), stored.text(morph, "name_english"))
         # A model that was split into several meshes has the key in each.
         sliders = [
-            Slider(keys[key], "value", key, record.name)
-            for keys in dict.fromkeys(blocks)
-            if key and key in keys
+            Slider(block[key], "value", key, record.name)
+            for block in blocks
+            if key and key in block
         ]
         if name and name in model.armature:
             label = chosen(record, english, MORPHS)
@@ -67,8 +64,8 @@ def of_model(model: scene_model.SceneModel) -> list[Slider]:
     """All sliders of a model: of its file's morphs, and of other shape keys."""
     found = [slider for panel in by_panel(model).values() for slider in panel]
     known = {slider.owner.as_pointer() for slider in found}
-    for block in dict.fromkeys(obj.data.shape_keys for obj in model.meshes):
-        for key in block.key_blocks if block else ():
+    for block in scene_model.shape_keys(model.meshes):
+        for key in block.key_blocks:
             if key.name not in mmd_tools.NOT_MORPHS and key.as_pointer() not in known:
                 found.append(Slider(key, "value", key.name, key.name))
     return found
@@ -87,16 +84,21 @@ def widen(armature: bpy.types.Object, name: str) -> None:
 
 def names(armature: bpy.types.Object) -> tuple[str, ...]:
     """The custom property of each morph of the file, "" for none; () if none were stored."""
-    root = scene_model.ancestor_with(armature, mmd_tools.MORPHS)
-    return tuple(stored.text(morph, SLIDER) for morph in stored.groups(root, mmd_tools.MORPHS))
+    return tuple(stored.text(morph, SLIDER) for morph in _morphs(armature))
 
 
 def keys(armature: bpy.types.Object) -> tuple[str, ...]:
     """The shape key of each morph of the file, "" for none; () if none were stored."""
-    armature = armature.original  # evaluated copies lack it
-    root = scene_model.ancestor_with(armature, mmd_tools.MORPHS)
-    at_import = [stored.text(morph, "key") for morph in stored.groups(root, mmd_tools.MORPHS)]
-    return present_keys(at_import, armature.children)
+    at_import = [stored.text(morph, "key") for morph in _morphs(armature)]
+    return _present_keys(at_import, armature.original.children)
+
+
+def _morphs(armature: bpy.types.Object) -> list[Any]:
+    """What importers have stored of each morph of the file."""
+    root = scene_model.ancestor_with(
+        armature.original, mmd_tools.MORPHS
+    )  # evaluated copies lack it
+    return list(stored.groups(root, mmd_tools.MORPHS))
 
 
 # What the user has renamed since the import: Blender's own references follow, but names that importers store,
@@ -119,10 +121,11 @@ def renamed(before: Sequence[str], now: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def present_keys(at_import: Sequence[str], meshes: Iterable[bpy.types.Object]) -> tuple[str, ...]:
+def _present_keys(
+    at_import: Sequence[str], children: Iterable[bpy.types.Object]
+) -> tuple[str, ...]:
     """The shape key of each morph under its present name; `at_import` are those of the import, or ""."""
-    blocks = [obj.data.shape_keys for obj in meshes if obj.type == "MESH"]
-    known = [block for block in dict.fromkeys(blocks) if block]
+    known = scene_model.shape_keys(obj for obj in children if obj.type == "MESH")
     present = set[str]().union(*(block.key_blocks.keys() for block in known))
     before = [name for name in at_import if name]
     if present.issuperset(before):
