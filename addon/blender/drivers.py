@@ -80,7 +80,7 @@ def of(block: Any) -> Any:
 
 
 def find(block: Any, path: str) -> FCurve | None:
-    """The F-curve of the driver of a property that is no array."""
+    """The F-curve of the driver of a property; of an array, of its first member."""
     data = block.animation_data
     return data.drivers.find(path) if data else None
 

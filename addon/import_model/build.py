@@ -13,16 +13,7 @@ from ..blender.native import mmdskin
 from ..mmd_look import switch as look
 from ..operator_base.editing import editing
 from ..operator_base.importing import collection as active_collection
-from ..scene import (
-    light,
-    mmd_tools,
-    model_file,
-    names,
-    scene_model,
-    setting_paths,
-    sliders,
-    textures,
-)
+from ..scene import light, mmd_tools, model_file, names, scene_model, setting_paths, sliders
 from . import armature, constraints, materials, mesh, morphs
 from .model_import import ModelImport, group
 
@@ -39,24 +30,23 @@ def import_file(context: Context, path: str, options: Any) -> ModelImport:
         [(_, pmx)] = edit.checked
         edit.on_failure(light.disconnect_lost, context.scene)
         edit.restore_on_failure(snapshots.Snapshot())
-        folder = textures.TextureFolder(os.path.dirname(path), options.pack_textures)
-        edit.on_failure(folder.unpack)
+        importing = ModelImport(options, path, pmx)
+        edit.on_failure(importing.folder.unpack)
         layer_objects = context.view_layer.objects
         edit.on_failure(_select, context, layer_objects.active, layer_objects.selected[:])
-        importing = ModelImport(options, pmx, folder)
-        importing.model = _build(importing, context, path)
+        importing.model = _build(importing, context)
     return importing
 
 
-def _build(importing: ModelImport, context: Context, path: str) -> scene_model.SceneModel:
+def _build(importing: ModelImport, context: Context) -> scene_model.SceneModel:
     # Root and armature are always created, so that every tool can find one from the other.
     pmx, parts = importing.pmx, importing.parts
-    stem = names.cut(pathlib.Path(path).stem, names.LIMIT - _SUFFIX_ROOM) or "model"
+    stem = names.cut(pathlib.Path(importing.path).stem, names.LIMIT - _SUFFIX_ROOM) or "model"
     _select(context, None, [])
     collection = active_collection(context)
     root = _object(collection, stem, None, None)
     rig = _object(collection, f"{stem}_arm", bpy.data.armatures.new(stem), root)
-    rig.mmdskin.model_path = setting_paths.chosen(rig, "model_path", path)
+    rig.mmdskin.model_path = setting_paths.chosen(rig, "model_path", importing.path)
     rig.show_in_front, rig.display_type = True, "WIRE"
     rig.lock_location = rig.lock_rotation = rig.lock_scale = (True, True, True)  # type: ignore[assignment]
     root.empty_display_size = importing.scale / 0.2
@@ -69,11 +59,11 @@ def _build(importing: ModelImport, context: Context, path: str) -> scene_model.S
         armature.group_bones(importing, rig)
     model = scene_model.SceneModel(root.name, rig, ())
     if "MESH" in parts:
-        data, kept = mesh.create(importing, stem)
+        data = mesh.create(importing, stem)
         obj = _object(collection, f"{stem}_mesh", data, rig)
         mesh.add_weights(importing, obj)
         mesh.add_helpers(obj, pmx)
-        materials.add(importing, data, kept)
+        materials.add(importing, data)
         modifier: Any = obj.modifiers.new(mmd_tools.MODIFIER, "ARMATURE")
         modifier.object = rig
         if len(pmx.positions):

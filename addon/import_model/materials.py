@@ -8,23 +8,21 @@ that MMD shows under its default light. The file's other values are stored as `m
 from typing import Any
 
 import bpy
-import numpy as np
 from bpy.types import Image, Material, Mesh, Node, NodeSocket, ShaderNodeTree
 from bpy_extras.node_shader_utils import PrincipledBSDFWrapper
 from mathutils import Color
 
-from ..blender import arrays, blender_versions
+from ..blender import blender_versions
 from ..blender.native import mmdskin
 from ..scene import material_values, names, textures
-from .mesh import materials_of
 from .model_import import ModelImport, describe, group
 
 DEFAULT_LIGHT = 154 / 255
 _ALPHA = "Material alpha"  # label of a node
 
 
-def add(importing: ModelImport, mesh: Mesh, kept: np.ndarray) -> None:
-    """Create the mesh's materials, in the file's order; `kept` are the indices of its triangles."""
+def add(importing: ModelImport, mesh: Mesh) -> None:
+    """Create the mesh's materials, in the file's order."""
     pmx = importing.pmx
     for number, record in enumerate(pmx.materials):
         fields = group(record) | {"material_id": number}
@@ -35,15 +33,13 @@ def add(importing: ModelImport, mesh: Mesh, kept: np.ndarray) -> None:
         _shade(material, record, importing.folder.image(fields["texture"]))
         describe(material, fields)
         mesh.materials.append(material)
-    if pmx.materials and len(pmx.triangles):
-        covered = sum(record.index_count // 3 for record in pmx.materials)
-        if covered != len(pmx.triangles):
-            importing.caution(
-                "The materials cover {counted} triangles, but the model has {total}",
-                counted=covered,
-                total=len(pmx.triangles),
-            )
-        arrays.write(*blender_versions.material_indices(mesh), materials_of(pmx)[kept])
+    covered = sum(record.index_count // 3 for record in pmx.materials)
+    if pmx.materials and covered != len(pmx.triangles):
+        importing.caution(
+            "The materials cover {counted} triangles, but the model has {total}",
+            counted=covered,
+            total=len(pmx.triangles),
+        )
 
 
 def _shade(material: Material, record: "mmdskin.Material", image: Image | None) -> None:
@@ -85,10 +81,7 @@ def _multiply_alpha(tree: ShaderNodeTree, target: NodeSocket) -> NodeSocket:
 
 
 def color_of(material: Material) -> Any:
-    """The socket for a color.
-
-    A texture is multiplied by it.
-    """
+    """The socket for a color, and the color for which it is white if it multiplies a texture, else 0."""
     tree = material.node_tree
     target = _principled(tree).inputs["Base Color"]
     if not target.is_linked:

@@ -29,19 +29,21 @@ def to_blender(points: np.ndarray, scale: float = 1.0) -> np.ndarray:
     return np.ascontiguousarray(points[:, [0, 2, 1]] * np.float32(scale))
 
 
-def create(importing: ModelImport, name: str) -> tuple[Mesh, np.ndarray]:
-    """The mesh, and the index in the file of each of its triangles."""
-    pmx = importing.pmx
-    kept = _drawable(importing)
+def create(importing: ModelImport, name: str) -> Mesh:
+    """The mesh, whose triangles have the index of their material already."""
+    pmx, of_material = importing.pmx, _materials(importing.pmx)
+    kept = _drawable(importing, of_material)
     triangles = pmx.triangles[kept, ::-1]  # Blender's winding
     mesh = bpy.data.meshes.new(name)
     _geometry(mesh, to_blender(pmx.positions, importing.scale), triangles)
+    if pmx.materials and len(triangles):
+        arrays.write(*blender_versions.material_indices(mesh), of_material[kept])
     _uv_maps(importing, mesh, triangles.ravel())
     _normals(mesh, to_blender(pmx.normals))
-    return mesh, kept
+    return mesh
 
 
-def materials_of(pmx: "mmdskin.Model") -> np.ndarray:
+def _materials(pmx: "mmdskin.Model") -> np.ndarray:
     """(T,) material index of each triangle; the rest belongs to the last material."""
     counts = [record.index_count // 3 for record in pmx.materials]
     found = np.full(len(pmx.triangles), max(len(counts) - 1, 0), np.int32)
@@ -49,11 +51,9 @@ def materials_of(pmx: "mmdskin.Model") -> np.ndarray:
     return found
 
 
-def _drawable(importing: ModelImport) -> np.ndarray:
-    """Indices of the triangles to import: without PMX 2.1's points and lines, and like mmd_tools
-
-    without triangles that have the same material and vertices as an earlier one.
-    """
+def _drawable(importing: ModelImport, of_material: np.ndarray) -> np.ndarray:
+    """Indices of the triangles to import: without PMX 2.1's points and lines, and like mmd_tools without
+    those that have the same material and vertices as an earlier one."""
     a, b, c = corners = np.sort(importing.pmx.triangles, axis=1).T
     whole = np.flatnonzero((a != b) & (b != c))
     if len(whole) < len(a):
@@ -62,7 +62,7 @@ def _drawable(importing: ModelImport) -> np.ndarray:
             "Skipped {count} triangles that use a vertex twice",
             count=len(a) - len(whole),
         )
-    rows = np.stack([materials_of(importing.pmx), *corners])[:, whole]
+    rows = np.stack([of_material, *corners])[:, whole]
     order = np.lexsort(rows)  # stable: keeps the first of equals
     again = np.zeros(len(whole), bool)
     again[order[1:]] = (rows[:, order[1:]] == rows[:, order[:-1]]).all(axis=0)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the parts of one import share: the file, the user's options, names, and what to warn of."""
 
+import os
 from typing import Any
 
 from bpy.types import Material, PoseBone
@@ -19,8 +20,9 @@ class ModelImport(Reports):
 
     model: scene_model.SceneModel
 
-    def __init__(self, options: Any, pmx: "mmdskin.Model", folder: TextureFolder) -> None:
-        self.options, self.pmx, self.folder = options, pmx, folder
+    def __init__(self, options: Any, path: str, pmx: "mmdskin.Model") -> None:
+        self.options, self.path, self.pmx = options, path, pmx
+        self.folder = TextureFolder(os.path.dirname(path), options.pack_textures)
         self.scale: float = options.scale
         self.english = options.names == "ENGLISH"  # names of bones, shape keys and materials
         self.parts = options.types.union(*(_NEEDS.get(part, set()) for part in options.types))

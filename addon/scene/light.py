@@ -153,12 +153,9 @@ def _disconnect(scene: bpy.types.Scene) -> None:
 
 
 def _drives(scene: bpy.types.Scene, sun: bpy.types.Object) -> bool:
-    return ENERGY in scene and any(
-        curve.data_path == f'["{DIRECTION}"]'
-        and curve.driver.variables
-        and curve.driver.variables[0].targets[0].id == sun
-        for curve in drivers.of(scene)
-    )
+    curve = drivers.find(scene, f'["{DIRECTION}"]')
+    read = curve.driver.variables if curve is not None and ENERGY in scene else ()
+    return any(variable.targets[0].id == sun for variable in read)
 
 
 def _is_untouched(sun: bpy.types.Object) -> bool:

@@ -49,7 +49,7 @@ _APPEND_OF_BONE = (
     "additional_transform_bone_id",
 )
 _PANELS = {0: "SYSTEM", 1: "EYEBROW", 2: "EYE", 3: "MOUTH"}
-_AFTER_PHYSICS, _OPERABLE = 0x1000, 0x10  # flags of a bone in the file
+_OPERABLE = 0x10  # a flag of a bone in the file
 
 
 # What it stores
@@ -133,10 +133,8 @@ def users_group(modifier: ArmatureModifier) -> str:
 
 def solving(armature: Object) -> Iterator[tuple[PoseBone, Constraint]]:
     """Each constraint for the model's IK, append and limits, with its bone."""
-    for bone in armature.pose.bones:
-        for constraint in bone.constraints:
-            if _solves(constraint, armature):
-                yield bone, constraint
+    pairs = ((bone, one) for bone in armature.pose.bones for one in bone.constraints)
+    return ((bone, one) for bone, one in pairs if _solves(one, armature))
 
 
 def is_of_model(constraint: Constraint, armature: Object) -> bool:
@@ -156,17 +154,12 @@ def is_ik(constraint: Constraint, armature: Object) -> bool:
 def by_ik_bone(armature: Object) -> dict[str, list[tuple[PoseBone, Constraint]]]:
     """{IK bone: the constraints of its chain, each with its bone}."""
     found: dict[str, list] = {}
-    for bone in armature.pose.bones:
-        for constraint in bone.constraints:
-            if is_ik(constraint, armature):
-                chain = [bone, *bone.parent_recursive][: constraint.chain_count or None]
-                limits = [
-                    (link, limit)
-                    for link in chain
-                    for limit in link.constraints
-                    if limit.name.startswith(IK_LIMIT)
-                ]
-                found.setdefault(constraint.subtarget, []).extend([(bone, constraint), *limits])
+    for bone, constraint in solving(armature):
+        if is_ik(constraint, armature):
+            chain = [bone, *bone.parent_recursive][: constraint.chain_count or None]
+            pairs = ((link, one) for link in chain for one in link.constraints)
+            limits = [(link, one) for link, one in pairs if one.name.startswith(IK_LIMIT)]
+            found.setdefault(constraint.subtarget, []).extend([(bone, constraint), *limits])
     return found
 
 
@@ -275,7 +268,7 @@ def _introduce_bone(data: Any, record: "mmdskin.Bone", number: int) -> None:
     data.name_j, data.name_e = record.name, record.name_english
     data.bone_id = number
     data.transform_order = record.layer
-    data.transform_after_dynamics = bool(record.flags & _AFTER_PHYSICS)
+    data.transform_after_dynamics = record.after_physics
     data.is_controllable = bool(record.flags & _OPERABLE)
     if record.append:
         data.has_additional_rotation = record.append.rotation

@@ -13,7 +13,7 @@ from typing import Any
 
 import bpy
 import numpy as np
-from bpy.types import Object, PoseBone
+from bpy.types import Object
 from numpy.typing import ArrayLike
 
 from ..blender import details, input_files, native, registration
@@ -21,13 +21,12 @@ from ..blender.native import mmdskin
 from ..blender.translations import tr
 from ..blender.user_error import UserError
 from . import mmd_tools, scene_model, setting_paths, stored
-from .names import unique
+from .names import unique, with_side, without_number
 
 _logger = details.logger(__name__)
 _AXES = np.eye(3)[[0, 2, 1]]  # the file's y is Blender's z
 _TOLERANCE = 2e-5  # of the armature's size
-_NUMBERED, _SIDE = re.compile(r"\.\d{3}$"), re.compile("[左右]")
-_BLENDERS_SIDE = re.compile(r"(.*)[._]([LR])(\.\d{3})?")
+_BLENDERS_SIDE = re.compile(r"^(.*)[._]([LR])(\.\d{3})?$")
 
 
 class Rig:
@@ -150,10 +149,8 @@ def _loaded(kind: str, path: str, mtime: int, size: int, pmx: "mmdskin.Model | N
 
 
 def _candidates(armature: Object) -> Iterator[str]:
-    """Model files in the folders that an importer has stored or loaded textures from.
-
-    Files with the model's name come first.
-    """
+    """Model files in folders that an importer has stored or loaded textures from; that with the model's
+    name comes first."""
     named = {obj.name for obj in scene_model.ancestors(armature)}
     for folder in filter(input_files.may_look, dict.fromkeys(_folders(armature))):
         try:
@@ -188,49 +185,25 @@ def _scale_of_import(armature: Object) -> float:
 
 def match_bones(armature: Object, pmx: "mmdskin.Model") -> dict[str, int]:
     """{scene bone: file bone}, by the name that an importer has stored, else by the bone's own."""
-    by_name = {name: i for i, name in enumerate(unique(bone.name for bone in pmx.bones))}
+    bones, found = pmx.bones, dict[str, int]()
+    by_name = {name: i for i, name in enumerate(unique(bone.name for bone in bones))}
+    free = set(by_name.values())
     # A bone that was duplicated in Blender has the same stored data as the original.
-    pose_bones = sorted(armature.pose.bones, key=lambda bone: bool(_NUMBERED.search(bone.name)))
-    found: dict[str, int] = {}
-    taken, unknown = set[int](), []
+    pose_bones = sorted(armature.pose.bones, key=lambda one: without_number(one.name) != one.name)
     for pose_bone in pose_bones:
-        name = pose_bone.name
-        for number in _candidate_bones(pose_bone, name, pmx.bones, by_name):
-            if number is not None and number not in taken:
-                taken.add(number)
-                found[name] = number
-                break
-        else:
-            unknown.append(name)
-    by_side = {_file_side(name): number for name, number in by_name.items() if number not in taken}
-    for name in unknown:
-        number = by_side.pop(_scene_side(name), None)
+        kept, number = mmd_tools.bone_in_file(pose_bone)
+        is_known = kept and 0 <= number < len(bones) and bones[number].name == kept
+        candidates = number if is_known else -1, by_name.get(kept, -1), by_name.get(pose_bone.name)
+        number = next((one for one in candidates if one in free), None)
+        if number is not None:
+            free.remove(number)
+            found[pose_bone.name] = number
+    by_side = {with_side(name): number for name, number in by_name.items() if number in free}
+    for name in [one.name for one in pose_bones if one.name not in found]:
+        number = by_side.pop(_BLENDERS_SIDE.sub(r"\1\3.\2", name), None)
         if number is not None:
             found[name] = number
     return found
-
-
-def _candidate_bones(
-    pose_bone: PoseBone, name: str, bones: "tuple[mmdskin.Bone, ...]", by_name: dict[str, int]
-) -> Iterator[int]:
-    """Candidate file bones for a scene bone, the most reliable first; may include None."""
-    kept, number = mmd_tools.bone_in_file(pose_bone)
-    if kept and 0 <= number < len(bones) and bones[number].name == kept:
-        yield number
-    yield by_name.get(kept)
-    yield by_name.get(name)
-
-
-def _file_side(name: str) -> tuple[str, str] | None:
-    side = _SIDE.search(name)
-    if not side:
-        return None
-    return name.replace(side.group(), "", 1), "L" if side.group() == "左" else "R"
-
-
-def _scene_side(name: str) -> Any:
-    side = _BLENDERS_SIDE.fullmatch(name)
-    return (side.group(1) + (side.group(3) or ""), side.group(2)) if side else ""
 
 
 def fit(points: ArrayLike, targets: ArrayLike, scale: float) -> np.ndarray | None:

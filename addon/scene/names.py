@@ -7,6 +7,7 @@ Japanese one. By its name, a bone or morph also has another side: 左腕 and 右
 ウィンク右.
 """
 
+import configparser
 import functools
 import pathlib
 import re
@@ -184,16 +185,8 @@ def _sections() -> dict[str, dict[str, str]]:
 
 
 def read_table(text: str) -> dict[str, dict[str, str]]:
-    """{section: {Japanese: English}}; ValueError with a line that is invalid or repeated."""
-    sections: dict[str, dict[str, str]] = {}
-    section: dict[str, str] | None = None
-    for line in map(str.strip, text.splitlines()):
-        if line.startswith("[") and line.endswith("]"):
-            section = sections.setdefault(line[1:-1], {})
-        elif line and not line.startswith("#"):
-            name, is_there, english = line.partition(" = ")
-            name = unicodedata.normalize("NFKC", name.strip())
-            if section is None or not (name and is_there and english.strip()) or name in section:
-                raise ValueError(line)
-            section[name] = english.strip()
-    return sections
+    """{section: {Japanese: English}}; configparser.Error for a line that is invalid or repeated."""
+    table = configparser.ConfigParser(delimiters="=", comment_prefixes="#", interpolation=None)
+    table.optionxform = lambda name: unicodedata.normalize("NFKC", name)  # type: ignore[method-assign, assignment]
+    table.read_string(text)
+    return {name: dict(section) for name, section in table.items()}

@@ -23,9 +23,9 @@ LOOK, FILES = "mmdskin_look", "mmdskin_files"
 MOTION_BEFORE, MOTION_WRITTEN = f"{MOTION}_before", f"{MOTION}_written"
 # When a file is opened, a library override loses custom properties that its library lacks, but not
 # those that an add-on has declared. So these have declared counterparts, which overrides use.
-TEXTS_OF_OVERRIDES = BAKE, MOTION, FILES
-ACTIONS_OF_OVERRIDES = MOTION_BEFORE, MOTION_WRITTEN
-_OF_OVERRIDES = {name: f"{name}_of_override" for name in TEXTS_OF_OVERRIDES + ACTIONS_OF_OVERRIDES}
+_OF_OVERRIDES = {
+    name: f"{name}_of_override" for name in (BAKE, MOTION, FILES, MOTION_BEFORE, MOTION_WRITTEN)
+}
 POSES = "single_poses"  # a field of a bake's state, with names of bones
 VERSION = 2  # of the current format; 0.1 wrote no version
 _State = TypeVar("_State", bound="SavedState")
@@ -33,11 +33,8 @@ _State = TypeVar("_State", bound="SavedState")
 
 @dataclasses.dataclass
 class SavedState:
-    """Base class of states. The fields are the keys of the JSON and keep their names. They may hold other
-    dataclasses.
-
-    A field that is None is not written.
-    """
+    """Base class of states. The fields, which may hold other dataclasses, are the keys of the JSON and keep
+    their names. One that is None is not written."""
 
     PROPERTY: ClassVar[str]
 
@@ -53,11 +50,10 @@ class SavedState:
 def declare() -> None:
     """Declare the properties of overrides, on objects: no other datablock of ours can be one."""
     options: dict[str, Any] = {"options": {"HIDDEN"}, "override": {"LIBRARY_OVERRIDABLE"}}
-    for name in TEXTS_OF_OVERRIDES:
-        setattr(Object, _OF_OVERRIDES[name], StringProperty(**options))
-    for name in ACTIONS_OF_OVERRIDES:
-        action = PointerProperty(type=Action, **options)
-        setattr(Object, _OF_OVERRIDES[name], action)
+    for name, declared in _OF_OVERRIDES.items():
+        is_action = name in (MOTION_BEFORE, MOTION_WRITTEN)
+        kind = PointerProperty(type=Action, **options) if is_action else StringProperty(**options)
+        setattr(Object, declared, kind)
 
 
 def undeclare() -> None:
@@ -144,23 +140,23 @@ def _typed(kind: Any, saved: Any) -> Any:
         inner = next(filter(dataclasses.is_dataclass, (hint, *typing.get_args(hint))), None)
         if inner is not None:
             value = _typed(inner, value) if value else None
-        elif not _has_type(value, hint):
+        elif not has_type(value, hint):
             value = None
         if value is not None:
             values[field.name] = value
     return kind(**values)
 
 
-def _has_type(value: Any, hint: Any) -> bool:
+def has_type(value: Any, hint: Any) -> bool:
     """Whether a value of JSON has a type such as dict[str, list[bool]] | None."""
     kind, inner = typing.get_origin(hint) or hint, typing.get_args(hint)
     if kind in (types.UnionType, typing.Union):
-        return any(_has_type(value, one) for one in inner)
+        return any(has_type(value, one) for one in inner)
     if kind is list:
-        return isinstance(value, list) and all(_has_type(one, inner[0]) for one in value if inner)
+        return isinstance(value, list) and all(has_type(one, inner[0]) for one in value if inner)
     if kind is dict:
         return isinstance(value, dict) and all(
-            _has_type(one, inner[1]) for one in value.values() if inner
+            has_type(one, inner[1]) for one in value.values() if inner
         )
     if kind in (bool, int, float):  # JSON and older versions mix them
         return isinstance(value, (int, float))

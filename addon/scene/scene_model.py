@@ -37,7 +37,16 @@ def model_of(obj: Object | None, view_layer: ViewLayer) -> SceneModel:
             return model
     if armature is None:
         for shown in instanced(obj):
-            raise _is_instance(obj, shown)
+            words = {"name": obj.name, "model": shown.name}
+            if shown.is_linked:
+                raise UserError(
+                    "'{name}' is an instance of the linked model '{model}': use Make Library Override"
+                    " first",
+                    **words,
+                )
+            raise UserError(
+                "'{name}' is an instance of '{model}': select the model itself", **words
+            )
         name = (root or obj).name
         raise UserError("'{name}' has no armature: select an object of an MMD model", name=name)
     model = _described(armature, root, view_layer)
@@ -61,26 +70,8 @@ def active_model(context: Context) -> SceneModel:
         return SceneModel(obj.name, obj, ())
 
 
-def _is_instance(obj: Object, model: SceneModel) -> UserError:
-    """The error for an object that shows a model as an instance of a collection."""
-    if model.is_linked:
-        return UserError(
-            "'{name}' is an instance of the linked model '{model}': use Make Library Override first",
-            name=obj.name,
-            model=model.name,
-        )
-    return UserError(
-        "'{name}' is an instance of '{model}': select the model itself",
-        name=obj.name,
-        model=model.name,
-    )
-
-
 def models_without_armature(objects: Iterable[Object | None]) -> list[SceneModel]:
-    """Mesh objects with the add-on's data whose armature was removed, each as a model.
-
-    The armature of these SceneModels is None.
-    """
+    """Mesh objects with the add-on's data whose armature was removed, as models whose armature is None."""
     return [
         SceneModel(obj.name, None, (obj,))
         for obj in objects

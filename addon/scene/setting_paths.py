@@ -137,7 +137,8 @@ def notes_of(armature: bpy.types.Object) -> dict[str, Note]:
         saved = saved_state.load(armature, saved_state.FILES)
     except UserError:  # of a newer version
         return {}
-    return {name: Note(*value) for name, value in saved.items() if _is_note(value)}
+    is_note = saved_state.has_type
+    return {n: Note(*v) for n, v in saved.items() if is_note(v, list[str]) and len(v) == 3}
 
 
 def note_of(armature: bpy.types.Object, name: str) -> Note | None:
@@ -155,11 +156,6 @@ def write_notes(armature: bpy.types.Object, notes: Mapping[str, Note]) -> None:
     else:
         saved_state.remove(armature, saved_state.FILES)
     armature.update_tag()  # update the evaluated copies
-
-
-def _is_note(value: Any) -> bool:
-    is_list = isinstance(value, list) and len(value) == len(Note._fields)
-    return is_list and all(isinstance(one, str) for one in value)
 
 
 def folder_here() -> str:

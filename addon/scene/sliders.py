@@ -44,7 +44,8 @@ def by_panel(model: scene_model.SceneModel) -> dict[str, list[Slider]]:
     found: dict[str, list[Slider]] = {panel: [] for panel in PANELS.values()}
     english = language_of(model.armature) == "ENGLISH"
     blocks = [block.key_blocks for block in scene_model.shape_keys(model.meshes)]
-    for morph, key in zip(_morphs(model.armature), keys(model.armature), strict=True):
+    morphs = _morphs(model.armature)
+    for morph, key in zip(morphs, _present_keys(morphs, model.meshes), strict=True):
         name = stored.text(morph, SLIDER)
         record = Named(stored.text(morph, "name"), stored.text(morph, "name_english"))
         # A model that was split into several meshes has the key in each.
@@ -89,15 +90,12 @@ def names(armature: bpy.types.Object) -> tuple[str, ...]:
 
 def keys(armature: bpy.types.Object) -> tuple[str, ...]:
     """The shape key of each morph of the file, "" for none; () if none were stored."""
-    at_import = [stored.text(morph, "key") for morph in _morphs(armature)]
-    return _present_keys(at_import, armature.original.children)
+    return _present_keys(_morphs(armature), armature.original.children)
 
 
 def _morphs(armature: bpy.types.Object) -> list[Any]:
-    """What importers have stored of each morph of the file."""
-    root = scene_model.ancestor_with(
-        armature.original, mmd_tools.MORPHS
-    )  # evaluated copies lack it
+    """What importers have stored of each morph of the file; evaluated copies lack it."""
+    root = scene_model.ancestor_with(armature.original, mmd_tools.MORPHS)
     return list(stored.groups(root, mmd_tools.MORPHS))
 
 
@@ -121,15 +119,14 @@ def renamed(before: Sequence[str], now: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _present_keys(
-    at_import: Sequence[str], children: Iterable[bpy.types.Object]
-) -> tuple[str, ...]:
-    """The shape key of each morph under its present name; `at_import` are those of the import, or ""."""
-    known = scene_model.shape_keys(obj for obj in children if obj.type == "MESH")
+def _present_keys(morphs: list[Any], objects: Iterable[bpy.types.Object]) -> tuple[str, ...]:
+    """The shape key of each morph under its present name, or ""."""
+    at_import = tuple(stored.text(morph, "key") for morph in morphs)
+    known = scene_model.shape_keys(obj for obj in objects if obj.type == "MESH")
     present = set[str]().union(*(block.key_blocks.keys() for block in known))
     before = [name for name in at_import if name]
     if present.issuperset(before):
-        return tuple(at_import)
+        return at_import
     found: dict[str, str] = {}
     for block in known:
         now = [

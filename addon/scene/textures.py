@@ -123,11 +123,9 @@ def has_file(image: bpy.types.Image) -> bool:
 
 def _packed(path: str) -> bpy.types.Image | None:
     """The image that the .blend file contains in place of a file."""
-    for image in bpy.data.images:
-        own = image.packed_file and not image.library
-        if own and os.path.normpath(bpy.path.abspath(image.filepath)) == os.path.normpath(path):
-            return image
-    return None
+    packed = (one for one in bpy.data.images if one.packed_file and not one.library)
+    files = ((os.path.normpath(bpy.path.abspath(one.filepath)), one) for one in packed)
+    return next((one for file, one in files if file == os.path.normpath(path)), None)
 
 
 def has_alpha(image: bpy.types.Image) -> bool:

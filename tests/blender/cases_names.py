@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Japanese and English names: at import and by the operator, and that all references follow."""
 
+import configparser
 import sys
 from unittest import mock
 
@@ -374,12 +375,8 @@ class Table(Case):
 
     def test_a_table_with_an_invalid_line_is_refused(self):
         read = sys.modules["addon_package"].scene.names.read_table
-        for text, line in (
-            ("a = b", "a = b"),
-            ("[bones]\na", "a"),
-            ("[bones]\nａ = b\na = c", "a = c"),
-        ):
-            with self.assertRaisesRegex(ValueError, line):
+        for text in ("a = b", "[bones]\na", "[bones]\nａ = b\na = c"):
+            with self.assertRaises(configparser.Error):
                 read(text)
 
 
