@@ -94,12 +94,7 @@ def _wake(*_: object) -> None:
         return
     now = live.clock()
     moving = any(now - one.changed < live.CALM for one in live.every())
-    if moving or simulation.waiting():
-        _start()
-
-
-def _start() -> None:
-    if not bpy.app.background:
+    if (moving or simulation.waiting()) and not bpy.app.background:
         _stop()
         bpy.app.timers.register(passed, persistent=True)
 
@@ -111,9 +106,4 @@ def _stop() -> None:
 
 
 _HANDLERS = (("depsgraph_update_post", _wake), ("frame_change_post", _wake))
-register, _unregister = registration.handlers(_HANDLERS)
-
-
-def unregister() -> None:
-    _unregister()
-    _stop()
+register, unregister = registration.handlers(_HANDLERS, afterwards=_stop)

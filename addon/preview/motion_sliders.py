@@ -13,7 +13,7 @@ import bpy
 import numpy as np
 from bpy.types import Depsgraph, FCurve, Object
 
-from ..blender import actions, blender_versions, caches, details, drivers, evaluated_bones, playhead
+from ..blender import actions, caches, details, drivers, evaluated_bones, playhead
 from ..blender.user_error import UserError
 from ..pose import motion_source, pose_source
 from ..scene import saved_state, sliders
@@ -42,8 +42,11 @@ def weight(armature: Object, depsgraph: Depsgraph, frame: float, number: int) ->
         settings = pose_source.settings_at(now, _WITHOUT_PHYSICS)
         if not isinstance(settings, motion_source.Settings):
             return 0.0
-        motion = _motion(armature, settings)
-        return float(motion.morph_values([number], np.array([now.frame]))[0, 0])
+        known = _opened.get(now.bones.identity)
+        if known is None or known[0] != settings:
+            motion = motion_source.load(armature, settings)
+            known = _opened.put(now.bones.identity, (settings, motion))
+        return float(known[1].morph_values([number], np.array([now.frame]))[0, 0])
     except UserError:  # which the panel shows, as the mesh has the same
         return 0.0
     except Exception as error:
@@ -96,14 +99,6 @@ def driven() -> list[tuple[Object, FCurve]]:
         with contextlib.suppress(UserError):  # saved by a newer version
             found += [(obj, curve) for curve in _drivers(obj)]
     return found
-
-
-def _motion(armature: Object, settings: motion_source.Settings) -> motion_source.Motion:
-    key = blender_versions.identity(armature)
-    known = _opened.get(key)
-    if known is None or known[0] != settings:
-        known = _opened.put(key, (settings, motion_source.load(armature, settings)))
-    return known[1]
 
 
 def _wanted(armature: Object) -> dict[str, str]:

@@ -6,7 +6,6 @@ posed in this file as a library override.
 """
 
 import contextlib
-from collections.abc import Callable
 from typing import Any
 
 import bpy
@@ -54,7 +53,17 @@ class MMDSKIN_OT_preview(SwitchOperator, bpy.types.Operator):
         find = self.models if self.action == "ENABLE" else self.models_to_clean
         with editing(find(context), self._prepare) as edit:
             for model, prepared in edit.checked:
-                _switch(model, prepared, edit.on_failure)
+                if prepared is not None:
+                    off = [obj for obj in model.meshes if not switch.is_live(obj)]
+                    switch.enable(model, prepared)
+                    edit.on_failure(switch.disable_meshes, off)
+                elif model.armature is None:
+                    switch.disable_meshes(model.meshes)
+                else:
+                    was_on = switch.is_on(model.armature)
+                    switch.disable(model.armature)
+                    if was_on:
+                        edit.on_failure(switch.switch_on_again, model.armature)
         return {"FINISHED"}
 
     def _prepare(self, model: scene_model.SceneModel) -> switch.Prepared | None:
@@ -72,22 +81,6 @@ class MMDSKIN_OT_preview(SwitchOperator, bpy.types.Operator):
             driver_function.live_of(model.armature).error = error
             raise
         return None
-
-
-def _switch(
-    model: scene_model.SceneModel, prepared: switch.Prepared | None, on_failure: Callable
-) -> None:
-    if model.armature is None:
-        switch.disable_meshes(model.meshes)
-    elif prepared is None:
-        was_on = switch.is_on(model.armature)
-        switch.disable(model.armature)
-        if was_on:
-            on_failure(switch.switch_on_again, model.armature)
-    else:
-        off = [obj for obj in model.meshes if not switch.is_live(obj)]
-        switch.enable(model, prepared)
-        on_failure(switch.disable_meshes, off)
 
 
 class MMDSKIN_OT_own_meshes(ModelOperator, bpy.types.Operator):
