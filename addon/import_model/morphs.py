@@ -25,6 +25,7 @@ from .model_import import ModelImport
 _LONGEST = 255  # characters of a driver expression
 _STEPS = 10  # frames of the action per bone morph, with linear interpolation between rotations
 _STRIDE = 2 * _STEPS
+_CHANNELS = [("location", i) for i in range(3)] + [("rotation_quaternion", i) for i in range(4)]
 _SWAP = Matrix(((1, 0, 0), (0, 0, 1), (0, 1, 0)))  # the file's axes in Blender
 _SIZES = {
     "mmd_diffuse": 4,
@@ -153,10 +154,8 @@ def _add_bone_morphs(importing: ModelImport, rig: Object, weights: _Weights) -> 
     for name, rows in keys.items():
         frames, *columns = np.array(rows).T
         paths = actions.bone_paths(name)
-        for place, values in enumerate(columns):
-            path = paths["location" if place < 3 else "rotation_quaternion"]
-            index = place if place < 3 else place - 3
-            curves.write(path, frames, values, index=index, group=name)
+        for (channel, index), values in zip(_CHANNELS, columns, strict=True):
+            curves.write(paths[channel], frames, values, index=index, group=name)
 
 
 def _moved_bones(morph: "mmdskin.Morph") -> _Moved:

@@ -117,11 +117,10 @@ def group_order(names: Sequence[str], armature: Object) -> np.ndarray:
     """(G,) int64: of the two bones of an SDEF vertex, bone 0 has the group of the lower value.
 
     In our own imports that is the bone's number in the file, which stays if groups are sorted; new
-    bones follow. Otherwise it is the group's own number, as in mmd_tools.
+    bones follow. Otherwise it is the group's own number, as in mmd_tools, whose numbers users may change.
     """
     order = np.arange(len(names), dtype=np.int64) + _AFTER_NUMBERS
     for index, name in enumerate(names):
-        # Not mmd_tools' numbers, which users may change.
         number = stored.number(armature.pose.bones.get(name), mmd_tools.NUMBER)
         if number >= 0:
             order[index] = number
@@ -267,13 +266,13 @@ def _exact_influences(
     bones = np.where(known, bone_of_group[np.where(known, groups, 0)], -1).astype(np.int32)
     vertex = np.nonzero(known)[0]
     count, width = len(groups), len(bone_of_group)
-    place, slot = np.unique(vertex * width + groups[known], return_inverse=True)
-    held = np.clip(np.bincount(slot, weights[known], len(place)), 0, 1)
-    now = influences.vertex * width + influences.group
-    place, slot = np.unique(np.concatenate([place, now]), return_inverse=True)
-    change = np.bincount(slot, np.concatenate([held, -influences.weight]), len(place))
+    pairs = vertex * width + groups[known], influences.vertex * width + influences.group
+    place, slot = np.unique(np.concatenate(pairs), return_inverse=True)
+    in_file, now = np.split(slot, [len(vertex)])
+    held = np.clip(np.bincount(in_file, weights[known], len(place)), 0, 1)
+    change = np.abs(held - np.bincount(now, influences.weight, len(place)))
     unchanged = np.ones(count, bool)
-    unchanged[place[np.abs(change) > 1e-6] // width] = False
+    unchanged[place[change > 1e-6] // width] = False
     return unchanged, bones, np.where(bones >= 0, weights, 0).astype(np.float32)
 
 
