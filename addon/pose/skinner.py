@@ -60,10 +60,10 @@ class Skinner:
         self.vertex_count = len(source.deform)
         # Whether the positions are exactly what it writes to the first buffer.
         self.fills_buffers = normals is None and self.influence is None
-        self._skin, self._skinned = mmdskin.skin, mmdskin.Skinned
+        self._skinned = mmdskin.Skinned
         indices, weights, deform = _with_still_bone(source)
         try:
-            self._mesh = mmdskin.Mesh(
+            mesh = mmdskin.Mesh(
                 _turned(mesh_source.rest_positions(obj.data)[each]),
                 indices[each],
                 weights[each],
@@ -83,6 +83,9 @@ class Skinner:
             raise UserError(
                 "'{name}' cannot be skinned: {reason}", name=obj.name, reason=error
             ) from error
+        # On the CPU: transfers to and from the graphics card take longer than skinning one mesh.
+        has_normals = normals is not None
+        self._skin = functools.partial(mmdskin.skin, mesh, normals=has_normals, backend="cpu")
 
     def buffers(self, *frames: int) -> list[np.ndarray]:
         """Output arrays for `skinned`: allocating memory for each frame is slow."""
@@ -102,41 +105,19 @@ class Skinner:
 
         Works on the calling thread only. ValueError for NaN or infinity.
         """
+        options = deformation._asdict()
         out = None if buffers is None else self._skinned(*buffers, *[None] * (3 - len(buffers)))
-        found = self._run(matrices, key_values, deformation, out)
+        found = self._skin(_from_turned(matrices), key_values, out=out, **options)
+        positions, normals = found.positions, found.normals
         if self.influence is not None:
             still = np.tile(np.eye(4, dtype=np.float32), (len(self.bones), 1, 1))
-            mixed = self._run(still, key_values, deformation, None)
+            mixed = self._skin(_from_turned(still), key_values, **options)
             influence = self.influence[self._each, None]
-            found = [a + influence * (b - a) for a, b in zip(mixed, found, strict=True)]
-        positions = found[0][..., : self.vertex_count, :]
-        if self.normals is None:
-            return positions, None
-        normals = found[1]
-        if self.influence is not None:
-            normals /= np.maximum(np.linalg.norm(normals, axis=-1, keepdims=True), 1e-30)
-        return positions, normals
-
-    def _run(
-        self,
-        matrices: np.ndarray,
-        key_values: np.ndarray,
-        deformation: Deformation,
-        out: "native.mmdskin.Skinned | None",
-    ) -> list[np.ndarray]:
-        """Positions, and normals if there are any.
-
-        On the CPU: transfers to and from the graphics card take longer than skinning one mesh.
-        """
-        turned, has_normals, options = (
-            _from_turned(matrices),
-            self.normals is not None,
-            deformation._asdict(),
-        )
-        skinned = self._skin(
-            self._mesh, turned, key_values, normals=has_normals, backend="cpu", out=out, **options
-        )
-        return [one for one in skinned if one is not None]
+            positions = mixed.positions + influence * (positions - mixed.positions)
+            if normals is not None:
+                normals = mixed.normals + influence * (normals - mixed.normals)
+                normals /= np.maximum(np.linalg.norm(normals, axis=-1, keepdims=True), 1e-30)
+        return positions[..., : self.vertex_count, :], normals
 
 
 # SDEF and QDEF extract a rotation from the first two columns of a matrix. Blender's bones are not
