@@ -132,19 +132,16 @@ def evaluate(root: PoseBone, depsgraph: Depsgraph, frame: float) -> float:
     original, posed = display.original, False
     # Blender silently ignores writes to linked data.
     if display.is_evaluated and not (original.library or original.override_library):
-        bones = evaluated_bones.of(display)
         try:
-            posed = _pose(display, bones, depsgraph, frame)
+            posed = _pose(display, depsgraph, frame)
         except Exception as error:
             details.log(error, f"Display armature '{display.name}'")
         _copy_transforms(display, not posed)
     return float(posed)
 
 
-def _pose(
-    display: Object, bones: evaluated_bones.Bones, depsgraph: Depsgraph, frame: float
-) -> bool:
-    armature = display.parent
+def _pose(display: Object, depsgraph: Depsgraph, frame: float) -> bool:
+    armature, bones = display.parent, evaluated_bones.of(display)
     if armature is None or armature.pose is None:  # its library is missing
         return False
     now = evaluated_bones.at(depsgraph, armature, frame)
