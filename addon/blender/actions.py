@@ -211,12 +211,8 @@ def animates(block: Any, ending: str) -> bool:
 def playing_curves(block: Any) -> list[bpy.types.FCurve]:
     """Every curve that animates a datablock, drivers aside."""
     data = block.animation_data
-    return [curve for curves in playing(data) for curve in curves] if data else []
-
-
-def playing(data: bpy.types.AnimData) -> list:
-    """Every collection of F-curves that animates the owner of the animation data."""
-    return played(data) + [curves for strip in strips(data) for curves in played(strip)]
+    players = [data, *strips(data)] if data else []
+    return [curve for player in players for curves in played(player) for curve in curves]
 
 
 def strips(data: bpy.types.AnimData) -> list[bpy.types.NlaStrip]:

@@ -97,12 +97,10 @@ def _digest_of_keys(inputs: Inputs) -> str:
     """A digest of every keyframe that affects the simulation."""
     found = hashlib.sha256()
     for block in _animated(inputs):
-        data = block.animation_data
-        found.update(actions.blending(data).encode())
-        for curves in actions.playing(data):
-            for curve in curves:
-                if inputs.moves(curve.data_path):
-                    found.update(fcurves.shape(curve))
+        found.update(actions.blending(block.animation_data).encode())
+        for curve in actions.playing_curves(block):
+            if inputs.moves(curve.data_path):
+                found.update(fcurves.shape(curve))
         for curve in drivers.of(block):
             if inputs.moves(curve.data_path):
                 found.update(f"{curve.data_path} {curve.driver.expression}".encode())

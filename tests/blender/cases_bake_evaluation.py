@@ -25,10 +25,9 @@ def moving_cube(name):
     for frame in (FRAMES[0], FRAMES[-1]):
         mover.strength = frame
         mover.keyframe_insert("strength", frame=frame)
-    for curves in addon().blender.actions.playing(obj.animation_data):
-        for curve in curves:
-            for point in curve.keyframe_points:
-                point.interpolation = "LINEAR"
+    for curve in addon().blender.actions.playing_curves(obj):
+        for point in curve.keyframe_points:
+            point.interpolation = "LINEAR"
     return obj
 
 
@@ -227,9 +226,9 @@ class ShapeKeys(Evaluation):
             for frame, value in zip((1, 3), values, strict=True):
                 setattr(self.key, name, value)
                 self.key.keyframe_insert(name, frame=frame)
-            for curves in addon().blender.actions.playing(self.mesh.data.shape_keys.animation_data):
-                for point in curves[0].keyframe_points:
-                    point.interpolation = "CONSTANT"
+            (curve,) = addon().blender.actions.playing_curves(self.mesh.data.shape_keys)
+            for point in curve.keyframe_points:
+                point.interpolation = "CONSTANT"
             self.bake()
             self.seen.append(self.baked())
             bpy.ops.mmdskin.clear_bake()

@@ -395,12 +395,7 @@ class FromArmature(Retargeting):
                 )
 
     def curves(self):
-        data = self.armature.animation_data
-        return [
-            c
-            for curves in sys.modules["addon_package"].blender.actions.playing(data)
-            for c in curves
-        ]
+        return sys.modules["addon_package"].blender.actions.playing_curves(self.armature)
 
     def test_one_undo_restores_everything(self):
         rig = self.rig()
