@@ -10,7 +10,6 @@ import bpy
 
 from . import actions
 
-_ALL = slice(None)  # members of an array
 _skip_live_update = False  # while `go_to` evaluates a frame only for its poses
 
 
@@ -153,16 +152,16 @@ def _values() -> Iterator[tuple[_Value, bpy.types.FCurve]]:
                         yield _Value(one, curve.data_path, curve.array_index, value), curve
 
 
-def read(block: bpy.types.ID, path: str, member: int | slice = _ALL) -> Any:
+def read(block: bpy.types.ID, path: str, member: int | None = None) -> Any:
     """The value of a property, or of a member of an array; None if the data path is invalid."""
     try:
         value: Any = block.path_resolve(path)
-        return value[member] if _is_array(value) else value
+        return value[slice(None) if member is None else member] if _is_array(value) else value
     except (ValueError, IndexError, TypeError, KeyError):
         return None
 
 
-def write(block: bpy.types.ID, path: str, value: Any, member: int | slice = _ALL) -> None:
+def write(block: bpy.types.ID, path: str, value: Any, member: int | None = None) -> None:
     """Set what `read` has returned; None removes a custom property."""
     is_custom = path.endswith('"]')
     above, _, name = path[:-2].rpartition('["') if is_custom else path.rpartition(".")
@@ -170,11 +169,13 @@ def write(block: bpy.types.ID, path: str, value: Any, member: int | slice = _ALL
     owner: Any = block.path_resolve(above) if above else block
     if is_custom and value is None:
         owner.pop(name, None)
-    elif _is_array(held := owner[name] if is_custom else getattr(owner, name)):
+        return
+    held = owner[name] if is_custom else getattr(owner, name)
+    if member is not None and _is_array(held):
         held[member] = value
     elif is_custom:
         owner[name] = value
-    else:
+    else:  # as a whole: in Blender 5.2, members of Euler angles also set the order of rotation
         setattr(owner, name, value)
 
 
