@@ -32,7 +32,7 @@ _PARTS = """
     import_model.operators import_motion.operators import_motion.handlers export_motion.operators
     retarget.bone_map retarget.operators operator_base.importing
     ui.preferences restore.operators rename mirror mmd_look.operators mmd_look.switch
-    physics.operators physics.keyed physics.live preview.operators preview.switch preview.live_timer
+    physics.operators physics.playback physics.live preview.operators preview.switch preview.live_timer
     attach.operators attach.driver ui.shown_model ui.panels ui.motion_panels
 """.split()
 _parts = [importlib.import_module(f".{name}", __name__) for name in _PARTS]

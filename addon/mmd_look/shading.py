@@ -241,7 +241,7 @@ def _attribute(builder: NodeBuilder, kind: str, name: str, output: str) -> Field
 
 def _shown(builder: NodeBuilder, rgb: Field, opacity: Value) -> Field:
     """The shader: seen by cameras and in mirrors, but it lights nothing."""
-    color = _converted(builder, rgb, _DECODED)
+    color = builder.result("ShaderNodeGroup", {0: rgb}, node_tree=group(_DECODED))
     strength = 1.0 - builder.outputs("ShaderNodeLightPath")["Is Diffuse Ray"]
     emission = builder.result("ShaderNodeEmission", {"Color": color, "Strength": strength})
     clear = builder.result("ShaderNodeBsdfTransparent")
@@ -250,12 +250,8 @@ def _shown(builder: NodeBuilder, rgb: Field, opacity: Value) -> Field:
 
 def _encoded(builder: NodeBuilder, linear: Field) -> Field:
     """Linear numbers as display numbers, by the sRGB curve."""
-    return _converted(builder, linear, _ENCODED)
-
-
-def _converted(builder: NodeBuilder, color: Field, kind: str) -> Field:
     # A group, as Blender needs longer for each node that is added, the more a group has.
-    return builder.result("ShaderNodeGroup", {0: color}, node_tree=group(kind))
+    return builder.result("ShaderNodeGroup", {0: linear}, node_tree=group(_ENCODED))
 
 
 def _encode(builder: NodeBuilder) -> None:

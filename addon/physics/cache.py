@@ -180,9 +180,12 @@ def read_for(armature: Object) -> tuple[Cache | None, object]:
     path = setting_paths.absolute(armature, "physics_cache")
     if not path:
         return None, Sentence("Not simulated yet: use Simulate")
-    found = read(path)
-    if found is not None:
-        return found, ""
+    with contextlib.suppress(
+        OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile
+    ):
+        found = _loaded(path, *_stat(path))
+        if found is not None:
+            return found, ""
     file = os.path.basename(path)
     if not input_files.exists(path):
         return None, Sentence("'{file}' no longer exists: simulate again", file=file)
@@ -283,16 +286,9 @@ def write(first: str, own: str, cache: Cache) -> str:
         return cache_files.place(new)
 
 
-def read(path: str) -> Cache | None:
-    """The Cache in a file, None if there is no readable one."""
-    try:
-        return _loaded(path, *_stat(path))
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
-        return None
-
-
 @functools.lru_cache(maxsize=8)
 def _loaded(path: str, mtime: int, size: int) -> Cache | None:
+    """The Cache in a file, None if it is not valid."""
     with np.load(path, allow_pickle=False) as found:
         inputs = None
         if "still" in found:

@@ -20,7 +20,7 @@ from ..operator_base.model_operator import ModelOperator, ObjectOperator
 from ..pose import physics_settings, pose_source
 from ..pose.ik_source import Solver
 from ..scene import scene_model, setting_paths
-from . import cache, dependencies, group, live, playback
+from . import cache, dependencies, group, live, simulation
 
 
 class MMDSKIN_OT_simulate(modal_job.ModalJob, ModelOperator, Operator):
@@ -159,7 +159,7 @@ class Job(modal_job.Job):
 def _all(
     context: Context, batches: list[list[group.Member]]
 ) -> Generator[modal_job.Progress, None, None]:
-    found = yield from playback.simulated(context, batches)
+    found = yield from simulation.simulated(context, batches)
     _write(found.items())
 
 

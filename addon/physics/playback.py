@@ -2,30 +2,34 @@
 """Pose sources with their physics: as MMD Skinning plays it, and as bakes and exports need it.
 
 A mesh and the objects on its bones share what is played, so that each pose is solved once per frame.
-For bakes and exports, what no file has is simulated, by a run through the scene: own keyframes are read
-frame by frame, and motion files follow.
+For bakes and exports, what no file has is simulated.
+
+Keyframes of an armature may change at any time, and playback must match the simulation. So a Cache
+stores the input values of bones at each sample and a digest of all keyframes; a mismatch is reported, not
+played.
 """
 
 import math
+import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import bpy
 import numpy as np
+from bpy.app.handlers import persistent
 from bpy.types import Context, Depsgraph, Object, Scene
 
-from ..blender import caches, evaluated_bones, playhead
+from ..blender import blender_versions, caches, evaluated_bones, playhead, registration
 from ..blender.evaluated_bones import Evaluation
-from ..blender.native import mmdskin
-from ..blender.pose_evaluation import PoseFrames
+from ..blender.translations import Sentence
 from ..blender.user_error import UserError
-from ..operator_base.modal_job import Steps, frames_done
+from ..operator_base.modal_job import Steps
 from ..pose import pose_source
 from ..pose.ik_source import Local, Solver
-from ..pose.motion_source import Motion
-from . import cache, dependencies, group, keyed, simulation
-from .group import Member
+from . import cache, group, live, simulation
 
-_SAMPLES = 24  # minimum rate per second at which the scene is sampled, else once per frame
+_NEAR = 1e-4  # tolerance, in file units and for quaternions
+_ON_PLACE = 1e-3  # fraction of a sample
 
 
 class _Newest(NamedTuple):
@@ -41,8 +45,9 @@ _newest: caches.Cache[_Newest] = caches.of_file()  # by `identity` of the armatu
 def load(now: Evaluation, settings: pose_source.Settings) -> pose_source.Opened:
     """The pose source of Settings, read again."""
     opened = pose_source.load(now.armature, settings)
-    simulated, _ = _with_physics(opened, now.armature, settings, False)
-    return _kept(now, settings, simulated)
+    opened, _ = _with_physics(opened, now.armature, settings, False)
+    newest = _Newest(settings, _simulation(now.armature, settings), now.bones, opened)
+    return _newest.put(now.bones.identity, newest).opened
 
 
 def shared(
@@ -52,23 +57,17 @@ def shared(
 
     `check_file`: whether it is read again if the file of the simulation has changed.
     """
-    newest = _newest.get(now.bones.identity)
+    newest, bones = _newest.get(now.bones.identity), now.bones
     if newest is None or newest.settings != settings:
         return load(now, settings)
     if check_file and newest.simulation != _simulation(now.armature, settings):
         return load(now, settings)
-    known, bones = newest.bones, now.bones
-    if known is bones:
-        return newest.opened
-    same = known.names == bones.names and np.array_equal(known.rests, bones.rests)
-    return _kept(now, settings, newest.opened) if same else load(now, settings)
-
-
-def _kept(
-    now: Evaluation, settings: pose_source.Settings, opened: pose_source.Opened
-) -> pose_source.Opened:
-    newest = _Newest(settings, _simulation(now.armature, settings), now.bones, opened)
-    return _newest.put(now.bones.identity, newest).opened
+    if newest.bones is not bones:
+        known = newest.bones
+        if known.names != bones.names or not np.array_equal(known.rests, bones.rests):
+            return load(now, settings)
+        _newest.put(bones.identity, newest._replace(bones=bones))
+    return newest.opened
 
 
 def _simulation(armature: Object, settings: pose_source.Settings) -> tuple | None:
@@ -85,12 +84,12 @@ def _with_physics(
 ) -> tuple[pose_source.Opened, cache.Checked | None]:
     """A pose source with its physics, and the file of the simulation if it needs one.
 
-    The other arguments are those of `keyed.Playing`.
+    The other arguments are those of `Playing`.
     """
     if not cache.has_physics(armature, settings, opened.rig.pmx):
         return opened, None
     if isinstance(opened, Solver):
-        playing = keyed.Playing(opened, armature, strict, simulated, scene)
+        playing = Playing(opened, armature, strict, simulated, scene)
         return opened.with_post_process(playing), playing
     if group.needs_file(settings):
         grouped = cache.Grouped(opened, settings, armature, strict, simulated)
@@ -101,7 +100,7 @@ def _with_physics(
 class Baked:
     """For bakes and exports. `opened` is the pose source with its physics, without which posing raises a UserError."""
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, member: group.Member) -> None:
         self.member = member
         self.load()
 
@@ -130,109 +129,153 @@ def simulate(context: Context, sources: Sequence[Baked], first: float, last: flo
         return
     batches = group.batches(lacking, context.view_layer)
     covered = math.floor(first), math.ceil(last)
-    found = yield from simulated(context, batches, covered)
+    found = yield from simulation.simulated(context, batches, covered)
     for source in sources:
         if source.member.model.armature in found:
             source.load(found[source.member.model.armature])
 
 
-def simulated(
-    context: Context, batches: Sequence[Sequence[Member]], covered: tuple[int, ...] = ()
-) -> Steps[dict[Object, cache.Cache]]:
-    """The simulation of each model over the range that the scene plays, by its armature object.
-
-    `batches`: models that touch each other; `covered`: frames of the scene that the range is extended to.
-    """
-    frames = *playhead.frame_range(context.scene), *covered
-    found: dict[Object, cache.Cache] = {}
-    for number, members in enumerate(batches):
-        place = number, len(batches)
-        found |= yield from scene_run(context, members, min(frames), max(frames), place)
-    return found
+# The simulation of own keyframes, solved by MMD's IK
 
 
-def scene_run(
-    context: Context, members: Sequence[Member], first: int, last: int, place: tuple[int, int]
-) -> Steps[dict[Object, cache.Cache]]:
-    """The simulation of models from one of the scene's frames to another, sample by sample.
+class Playing(cache.Checked):
+    """Poses for a Solver: with the simulated bones, else stores why not, and moves them live."""
 
-    `place`: how many runs of so many are done.
-    """
-    fps, stretch = playhead.fps(context.scene), playhead.stretch(context.scene)
-    samples = max(1, math.ceil(_SAMPLES * stretch / fps - 1e-6))  # of each frame
-    rate, start = samples / stretch, first * stretch
-    parts = [_Part(member, start, rate, fps) for member in members]
-    opened = [member.opened for member in members]
-    record = group.record(members)._replace(start=0)
-    offsets = [part.offset for part in parts]
-    simulation = group.simulation(opened, record, group.places(members), offsets)
-    count = last - first + 1
-    before, total = count * place[0], count * place[1]
-    models = [member.model for member in members]
-    objects = [obj for model in models for obj in (model.armature, *model.meshes)]
-    with PoseFrames(context, objects) as read:
-        for sample in range((last - first) * samples + 1):
-            read.go_to((start + sample / rate) / stretch)
-            group.check_still(members)
-            _add(context, simulation, parts, 1 / rate / fps)
-            yield frames_done(before + sample // samples + 1, total, read)
-    return {part.armature: part.result() for part in parts}
+    def __init__(
+        self,
+        solver: Solver,
+        armature: Object,
+        strict: bool,
+        simulated: cache.Cache | None = None,
+        scene: Scene | None = None,
+    ) -> None:
+        """`scene`: of whose live physics a pose is taken where the simulation does not match."""
+        super().__init__(solver, solver.settings, armature, strict, simulated)
+        self._scene = scene.name_full if scene and solver.settings.physics.live else ""
+        if solver.settings.evaluated:
+            self._cache = None
+            self._missing = Sentence("Renders show no live physics: set Pose Source to MMD's IK")
 
+    def __call__(self, local: Local, frame: float, now: Evaluation | None) -> np.ndarray:
+        problem = self.changed() or self._differs(local, frame)
+        if problem and self._scene:
+            try:
+                return live.of(self._armature.name_full, self._scene).pose(
+                    self._opened, local, frame
+                )
+            except (ValueError, UserError) as error:
+                problem = error
+        self._tell(problem)
+        moving = self._live(now)
+        if problem and moving is not None:
+            return moving.shown(self._opened, local, now, self._inputs.sample)
+        matrices: np.ndarray = self._opened.solved(local)
+        if not problem and len(self._cache.bones):
+            matrices[self._cache.bones] = cache.matrices_at(self._cache, np.array([frame]))[0]
+        if moving is not None:
+            moving.follow(matrices, local, frame)
+        return matrices
 
-def _add(context: Context, simulation: Any, parts: "list[_Part]", seconds: float) -> None:
-    """Simulate the scene's current frame."""
-    depsgraph = context.evaluated_depsgraph_get()
-    locals_ = [part.local(depsgraph) for part in parts]
-    values = [[local and local[i] for local in locals_] for i in range(3)]
-    try:
-        poses = simulation.step(
-            *values,
-            seconds,
-            ik=[local is None or local.ik for local in locals_],
-            physics=[local is None or local.physics for local in locals_],
-        )
-    except ValueError as error:
-        raise UserError(
-            "'{name}' cannot be simulated at frame {frame}: {reason}",
-            name=parts[0].member.model.name,
-            frame=context.scene.frame_current,
-            reason=error,
-        ) from error
-    for part, local, pose in zip(parts, locals_, poses, strict=True):
-        part.add(local, pose)
+    def version(self, now: Evaluation) -> tuple[int, ...]:
+        moving = self._live(now)
+        return self.state.changes, moving.ticks if moving is not None else 0
 
-
-class _Part:
-    """What a run keeps of a member."""
-
-    def __init__(self, member: Member, start: float, rate: float, fps: float) -> None:
-        """`start`: the animation time of the first sample; `rate`: samples until one later."""
-        self.member, opened = member, member.opened
-        self.armature: Any = member.model.armature
-        self.offset = 0.0  # by which a motion is ahead of the run
-        self._first, self._rate = start, rate
-        if isinstance(opened, Motion):
-            group.check_speed(member, opened.speed, 30 / fps)
-            self._first = self.offset = opened.motion_frames(start)[0]
-            self._rate = rate / opened.speed
-        self._inputs = dependencies.inputs_of(opened, self.armature)
-        self._fingerprint = dependencies.fingerprint(opened, member.settings, self._inputs)
-        self._bones = dependencies.moved_bones(opened.rig.pmx)
-        self._samples: list[tuple] = []
-
-    def local(self, depsgraph: Depsgraph) -> Local | None:
-        """The input of its bones; None if a motion file moves them."""
-        if self._inputs is None or not isinstance(self.member.opened, Solver):
+    def _live(self, now: Evaluation | None) -> live.Live | None:
+        """What moves the bones where no simulation does: only in the viewport."""
+        if not self._opened.settings.physics.live or now is None or not now.is_in_viewport:
             return None
-        keys = dependencies.key_values(self.member.model.meshes, self._inputs.keys, depsgraph)
-        return self.member.opened.local(self.armature.evaluated_get(depsgraph), keys)
+        return live.of(self._armature.name_full, now.scene.name_full)
 
-    def add(self, local: Local | None, pose: "mmdskin.Pose") -> None:
-        if self._inputs is not None and local is not None:
-            self._samples.append(self._inputs.sample(pose.bone_matrices, local))
-        else:
-            self._samples.append((pose.bone_matrices[self._bones],))
+    def covers(self, first: float, last: float) -> bool:
+        found = self._cache
+        room = _ON_PLACE / found.rate
+        return found.first - room <= first and last <= found.last + room
 
-    def result(self) -> cache.Cache:
-        pmx, first, rate = self.member.opened.rig.pmx, self._first, self._rate
-        return cache.of_samples(self._fingerprint, pmx, self._samples, first, rate)
+    def _differs(self, local: Local, frame: float) -> object:
+        found = self._cache
+        if _matches(self._cache, self._inputs.locals(local), self._inputs.values(local), frame):
+            return ""
+        if found.first <= frame <= found.last:
+            return Sentence("This pose was not simulated: key it and simulate again")
+        return cache.outside(found.first, found.last)
+
+
+def _matches(found: cache.Cache, locals_: np.ndarray, values: np.ndarray, frame: float) -> bool:
+    """Whether these values match those of the cache at a frame, within the accuracy of its samples."""
+    inputs, count = found.inputs, len(found.points)
+    at = min(max((frame - found.first) * found.rate, 0), count - 1)
+    low = round(at)
+    if abs(at - low) > _ON_PLACE:
+        low = math.floor(at)
+    high = min(low + (at > low), count - 1)
+    around = slice(max(low - 1, 0), high + 2)
+    if len(inputs.still) != len(locals_) or inputs.values.shape[1:] != values.shape:
+        return False
+    moving = inputs.locals[around]
+    known = np.repeat(inputs.still[None], len(moving), axis=0)
+    known[:, inputs.moving] = moving
+    places = [low - around.start, high - around.start]
+    return _is_between(known, locals_, places) and _is_between(
+        inputs.values[around], values, places
+    )
+
+
+def _is_between(around: np.ndarray, now: np.ndarray, places: list[int]) -> bool:
+    """Whether values are between those of two samples, allowing for interpolation."""
+    if now.ndim == 2:  # of bones, else values
+        turns = now[:, 3:] * cache.signs(around[places[0], :, 3:], now[:, 3:])
+        now = np.concatenate([now[:, :3], turns], axis=1)
+    ends = around[places]
+    room = np.abs(np.diff(around, axis=0)).max(axis=0, initial=0)
+    room *= 0.01 if places[0] == places[1] else 1
+    room += _NEAR
+    return bool((now >= ends.min(axis=0) - room).all() and (now <= ends.max(axis=0) + room).all())
+
+
+# Changes of keyframes during playback
+
+
+def _check(depsgraph: Depsgraph) -> None:
+    """Let simulations be compared with the keyframes again, if these may have changed."""
+    if not any(state.mixing is not None for state in list(cache.states.values())):
+        return
+    keyed, changed = depsgraph.id_type_updated("ACTION"), []
+    for armature in caches.objects_of(bpy.data.armatures):
+        state = cache.states.get(blender_versions.identity(armature))
+        if state is not None and state.mixing is not None:
+            before, state.mixing = state.mixing, cache.mixing(armature)
+            if keyed or state.mixing != before:
+                changed.append(armature)
+    if changed:
+        _note_change()
+    for armature in changed:
+        armature.update_tag()  # drivers of live meshes depend on it
+
+
+@persistent
+def _check_after_update(scene: Scene, depsgraph: Depsgraph) -> None:
+    _check(depsgraph)
+
+
+@persistent
+def _check_before_frame(*_: object) -> None:
+    """Before another frame is evaluated: changes of keyframes that no update has shown yet."""
+    if threading.current_thread() is threading.main_thread():
+        _check(bpy.context.view_layer.depsgraph)
+
+
+@persistent
+def _note_change(*_: object) -> None:
+    for moving in live.every():
+        moving.forget_played()
+    for state in list(cache.states.values()):
+        state.changes += 1
+
+
+_HANDLERS = (
+    ("depsgraph_update_post", _check_after_update),
+    ("frame_change_pre", _check_before_frame),
+    ("undo_post", _note_change),
+    ("redo_post", _note_change),
+)
+register, unregister = registration.handlers(_HANDLERS)

@@ -76,7 +76,7 @@ def ticks(armatures, turning, physics):
     live.clock = lambda: now
     times = []
     try:
-        for _, one in live.all_of():
+        for one in live.every():
             one.settle()
         for number in range(TICKS):
             now += 1 / RATE
@@ -90,7 +90,7 @@ def ticks(armatures, turning, physics):
                 timer._tag(names)
             bpy.context.view_layer.update()
             times.append(time.perf_counter() - start)
-        moving = [one for _, one in live.all_of() if one.ticks >= TICKS]
+        moving = [one for one in live.every() if one.ticks >= TICKS]
     finally:
         live.clock = seen
     assert not physics or len(moving) == len(armatures)

@@ -57,39 +57,34 @@ class Kept(Keyed):
         self.assert_plain(f"'{self.cache_name}' no longer exists")
 
     def test_is_kept_where_another_cannot_be_written(self):
-        with open(self.file, "rb") as file:
-            before = file.read()
+        before = self.content()
         error = PermissionError(13, "denied")
         denied = mock.patch("mmdskin.new_file.NewFile", side_effect=error)
         with denied, self.assertRaisesRegex(RuntimeError, "The cache .* cannot be written: denied"):
             self.simulate()
-        with open(self.file, "rb") as file:
-            self.assertEqual(file.read(), before)
+        self.assertEqual(self.content(), before)
 
     def assert_simulated_for_itself(self):
         """Beside its .blend, not in the file that it played before."""
         folder = os.path.dirname(bpy.data.filepath)
-        with open(self.file, "rb") as file:
-            before = file.read()
+        before = self.content()
         self.settings.physics_settle = 3
         self.simulate()
         self.assert_shows((11,), settle=3)
         self.assertIn(self.cache_name, os.listdir(folder))
-        with open(self.file, "rb") as file:
-            self.assertEqual(file.read(), before)
+        self.assertEqual(self.content(), before)
 
     def append(self, path):
         """Append the model to a new .blend, which is saved at a path first."""
-        names = self.mesh.name, self.armature.name
-        bpy.ops.wm.read_homefile(use_empty=True)
-        bpy.context.scene.render.fps = self.fps
-        bpy.context.scene.frame_start, bpy.context.scene.frame_end = 0, 15
-        self.save_as(path)
-        with bpy.data.libraries.load(self.blend) as (there, here):
-            here.objects = there.objects
-        for obj in here.objects:
-            bpy.context.scene.collection.objects.link(obj)
-        self.mesh, self.armature = (bpy.data.objects[name] for name in names)
+        with self.found_again():
+            bpy.ops.wm.read_homefile(use_empty=True)
+            bpy.context.scene.render.fps = self.fps
+            bpy.context.scene.frame_start, bpy.context.scene.frame_end = 0, 15
+            self.save_as(path)
+            with bpy.data.libraries.load(self.blend) as (there, here):
+                here.objects = there.objects
+            for obj in here.objects:
+                bpy.context.scene.collection.objects.link(obj)
         scene.select(self.mesh)
 
     def test_is_played_when_the_action_was_renamed(self):
@@ -204,9 +199,8 @@ class Kept(Keyed):
         return os.path.basename(self.file)
 
     def reopen(self, path):
-        names = self.mesh.name, self.armature.name
-        bpy.ops.wm.open_mainfile(filepath=path)
-        self.mesh, self.armature = (bpy.data.objects[name] for name in names)
+        with self.found_again():
+            bpy.ops.wm.open_mainfile(filepath=path)
         self.assertEqual(case.live_errors(), [])
 
 
@@ -214,14 +208,12 @@ class Failed(Keyed):
     def test_a_simulation_that_fails_keeps_the_one_before(self):
         self.simulate()
         path = self.settings.physics_cache
-        with open(self.file, "rb") as file:
-            before = file.read()
+        before = self.content()
         self.settings.physics_settle = 3
         names = sorted(os.listdir(self.folder))
         self.fail_to_simulate()
         self.assertEqual(sorted(os.listdir(self.folder)), names)
-        with open(self.file, "rb") as file:
-            self.assertEqual(file.read(), before)
+        self.assertEqual(self.content(), before)
         self.assertEqual(self.settings.physics_cache, path)
 
     def test_a_first_simulation_that_fails_leaves_no_file(self):
@@ -258,8 +250,7 @@ class Written(Keyed):
 
     def test_a_damaged_file_is_not_played(self):
         self.simulate()
-        with open(self.file, "rb") as file:
-            data = file.read()
+        data = self.content()
         nan = np.load(self.file)
         damaged = {name: nan[name] for name in nan.files}
         damaged["points"] = np.full_like(damaged["points"], np.nan)
@@ -292,8 +283,7 @@ class Written(Keyed):
 
     def test_escape_leaves_the_simulation_before(self):
         self.simulate()
-        with open(self.file, "rb") as file:
-            data = file.read()
+        data = self.content()
         before = fingerprint.of_file(), sorted(os.listdir(self.folder))
         model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
         job = addon().physics.operators.Job([model], bpy.context)
@@ -302,8 +292,7 @@ class Written(Keyed):
         job.steps.close()
         self.assertEqual(fingerprint.differences(before[0], fingerprint.of_file()), [])
         self.assertEqual(before[1], sorted(os.listdir(self.folder)))
-        with open(self.file, "rb") as file:
-            self.assertEqual(file.read(), data)
+        self.assertEqual(self.content(), data)
 
     def assert_not_simulated(self, words):
         self.settings.preview = False

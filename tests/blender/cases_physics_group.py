@@ -206,8 +206,8 @@ class Together(Group):
         self.other_mesh.select_set(True)
         for armature in self.armatures:
             armature.mmdskin.preview = False
-        run = addon().physics.playback.scene_run
-        with mock.patch.object(addon().physics.playback, "scene_run", wraps=run) as started:
+        run = addon().physics.simulation.scene_run
+        with mock.patch.object(addon().physics.simulation, "scene_run", wraps=run) as started:
             baked = bpy.ops.mmdskin.bake(
                 target="SHAPE_KEYS", range="CUSTOM", frame_start=10, frame_end=11
             )
@@ -458,12 +458,9 @@ class Deleted(Group):
                     shown = scene.evaluated_positions(self.mesh)
                     self.assert_close(shown, self.expected(frame, settle=20), BAR)
                 self.assertEqual(case.live_errors(), [])
-                self.assertEqual(self.problem(), "")
+                self.assertEqual(self.problem, "")
                 if not number:
                     self.setUp()
-
-    def problem(self):
-        return addon().physics.cache.state_of(self.armature).problem_text
 
 
 class Refused(Group):

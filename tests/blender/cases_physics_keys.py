@@ -79,7 +79,7 @@ class Live(Keyed):
 
     def test_changed_keys_are_reported(self):
         self.simulate()
-        curve = self.curve("センター", "location")
+        curve = self.curve("センター", ".location")
         curve.keyframe_points[1].co.y += 0.01
         curve.update()
         self.assert_told("keyframes have changed")
@@ -88,7 +88,7 @@ class Live(Keyed):
         self.assert_shows()
 
     def test_keys_of_a_bone_with_a_quote_in_its_name_are_noticed(self):
-        curve = self.curve("センター", "location")
+        curve = self.curve("センター", ".location")
         self.bone("センター").name = 'cen"]ter'
         self.simulate()
         curve.keyframe_points[1].co.y += 0.01
@@ -136,21 +136,9 @@ class Live(Keyed):
             self.assertIn(problem, self.problem)
             self.assertEqual(bool(problem), bool(self.problem))
 
-    @property
-    def problem(self):
-        return addon().physics.cache.state_of(self.armature).problem_text
-
     def assert_told(self, words):
         self.shown(11)
         self.assertIn(words, self.problem)
-
-    def bone(self, name):
-        return next(bone for bone in self.armature.pose.bones if bone["mmd_name_j"] == name)
-
-    def curve(self, name, channel):
-        path = f'pose.bones["{self.bone(name).name}"].{channel}'
-        found = addon().blender.actions.played(self.armature.animation_data)
-        return next(curve for curves in found for curve in curves if curve.data_path == path)
 
     def test_changed_settings_and_files_are_reported(self):
         self.simulate()
@@ -183,21 +171,19 @@ class Live(Keyed):
     def test_found_again_with_the_blend(self):
         self.simulate()
         bpy.ops.wm.save_mainfile()
-        names = self.mesh.name, self.armature.name
-        bpy.ops.wm.open_mainfile(filepath=self.blend)
-        self.mesh, self.armature = (bpy.data.objects[name] for name in names)
+        with self.found_again():
+            bpy.ops.wm.open_mainfile(filepath=self.blend)
         self.assert_shows((11, 4))
 
     def test_undone_and_redone(self):
         bpy.ops.ed.undo_push()
         self.simulate()
         bpy.ops.ed.undo_push()
-        name = self.mesh.name, self.armature.name
-        bpy.ops.ed.undo()
-        self.mesh, self.armature = (bpy.data.objects[one] for one in name)
+        with self.found_again():
+            bpy.ops.ed.undo()
         self.assert_plain("Not simulated yet")
-        bpy.ops.ed.redo()
-        self.mesh, self.armature = (bpy.data.objects[one] for one in name)
+        with self.found_again():
+            bpy.ops.ed.redo()
         self.assert_shows((11,))
 
 

@@ -124,9 +124,8 @@ class Rests(Live):
 
     def test_it_is_live_again_in_a_file_that_was_opened(self):
         bpy.ops.wm.save_mainfile()
-        names = self.mesh.name, self.armature.name
-        bpy.ops.wm.open_mainfile(filepath=self.blend)
-        self.mesh, self.armature = (bpy.data.objects[name] for name in names)
+        with self.found_again():
+            bpy.ops.wm.open_mainfile(filepath=self.blend)
         self.assertTrue(self.settings.physics_live)
         settled = self.points()
         posed = self.pose(0.6)
@@ -136,11 +135,10 @@ class Rests(Live):
     def test_in_a_file_that_was_reverted_and_not_in_a_new_one(self):
         live = addon().physics.live
         bpy.ops.wm.save_mainfile()
-        names = self.mesh.name, self.armature.name
         settled = self.points()
         self.pose(0.6)
-        bpy.ops.wm.revert_mainfile()
-        self.mesh, self.armature = (bpy.data.objects[name] for name in names)
+        with self.found_again():
+            bpy.ops.wm.revert_mainfile()
         self.assert_close(self.points(), settled, 1e-3)
         self.pose(0.6)
         scene.clear()
@@ -157,11 +155,10 @@ class Rests(Live):
         bpy.ops.ed.undo_push()
         self.pose(0.6)
         bpy.ops.ed.undo_push()
-        names = self.mesh.name, self.armature.name
         for step in (bpy.ops.ed.undo, bpy.ops.ed.redo):
             self.wait(0.1)
-            step()
-            self.mesh, self.armature = (bpy.data.objects[name] for name in names)
+            with self.found_again():
+                step()
             self.points()
             (live,) = addon().physics.live.of_armature(self.armature)
             self.assertTrue(live._settled)

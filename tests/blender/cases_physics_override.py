@@ -54,6 +54,11 @@ class Elsewhere(Keyed):
         self.settings.physics = physics
         return self.frames()
 
+    def open_again(self):
+        bpy.ops.wm.save_mainfile()
+        bpy.ops.wm.open_mainfile(filepath=self.shot)
+        self.find()
+
     def frames(self):
         found = []
         for frame in (5, 11, 15):
@@ -69,11 +74,6 @@ class Linked(Elsewhere):
             self.assertIsNone(problem(self.mesh))
             self.assertEqual(case.physics_problems(), [])
             self.open_again()
-
-    def open_again(self):
-        bpy.ops.wm.save_mainfile()
-        bpy.ops.wm.open_mainfile(filepath=self.shot)
-        self.find()
 
     def test_a_missing_simulation_is_reported(self):
         os.remove(self.file)
@@ -102,9 +102,7 @@ class Overridden(Elsewhere):
         self.assert_shows_both()
 
     def test_when_opened_again(self):
-        bpy.ops.wm.save_mainfile()
-        bpy.ops.wm.open_mainfile(filepath=self.shot)
-        self.find()
+        self.open_again()
         self.assert_shows_both()
 
     def test_when_saved_as_in_another_folder(self):
@@ -142,8 +140,7 @@ class Overridden(Elsewhere):
         other = os.path.join(os.path.dirname(self.shot), os.path.basename(self.blend))
         for path in (self.shot, other):
             bpy.ops.wm.save_as_mainfile(filepath=path)
-            with open(self.file, "rb") as file:
-                before = file.read()
+            before = self.content()
             self.settings.physics = True
             self.settings.physics_settle = 7
             scene.select(self.mesh)
@@ -152,13 +149,7 @@ class Overridden(Elsewhere):
             self.shown(True)
             self.assertEqual(case.physics_problems(), [])
             os.rename(self.file + ".gone", self.file)
-            with open(self.file, "rb") as file:
-                self.assertEqual(file.read(), before)
-
-    def open_again(self):
-        bpy.ops.wm.save_mainfile()
-        bpy.ops.wm.open_mainfile(filepath=self.shot)
-        self.find()
+            self.assertEqual(self.content(), before)
 
     def test_its_own_simulation_lasts(self):
         self.settings.physics = True

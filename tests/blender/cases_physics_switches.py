@@ -5,7 +5,7 @@ import bpy
 import fingerprint
 import numpy as np
 from files import motion_file
-from keyed_physics import FRAMES, HAIR, Keyed, addon, switch, with_wind
+from keyed_physics import FRAMES, HAIR, Keyed, switch, with_wind
 
 
 class Switched(Keyed):
@@ -27,15 +27,14 @@ class Switched(Keyed):
         self.assertGreater(np.abs(self.expected(9) - self.shown(9))[-30:].max(), 0.01)
 
     def test_are_keys_of_the_bones_that_an_artist_may_change(self):
-        curves = {name: self.curve(name) for name in HAIR}
+        curves = {name: self.curve(name, '["mmd_physics"]') for name in HAIR}
         points = {name: self.points(curve) for name, curve in curves.items()}
         self.assertEqual(points, {"髪": [(0, 1), (6, 0), (11, 1)], "紐": [(3, 0), (8, 1)]})
         self.simulate()
         curves["髪"].keyframe_points[1].co.x += 1
         curves["髪"].update()
         self.shown(11)
-        told = addon().physics.cache.state_of(self.armature).problem_text
-        self.assertIn("keyframes have changed", told)
+        self.assertIn("keyframes have changed", self.problem)
 
     def test_a_switch_without_keys_is_reported(self):
         self.simulate()
@@ -43,8 +42,7 @@ class Switched(Keyed):
         self.bone("髪")["mmd_physics"] = True
         self.armature.update_tag()
         bpy.context.view_layer.update()
-        told = addon().physics.cache.state_of(self.armature).problem_text
-        self.assertIn("This pose was not", told)
+        self.assertIn("This pose was not", self.problem)
 
     def test_go_with_clear_motion(self):
         self.bone("紐")["mmd_physics"] = False
@@ -60,20 +58,12 @@ class Switched(Keyed):
         later = [*switch(HAIR[0], (9, 1)), *switch(HAIR[1], (12, 0), (14, 1))]
         self.write_motion(motion_file.Keys("次", later, []), "次.vmd")
         self.import_keys()
-        found = {name: self.points(self.curve(name)) for name in HAIR}
+        found = {name: self.points(self.curve(name, '["mmd_physics"]')) for name in HAIR}
         wanted = {"髪": [(0, 1), (6, 0), (9, 1)], "紐": [(3, 0), (8, 1), (12, 0), (14, 1)]}
         self.assertEqual(found, wanted)
 
     def points(self, curve):
         return [(point.co.x * 30 / self.fps, point.co.y) for point in curve.keyframe_points]
-
-    def bone(self, name):
-        return next(bone for bone in self.armature.pose.bones if bone["mmd_name_j"] == name)
-
-    def curve(self, name):
-        path = f'pose.bones["{self.bone(name).name}"]["mmd_physics"]'
-        found = addon().blender.actions.played(self.armature.animation_data)
-        return next(curve for curves in found for curve in curves if curve.data_path == path)
 
 
 class Pushed(Keyed):
@@ -110,5 +100,4 @@ class Pushed(Keyed):
         self.armature["風"] = 0.9
         self.armature.update_tag()
         bpy.context.view_layer.update()
-        told = addon().physics.cache.state_of(self.armature).problem_text
-        self.assertIn("This pose was not", told)
+        self.assertIn("This pose was not", self.problem)

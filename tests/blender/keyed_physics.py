@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A model with hair whose armature has a motion's Original Keys, to check their simulation."""
 
+import contextlib
 import os
+import pathlib
 
 import bpy
 import case
@@ -122,6 +124,30 @@ class Keyed(imported.Case):
     def settings(self):
         return self.armature.mmdskin
 
+    @contextlib.contextmanager
+    def found_again(self):
+        """Objects are found again by name after the block, which opens a file or undoes a step."""
+        names = self.mesh.name, self.armature.name
+        yield
+        self.mesh, self.armature = (bpy.data.objects[name] for name in names)
+
+    def bone(self, name):
+        return next(bone for bone in self.armature.pose.bones if bone["mmd_name_j"] == name)
+
+    def curve(self, name, channel):
+        """The F-curve of a bone's channel, such as ".location"."""
+        path = f'pose.bones["{self.bone(name).name}"]{channel}'
+        found = addon().blender.actions.played(self.armature.animation_data)
+        return next(curve for curves in found for curve in curves if curve.data_path == path)
+
+    def content(self):
+        """Of the file of the simulation."""
+        return pathlib.Path(self.file).read_bytes()
+
+    @property
+    def problem(self):
+        return addon().physics.cache.state_of(self.armature).problem_text
+
     def simulate(self):
         self.assertEqual(bpy.ops.mmdskin.simulate(), {"FINISHED"})
 
@@ -148,4 +174,4 @@ class Keyed(imported.Case):
 
     def assert_plain(self, words, frame=11):
         self.assert_close(self.shown(frame), self.expected(frame, physics=False), BAR)
-        self.assertIn(words, addon().physics.cache.state_of(self.armature).problem_text)
+        self.assertIn(words, self.problem)

@@ -57,9 +57,6 @@ class Live(keyed_physics.Keyed):
         self.assertEqual(bpy.ops.mmdskin.bake(range="CURRENT"), {"FINISHED"})
         self.assertFalse(self.settings.preview)
 
-    def bone(self, name):
-        return next(bone for bone in self.armature.pose.bones if bone["mmd_name_j"] == name)
-
     def pose(self, angle):
         self.bone("センター").rotation_mode = "XYZ"
         self.bone("センター").rotation_euler[2] = angle
