@@ -96,8 +96,7 @@ class MotionPoses(Poses):
         held = target.scene_values(depsgraph)
         if target.pinned is not None or not len(target.keys):
             return np.tile(held, (len(frames), 1))
-        values = self._opened.key_values(target.keys, _times(frames, depsgraph))
-        return np.where(self._opened.known_keys(target.keys), values, held).astype(np.float32)
+        return self._opened.key_values(target.keys, _times(frames, depsgraph), held)
 
     def _lacks_moving(self, target: Target) -> bool:
         """Whether a key moves that the motion lacks."""

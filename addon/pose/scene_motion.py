@@ -139,16 +139,18 @@ class Motion:
         """(K,) bool: whether the model has a morph for each of these shape keys."""
         return np.array([name in self.keys for name in names], bool)
 
-    def key_values(self, names: Sequence[str], frames: ArrayLike) -> np.ndarray:
+    def key_values(
+        self, names: Sequence[str], frames: ArrayLike, held: np.ndarray | float = 0.0
+    ) -> np.ndarray:
         """(F, K) float32 values of the named shape keys, with groups and flips applied.
 
-        0 for unknown names, and for groups: their children have their effect.
+        `held`: those of unknown names. 0 for groups: their children have their effect.
         """
         weights = self._morph_weights(frames)
         numbers = [self.keys.get(name, -1) for name in names]
         values = weights[:, numbers] if weights.shape[1] else np.zeros((len(weights), len(names)))
         values[:, [number < 0 for number in numbers]] = 0
-        return values.astype(np.float32)
+        return np.where(self.known_keys(names), values, held).astype(np.float32)
 
     def morph_values(self, numbers: list[int], frames: np.ndarray) -> np.ndarray:
         """(F, N) float32 weights of morphs, by index, with groups and flips applied."""

@@ -209,16 +209,15 @@ def _check_users(now: Evaluation) -> None:
         return
     blocks = (block.original for block in now.depsgraph.ids)
     users = [one for one in blocks if isinstance(one, Object) and one.data == original]
-    for obj in users:
-        if not nodes.are_on(obj) or scene_model.armature_modifiers(obj, now.armature.original):
-            continue
-        if original.library is None:
-            raise skinner.shared_mesh(obj, len(users))
-        raise UserError(
-            "'{name}' uses a linked mesh with another armature: make a library override of"
-            " the whole model",
-            name=obj.name,
-        )
+    for obj in filter(nodes.are_on, users):
+        if not scene_model.armature_modifiers(obj, now.armature.original):
+            if original.library is None:
+                raise skinner.shared_mesh(obj, len(users))
+            raise UserError(
+                "'{name}' uses a linked mesh with another armature: make a library override of"
+                " the whole model",
+                name=obj.name,
+            )
 
 
 def _show_normals(now: Evaluation, live: Live, ready: _Ready, normals: np.ndarray) -> None:
@@ -307,8 +306,7 @@ def _input(now: Evaluation, ready: _Ready, pinned: str | None) -> tuple[np.ndarr
     shown = opened.shown(now, sliders)
     in_armature = opened.rig.matrices(shown[None], ready.skinner.bones)[0]
     if isinstance(opened, motion_source.Motion) and pinned is None:
-        known = opened.known_keys(keys)
-        values = np.where(known, opened.key_values(keys, [now.frame])[0], values)
+        values = opened.key_values(keys, [now.frame], values)[0]
     matrices = pose_source.in_mesh_space(in_armature, now.armature, now.obj)
     if len(ready.by_blender):  # physics moves the others
         own = pose_source.matrices(now.armature, now.obj, ready.bone_indices[ready.by_blender])
