@@ -54,24 +54,21 @@ class Sampler:
         self.model, self._solved = model, solved
         armature = model.armature
         settings = pose_source.settings_of(armature, scene)
-        # With other sources, bones, morphs and IK switches are read in the same way.
-        path = options.model_path or getattr(settings, "model_path", "")
-        physics = settings.physics if isinstance(settings, ik_source.Settings) else None
-        fps = playhead.fps(scene)
-        rig = getattr(settings, "rig", None)
-        self.solver = ik_source.Solver(armature, ik_source.Settings(path, physics, fps, rig=rig))
-        self.rig = self.solver.rig
+        self._is_shown = settings is None  # the pose is the one that Blender evaluates
+        settings = settings or ik_source.Settings("", fps=playhead.fps(scene))
+        if options.model_path:
+            settings = settings._replace(model_path=options.model_path)
+        self._opened: pose_source.Opened
         self.motion: motion_source.Motion | None = None
         if isinstance(settings, motion_source.Settings):
-            settings = settings._replace(model_path=path)
-            self.motion = motion_source.load(armature, settings)
-        elif settings is not None:
-            settings = self.solver.settings
+            self._opened = self.motion = motion_source.load(armature, settings)
+        else:
+            self._opened = ik_source.Solver(armature, settings)
+        self.rig = self._opened.rig
         # With the hair that physics moves, if that is to have keys.
         self.simulated: Baked | None = None
-        if solved and settings is not None and options.physics == "KEYS":
-            self.simulated = Baked(Member(model, settings, self.motion or self.solver))
-        self._is_shown = settings is None  # the pose is the one that Blender evaluates
+        if solved and not self._is_shown and options.physics == "KEYS":
+            self.simulated = Baked(Member(model, settings, self._opened))
         self._keys = scene_model.shape_keys(model.meshes)
         # Our importer's sliders are read by the solver, else the shape keys with the morphs' names.
         has_sliders = len(sliders.keys(armature)) == len(self.rig.pmx.morphs)
@@ -91,21 +88,28 @@ class Sampler:
             raise UserError(
                 "The collection of '{name}' is hidden: show it first", name=armature.name
             )
-        keys = ik_source.of_all_meshes(
-            [(key.name, 0.0 if key.mute else key.value) for key in blocks]
-            for blocks in (keys.evaluated_get(depsgraph).key_blocks for keys in self._keys)
-        )
-        local = self.solver.local(armature, keys)
-        weights = local.weights
-        for key in self._morphs.keys() & keys.keys():
-            weights[self._morphs[key]] = keys[key]
-        frame = playhead.time(depsgraph.scene)
-        pose = [local.translations.astype(np.float32), local.rotations.astype(np.float32)]
-        ik = local.ik
-        if self.motion is not None:
-            *pose, weights, ik = (values[0] for values in local_values(self.motion, frame))
-        if self._solved:
-            pose = [self._matrices(armature, local, frame)]
+        opened, frame = self._opened, playhead.time(depsgraph.scene)
+        if self.simulated is not None:
+            opened = self.simulated.opened
+        if isinstance(opened, motion_source.Motion):
+            *pose, weights, ik = (values[0] for values in local_values(opened, frame))
+            if self._solved:
+                pose = [opened.posed(opened.motion_frames(frame))[0]]
+        else:
+            keys = ik_source.of_all_meshes(
+                [(key.name, 0.0 if key.mute else key.value) for key in blocks]
+                for blocks in (keys.evaluated_get(depsgraph).key_blocks for keys in self._keys)
+            )
+            local = opened.local(armature, keys)
+            weights, ik = local.weights, local.ik
+            for key in self._morphs.keys() & keys.keys():
+                weights[self._morphs[key]] = keys[key]
+            pose = [local.translations.astype(np.float32), local.rotations.astype(np.float32)]
+            if self._solved and self._is_shown:
+                columns = arrays.columns(armature.pose.bones, "matrix_channel")
+                pose = [opened.in_file(columns).astype(np.float32)]
+            elif self._solved:
+                pose = [opened.posed(local, frame)]
         return (depsgraph.scene.frame_current, *pose, weights, ik, self._is_visible(depsgraph))
 
     def samples(self, rows: Sequence[tuple]) -> Samples:
@@ -119,18 +123,6 @@ class Sampler:
             return False
         meshes = [obj.evaluated_get(depsgraph) for obj in self.model.meshes]
         return not self._by_meshes or not all(obj.hide_render for obj in meshes)
-
-    def _matrices(self, armature: Object, local: ik_source.Local, frame: float) -> np.ndarray:
-        """(B, 4, 4) of a solved pose, in the file's space."""
-        if self._is_shown:
-            columns = arrays.columns(armature.pose.bones, "matrix_channel")
-            return self.solver.in_file(columns).astype(np.float32)
-        source: pose_source.Opened = self.motion or self.solver
-        if self.simulated is not None:
-            source = self.simulated.opened
-        if isinstance(source, motion_source.Motion):
-            return source.posed(source.motion_frames(frame))[0]
-        return source.posed(local, frame)
 
     def _check_finite(self, frames: np.ndarray, values: np.ndarray) -> None:
         finite = np.isfinite(values).all(axis=tuple(range(2, values.ndim)))
