@@ -67,10 +67,6 @@ class Live:
     # By address of the evaluated mesh.
     copies: caches.Cache[_Ready] = field(default_factory=lambda: caches.Cache(_COPIES))
 
-    @property
-    def error_text(self) -> str:
-        return str(self.error)
-
 
 _live: caches.Cache[Live] = caches.of_file()  # by `identity` of the mesh or armature object
 
@@ -375,6 +371,12 @@ def _read(
     reads = awaited(now.obj.original, armature, reader.bones, settings, opened, view_layer)
     if not drivers.waits_for(_driver(now.mesh), reads):  # of new bones or keys, and in files of 0.1
         live.outdated = True
+    by_blender = np.zeros(0, np.intp)
+    if (
+        isinstance(opened, ik_source.Solver) and opened.settings.evaluated
+    ):  # physics moves the others
+        moved = dependencies.moved_bones(opened.rig.pmx)
+        by_blender = np.flatnonzero(~np.isin(opened.rig.bone_indices(reader.bones), moved))
     return _Ready(
         skinner=reader,
         bones=now.bones,
@@ -388,16 +390,8 @@ def _read(
         opened=opened,
         hull_normals=has_hull,
         acting=opened.acting_keys if f"{_OTHERS}0" in reads else set(),
-        by_blender=_by_blender(opened, reader.bones),
+        by_blender=by_blender,
     )
-
-
-def _by_blender(opened: pose_source.Opened | None, bones: tuple[str, ...]) -> np.ndarray:
-    """Indices of the bones that Blender poses where physics is added to its pose."""
-    if isinstance(opened, ik_source.Solver) and opened.settings.evaluated:
-        moved = dependencies.moved_bones(opened.rig.pmx)
-        return np.flatnonzero(~np.isin(opened.rig.bone_indices(bones), moved))
-    return np.zeros(0, np.intp)
 
 
 def awaited(

@@ -107,8 +107,8 @@ def forget_error(armature: bpy.types.Object) -> None:
 def problem_of(model: scene_model.SceneModel) -> str | None:
     """Why the model does not show MMD's deformation although it should, or None."""
     for block in (model.armature, *(obj.data for obj in model.meshes)):
-        if error := driver_function.live_of(block).error_text:
-            return error
+        if error := driver_function.live_of(block).error:
+            return str(error)
     for obj in model.meshes:
         is_linked = obj.library is not None or obj.data.library is not None
         if is_linked and not is_live(obj) and not _is_baked(obj):

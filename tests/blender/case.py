@@ -62,7 +62,7 @@ def live_errors():
     """The errors of live meshes, of objects in the file."""
     live_of = addon().preview.driver_function.live_of
     blocks = [*bpy.data.meshes, *(obj for obj in bpy.data.objects if obj.type == "ARMATURE")]
-    return [live_of(block).error_text for block in blocks if live_of(block).error]
+    return [str(live_of(block).error) for block in blocks if live_of(block).error]
 
 
 def physics_problems():

@@ -343,7 +343,7 @@ class Editing(Live):
         self.assert_plain()
         preview = sys.modules["addon_package"].preview
         self.assertIn(
-            "has no Armature modifier", preview.driver_function.live_of(self.mesh.data).error_text
+            "has no Armature modifier", str(preview.driver_function.live_of(self.mesh.data).error)
         )
         self.armature.mmdskin.preview = False
         self.assertFalse(preview.switch.is_live(self.mesh))

@@ -205,7 +205,7 @@ class Refused(case.Case):
         self.scene.armature.mmdskin.preview = True
         self.assertFalse(self.scene.armature.mmdskin.preview)
         preview = sys.modules["addon_package"].preview
-        self.assertIn(words, preview.driver_function.live_of(self.scene.armature).error_text)
+        self.assertIn(words, str(preview.driver_function.live_of(self.scene.armature).error))
         self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
 
     def test_modifier_before_the_armature(self):
