@@ -74,7 +74,7 @@ def _build(importing: ModelImport, context: Context) -> scene_model.SceneModel:
         model = model._replace(meshes=(obj,))
         if importing.options.look:
             look.enable(context.scene, model, importing.folder)
-        importing.warnings += importing.folder.warnings()
+        importing.folder.report(importing)
     _describe(importing, root)
     mmd_tools.introduce(root, rig, pmx, importing.bone_names, importing.key_names)
     _select(context, root, [root])

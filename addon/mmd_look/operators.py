@@ -39,8 +39,7 @@ class MMDSKIN_OT_look(SwitchOperator, Operator):
                 elif switch.is_on(model):
                     edit.on_failure(switch.enable, context.scene, model, folder)
                     switch.disable(model)
-        if missing:
-            self.report({"WARNING"}, textures.missing(missing))
+        textures.report_missing(self, missing)
         return {"FINISHED"}
 
 

@@ -113,33 +113,27 @@ def side_pairs(names: Iterable[str], kind: str = BONES) -> dict[str, str]:
 
     `kind`: the table of English names knows pairs whose names do not tell, such as ウィンク.
     """
-    listed = dict.fromkeys(names)
-    by_table: dict[str, str] = {}
-    for name in listed:
-        by_table.setdefault(english_name(kind, name), name)
-    found = {name: _other(name, listed, by_table, kind) for name in listed}
+    english = {name: english_name(kind, name) for name in names}
+    by_table = {found: name for name, found in reversed(english.items())}
+
+    def other_of(name: str) -> str | None:
+        side = bpy.utils.flip_name(english[name])
+        sides = *_turned(name), by_table.get(side) if side != english[name] else None
+        return next((one for one in sides if one != name and one in english), None)
+
+    found = {name: other_of(name) for name in english}
     return {name: other for name, other in found.items() if other and found[other] == name}
 
 
 def is_one_side(name: str, kind: str = BONES) -> bool:
     """Whether a name is that of one of two sides."""
     english = english_name(kind, name)
-    return (
-        any(turned != name for turned in _turned(name)) or bpy.utils.flip_name(english) != english
-    )
+    is_turned = any(turned != name for turned in _turned(name))
+    return is_turned or bpy.utils.flip_name(english) != english
 
 
 def _turned(name: str) -> tuple[str, str]:
     return name.translate(_TURNED), bpy.utils.flip_name(name)
-
-
-def _other(name: str, listed: Iterable[str], by_table: dict[str, str], kind: str) -> str | None:
-    for turned in _turned(name):
-        if turned != name and turned in listed:
-            return turned
-    english = english_name(kind, name)
-    side = bpy.utils.flip_name(english)
-    return by_table.get(side) if side != english else None
 
 
 # English names

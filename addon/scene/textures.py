@@ -11,7 +11,7 @@ import bpy
 from bpy_extras import image_utils
 
 from ..blender import details, input_files
-from ..blender.translations import tr, tr_count
+from ..blender.translations import Reports
 
 _logger = details.logger(__name__)
 
@@ -67,22 +67,18 @@ class TextureFolder:
             image.pack()
         return image
 
-    def warnings(self) -> list[str]:
-        """What to tell users of textures that could not be loaded."""
-        found = []
+    def report(self, reports: Reports) -> None:
+        """Tell users of textures that could not be loaded."""
         if self.outside:
-            text = tr_count(
+            reports.caution(
                 "1 texture is outside the model's folder and was not loaded: {names}",
                 "{count} textures are outside the model's folder and were not loaded: {names}",
-                len(self.outside),
+                count=len(self.outside),
                 names=", ".join(self.outside),
             )
-            found.append(text)
-        if self.missing:
-            found.append(missing(self.missing))
+        report_missing(reports, self.missing)
         for path in self.unreadable:
-            found.append(tr("Texture '{path}' is not an image that Blender can read", path=path))
-        return found
+            reports.caution("Texture '{path}' is not an image that Blender can read", path=path)
 
     def unpack(self) -> None:
         """Undo the packing."""
@@ -91,14 +87,14 @@ class TextureFolder:
                 image.unpack(method="REMOVE")
 
 
-def missing(paths: Collection[str]) -> str:
-    """The warning of files that are not there."""
-    return tr_count(
-        "1 texture is missing: {names}",
-        "{count} textures are missing: {names}",
-        len(paths),
-        names=", ".join(paths),
-    )
+def report_missing(reports: Reports, paths: Collection[str]) -> None:
+    if paths:
+        reports.caution(
+            "1 texture is missing: {names}",
+            "{count} textures are missing: {names}",
+            count=len(paths),
+            names=", ".join(paths),
+        )
 
 
 def relative(path: str) -> str:
