@@ -120,7 +120,7 @@ class PutBack(TwoModels):
             for target in ("SHAPE_KEYS", "CORRECTIVE"):
                 with (
                     self.subTest(target=target, live=live),
-                    second_fails(addon().bake.bake_state, "store"),
+                    second_fails(addon().bake.bake_state.BakeState, "write"),
                 ):
                     self.assert_nothing_changes(bpy.ops.mmdskin.bake, "BrokenError", target=target)
                     self.assertEqual(self.live(), [live, live])
