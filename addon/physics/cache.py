@@ -5,11 +5,9 @@ Poses are interpolated between samples. The file stores a digest of its inputs, 
 file is not played; the panel then shows the reason.
 """
 
-import abc
 import contextlib
 import dataclasses
 import functools
-import math
 import os
 import zipfile
 from typing import Any, NamedTuple
@@ -20,10 +18,7 @@ from bpy.types import Object
 from ..blender import actions, blender_versions, cache_files, caches, input_files
 from ..blender.native import mmdskin
 from ..blender.translations import Sentence
-from ..blender.user_error import UserError
-from ..pose import physics_settings, pose_source, quaternions
-from ..pose.ik_source import Solver
-from ..pose.motion_source import Motion
+from ..pose import physics_settings, quaternions
 from ..scene import setting_paths
 from . import dependencies
 
@@ -74,93 +69,6 @@ class Cache(NamedTuple):
         return self.first + (len(self.points) - 1) / self.rate
 
 
-class Checked(abc.ABC):
-    """The simulation of an armature object, and why it cannot be played, if it cannot."""
-
-    def __init__(
-        self,
-        opened: Solver | Motion,
-        settings: pose_source.Settings,
-        armature: Object,
-        strict: bool,
-        simulated: Cache | None = None,
-    ) -> None:
-        """`strict`: raise a UserError then; else `PlaybackState` reports it.
-
-        `simulated`: instead of the one in the armature's file.
-        """
-        self._opened: Any = opened
-        self._settings, self._armature, self._strict = settings, armature.original, strict
-        self._inputs = dependencies.inputs_of(opened, self._armature)
-        found = (simulated, "") if simulated is not None else read_for(armature)
-        self._cache: Any = found[0]
-        self._missing: object = found[1]
-        self.state = state_of(self._armature)
-        self.state.mixing = mixing(self._armature)
-        self._known: tuple[int, object] | None = None  # the number of changes, the problem then
-
-    def changed(self) -> object:
-        """The problem at any frame, checked again when keys have changed."""
-        number = self.state.changes
-        if self._known is None or self._known[0] != number:
-            try:
-                problem = self._missing if self._cache is None else self._outdated()
-            except UserError as error:  # of another model of the group
-                problem = error
-            self._known = number, problem
-        return self._known[1]
-
-    @abc.abstractmethod
-    def covers(self, first: float, last: float) -> bool:
-        """Whether all poses from an animation time to another are known, if nothing has changed."""
-
-    def _outdated(self) -> object:
-        """The problem if the simulation has other inputs, else ""."""
-        found, keyed = self._cache, self._inputs is not None
-        has_bones = _are_numbers(found.bones, len(self._opened.rig.pmx.bones))
-        if has_bones and keyed == (found.inputs is not None):
-            wanted = dependencies.fingerprint(self._opened, self._settings, self._inputs)
-            if found.fingerprint == wanted:
-                return ""
-            if keyed and found.fingerprint.rpartition(" ")[0] == wanted.rpartition(" ")[0]:
-                return Sentence("The keyframes have changed since the simulation: simulate again")
-        return Sentence("The files or settings have changed since the simulation: simulate again")
-
-    def _tell(self, problem: object) -> None:
-        if problem and self._strict:
-            raise UserError(
-                "The physics of '{name}' is missing: {reason}",
-                name=self._armature.name,
-                reason=problem,
-            )
-        self.state.problem = problem
-
-
-class Grouped(Checked):
-    """The poses of a motion that is simulated together with other models, whose keys may change."""
-
-    def motion(self) -> Motion:
-        opened: Motion = self._opened
-        return dataclasses.replace(opened, poses=self._posed, changes=lambda: self.state.changes)
-
-    def _posed(self, frames: np.ndarray) -> np.ndarray:
-        """As `Motion.posed`, without physics where the simulation is outdated."""
-        problem = self.changed()
-        self._tell(problem or _ends_before(self._opened, self._cache, frames))
-        matrices: np.ndarray = self._opened.posed(frames)
-        if not problem:
-            found = self._cache
-            chosen = np.flatnonzero(frames >= found.first)  # nothing is simulated before the start
-            if len(chosen) and len(found.bones):
-                simulated = matrices_at(found, frames[chosen])
-                matrices[np.ix_(chosen, found.bones)] = simulated
-        return matrices
-
-    def covers(self, first: float, last: float) -> bool:
-        frames = self._opened.motion_frames([first, last])
-        return not _ends_before(self._opened, self._cache, frames)
-
-
 def state_of(armature: Object) -> PlaybackState:
     return states.setdefault(blender_versions.identity(armature), PlaybackState())
 
@@ -204,23 +112,6 @@ def version_of(armature: Object) -> tuple | None:
 def mixing(armature: Object) -> str:
     """How the actions of an armature object are blended."""
     return actions.mixing(armature.animation_data) if armature.animation_data else ""
-
-
-def outside(first: float, last: float) -> Sentence:
-    """The problem of frames of the scene before or after those that were simulated."""
-    return Sentence(
-        "Only frames {first} to {last} are simulated: simulate again",
-        first=math.ceil(first),
-        last=math.floor(last),
-    )
-
-
-def _ends_before(motion: Motion, cache: Cache, frames: np.ndarray) -> object:
-    """The problem of a simulation that ends before a motion and one of these frames of it, or ""."""
-    last = cache.last
-    if last >= motion.motion.frame_range[1] or np.max(frames, initial=-np.inf) <= last:
-        return ""
-    return outside(*motion.scene_frames([cache.first, last]))
 
 
 def of_samples(
@@ -316,13 +207,13 @@ def _is_valid(cache: Cache) -> bool:
         return is_valid
     return (
         inputs.still.shape == (len(inputs.still), 7)
-        and _are_numbers(inputs.moving, len(inputs.still))
+        and are_numbers(inputs.moving, len(inputs.still))
         and inputs.locals.shape == (frames, len(inputs.moving), 7)
         and inputs.values.shape == (frames, inputs.values.size // frames)
     )
 
 
-def _are_numbers(numbers: np.ndarray, count: int) -> bool:
+def are_numbers(numbers: np.ndarray, count: int) -> bool:
     return not len(numbers) or bool(numbers.min() >= 0 and numbers.max() < count)
 
 

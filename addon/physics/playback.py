@@ -9,6 +9,8 @@ stores the input values of bones at each sample and a digest of all keyframes; a
 played.
 """
 
+import abc
+import dataclasses
 import math
 import threading
 from collections.abc import Sequence
@@ -26,7 +28,8 @@ from ..blender.user_error import UserError
 from ..operator_base.modal_job import Steps
 from ..pose import pose_source
 from ..pose.ik_source import Local, Solver
-from . import cache, group, live, simulation
+from ..pose.motion_source import Motion
+from . import cache, dependencies, group, live, simulation
 
 _NEAR = 1e-4  # tolerance, in file units and for quaternions
 _ON_PLACE = 1e-3  # fraction of a sample
@@ -81,18 +84,18 @@ def _with_physics(
     strict: bool,
     simulated: cache.Cache | None = None,
     scene: Scene | None = None,
-) -> tuple[pose_source.Opened, cache.Checked | None]:
+) -> "tuple[pose_source.Opened, _Checked | None]":
     """A pose source with its physics, and the file of the simulation if it needs one.
 
-    The other arguments are those of `Playing`.
+    The other arguments are those of `_Playing`.
     """
     if not cache.has_physics(armature, settings, opened.rig.pmx):
         return opened, None
     if isinstance(opened, Solver):
-        playing = Playing(opened, armature, strict, simulated, scene)
+        playing = _Playing(opened, armature, strict, simulated, scene)
         return opened.with_post_process(playing), playing
     if group.needs_file(settings):
-        grouped = cache.Grouped(opened, settings, armature, strict, simulated)
+        grouped = _Grouped(opened, settings, armature, strict, simulated)
         return grouped.motion(), grouped
     return (simulation.baked if strict else simulation.shown)(opened, armature, settings), None
 
@@ -135,10 +138,114 @@ def simulate(context: Context, sources: Sequence[Baked], first: float, last: flo
             source.load(found[source.member.model.armature])
 
 
-# The simulation of own keyframes, solved by MMD's IK
+# Simulations that a file has
 
 
-class Playing(cache.Checked):
+class _Checked(abc.ABC):
+    """The simulation of an armature object, and why it cannot be played, if it cannot."""
+
+    def __init__(
+        self,
+        opened: Solver | Motion,
+        settings: pose_source.Settings,
+        armature: Object,
+        strict: bool,
+        simulated: cache.Cache | None = None,
+    ) -> None:
+        """`strict`: raise a UserError then; else `cache.PlaybackState` reports it.
+
+        `simulated`: instead of the one in the armature's file.
+        """
+        self._opened: Any = opened
+        self._settings, self._armature, self._strict = settings, armature.original, strict
+        self._inputs = dependencies.inputs_of(opened, self._armature)
+        found = (simulated, "") if simulated is not None else cache.read_for(armature)
+        self._cache: Any = found[0]
+        self._missing: object = found[1]
+        self.state = cache.state_of(self._armature)
+        self.state.mixing = cache.mixing(self._armature)
+        self._known: tuple[int, object] | None = None  # the number of changes, the problem then
+
+    def changed(self) -> object:
+        """The problem at any frame, checked again when keys have changed."""
+        number = self.state.changes
+        if self._known is None or self._known[0] != number:
+            try:
+                problem = self._missing if self._cache is None else self._outdated()
+            except UserError as error:  # of another model of the group
+                problem = error
+            self._known = number, problem
+        return self._known[1]
+
+    @abc.abstractmethod
+    def covers(self, first: float, last: float) -> bool:
+        """Whether all poses from an animation time to another are known, if nothing has changed."""
+
+    def _outdated(self) -> object:
+        """The problem if the simulation has other inputs, else ""."""
+        found, keyed = self._cache, self._inputs is not None
+        has_bones = cache.are_numbers(found.bones, len(self._opened.rig.pmx.bones))
+        if has_bones and keyed == (found.inputs is not None):
+            wanted = dependencies.fingerprint(self._opened, self._settings, self._inputs)
+            if found.fingerprint == wanted:
+                return ""
+            if keyed and found.fingerprint.rpartition(" ")[0] == wanted.rpartition(" ")[0]:
+                return Sentence("The keyframes have changed since the simulation: simulate again")
+        return Sentence("The files or settings have changed since the simulation: simulate again")
+
+    def _tell(self, problem: object) -> None:
+        if problem and self._strict:
+            raise UserError(
+                "The physics of '{name}' is missing: {reason}",
+                name=self._armature.name,
+                reason=problem,
+            )
+        self.state.problem = problem
+
+
+class _Grouped(_Checked):
+    """The poses of a motion that is simulated together with other models, whose keys may change."""
+
+    def motion(self) -> Motion:
+        opened: Motion = self._opened
+        return dataclasses.replace(opened, poses=self._posed, changes=lambda: self.state.changes)
+
+    def _posed(self, frames: np.ndarray) -> np.ndarray:
+        """As `Motion.posed`, without physics where the simulation is outdated."""
+        problem = self.changed()
+        self._tell(problem or _ends_before(self._opened, self._cache, frames))
+        matrices: np.ndarray = self._opened.posed(frames)
+        if not problem:
+            found = self._cache
+            chosen = np.flatnonzero(frames >= found.first)  # nothing is simulated before the start
+            if len(chosen) and len(found.bones):
+                simulated = cache.matrices_at(found, frames[chosen])
+                matrices[np.ix_(chosen, found.bones)] = simulated
+        return matrices
+
+    def covers(self, first: float, last: float) -> bool:
+        frames = self._opened.motion_frames([first, last])
+        return not _ends_before(self._opened, self._cache, frames)
+
+
+def _outside(first: float, last: float) -> Sentence:
+    """The problem of frames of the scene before or after those that were simulated."""
+    return Sentence(
+        "Only frames {first} to {last} are simulated: simulate again",
+        first=math.ceil(first),
+        last=math.floor(last),
+    )
+
+
+def _ends_before(motion: Motion, found: cache.Cache, frames: np.ndarray) -> object:
+    """The problem of a simulation that ends before a motion and one of these frames of it, or ""."""
+    last = found.last
+    if last >= motion.motion.frame_range[1] or np.max(frames, initial=-np.inf) <= last:
+        return ""
+    return _outside(*motion.scene_frames([found.first, last]))
+
+
+class _Playing(_Checked):
     """Poses for a Solver: with the simulated bones, else stores why not, and moves them live."""
 
     def __init__(
@@ -197,7 +304,7 @@ class Playing(cache.Checked):
             return ""
         if found.first <= frame <= found.last:
             return Sentence("This pose was not simulated: key it and simulate again")
-        return cache.outside(found.first, found.last)
+        return _outside(found.first, found.last)
 
 
 def _matches(found: cache.Cache, locals_: np.ndarray, values: np.ndarray, frame: float) -> bool:
