@@ -8,10 +8,9 @@
 
 /* What the OpenGL thread does for its callers: skinning and pictures. */
 
-/* Whether OpenGL can skin on this machine: false with the reason in `err`, or its device ("renderer
-   (vendor), version") and whether that renders in software. Starts the OpenGL thread. */
-bool mmd_gl_skin_info(const mmd_gl_caller *caller, char *device, size_t size, bool *software,
-                      mmd_error *err);
+/* Whether OpenGL can skin on this machine: on which device, or false with the reason in `err`.
+   Starts the OpenGL thread. */
+bool mmd_gl_skin_device(const mmd_gl_caller *caller, mmd_gl_device *out, mmd_error *err);
 
 /* Runs a checked job by compute shaders on the OpenGL thread (gl_thread.h) and waits for it. Takes
    the same inputs and outputs as mmd_skin_cpu, from any thread. The mesh stays on the device, in

@@ -41,10 +41,10 @@ static void describe_device(mmd_gl_context *gl)
     static const char *const software[] = {"llvmpipe", "softpipe", "swrast", "SwiftShader",
                                            "Software Rasterizer"};
     for (size_t i = 0; i < sizeof software / sizeof *software; i++)
-        gl->software |= strstr(renderer, software[i]) != NULL;
+        gl->device.software |= strstr(renderer, software[i]) != NULL;
     gl->keeps_mappings = (GLEW_VERSION_4_4 || GLEW_ARB_buffer_storage) && glBufferStorage;
-    snprintf(gl->device, sizeof gl->device, "%s (%s), OpenGL %s", renderer, gl_string(GL_VENDOR),
-             gl_string(GL_VERSION));
+    snprintf(gl->device.name, sizeof gl->device.name, "%s (%s), OpenGL %s", renderer,
+             gl_string(GL_VENDOR), gl_string(GL_VERSION));
 }
 
 enum { DEFAULT_SECONDS = 60, MAX_SECONDS = 86400 };
@@ -89,13 +89,6 @@ void mmd_gl_context_close(mmd_gl_context *gl)
     mmd_arena_free(&gl->arena);
 }
 
-static GLenum reset_status(void)
-{
-    return GLEW_VERSION_4_5      ? glGetGraphicsResetStatus()
-           : GLEW_ARB_robustness ? glGetGraphicsResetStatusARB()
-                                 : GL_NO_ERROR;
-}
-
 /* Contexts that do not know the status may still answer each call by an error. */
 static bool calls_are_lost(void)
 {
@@ -105,7 +98,9 @@ static bool calls_are_lost(void)
 
 bool mmd_gl_context_is_lost(bool failed, mmd_error *err)
 {
-    GLenum status = reset_status();
+    GLenum status = GLEW_VERSION_4_5      ? glGetGraphicsResetStatus()
+                    : GLEW_ARB_robustness ? glGetGraphicsResetStatusARB()
+                                          : GL_NO_ERROR;
     if (status == GL_NO_ERROR && !(failed && calls_are_lost()))
         return false;
     mmd_gl_fail(err, "the device was reset%s; the next call starts OpenGL again",

@@ -4,6 +4,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/error.h"
+#include "gl/gl_thread.h"
 
 #define GLEW_STATIC
 #define GLEW_NO_GLU
@@ -50,9 +51,8 @@ extern mmd_gl_1_1 mmd_gl1;
 
 typedef struct mmd_gl_context {
     unsigned generation; /* unique among the contexts of this process */
-    bool software;
-    bool keeps_mappings; /* buffers may stay mapped while the device writes to them */
-    char device[192];
+    mmd_gl_device device;
+    bool keeps_mappings;            /* buffers may stay mapped while the device writes to them */
     unsigned timeout_seconds;       /* of waits for the device */
     const atomic_bool *interrupted; /* whether the caller of the job wants to stop */
     mmd_error hang; /* why no function of OpenGL may be called any more; else empty */

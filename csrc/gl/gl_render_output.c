@@ -131,7 +131,7 @@ bool mmd_gl_render_output_take(const mmd_gl_renderer *r, mmd_error *err)
 {
     pixels list[OUTPUTS];
     size_t bytes, count = list_pixels(r, r->frame, list, &bytes);
-    if (r->context->software || bytes > MAX_BYTES)
+    if (r->context->device.software || bytes > MAX_BYTES)
         return read_directly(r, list, count, err);
     return MMD_GL_CONTEXT_KEEP(r->context, render_ring, err) &&
            submit(r, &r->context->render_ring->slots[r->frame % RING_SIZE], err);

@@ -98,7 +98,7 @@ static size_t rows_of_bands(const mmd_gl_context *context, const mmd_render_job 
     if (samples < BAND_SAMPLES)
         samples = BAND_SAMPLES;
     size_t max_rows = samples / (job->width * job->samples * job->samples) + 1;
-    size_t bands = context->software ? (job->height + max_rows - 1) / max_rows : 1;
+    size_t bands = context->device.software ? (job->height + max_rows - 1) / max_rows : 1;
     return (job->height + bands - 1) / bands;
 }
 

@@ -5,7 +5,6 @@
 #include "core/base/cpu.h"
 #include "gl/gl_skin_pass.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -43,7 +42,8 @@ static bool plan_passes(pass_runner *r, mmd_error *err)
     const mmd_mesh *mesh = job->mesh;
     float *const results[MMD_GL_SKIN_OUTPUTS] = {job->positions, job->normals, job->tangents};
     const size_t widths[MMD_GL_SKIN_OUTPUTS] = {3, 3, mesh->tangent_width};
-    size_t frame_bytes = 0, pass_bytes = r->pass.context->software ? PASS_BYTES : CARD_PASS_BYTES;
+    size_t frame_bytes = 0,
+           pass_bytes = r->pass.context->device.software ? PASS_BYTES : CARD_PASS_BYTES;
     for (size_t i = 0; i < MMD_GL_SKIN_OUTPUTS; i++) {
         r->results[i] = results[i];
         r->widths[i] = results[i] ? widths[i] : 0;
@@ -96,13 +96,13 @@ static bool submit_pass(pass_runner *r, mmd_gl_readback *slot, size_t first, siz
     mmd_gl_skin_output outputs[MMD_GL_SKIN_OUTPUTS];
     size_t size = place_outputs(r, 0, r->pass_frames, outputs);
     if (!mmd_gl_readback_reserve(context, slot, size, err) ||
-        (!context->software && !reserve_device_buffer(ring, size, err)))
+        (!context->device.software && !reserve_device_buffer(ring, size, err)))
         return false;
-    GLuint buffer = context->software ? slot->buffer : ring->device_buffer;
+    GLuint buffer = context->device.software ? slot->buffer : ring->device_buffer;
     size = place_outputs(r, buffer, frames, outputs);
     if (!mmd_gl_skin_pass_run(&r->pass, first, frames, NULL, outputs, err))
         return false;
-    if (!context->software) {
+    if (!context->device.software) {
         glBindBuffer(GL_COPY_READ_BUFFER, buffer);
         glBindBuffer(GL_COPY_WRITE_BUFFER, slot->buffer);
         glCopyBufferSubData(GL_COPY_READ_BUFFER, GL_COPY_WRITE_BUFFER, 0, 0, (GLsizeiptr)size);
@@ -232,26 +232,15 @@ bool mmd_gl_skin(const mmd_skin_job *job, const mmd_gl_caller *caller, size_t *d
     return ok;
 }
 
-typedef struct info_request {
-    char *device;
-    size_t size;
-    bool *software;
-} info_request;
-
 /* Compiles a shader, too, as drivers that open a context may still refuse it. */
-static bool read_info(mmd_gl_context *context, void *arg, mmd_error *err)
+static bool read_device(mmd_gl_context *context, void *out, mmd_error *err)
 {
     const mmd_gl_skin_variant plain = {{.kind = MMD_SKIN_LINEAR, .influences = 2, .normals = 1}};
-    if (!mmd_gl_skin_program_get(context, plain, err))
-        return false;
-    info_request *info = arg;
-    snprintf(info->device, info->size, "%s", context->device);
-    *info->software = context->software;
-    return true;
+    *(mmd_gl_device *)out = context->device;
+    return mmd_gl_skin_program_get(context, plain, err);
 }
 
-bool mmd_gl_skin_info(const mmd_gl_caller *caller, char *device, size_t size, bool *software,
-                      mmd_error *err)
+bool mmd_gl_skin_device(const mmd_gl_caller *caller, mmd_gl_device *out, mmd_error *err)
 {
-    return mmd_gl_thread_run(caller, read_info, &(info_request){device, size, software}, err);
+    return mmd_gl_thread_run(caller, read_device, out, err);
 }

@@ -16,6 +16,12 @@
 
 struct mmd_gl_context;
 
+/* What the context is of: "renderer (vendor), version", and whether that renders in software. */
+typedef struct mmd_gl_device {
+    char name[192];
+    bool software;
+} mmd_gl_device;
+
 /* A whole operation, not a single OpenGL call. The context is current while it runs. */
 typedef bool mmd_gl_thread_job(struct mmd_gl_context *context, void *arg, mmd_error *err);
 

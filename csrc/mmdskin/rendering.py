@@ -19,6 +19,7 @@ from mmdskin.argument import (
     texture_items,
     wrong_type,
 )
+from mmdskin.array_arguments import check_shape, converted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +32,8 @@ _LIGHT_COLOR = np.full(3, 154 / 255, np.float32)  # MMD's
 _GRAY = mmdskin.Material(
     "", "", (0.7, 0.7, 0.7, 1), specular_power=0, ambient=(0.35,) * 3, flags=0x1F, index_count=0
 )
+_SHARED_TOONS = 2**31 - 10  # the key of the first one, as in module_render.c
+_MOST_TOON_ROWS = 4096
 _SHADOW_OFF, _SHADOW_OF_LIGHT, _SHADOW_COLORED = range(3)  # mmd_ground_shadow
 
 
@@ -116,7 +119,7 @@ def render(
     check_mesh(mesh)
     positions, normals = _vertices(skinned)
     model = mesh if isinstance(mesh, mmdskin.Model) else None
-    images = texture_items(textures, model)
+    images = _images(textures, model, uvs)
     is_gray = materials is None and model is None
     if is_gray:
         materials = (_GRAY._replace(texture=images[0][0] if images else -1),)
@@ -138,6 +141,8 @@ def render(
             stacklevel=2,
         )
     shadow, shadow_color = _ground_shadow(ground_shadow)
+    if look == "mmd":
+        images += _toon_images(mmdskin.toons() if _given(toons) is None else toons)
     rendered: mmdskin.Rendered = _mmdskin._render(
         mesh,
         skinned,
@@ -154,7 +159,6 @@ def render(
         model.materials if materials is None and model is not None else materials,
         is_gray,
         _given(factors),
-        mmdskin.toons() if _given(toons) is None else toons,
         background,
         shadow,
         shadow_color,
@@ -167,6 +171,30 @@ def render(
         backend == "gl",
     )
     return rendered
+
+
+def _images(
+    textures: Any, model: mmdskin.Model | None, uvs: ArrayLike | None
+) -> list[tuple[int, NDArray[np.uint8]]]:
+    images = []
+    for key, name, given in texture_items(textures, model):
+        pixels = converted(given, name, "uint8", 5)[1]
+        check_shape(pixels.shape, name, ("h", "w", 4))
+        if not pixels.size:
+            raise ValueError(f"{name}: {pixels.shape[1]} x {pixels.shape[0]} pixels")
+        images.append((key, pixels))
+    if images and model is None and uvs is None:
+        raise ValueError("textures: a Mesh has no texture coordinates; pass uvs=")
+    return images
+
+
+def _toon_images(toons: Any) -> list[tuple[int, NDArray[np.uint8]]]:
+    """The shared toons, each a column."""
+    ramps = converted(toons, "toons", "uint8", 5)[1]
+    check_shape(ramps.shape, "toons", (10, "H", 4))
+    if not 1 <= ramps.shape[1] <= _MOST_TOON_ROWS:
+        raise ValueError(f"toons: {ramps.shape[1]} rows, expected 1 to {_MOST_TOON_ROWS}")
+    return [(_SHARED_TOONS + i, ramp[:, np.newaxis]) for i, ramp in enumerate(ramps)]
 
 
 def _vertices(skinned: Any) -> tuple[Any, Any]:

@@ -86,20 +86,14 @@ bool mmd_py_argument_numbers(PyObject *value, const char *name, mmd_py_array_dty
     return ok;
 }
 
-bool mmd_py_argument_frames(PyObject *value, const char *name, mmd_py_array *frames)
-{
-    MMD_PY_OWNED PyObject *number = value ? Py_NewRef(value) : PyFloat_FromDouble(0);
-    bool ok = number && mmd_py_array_from(number, name, MMD_PY_FLOAT64, false, frames);
-    if (ok && frames->rank > 1)
-        PyErr_Format(PyExc_ValueError, "%s: %d dimensions, expected a number or (F,)", name,
-                     frames->rank);
-    return ok && frames->rank <= 1;
-}
-
 bool mmd_py_argument_finite_frames(PyObject *value, const char *name, mmd_py_array *frames)
 {
-    if (!mmd_py_argument_frames(value, name, frames))
+    MMD_PY_OWNED PyObject *number = value ? Py_NewRef(value) : PyFloat_FromDouble(0);
+    if (!number || !mmd_py_array_from(number, name, MMD_PY_FLOAT64, false, frames))
         return false;
+    if (frames->rank > 1)
+        return PyErr_Format(PyExc_ValueError, "%s: %d dimensions, expected a number or (F,)", name,
+                            frames->rank);
     mmd_error err = {0};
     if (!mmd_numbers_check_frames(name, frames->data, frames->rank ? frames->shape[0] : 1, &err))
         PyErr_SetString(PyExc_ValueError, err.text);

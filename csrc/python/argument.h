@@ -24,10 +24,7 @@ bool mmd_py_argument_double(PyObject *value, const char *name, double *out);
 bool mmd_py_argument_numbers(PyObject *value, const char *name, mmd_py_array_dtype dtype,
                              size_t count, void *out);
 
-/* Frames as float64: a number, or (F,). NULL: frame 0. */
-bool mmd_py_argument_frames(PyObject *value, const char *name, mmd_py_array *frames);
-
-/* The same, but none may be infinite or NaN. */
+/* Frames as float64, neither infinite nor NaN: a number, or (F,). NULL: frame 0. */
 bool mmd_py_argument_finite_frames(PyObject *value, const char *name, mmd_py_array *frames);
 
 /* The numbers of a row that camera_rows() of argument.py makes of a frame of a Camera, which is a

@@ -325,13 +325,6 @@ bool mmd_py_array_for_output(PyObject *argument, const char *name, int rank, con
     return !fault;
 }
 
-bool mmd_py_array_overlap(const mmd_py_array *a, const mmd_py_array *b)
-{
-    return a->object && b->object && a->memory_begin < a->memory_end &&
-           b->memory_begin < b->memory_end && a->memory_begin < b->memory_end &&
-           b->memory_begin < a->memory_end;
-}
-
 void mmd_py_array_clear(mmd_py_array *array)
 {
     Py_CLEAR(array->object);

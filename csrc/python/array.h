@@ -74,8 +74,6 @@ bool mmd_py_array_from_frames(PyObject *argument, const char *name, mmd_py_array
 bool mmd_py_array_for_output(PyObject *argument, const char *name, int rank, const size_t *shape,
                              mmd_py_array *out);
 
-/* Whether the memory of two arguments overlaps. */
-bool mmd_py_array_overlap(const mmd_py_array *a, const mmd_py_array *b);
 void mmd_py_array_clear(mmd_py_array *array);
 
 /* Memory for large arrays that is kept when they are freed: to touch new pages for the first time

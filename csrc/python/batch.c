@@ -164,13 +164,13 @@ bool mmd_py_batch_gl_caller(size_t threads, mmd_gl_caller *out)
 
 bool mmd_py_batch_is_on_card(const mmd_gl_caller *caller, bool *out)
 {
-    char device[1];
-    bool found, software;
+    mmd_gl_device device;
+    bool found;
     mmd_error err = {0};
     Py_BEGIN_ALLOW_THREADS
-    found = mmd_gl_skin_info(caller, device, sizeof device, &software, &err);
+    found = mmd_gl_skin_device(caller, &device, &err);
     Py_END_ALLOW_THREADS
-    *out = found && !software;
+    *out = found && !device.software;
     return err.code != MMD_E_INTERRUPTED;
 }
 
@@ -188,11 +188,4 @@ bool mmd_py_batch_run_part(PyObject *threads, const mmd_thread_part *part, doubl
             return false;
     } while (*done < part->count && mmd_thread_seconds() < until);
     return true;
-}
-
-bool mmd_py_batch_run_samples(size_t count, mmd_thread_pool_task *run, void *call)
-{
-    enum { CHUNK = 1 << 16 }; /* some milliseconds */
-    const mmd_py_batch batch = {.frame_count = count, .chunk = CHUNK, .threads = 1};
-    return mmd_py_batch_run(&batch, run, call);
 }

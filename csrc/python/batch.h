@@ -41,9 +41,6 @@ bool mmd_py_batch_is_on_card(const mmd_gl_caller *caller, bool *out);
    thread is working and no frame is half done. False with an exception, of a handler or a task. */
 bool mmd_py_batch_run(const mmd_py_batch *batch, mmd_thread_pool_task *run, void *call);
 
-/* Runs a task of short items, such as samples of one track, on this thread. */
-bool mmd_py_batch_run_samples(size_t count, mmd_thread_pool_task *run, void *call);
-
 /* Runs items [*done, count) of a part of a computation in such chunks, and counts them, until a
    time by mmd_thread_seconds(). False with an exception: chunks that are done are counted. */
 bool mmd_py_batch_run_part(PyObject *threads, const mmd_thread_part *part, double until,

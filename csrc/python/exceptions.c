@@ -47,11 +47,10 @@ bool mmd_py_exceptions_interrupted(void)
     return !result;
 }
 
-void mmd_py_exceptions_raise_unknown(PyObject *name, const char *item, PyObject *records,
-                                     bool english)
+void mmd_py_exceptions_raise_unknown(PyObject *name, const char *item, PyObject *records)
 {
     set(mmd_py_object_call("mmdskin.errors", "unknown_name", "(OsOO)", name, item, records,
-                           english ? Py_True : Py_False));
+                           Py_True));
 }
 
 bool mmd_py_exceptions_raise_wrong_type(PyObject *value, const char *expected, const char *loader)

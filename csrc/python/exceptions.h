@@ -7,10 +7,9 @@
 /* Sets the exception for an error of the core. Returns NULL. */
 PyObject *mmd_py_exceptions_raise(const mmd_error *err);
 
-/* Sets UnknownNameError: none of `records`, an iterable, has this name. `item` says what they are;
-   `english`: their English names are found, too. */
-void mmd_py_exceptions_raise_unknown(PyObject *name, const char *item, PyObject *records,
-                                     bool english);
+/* Sets UnknownNameError: none of `records`, an iterable, has this name, not in English either.
+   `item` says what they are. */
+void mmd_py_exceptions_raise_unknown(PyObject *name, const char *item, PyObject *records);
 
 /* Sets TypeError for an argument that is not what is `expected`, which begins with its name; for
    the path of a file, it says that `loader` reads it. Returns false. */

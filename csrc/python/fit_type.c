@@ -144,8 +144,9 @@ static PyObject *make_result(const fit_object *self)
         fit ? mmd_py_motion_name_faults(&arena, MMD_VMD_NAME_SIZE, &tracks) : Py_NewRef(Py_None);
     if (!names)
         return NULL;
-    PyObject *motion = mmd_py_motion_new(mmd_py_state_of((PyObject *)self),
-                                         mmd_fit_release_motion(self->fit), NULL);
+    PyObject *motion =
+        mmd_py_motion_new(mmd_py_state_of((PyObject *)self), self->fit->motion, NULL);
+    self->fit->motion = NULL; /* which mmd_py_motion_new() owns now */
     if (!motion || !fit)
         return motion;
     return mmd_py_object_call(

@@ -34,15 +34,10 @@ static const mmd_py_array_dtype dtypes[ARRAYS] = {
     [SDEF] = MMD_PY_FLOAT32,      [TRIANGLES] = MMD_PY_INT32,    [CENTERS] = MMD_PY_FLOAT32,
     [SEGMENTS] = MMD_PY_FLOAT32,  [PARENTS] = MMD_PY_INT32};
 
-mmd_py_mesh_cache *mmd_py_mesh_get_cache(PyObject *mesh)
-{
-    return &((mesh_object *)mesh)->mesh_cache;
-}
-
 mmd_py_mesh_cache *mmd_py_mesh_cache_from_argument(mmd_py_state *state, PyObject *argument)
 {
     if (Py_TYPE(argument) == state->types[MMD_PY_MESH])
-        return mmd_py_mesh_get_cache(argument);
+        return &((mesh_object *)argument)->mesh_cache;
     if (Py_TYPE(argument) == state->types[MMD_PY_MODEL])
         return &mmd_py_model_of(argument)->mesh_cache;
     mmd_py_exceptions_raise_wrong_type(argument, "mesh: expected a Model or a Mesh", "load_model");

@@ -62,7 +62,7 @@ static void raise_unknown(PyObject *self, mmd_py_model_name_kind kind, PyObject 
     MMD_PY_OWNED PyObject *records =
         PyObject_GetAttrString(self, kind == MMD_PY_BONE_NAMES ? "bones" : "morphs");
     if (records)
-        mmd_py_exceptions_raise_unknown(name, kind_words[kind], records, true);
+        mmd_py_exceptions_raise_unknown(name, kind_words[kind], records);
 }
 
 /* False with UnknownNameError, or with TypeError for a name that is not a str. */

@@ -83,7 +83,6 @@ PyObject *mmd_py_model_pose(PyObject *self, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO$pOO:pose", names, &motion, &frame, &ik,
                                      &threads, &physics_arg))
         return NULL;
-    mmd_py_state *state = mmd_py_state_of(self);
     mmd_simulation_settings physics;
     MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array frames = {0};
     MMD_PY_OWNED PyObject *record =
@@ -91,8 +90,11 @@ PyObject *mmd_py_model_pose(PyObject *self, PyObject *args, PyObject *kwargs)
             ? Py_NewRef(Py_None)
             : mmd_py_object_call(MMD_PY_PHYSICS_ARGUMENTS, "settings_of", "(O)", physics_arg);
     bool simulates = record != Py_None;
+    bool is_motion = Py_TYPE(motion) == mmd_py_state_of(self)->types[MMD_PY_MOTION];
     if (!record || (simulates && !mmd_py_physics_record_parse(record, &physics)) ||
-        !mmd_py_motion_check(state, motion, "motion: expected a Motion or None") ||
+        (!is_motion && motion != Py_None &&
+         !mmd_py_exceptions_raise_wrong_type(motion, "motion: expected a Motion or None",
+                                             "load_motion")) ||
         !mmd_py_motion_check_names(motion, self) ||
         !mmd_py_argument_finite_frames(frame, "frame", &frames))
         return NULL;

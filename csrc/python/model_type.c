@@ -22,12 +22,6 @@ static void free_owner(PyObject *owner)
     mmd_model_free(PyCapsule_GetPointer(owner, OWNER));
 }
 
-bool mmd_py_model_check(mmd_py_state *state, PyObject *model)
-{
-    return Py_TYPE(model) == state->types[MMD_PY_MODEL] ||
-           mmd_py_exceptions_raise_wrong_type(model, "model: expected a Model", "load_model");
-}
-
 static bool find_extras(const mmd_model *model, mmd_arena *arena, mmd_mesh_extras *extras,
                         mmd_error *err)
 {
@@ -318,11 +312,10 @@ static PyObject *get_tuple(PyObject *self, void *index)
 {
     mmd_py_model *model = mmd_py_model_of(self);
     const mmd_py_model_member *member = &mmd_py_model_members[(size_t)index];
-    const char *from = (const char *)model->model;
-    return mmd_py_record_cached_tuple(mmd_py_state_of(self), member->kind,
-                                      *(void *const *)(from + member->offset),
-                                      *(const size_t *)(from + member->count_offset), model->owner,
-                                      &model->tuples[(size_t)index - MMD_PY_MODEL_bones]);
+    return mmd_py_record_cached_tuple(
+        mmd_py_state_of(self), member->kind, mmd_bytes_pointer_at(model->model, member->offset),
+        mmd_bytes_size_at(model->model, member->count_offset), model->owner,
+        &model->tuples[(size_t)index - MMD_PY_MODEL_bones]);
 }
 
 /* A view of the model's memory. */
@@ -335,8 +328,8 @@ static PyObject *get_array(PyObject *self, void *index)
         (size_t)index == MMD_PY_MODEL_triangles ? model->triangle_count : model->vertex_count;
     size_t columns = member->columns[0] ? member->columns[0] : model->additional_uv_count;
     const size_t shape[] = {rows, columns, member->columns[1]};
-    void *const *data = (void *const *)((const char *)model + member->offset);
-    return mmd_py_array_view(member->dtype, *data, member->rank, shape, object->owner);
+    return mmd_py_array_view(member->dtype, mmd_bytes_pointer_at(model, member->offset),
+                             member->rank, shape, object->owner);
 }
 
 /* Views that keep the Model alive; it caches none of them. */

@@ -17,6 +17,7 @@
     def _cp932(names): ...                            # motion_save.c
     def _motion_bytes(motion, part, ...): ...         # motion_save.c
     def _motion_of_bytes(bytes, encoding): ...        # motion_type.c
+    def _at_exit(): ...
     def backends(): ...
     def shutdown(): ...
     __version__
@@ -46,23 +47,23 @@ mmd_py_state *mmd_py_state_of(PyObject *object)
 static PyObject *backends(PyObject *module, PyObject *unused)
 {
     mmd_py_state *state = mmd_py_state_of_module(module);
-    char device[256] = "";
-    bool available, software;
+    mmd_gl_device device;
+    bool available;
     mmd_error err = {0};
     mmd_gl_caller caller;
     if (!mmd_py_batch_gl_caller(1, &caller))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
-    available = mmd_gl_skin_info(&caller, device, sizeof device, &software, &err);
+    available = mmd_gl_skin_device(&caller, &device, &err);
     Py_END_ALLOW_THREADS
     if (!available && err.code == MMD_E_INTERRUPTED)
         return NULL;
     PyObject *type = state->records[MMD_PY_RECORD_BACKEND];
-    MMD_PY_OWNED PyObject *text = mmd_py_exceptions_str(available ? device : err.text);
+    MMD_PY_OWNED PyObject *text = mmd_py_exceptions_str(available ? device.name : err.text);
     MMD_PY_OWNED PyObject *gl =
-        !text       ? NULL
-        : available ? PyObject_CallFunction(type, "sOOO", "gl", Py_True, text, Py_None)
-                    : PyObject_CallFunction(type, "sOOO", "gl", Py_False, Py_None, text);
+        text ? PyObject_CallFunction(type, "sNOO", "gl", PyBool_FromLong(available),
+                                     available ? text : Py_None, available ? Py_None : text)
+             : NULL;
     MMD_PY_OWNED PyObject *cpu = gl ? PyObject_CallFunction(type, "sOsO", "cpu", Py_True,
                                                             mmd_skin_kernel_best()->name, Py_None)
                                     : NULL;
@@ -85,24 +86,13 @@ static bool is_main_interpreter(void)
 
 /* Daemon threads may still call us after this. When the main interpreter ends, so does the program,
    and OpenGL must not start again. */
-static PyObject *at_exit(PyObject *unused, PyObject *unused_too)
+static PyObject *at_exit(PyObject *module, PyObject *unused)
 {
     bool at_program_end = is_main_interpreter();
     Py_BEGIN_ALLOW_THREADS
     mmd_gl_thread_shutdown(at_program_end);
     Py_END_ALLOW_THREADS
     Py_RETURN_NONE;
-}
-
-/* Called at import. Handlers run in reverse order: ours runs after those of the module's users. */
-static bool hook_exit(void)
-{
-    static PyMethodDef method = {"stop_opengl", at_exit, METH_NOARGS, NULL};
-    if (is_main_interpreter())
-        mmd_gl_thread_resume();
-    MMD_PY_OWNED PyObject *done =
-        mmd_py_object_call("atexit", "register", "(N)", PyCFunction_New(&method, NULL));
-    return done != NULL;
 }
 
 MMD_PY_FORWARD(load_motion, "mmdskin.motion_encoding", "load_motion")
@@ -125,21 +115,10 @@ static PyMethodDef methods[] = {
     {"_cp932", mmd_py_motion_cp932, METH_O, "For pose_file.py."},
     {"_motion_bytes", mmd_py_motion_bytes, METH_VARARGS, "For motion_file.py."},
     {"_motion_of_bytes", mmd_py_motion_of_bytes, METH_VARARGS, "For motion_encoding.py."},
+    {"_at_exit", at_exit, METH_NOARGS, "For the package."},
     FUNCTION(backends, backends, METH_NOARGS),
     FUNCTION(shutdown, shutdown, METH_NOARGS),
     {0}};
-
-/* Functions are found under the package's name, as classes are: in pickles and in help(). */
-static bool name_package(PyObject *module)
-{
-    MMD_PY_OWNED PyObject *package = PyUnicode_FromString("mmdskin");
-    bool named = package != NULL;
-    for (PyMethodDef *method = methods; named && method->ml_name; method++) {
-        MMD_PY_OWNED PyObject *function = PyObject_GetAttrString(module, method->ml_name);
-        named = function && PyObject_SetAttrString(function, "__module__", package) == 0;
-    }
-    return named;
-}
 
 static int module_exec(PyObject *module)
 {
@@ -148,9 +127,10 @@ static int module_exec(PyObject *module)
         [MMD_PY_MOTION] = &mmd_py_motion_spec,         [MMD_PY_WORLD] = &mmd_py_world_spec,
         [MMD_PY_SIMULATION] = &mmd_py_simulation_spec, [MMD_PY_FIT] = &mmd_py_fit_spec};
     mmd_py_state *state = mmd_py_state_of_module(module);
-    if (mmd_py_array_init() < 0 || !hook_exit() || !name_package(module) ||
-        !mmd_py_record_add_classes(module, state))
+    if (mmd_py_array_init() < 0 || !mmd_py_record_add_classes(module, state))
         return -1;
+    if (is_main_interpreter())
+        mmd_gl_thread_resume();
     for (int i = 0; i < MMD_PY_TYPE_COUNT; i++) {
         PyObject *type = PyType_FromModuleAndSpec(module, specs[i], NULL);
         state->types[i] = (PyTypeObject *)type;

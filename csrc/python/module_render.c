@@ -27,9 +27,8 @@ static const struct {
 /* Samples of a chunk, between which Ctrl-C takes effect: less than a tenth of a second. */
 enum { CARD_CHUNK_SAMPLES = 1 << 24, CPU_CHUNK_SAMPLES = 1 << 19 };
 
-enum { MAX_TOON_ROWS = 4096 };
-
-enum { SHARED_TOONS = INT32_MAX - MMD_TOON_COUNT + 1 }; /* the texture key of the first one */
+/* The key of the first one, as in rendering.py. */
+enum { SHARED_TOONS = INT32_MAX - MMD_TOON_COUNT + 1 };
 
 typedef struct render_call {
     mmd_py_state *state;
@@ -112,21 +111,8 @@ static bool set_input(render_call *call, int i, PyObject *argument)
         return false;
     if (i == ADDITIONAL_UVS)
         call->job.effects.additional_uv_width = width;
-    memcpy((char *)call + inputs[i].array, &array.data, sizeof array.data);
+    mmd_bytes_put_pointer(call, inputs[i].array, array.data);
     return mmd_py_record_parser_keep(&call->own, array.object);
-}
-
-/* An array without an axis of frames, and how long its axes are. */
-static bool set_array(render_call *call, PyObject *argument, const char *name,
-                      mmd_py_array_dtype dtype, int rank, const size_t *shape, const char *letters,
-                      mmd_py_array *out)
-{
-    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array array = {0};
-    bool ok = mmd_py_array_from(argument, name, dtype, false, &array) &&
-              mmd_py_array_check_shape(&array, name, rank, shape, letters) &&
-              mmd_py_record_parser_keep(&call->own, array.object);
-    *out = array;
-    return ok;
 }
 
 /* `shown` is a Skinned, whose arrays are among the inputs, or a Pose. */
@@ -159,47 +145,24 @@ static bool frame_batch(render_call *call, PyObject *mesh, PyObject *shown)
     return row && set_input(call, CAMERAS, row);
 }
 
-static bool set_texture(render_call *call, PyObject *item, int32_t *key, mmd_render_texture *out)
+/* A list of (key, pixels), which keeps the arrays. */
+static bool set_textures(render_call *call, PyObject *textures)
 {
-    static const size_t shape[] = {MMD_PY_ANY, MMD_PY_ANY, 4};
-    const char *name;
-    PyObject *pixels;
-    mmd_py_array array;
-    if (!PyArg_ParseTuple(item, "isO", key, &name, &pixels) ||
-        !set_array(call, pixels, name, MMD_PY_UINT8, 3, shape, "hw", &array))
-        return false;
-    *out = (mmd_render_texture){array.shape[1], array.shape[0], array.data, {0}};
-    return (out->width && out->height) ||
-           PyErr_Format(PyExc_ValueError, "%s: %zu x %zu pixels", name, out->width, out->height);
-}
-
-/* A list of (key, name, pixels), and the shared toons, each a column. */
-static bool set_textures(render_call *call, PyObject *textures, PyObject *toons)
-{
-    static const size_t toon_shape[] = {MMD_TOON_COUNT, MMD_PY_ANY, 4};
-    size_t count = (size_t)PyList_Size(textures), most = count + MMD_TOON_COUNT;
-    int32_t *keys = mmd_py_record_parser_alloc(&call->own, most, sizeof *keys);
-    mmd_render_texture *all = mmd_py_record_parser_alloc(&call->own, most, sizeof *all);
-    mmd_py_array ramps = {0};
+    size_t count = (size_t)PyList_Size(textures);
+    int32_t *keys = mmd_py_record_parser_alloc(&call->own, count, sizeof *keys);
+    mmd_render_texture *all = mmd_py_record_parser_alloc(&call->own, count, sizeof *all);
     bool ok = keys && all;
-    for (size_t i = 0; ok && i < count; i++)
-        ok = set_texture(call, PyList_GetItem(textures, (Py_ssize_t)i), &keys[i], &all[i]);
-    if (!ok || !set_array(call, toons, "toons", MMD_PY_UINT8, 3, toon_shape, "H", &ramps))
-        return false;
-    size_t rows = ramps.shape[1];
-    for (size_t i = 0; i < MMD_TOON_COUNT; i++) {
-        const uint8_t *pixels = (const uint8_t *)ramps.data + 4 * rows * i;
-        keys[count + i] = SHARED_TOONS + (int32_t)i;
-        all[count + i] = (mmd_render_texture){1, rows, pixels, {0}};
+    for (size_t i = 0; ok && i < count; i++) {
+        PyObject *array;
+        mmd_py_array pixels = {0};
+        ok = PyArg_ParseTuple(PyList_GetItem(textures, (Py_ssize_t)i), "iO", &keys[i], &array) &&
+             mmd_py_array_borrow(array, MMD_PY_UINT8, &pixels);
+        all[i] = (mmd_render_texture){pixels.shape[1], pixels.shape[0], pixels.data, {0}};
     }
     call->texture_keys = keys;
     call->job.textures = all;
-    call->job.texture_count = call->job.look == MMD_LOOK_MMD ? most : count;
-    if (rows < 1 || rows > MAX_TOON_ROWS)
-        return PyErr_Format(PyExc_ValueError, "toons: %zu rows, expected 1 to %d", rows,
-                            MAX_TOON_ROWS);
-    return !count || call->job.uvs ||
-           PyErr_Format(PyExc_ValueError, "textures: a Mesh has no texture coordinates; pass uvs=");
+    call->job.texture_count = count;
+    return ok;
 }
 
 /* Puts the position among the textures in place of a key by which a material names one, -1 if it is
@@ -249,9 +212,11 @@ static bool set_materials(render_call *call, PyObject *materials, bool for_all_t
 static bool set_factors(render_call *call, PyObject *factors)
 {
     const size_t shape[] = {call->job.material_count, 2, 3, 4};
-    mmd_py_array array = {0};
+    MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array array = {0};
     if (factors != Py_None &&
-        !set_array(call, factors, "factors", MMD_PY_FLOAT32, 4, shape, "", &array))
+        !(mmd_py_array_from(factors, "factors", MMD_PY_FLOAT32, false, &array) &&
+          mmd_py_array_check_shape(&array, "factors", 4, shape, "") &&
+          mmd_py_record_parser_keep(&call->own, array.object)))
         return false;
     call->job.effects.factors = array.data;
     return true;
@@ -322,15 +287,15 @@ static PyObject *execute(render_call *call, PyObject *want)
 
 PyObject *mmd_py_module_render(PyObject *module, PyObject *args)
 {
-    PyObject *mesh, *shown, *in[INPUTS], *textures, *materials, *factors, *toons, *background;
+    PyObject *mesh, *shown, *in[INPUTS], *textures, *materials, *factors, *background;
     PyObject *ground_color, *samples, *want;
     Py_ssize_t width, height;
     int gray, edges, is_mmd, ground_shadow, self_shadow, on_device;
-    if (!PyArg_ParseTuple(args, "OO(OOOOOOO)O!OpOOOiO(nn)OO!pppp:_render", &mesh, &shown, &in[0],
+    if (!PyArg_ParseTuple(args, "OO(OOOOOOO)O!OpOOiO(nn)OO!pppp:_render", &mesh, &shown, &in[0],
                           &in[1], &in[2], &in[3], &in[4], &in[5], &in[6], &PyList_Type, &textures,
-                          &materials, &gray, &factors, &toons, &background, &ground_shadow,
-                          &ground_color, &width, &height, &samples, &PyTuple_Type, &want, &edges,
-                          &is_mmd, &self_shadow, &on_device))
+                          &materials, &gray, &factors, &background, &ground_shadow, &ground_color,
+                          &width, &height, &samples, &PyTuple_Type, &want, &edges, &is_mmd,
+                          &self_shadow, &on_device))
         return NULL;
     mmd_py_state *state = mmd_py_state_of_module(module);
     render_call call = {
@@ -356,7 +321,7 @@ PyObject *mmd_py_module_render(PyObject *module, PyObject *args)
         ok = ok && set_input(&call, i, in[i]);
     }
     PyObject *result = NULL;
-    if (ok && set_shape(&call, mesh, shown) && set_textures(&call, textures, toons) &&
+    if (ok && set_shape(&call, mesh, shown) && set_textures(&call, textures) &&
         set_materials(&call, materials, gray) && set_factors(&call, factors) &&
         frame_batch(&call, mesh, shown)) {
         for (int i = 0; job->frame_count == 1 && i < INPUTS; i++)

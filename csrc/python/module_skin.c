@@ -96,6 +96,14 @@ static int output_shape(const skin_call *call, int output, size_t shape[3])
     return rank;
 }
 
+/* Whether the memory of two arguments overlaps. */
+static bool overlap(const mmd_py_array *a, const mmd_py_array *b)
+{
+    return a->object && b->object && a->memory_begin < a->memory_end &&
+           b->memory_begin < b->memory_end && a->memory_begin < b->memory_end &&
+           b->memory_begin < a->memory_end;
+}
+
 static bool check_overlaps(const skin_call *call)
 {
     const struct {
@@ -107,7 +115,7 @@ static bool check_overlaps(const skin_call *call)
                   {&call->outputs[OUT_NORMALS], output_names[OUT_NORMALS]}};
     for (int i = 0; i < OUTPUTS; i++)
         for (int k = 0; k < 2 + i; k++)
-            if (mmd_py_array_overlap(&call->outputs[i], others[k].array))
+            if (overlap(&call->outputs[i], others[k].array))
                 return PyErr_Format(PyExc_ValueError, "%s: overlaps %s", output_names[i],
                                     others[k].name);
     return true;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 enum { CAMERA, LIGHT, SHADOW, TRACKS, MOST = MMD_PY_ARGUMENT_CAMERA_WIDTH };
+enum { CHUNK = 1 << 16 }; /* frames between checks for signals: some milliseconds */
 
 static void camera_at(const mmd_motion *motion, double frame, double row[MOST])
 {
@@ -74,5 +75,6 @@ PyObject *mmd_py_motion_samples(PyObject *module, PyObject *args)
     call.motion = mmd_py_motion_of(motion)->motion;
     call.frames = frames.data;
     call.rows = rows.data;
-    return mmd_py_batch_run_samples(shape[0], run_task, &call) ? Py_NewRef(rows.object) : NULL;
+    const mmd_py_batch batch = {.frame_count = shape[0], .chunk = CHUNK, .threads = 1};
+    return mmd_py_batch_run(&batch, run_task, &call) ? Py_NewRef(rows.object) : NULL;
 }

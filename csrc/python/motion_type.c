@@ -19,12 +19,6 @@ static void free_owner(PyObject *owner)
     mmd_motion_free(PyCapsule_GetPointer(owner, OWNER));
 }
 
-bool mmd_py_motion_check(mmd_py_state *state, PyObject *motion, const char *expected)
-{
-    return motion == Py_None || Py_TYPE(motion) == state->types[MMD_PY_MOTION] ||
-           mmd_py_exceptions_raise_wrong_type(motion, expected, "load_motion");
-}
-
 PyObject *mmd_py_motion_new(mmd_py_state *state, mmd_motion *motion, PyObject *bytes)
 {
     PyObject *owner = PyCapsule_New(motion, OWNER, free_owner);

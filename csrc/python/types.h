@@ -197,9 +197,6 @@ PyObject *mmd_py_model_new(mmd_py_state *state, mmd_model *model, PyObject *byte
 PyObject *mmd_py_model_from_arrays(PyObject *type, PyObject *args, PyObject *kwargs);
 PyObject *mmd_py_model_replace(PyObject *model, PyObject *args, PyObject *kwargs);
 
-/* Whether an argument is a Model; false with a TypeError. */
-bool mmd_py_model_check(mmd_py_state *state, PyObject *model);
-
 enum { MMD_PY_MODEL_TUPLES = MMD_PY_MODEL_name - MMD_PY_MODEL_bones };
 
 /* `owner` is a capsule that frees the C model. It is the base of every view, so views keep the data
@@ -250,9 +247,6 @@ PyObject *mmd_py_motion_bytes(PyObject *module, PyObject *args);
 /* The function _motion_of_bytes(bytes, encoding) of the module. */
 PyObject *mmd_py_motion_of_bytes(PyObject *module, PyObject *args);
 
-/* Whether an argument is a Motion or None; false with a TypeError that begins with `expected`. */
-bool mmd_py_motion_check(mmd_py_state *state, PyObject *motion, const char *expected);
-
 /* Warns if a model has none of a Motion's names, but would in another encoding. False with an
    exception. The motion may be None. */
 bool mmd_py_motion_check_names(PyObject *motion, PyObject *model);
@@ -297,8 +291,6 @@ PyObject *mmd_py_simulation_run(PyObject *model, PyObject *motion, bool ik,
                                 const mmd_simulation_settings *physics, const mmd_py_array *frames);
 
 /* Mesh */
-
-mmd_py_mesh_cache *mmd_py_mesh_get_cache(PyObject *mesh);
 
 /* The mesh cache of an argument, a Model or a Mesh, borrowed; NULL with a TypeError. */
 mmd_py_mesh_cache *mmd_py_mesh_cache_from_argument(mmd_py_state *state, PyObject *argument);

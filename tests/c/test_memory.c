@@ -249,7 +249,9 @@ static mmd_motion *run_fit(mmd_fit *fit, mmd_error *err)
     mmd_thread_part part;
     while (done && (part = fit->next(fit)).task)
         done = part.task(part.arg, 0, 0, part.count, err);
-    mmd_motion *motion = done ? mmd_fit_release_motion(fit) : NULL;
+    mmd_motion *motion = done ? fit->motion : NULL;
+    if (done)
+        fit->motion = NULL;
     mmd_fit_free(fit);
     return motion;
 }

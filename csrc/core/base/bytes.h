@@ -148,4 +148,29 @@ static inline void mmd_bytes_part(mmd_bytes_parts *parts, void *part, size_t siz
     parts->size += size;
 }
 
+/* Members of a struct by their offsets: numbers and pointers to arrays. */
+static inline size_t mmd_bytes_size_at(const void *owner, size_t offset)
+{
+    size_t size;
+    memcpy(&size, (const char *)owner + offset, sizeof size);
+    return size;
+}
+
+static inline void mmd_bytes_put_size(void *owner, size_t offset, size_t size)
+{
+    memcpy((char *)owner + offset, &size, sizeof size);
+}
+
+static inline void *mmd_bytes_pointer_at(const void *owner, size_t offset)
+{
+    void *pointer;
+    memcpy(&pointer, (const char *)owner + offset, sizeof pointer);
+    return pointer;
+}
+
+static inline void mmd_bytes_put_pointer(void *owner, size_t offset, const void *pointer)
+{
+    memcpy((char *)owner + offset, &pointer, sizeof pointer);
+}
+
 #endif

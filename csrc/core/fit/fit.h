@@ -13,7 +13,7 @@
 /* A fit, which its caller runs in parts: the first member of one of a camera or of poses. */
 typedef struct mmd_fit {
     mmd_arena arena;    /* owns it */
-    mmd_motion *motion; /* once built */
+    mmd_motion *motion; /* once built, until it is taken */
     /* The next part, after all items of the one before. Parts fail with MMD_E_MEMORY, and with
        MMD_E_ARGUMENT where a camera has no direction. */
     mmd_thread_part (*next)(struct mmd_fit *fit);
@@ -29,14 +29,6 @@ static inline void mmd_fit_free(mmd_fit *fit)
     if (fit)
         mmd_motion_free(fit->motion);
     mmd_arena_free_owner(fit);
-}
-
-/* Passes the motion to the caller, who frees it. */
-static inline mmd_motion *mmd_fit_release_motion(mmd_fit *fit)
-{
-    mmd_motion *motion = fit->motion;
-    fit->motion = NULL;
-    return motion;
 }
 
 /* Fits one of MMD's interpolation curves into a tube.
@@ -96,7 +88,7 @@ typedef enum mmd_key_fit_channel_kind {
     MMD_CHANNEL_INTEGER   /* a scalar whose keys are integers: the camera's view angle */
 } mmd_key_fit_channel_kind;
 
-enum { MMD_CHANNEL_COLUMNS = 4, MMD_TRACK_CHANNELS = 6 };
+enum { MMD_TRACK_CHANNELS = 6 };
 
 typedef struct mmd_key_fit_channel {
     mmd_key_fit_channel_kind kind;

@@ -58,8 +58,8 @@ static bool check_bytes(const builder *b, const mmd_motion_column *c, const uint
 
 static bool copy_column(const builder *b, const mmd_motion_column *c, const void *from, void *track)
 {
-    const uint8_t *input = mmd_motion_array(from, c->offset);
-    uint8_t *to = mmd_motion_array(track, c->offset);
+    const uint8_t *input = mmd_bytes_pointer_at(from, c->offset);
+    uint8_t *to = mmd_bytes_pointer_at(track, c->offset);
     size_t row = mmd_motion_row(c, track);
     if (!input && !c->fallback)
         return row == 0 || mmd_refuse(b->r.err, "%s.%s: missing", b->path, c->name);
@@ -77,7 +77,7 @@ static bool copy_column(const builder *b, const mmd_motion_column *c, const void
 
 static bool copy_columns(builder *b, const mmd_motion_layout *layout, const void *from, void *track)
 {
-    uint32_t *frames = mmd_motion_array(track, layout->frames);
+    uint32_t *frames = mmd_bytes_pointer_at(track, layout->frames);
     for (size_t k = 0; k < b->count; k++)
         frames[k] = mmd_track_key_frame(b->keys[k]);
     bool ok = true;
@@ -89,7 +89,7 @@ static bool copy_columns(builder *b, const mmd_motion_layout *layout, const void
 /* Begins a track: sorts its keys and drops duplicate frames. */
 static bool begin_track(builder *b, const mmd_motion_layout *layout, const void *from)
 {
-    const uint32_t *frames = mmd_motion_array(from, layout->frames);
+    const uint32_t *frames = mmd_bytes_pointer_at(from, layout->frames);
     size_t count = mmd_motion_key_count(layout, from);
     if (count > MMD_MAX_RECORDS)
         return mmd_refuse(b->r.err, "%s.frames: %zu keys, limit %d", b->path, count,
@@ -99,13 +99,12 @@ static bool begin_track(builder *b, const mmd_motion_layout *layout, const void 
     mmd_arena_free(&b->r.scratch);
     b->input_count = count;
     b->keys = mmd_arena_alloc(&b->r.scratch, count, sizeof *b->keys);
-    uint64_t *scratch = mmd_arena_alloc(&b->r.scratch, count, sizeof *scratch);
-    if (!b->keys || !scratch)
+    if (!b->keys)
         return mmd_fail_memory(b->r.err);
     for (size_t k = 0; k < count; k++)
         b->keys[k] = (uint64_t)frames[k] << 32 | k;
-    b->count = mmd_track_sort_keys(b->keys, scratch, count);
-    return true;
+    b->count = mmd_track_sort_keys(&b->r, b->keys, count);
+    return mmd_reader_ok(&b->r);
 }
 
 static bool copy_name(builder *b, mmd_text input, mmd_text *name)

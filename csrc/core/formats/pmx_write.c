@@ -248,8 +248,8 @@ static void write_records(writer *w, const mmd_model *model)
         [MMD_RECORD_DISPLAY_FRAME] = write_display_frame};
     for (size_t t = 0; t < MMD_RECORD_KIND_COUNT; t++) {
         const mmd_model_record_table *table = &mmd_model_record_tables[t];
-        size_t count = mmd_model_record_count(table, model);
-        const char *record = mmd_model_record_array(table, model);
+        size_t count = mmd_bytes_size_at(model, table->count);
+        const char *record = mmd_bytes_pointer_at(model, table->array);
         write_count(w, count);
         for (size_t i = 0; i < count; i++, record += table->size) {
             for (size_t f = 0; f < table->field_count; f++)

@@ -124,7 +124,8 @@ bool mmd_reader_records(mmd_reader *r, mmd_model *model, mmd_model_record_kind k
         if (!read(r, owner, records + i * table->size) || !mmd_reader_ok(r))
             return false;
     }
-    mmd_model_set_records(table, model, records, count);
+    mmd_bytes_put_pointer(model, table->array, records);
+    mmd_bytes_put_size(model, table->count, count);
     return mmd_reader_ok(r);
 }
 

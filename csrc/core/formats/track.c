@@ -26,15 +26,15 @@ static void merge(const uint64_t *from, uint64_t *to, size_t first, size_t middl
         to[i] = b == end || (a < middle && from[a] < from[b]) ? from[a++] : from[b++];
 }
 
-size_t mmd_track_sort_keys(uint64_t *keys, uint64_t *scratch, size_t count)
+size_t mmd_track_sort_keys(mmd_reader *r, uint64_t *keys, size_t count)
 {
     for (size_t i = 0; i < count; i += INSERTION_RUN)
         insertion_sort(keys + i, count - i < INSERTION_RUN ? count - i : INSERTION_RUN);
     bool ordered = true;
     for (size_t i = 1; i < count && ordered; i++)
         ordered = keys[i - 1] < keys[i];
-    uint64_t *from = keys, *to = scratch;
-    for (size_t width = INSERTION_RUN; width < count && !ordered; width *= 2) {
+    uint64_t *from = keys, *to = ordered ? NULL : mmd_reader_scratch(r, count, sizeof *to);
+    for (size_t width = INSERTION_RUN; width < count && to; width *= 2) {
         for (size_t first = 0; first < count; first += 2 * width) {
             size_t middle = first + width < count ? first + width : count;
             size_t end = middle + width < count ? middle + width : count;

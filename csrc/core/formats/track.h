@@ -8,8 +8,8 @@
 /* What the readers of motions share: sorting keys, allocating tracks. */
 
 /* Sorts keys, frame << 32 | index in the file, keeps the last one of each frame and returns how
-   many are left. `scratch` holds as many. */
-size_t mmd_track_sort_keys(uint64_t *keys, uint64_t *scratch, size_t count);
+   many are left. mmd_reader_ok() reports a failure. */
+size_t mmd_track_sort_keys(mmd_reader *r, uint64_t *keys, size_t count);
 
 static inline uint32_t mmd_track_key_frame(uint64_t key)
 {

@@ -68,7 +68,7 @@ typedef struct section {
 typedef struct grouping {
     mmd_string_table names;
     size_t count, *first;
-    uint64_t *keys, *scratch;
+    uint64_t *keys;
 } grouping;
 
 static const uint8_t *record_at(const section *s, uint64_t key)
@@ -122,17 +122,11 @@ static bool read_section(mmd_reader *r, const char *name, size_t size, bool opti
     return true;
 }
 
-static bool allocate_keys(mmd_reader *r, size_t count, uint64_t **keys, uint64_t **scratch)
-{
-    *keys = mmd_reader_scratch(r, count, sizeof **keys);
-    *scratch = mmd_reader_scratch(r, count, sizeof **scratch);
-    return mmd_reader_ok(r);
-}
-
 static bool group_records(mmd_reader *r, const section *s, bool named, grouping *g)
 {
     uint32_t *groups = mmd_reader_scratch(r, s->count, sizeof *groups), group = 0;
-    if (!groups || !allocate_keys(r, s->count, &g->keys, &g->scratch))
+    g->keys = mmd_reader_scratch(r, s->count, sizeof *g->keys);
+    if (!groups || !g->keys)
         return mmd_reader_ok(r);
     for (size_t i = 0; named && i < s->count && !r->no_memory; i++) {
         const uint8_t *record = s->bytes + i * s->size;
@@ -194,7 +188,7 @@ static void read_key(mmd_motion_kind kind, const uint8_t *at, void *track, size_
         at = camera;
     }
     at += layout->count ? NAME : 0;
-    ((uint32_t *)mmd_motion_array(track, layout->frames))[k] = mmd_bytes_u32_at(at);
+    ((uint32_t *)mmd_bytes_pointer_at(track, layout->frames))[k] = mmd_bytes_u32_at(at);
     at += sizeof(uint32_t);
     if (kind == MMD_MOTION_BONES) {
         mmd_bone_track *bone = track;
@@ -206,7 +200,7 @@ static void read_key(mmd_motion_kind kind, const uint8_t *at, void *track, size_
     for (size_t i = 0, row; i < layout->column_count; i++, at += row) {
         const mmd_motion_column *column = &layout->columns[i];
         row = mmd_motion_row(column, track);
-        uint8_t *to = (uint8_t *)mmd_motion_array(track, column->offset) + k * row;
+        uint8_t *to = (uint8_t *)mmd_bytes_pointer_at(track, column->offset) + k * row;
         float *numbers = (float *)(void *)to;
         if (column->content == MMD_MOTION_DEGREES)
             *numbers = (float)mmd_bytes_u32_at(at);
@@ -257,8 +251,7 @@ static bool read_tracks(mmd_reader *r, mmd_motion_kind kind, mmd_motion *motion)
         named ? mmd_reader_alloc(r, g.count, layout->size) : mmd_motion_track(layout, motion, 0);
     for (size_t t = 0; tracks && t < g.count; t++) {
         uint64_t *keys = g.keys + g.first[t];
-        size_t count =
-            mmd_track_sort_keys(keys, g.scratch + g.first[t], g.first[t + 1] - g.first[t]);
+        size_t count = mmd_track_sort_keys(r, keys, g.first[t + 1] - g.first[t]);
         void *track = tracks + t * layout->size;
         mmd_track_alloc(r, layout, track, count);
         if (named)
@@ -329,13 +322,13 @@ static void fill_properties(mmd_reader *r, mmd_motion *motion, const property *p
 static bool read_property_section(mmd_reader *r, mmd_motion *motion)
 {
     mmd_string_table names = {0};
-    uint64_t *keys, *scratch;
     size_t count;
     if (!read_count(r, "properties", PROPERTY, true, &count))
         return false;
     size_t start = r->in.offset;
     property *properties = mmd_reader_scratch(r, count, sizeof *properties);
-    if (!properties || !allocate_keys(r, count, &keys, &scratch))
+    uint64_t *keys = mmd_reader_scratch(r, count, sizeof *keys);
+    if (!properties || !keys)
         return mmd_reader_ok(r);
     /* Some writers add a byte after the visibility, which only the size of the file reveals. */
     size_t extra =
@@ -352,7 +345,7 @@ static bool read_property_section(mmd_reader *r, mmd_motion *motion)
         if (!mmd_reader_ok(r))
             return false;
     }
-    count = mmd_track_sort_keys(keys, scratch, count);
+    count = mmd_track_sort_keys(r, keys, count);
     size_t limit = MAX_STATES_PER_BYTE * (r->in.offset - start);
     if (names.count && count > limit / names.count)
         return mmd_reader_fail(r, "%zu keys of %zu IK names, limit %zu states", count, names.count,
@@ -486,7 +479,8 @@ static bool write_key(writer *w, mmd_motion_kind kind, const void *track, size_t
 {
     const mmd_motion_layout *layout = &mmd_motion_layouts[kind];
     uint8_t *record = w->at;
-    w->at = mmd_bytes_put(w->at, ((const uint32_t *)mmd_motion_array(track, layout->frames))[k], 4);
+    w->at =
+        mmd_bytes_put(w->at, ((const uint32_t *)mmd_bytes_pointer_at(track, layout->frames))[k], 4);
     if (kind == MMD_MOTION_BONES) {
         const mmd_bone_track *bone = track;
         w->at = mmd_bytes_put_f32s(w->at, bone->translations + 3 * k, 3);
@@ -499,7 +493,7 @@ static bool write_key(writer *w, mmd_motion_kind kind, const void *track, size_t
     }
     for (size_t i = 0; i < layout->column_count; i++) {
         const mmd_motion_column *column = &layout->columns[i];
-        const uint8_t *from = mmd_motion_array(track, column->offset);
+        const uint8_t *from = mmd_bytes_pointer_at(track, column->offset);
         from += k * mmd_motion_row(column, track);
         const float *numbers = (const float *)(const void *)from;
         if (column->content == MMD_MOTION_BYTES)

@@ -396,8 +396,8 @@ static bool check_records(checker *c)
         [MMD_RECORD_DISPLAY_FRAME] = check_display_frame};
     for (size_t t = 0; t < MMD_RECORD_KIND_COUNT; t++) {
         const mmd_model_record_table *table = &mmd_model_record_tables[t];
-        char *record = mmd_model_record_array(table, c->model);
-        size_t count = mmd_model_record_count(table, c->model);
+        char *record = mmd_bytes_pointer_at(c->model, table->array);
+        size_t count = mmd_bytes_size_at(c->model, table->count);
         c->kind = table->kind;
         for (c->item = 0; c->item < count; c->item++, record += table->size) {
             for (size_t f = 0; f < table->field_count; f++)

@@ -2,9 +2,7 @@
 #ifndef MMD_MODEL_H
 #define MMD_MODEL_H
 
-#include "mmdskin.h"
-
-#include <string.h>
+#include "core/base/bytes.h"
 
 /* Models, whichever file they come from. mmdskin.h declares their struct. */
 
@@ -76,29 +74,6 @@ typedef enum mmd_model_record_kind {
 } mmd_model_record_kind;
 
 extern const mmd_model_record_table mmd_model_record_tables[MMD_RECORD_KIND_COUNT];
-
-static inline void *mmd_model_record_array(const mmd_model_record_table *table,
-                                           const mmd_model *model)
-{
-    void *records;
-    memcpy(&records, (const char *)model + table->array, sizeof records);
-    return records;
-}
-
-static inline size_t mmd_model_record_count(const mmd_model_record_table *table,
-                                            const mmd_model *model)
-{
-    size_t count;
-    memcpy(&count, (const char *)model + table->count, sizeof count);
-    return count;
-}
-
-static inline void mmd_model_set_records(const mmd_model_record_table *table, mmd_model *model,
-                                         const void *records, size_t count)
-{
-    memcpy((char *)model + table->array, &records, sizeof records);
-    memcpy((char *)model + table->count, &count, sizeof count);
-}
 
 bool mmd_model_field_is_used(const mmd_model_field *field, const void *record);
 

@@ -74,8 +74,8 @@ static bool check_counts(const builder *b)
         return false;
     for (size_t i = 0; i < MMD_RECORD_KIND_COUNT; i++) {
         const mmd_model_record_table *table = &mmd_model_record_tables[i];
-        if (!check_count(b, table->plural, mmd_model_record_count(table, from), MMD_MAX_RECORDS,
-                         mmd_model_record_array(table, from)))
+        if (!check_count(b, table->plural, mmd_bytes_size_at(from, table->count), MMD_MAX_RECORDS,
+                         mmd_bytes_pointer_at(from, table->array)))
             return false;
     }
     return from->additional_uv_count <= 4 ||
@@ -333,11 +333,12 @@ static bool copy_records(builder *b)
         [MMD_RECORD_DISPLAY_FRAME] = copy_elements};
     for (size_t t = 0; t < MMD_RECORD_KIND_COUNT; t++) {
         const mmd_model_record_table *table = &mmd_model_record_tables[t];
-        size_t count = mmd_model_record_count(table, b->from);
-        char *record = copy(b, mmd_model_record_array(table, b->from), count, table->size);
+        size_t count = mmd_bytes_size_at(b->from, table->count);
+        char *record = copy(b, mmd_bytes_pointer_at(b->from, table->array), count, table->size);
         if (!record)
             return false;
-        mmd_model_set_records(table, b->model, record, count);
+        mmd_bytes_put_pointer(b->model, table->array, record);
+        mmd_bytes_put_size(b->model, table->count, count);
         b->kind = table->kind;
         for (b->item = 0; b->item < count; b->item++, record += table->size) {
             for (size_t i = 0; i < table->field_count; i++)

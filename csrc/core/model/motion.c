@@ -69,12 +69,12 @@ bool mmd_motion_alloc(mmd_arena *arena, const mmd_motion_layout *layout, void *t
 {
     uint32_t *frames = mmd_arena_alloc(arena, count, sizeof *frames);
     bool done = frames;
-    memcpy((char *)track + layout->key_count, &count, sizeof count);
-    mmd_motion_set_array(track, layout->frames, frames);
+    mmd_bytes_put_size(track, layout->key_count, count);
+    mmd_bytes_put_pointer(track, layout->frames, frames);
     for (size_t i = 0; done && i < layout->column_count; i++) {
         const mmd_motion_column *column = &layout->columns[i];
         void *array = mmd_arena_alloc(arena, count, mmd_motion_row(column, track));
-        mmd_motion_set_array(track, column->offset, array);
+        mmd_bytes_put_pointer(track, column->offset, array);
         done = array;
     }
     return done;
@@ -89,7 +89,7 @@ void mmd_motion_find_range(mmd_motion *motion)
         const mmd_motion_layout *layout = &mmd_motion_layouts[kind];
         for (size_t i = 0; i < mmd_motion_track_count(layout, motion); i++) {
             const void *track = mmd_motion_track(layout, motion, i);
-            const uint32_t *frames = mmd_motion_array(track, layout->frames);
+            const uint32_t *frames = mmd_bytes_pointer_at(track, layout->frames);
             size_t count = mmd_motion_key_count(layout, track);
             if (count == 0)
                 continue;

@@ -3,8 +3,7 @@
 #define MMD_MOTION_H
 
 #include "core/base/arena.h"
-
-#include <string.h>
+#include "core/base/bytes.h"
 
 /* Motions, whichever file or caller they come from. mmdskin.h declares their struct. */
 
@@ -53,41 +52,21 @@ extern const mmd_motion_layout mmd_motion_layouts[MMD_MOTION_KINDS];
 /* x1 y1 x2 y2 of linear interpolation, as MMD writes it, six times: the most a key has. */
 extern const uint8_t mmd_motion_linear_curves[24];
 
-/* Members of a motion or a track by their offsets. */
-static inline size_t mmd_motion_number(const void *owner, size_t offset)
-{
-    size_t number;
-    memcpy(&number, (const char *)owner + offset, sizeof number);
-    return number;
-}
-
-static inline void *mmd_motion_array(const void *owner, size_t offset)
-{
-    void *array;
-    memcpy(&array, (const char *)owner + offset, sizeof array);
-    return array;
-}
-
-static inline void mmd_motion_set_array(void *owner, size_t offset, const void *array)
-{
-    memcpy((char *)owner + offset, &array, sizeof array);
-}
-
 static inline size_t mmd_motion_key_count(const mmd_motion_layout *layout, const void *track)
 {
-    return mmd_motion_number(track, layout->key_count);
+    return mmd_bytes_size_at(track, layout->key_count);
 }
 
 static inline size_t mmd_motion_track_count(const mmd_motion_layout *layout,
                                             const mmd_motion *motion)
 {
-    return layout->count ? mmd_motion_number(motion, layout->count) : 1;
+    return layout->count ? mmd_bytes_size_at(motion, layout->count) : 1;
 }
 
 static inline void *mmd_motion_track(const mmd_motion_layout *layout, const mmd_motion *motion,
                                      size_t index)
 {
-    const char *tracks = layout->count ? mmd_motion_array(motion, layout->tracks)
+    const char *tracks = layout->count ? mmd_bytes_pointer_at(motion, layout->tracks)
                                        : (const char *)motion + layout->tracks;
     return (char *)tracks + index * layout->size;
 }
@@ -100,8 +79,8 @@ static inline mmd_text mmd_motion_track_name(const void *track)
 static inline void mmd_motion_set_tracks(const mmd_motion_layout *layout, mmd_motion *motion,
                                          const void *tracks, size_t count)
 {
-    mmd_motion_set_array(motion, layout->tracks, tracks);
-    memcpy((char *)motion + layout->count, &count, sizeof count);
+    mmd_bytes_put_pointer(motion, layout->tracks, tracks);
+    mmd_bytes_put_size(motion, layout->count, count);
 }
 
 /* Bytes of a key in a column. */

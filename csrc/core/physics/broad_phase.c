@@ -236,11 +236,6 @@ static void replace_pairs(mmd_broad_phase *broad_phase, size_t found_count)
     broad_phase->pair_count = found_count;
 }
 
-void mmd_broad_phase_clear(mmd_broad_phase *broad_phase)
-{
-    broad_phase->pair_count = broad_phase->cache.count = broad_phase->manifolds.count = 0;
-}
-
 void mmd_broad_phase_update(mmd_broad_phase *broad_phase, const mmd_body *bodies,
                             const mmd_shape *shapes)
 {

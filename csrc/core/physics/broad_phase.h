@@ -48,9 +48,6 @@ typedef struct mmd_broad_phase {
 bool mmd_broad_phase_init(mmd_arena *arena, const mmd_world_desc *desc, const mmd_body *bodies,
                           size_t capacity, mmd_broad_phase *broad_phase);
 
-/* Forgets all pairs, and with them their order. */
-void mmd_broad_phase_clear(mmd_broad_phase *broad_phase);
-
 /* Sets entries, pairs and their orders for the current poses. */
 void mmd_broad_phase_update(mmd_broad_phase *broad_phase, const mmd_body *bodies,
                             const mmd_shape *shapes);

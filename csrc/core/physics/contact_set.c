@@ -72,7 +72,8 @@ bool mmd_contact_set_init(mmd_arena *arena, const mmd_world_desc *desc, const mm
 void mmd_contact_set_clear(mmd_contact_set *set)
 {
     set->count = set->point_count = set->order_count = 0;
-    mmd_broad_phase_clear(&set->broad_phase);
+    mmd_broad_phase *pairs = &set->broad_phase;
+    pairs->pair_count = pairs->cache.count = pairs->manifolds.count = 0;
 }
 
 void mmd_contact_set_clear_bodies(mmd_contact_set *set, size_t first, size_t end)
@@ -257,11 +258,6 @@ static void setup_point(const mmd_contact_set *set, const mmd_contact_manifold *
     friction->lower_impulse = -coefficient;
     friction->upper_impulse = coefficient;
     friction->impulse = 0;
-}
-
-size_t mmd_contact_set_max_rows(const mmd_contact_set *set)
-{
-    return 2 * MMD_COLLIDE_MAX_CONTACTS * set->capacity;
 }
 
 void mmd_contact_set_rows(const mmd_contact_set *set, const mmd_body *bodies, double time_step,

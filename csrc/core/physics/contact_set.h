@@ -63,10 +63,8 @@ void mmd_contact_set_detect(mmd_contact_set *set, const mmd_body *bodies);
 /* Sorts the manifolds by island, for setting up the rows. */
 void mmd_contact_set_sort(mmd_contact_set *set, const mmd_islands *islands);
 
-/* The most rows that there can be. */
-size_t mmd_contact_set_max_rows(const mmd_contact_set *set);
-
-/* Sets rows[first] and following: `point_count` contact rows, then as many of friction. */
+/* Sets rows[first] and following: `point_count` contact rows, then as many of friction. There are
+   at most MMD_COLLIDE_MAX_CONTACTS points in each of at most `capacity` manifolds. */
 void mmd_contact_set_rows(const mmd_contact_set *set, const mmd_body *bodies, double time_step,
                           mmd_constraint_row *rows, size_t first);
 

@@ -49,11 +49,6 @@ static bool check_joint_order(const mmd_world_desc *desc, bool *seen, mmd_error 
     return true;
 }
 
-static bool connects_two_bodies(const mmd_joint *joint)
-{
-    return joint->body_a >= 0 && joint->body_b >= 0 && joint->body_a != joint->body_b;
-}
-
 /* The child is B, as in most files, unless B has infinite mass or is already a child. */
 static void choose_children(mmd_world *world, bool *is_child)
 {
@@ -83,9 +78,10 @@ static bool init_joints(const mmd_world_desc *desc, mmd_world *world, mmd_error 
     for (size_t i = 0; i < count; i++) {
         size_t index = desc->joint_order ? (size_t)desc->joint_order[i] : i;
         mmd_joint_constraint *joint = &world->joints[world->joint_count];
-        if (!connects_two_bodies(&desc->joints[index]))
+        const mmd_joint *from = &desc->joints[index];
+        if (from->body_a < 0 || from->body_b < 0 || from->body_a == from->body_b)
             continue;
-        mmd_joint_constraint_init(&desc->joints[index], world->bodies, joint);
+        mmd_joint_constraint_init(from, world->bodies, joint);
         joint->index = index;
         world->joint_count++;
     }
@@ -118,7 +114,7 @@ static bool init_world(const mmd_world_desc *desc, mmd_world *world, mmd_error *
         !mmd_contact_set_init(&world->arena, desc, world->bodies, &world->contact_set))
         return mmd_fail_memory(err);
     size_t rows = MMD_JOINT_CONSTRAINT_ROWS * world->joint_count +
-                  mmd_contact_set_max_rows(&world->contact_set);
+                  2 * MMD_COLLIDE_MAX_CONTACTS * world->contact_set.capacity;
     world->rows = mmd_arena_alloc(&world->arena, rows, sizeof *world->rows);
     return (world->rows &&
             mmd_constraint_solver_init(&world->arena, world->body_count, rows, &world->solver)) ||

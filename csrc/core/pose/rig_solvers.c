@@ -107,12 +107,6 @@ static bool copy_solver(mmd_rig *rig, int32_t goal, mmd_rig_solver *out)
     return true;
 }
 
-static bool has_solver(const mmd_bone *bone, int32_t index)
-{
-    return bone->ik && bone->ik->target >= 0 && bone->ik->target != index &&
-           bone->ik->unit_angle >= 0;
-}
-
 static bool copy_solvers(mmd_rig *rig)
 {
     if (!MMD_ARENA_ARRAY(&rig->arena, rig->solvers, rig->bone_count))
@@ -122,7 +116,8 @@ static bool copy_solvers(mmd_rig *rig)
         layer->first_solver = rig->solver_count;
         for (size_t k = 0; k < layer->bone_count; k++) {
             int32_t bone = rig->order[layer->first_bone + k];
-            if (has_solver(&rig->model->bones[bone], bone) &&
+            const mmd_ik *ik = rig->model->bones[bone].ik;
+            if (ik && ik->target >= 0 && ik->target != bone && ik->unit_angle >= 0 &&
                 !copy_solver(rig, bone, &rig->solvers[rig->solver_count++]))
                 return false;
         }

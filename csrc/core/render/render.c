@@ -200,15 +200,11 @@ mmd_render_job mmd_render_slice(const mmd_render_job *job, size_t first, size_t 
     return slice;
 }
 
-static const float *frame_positions(const mmd_render_job *job, size_t frame)
-{
-    return job->positions + (job->position_frames > 1 ? 3 * frame * job->vertex_count : 0);
-}
-
 /* In front of the bounding box of the drawn triangles, whose near side fills the image. */
 static mmd_camera default_camera(const mmd_render_job *job, size_t frame)
 {
-    const float *positions = frame_positions(job, frame);
+    size_t first = job->position_frames > 1 ? 3 * frame * job->vertex_count : 0;
+    const float *positions = job->positions + first;
     double min[3] = {0, 0, 0}, max[3] = {0, 0, 0}, center[3], half[3];
     size_t corners = 0;
     for (size_t i = 0; i < job->material_count; i++)

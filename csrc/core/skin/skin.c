@@ -137,14 +137,11 @@ bool mmd_skin_input_weights(const mmd_skin_job *job, size_t frame, float *weight
 
 /* Jobs */
 
-static bool has_correction(mmd_method method)
-{
-    return method == MMD_METHOD_BULGE_FREE || method == MMD_METHOD_BULGE_COMPENSATED;
-}
-
 bool mmd_skin_check(const mmd_skin_job *job, mmd_error *err)
 {
     const mmd_mesh *mesh = job->mesh;
+    bool corrects =
+        job->method == MMD_METHOD_BULGE_FREE || job->method == MMD_METHOD_BULGE_COMPENSATED;
     if ((unsigned)job->method > MMD_METHOD_CENTERS_OF_ROTATION)
         return mmd_refuse(err, "method: %d of %d", (int)job->method,
                           MMD_METHOD_CENTERS_OF_ROTATION + 1);
@@ -152,7 +149,7 @@ bool mmd_skin_check(const mmd_skin_job *job, mmd_error *err)
         return mmd_refuse(err, "sdef_blend: %d of %d", (int)job->sdef_blend, MMD_SDEF_SLERP + 1);
     if (mesh->method != (job->method < MMD_METHOD_BULGE_FREE ? MMD_METHOD_MMD : job->method))
         return mmd_refuse(err, "method: the mesh is prepared for another one");
-    if (has_correction(job->method) && !(job->correction >= 0 && job->correction <= 1))
+    if (corrects && !(job->correction >= 0 && job->correction <= 1))
         return mmd_refuse(err, "correction: %g, expected 0 to 1", (double)job->correction);
     if (!mmd_numbers_check_frame_count("bone_matrices", job->matrix_frames, job->frame_count, err))
         return false;

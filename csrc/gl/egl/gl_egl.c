@@ -218,10 +218,7 @@ static bool open_listed(mmd_gl_context *gl, const device_list *list, EGLint inde
     return open_display(gl, EGL_PLATFORM_DEVICE_EXT, list->devices[index], name, log);
 }
 
-static bool has_surfaceless(const char *platforms)
-{
-    return has(platforms, "EGL_MESA_platform_surfaceless");
-}
+static const char SURFACELESS[] = "EGL_MESA_platform_surfaceless";
 
 static bool open_surfaceless(mmd_gl_context *gl, attempts *log)
 {
@@ -240,7 +237,7 @@ static bool open_first(mmd_gl_context *gl, const char *platforms, attempts *log)
                     software &&
                 open_listed(gl, &list, i, log))
                 return true;
-    return has_surfaceless(platforms) && open_surfaceless(gl, log);
+    return has(platforms, SURFACELESS) && open_surfaceless(gl, log);
 }
 
 /* Only what MMDSKIN_EGL_DEVICE names: the index of a device, or "surfaceless". */
@@ -249,9 +246,9 @@ static bool open_chosen(mmd_gl_context *gl, const char *platforms, const char *c
 {
     device_list list = {.count = 0};
     if (strcmp(choice, "surfaceless") == 0)
-        return has_surfaceless(platforms) ? open_surfaceless(gl, log)
-                                          : fail_attempt(log, "MMDSKIN_EGL_DEVICE", choice,
-                                                         "EGL has no surfaceless displays");
+        return has(platforms, SURFACELESS) ? open_surfaceless(gl, log)
+                                           : fail_attempt(log, "MMDSKIN_EGL_DEVICE", choice,
+                                                          "EGL has no surfaceless displays");
     if (has(platforms, "EGL_EXT_platform_device") && !list_devices(&list, log))
         return false;
     char *end;

@@ -14,10 +14,9 @@ static bool no_context(mmd_error *err)
     return mmd_fail(err, MMD_E_BACKEND, "OpenGL: %s", why);
 }
 
-bool mmd_gl_skin_info(const mmd_gl_caller *caller, char *device, size_t size, bool *software,
-                      mmd_error *err)
+bool mmd_gl_skin_device(const mmd_gl_caller *caller, mmd_gl_device *out, mmd_error *err)
 {
-    (void)caller, (void)device, (void)size, (void)software;
+    (void)caller, (void)out;
     return no_context(err);
 }
 
