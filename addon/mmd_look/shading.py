@@ -235,8 +235,8 @@ def _light(builder: NodeBuilder) -> tuple[Field, Field]:
 
 def _attribute(builder: NodeBuilder, kind: str, name: str, output: str) -> Field:
     """An attribute of the geometry, or a custom property of the scene: of the view layer."""
-    node = builder.node("ShaderNodeAttribute", attribute_type=kind, attribute_name=name)
-    return Field(builder, node.outputs[output])  # Blender 5.2 finds Factor by its former name, Fac
+    found = builder.outputs("ShaderNodeAttribute", attribute_type=kind, attribute_name=name)
+    return found[output]
 
 
 def _shown(builder: NodeBuilder, rgb: Field, opacity: Value) -> Field:
