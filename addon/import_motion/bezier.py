@@ -31,7 +31,8 @@ def handles(
     """
     points = curves[1:].reshape(-1, 2, 2) / _END
     heights = np.diff(values)[:, None] * points[..., 1] + values[:-1, None]
-    return _handles(frames, values, points[..., 0], heights)._replace(holds=holds)
+    (found,) = _handles(frames, values[:, None], points[:, None, :, 0], heights[:, None])
+    return found._replace(holds=holds)
 
 
 def cuts(frames: np.ndarray) -> np.ndarray:
@@ -64,10 +65,7 @@ def location_handles(
         if mixed.any():
             way = _along(other[mixed], lead[mixed]) - _cubic(lead[mixed][..., 1], _SAMPLES)
             heights[mixed] += part[mixed][:, None] * (way @ _FIT.T)
-    return [
-        _handles(frames, column, lead[:, i, :, 0], heights[:, i])
-        for i, column in enumerate(locations.T)
-    ]
+    return _handles(frames, locations, lead[..., 0], heights)
 
 
 def _along(points: np.ndarray, lead: np.ndarray) -> np.ndarray:
@@ -111,10 +109,7 @@ def rotation_handles(
     across /= np.where(sine > 0, sine, 1)[:, None]
     flat = _arc_points(np.arctan2(sine, cosine), points[..., 1])
     heights = flat[..., :1] * start[:, None] + flat[..., 1:] * across[:, None]
-    return [
-        _handles(frames, column, points[..., 0], heights[..., i])
-        for i, column in enumerate(rotations.T)
-    ]
+    return _handles(frames, rotations, points[:, None, :, 0], heights.transpose(0, 2, 1))
 
 
 def _arc_points(angles: np.ndarray, paces: np.ndarray) -> np.ndarray:
@@ -136,18 +131,25 @@ def _arc_points(angles: np.ndarray, paces: np.ndarray) -> np.ndarray:
     return chord + shift.reshape(-1, 2, 2)
 
 
-def outer_handles(frames: np.ndarray, values: np.ndarray) -> Handles:
-    """Handles of keys without a curve: one frame long, so that users can grab them."""
-    keys = np.stack([frames, values], axis=1).astype(np.float64)
-    return Handles(keys - (1, 0), keys + (1, 0))
+def outer_handles(frames: np.ndarray, values: np.ndarray) -> list[Handles]:
+    """Handles of channels (K, C) whose keys have no curves: one frame long, so that users can grab them."""
+    return list(map(Handles, *_outer(frames, values)))
+
+
+def _outer(frames: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(C, K, 2) left and right handles."""
+    keys = np.empty((*values.T.shape, 2))
+    keys[..., 0], keys[..., 1] = frames, values.T
+    return keys - (1, 0), keys + (1, 0)
 
 
 def _handles(
     frames: np.ndarray, values: np.ndarray, fractions: np.ndarray, heights: np.ndarray
-) -> Handles:
-    """Handles at fractions (K - 1, 2) of the time to the next key, with values (K - 1, 2)."""
-    found = outer_handles(frames, values)
-    times = frames[:-1, None] + np.diff(frames)[:, None] * fractions
-    inner = np.stack([times, heights], axis=2)
-    found.right[:-1], found.left[1:] = inner[:, 0], inner[:, 1]
-    return found
+) -> list[Handles]:
+    """Handles of channels (K, C) at fractions (K - 1, C, 2) of the time to the next key, with values
+    (K - 1, C, 2)."""
+    left, right = _outer(frames, values)
+    times = frames[:-1, None, None] + np.diff(frames)[:, None, None] * fractions
+    inner = np.stack(np.broadcast_arrays(times, heights), axis=-1)
+    right[:, :-1], left[:, 1:] = inner.transpose(2, 1, 0, 3)
+    return list(map(Handles, left, right))

@@ -325,7 +325,7 @@ def _write_bent(
         bends = np.concatenate([bends[:1], bends])
     if (values == values[0]).all():
         frames, values = thinned(frames, values)
-        bent = [bezier.outer_handles(frames, column) for column in values.T]
+        bent = bezier.outer_handles(frames, values)
     else:
         bent = handles(frames, values, bends)
     for curve, column, of, before in zip(curves, values.T, bent, earlier, strict=True):

@@ -8,6 +8,7 @@ import dataclasses
 import json
 import types
 import typing
+from collections.abc import Iterable
 from typing import Any, ClassVar, TypeVar
 
 from bpy.props import PointerProperty, StringProperty
@@ -44,7 +45,7 @@ class SavedState:
         return _typed(cls, load(block, cls.PROPERTY))
 
     def write(self, block: ID) -> None:
-        store(block, self.PROPERTY, dataclasses.asdict(self, dict_factory=_present))
+        store(block, self.PROPERTY, _present(vars(self).items()))
 
 
 def declare() -> None:
@@ -94,7 +95,10 @@ def load(block: ID, name: str) -> dict[str, Any]:
 
 
 def store(block: ID, name: str, state: dict[str, Any]) -> None:
-    _store(block, name, json.dumps({"version": VERSION, **state}))
+    text = json.dumps(
+        {"version": VERSION, **state}, default=lambda one: _present(vars(one).items())
+    )
+    _store(block, name, text)
 
 
 def load_action(block: ID, name: str) -> Action | None:
@@ -163,5 +167,5 @@ def has_type(value: Any, hint: Any) -> bool:
     return kind is Any or (isinstance(kind, type) and isinstance(value, kind))
 
 
-def _present(items: list[tuple[str, Any]]) -> dict[str, Any]:
+def _present(items: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return {name: value for name, value in items if value is not None}
