@@ -79,8 +79,9 @@ class IkPoses(Poses):
         keys = ik_source.of_all_meshes(
             zip(target.keys, target.scene_values(depsgraph), strict=True) for target in self.targets
         )
-        armature, frame = self.armature.evaluated_get(depsgraph), playhead.time(depsgraph.scene)
-        return self._opened.matrices(armature, self._bones, keys, frame)[None]
+        local = self._opened.local(self.armature.evaluated_get(depsgraph), keys)
+        posed = self._opened.posed(local, playhead.time(depsgraph.scene))
+        return self._opened.rig.matrices(posed[None], self._bones)
 
 
 class MotionPoses(Poses):
@@ -90,7 +91,8 @@ class MotionPoses(Poses):
         self.moves_scene = any(map(self._lacks_moving, self.targets))
 
     def _matrices(self, frames: list[float], depsgraph: Depsgraph) -> np.ndarray:
-        return self._opened.matrices(self._bones, _times(frames, depsgraph))
+        times = self._opened.motion_frames(_times(frames, depsgraph))
+        return self._opened.rig.matrices(self._opened.posed(times), self._bones)
 
     def _key_values(self, target: Target, frames: list[float], depsgraph: Depsgraph) -> np.ndarray:
         held = target.scene_values(depsgraph)

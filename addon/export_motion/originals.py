@@ -180,29 +180,24 @@ class OfScene(Originals):
     def _morph_channels(self) -> dict[str, linear_keys.Channel]:
         """The shape key or slider of each morph."""
         armature, morphs = self._model.armature, self._rig.pmx.morphs
-        keys, properties = sliders.keys(armature), sliders.names(armature)
-        if len(keys) == len(morphs):
-            pairs = [(morph.name, key) for morph, key in zip(morphs, keys, strict=True) if key]
-        else:
-            of_keys = scene_motion.morphs_of_keys(self._rig.pmx, armature)
-            pairs = [(morphs[i].name, key) for key, i in of_keys.items() if i >= 0]
         found: dict[str, linear_keys.Channel] = {}
         blocks = [
             OwnKeyframes(block, self._expected.get(block))
             for block in import_state.shape_keys(self._model)
         ]
-        for name, key in pairs:
+        for number, key in scene_motion.keys_of_morphs(self._rig.pmx, armature):
             own = next((own for own in blocks if key in own.block.key_blocks), None)
             if own is not None:
                 shown = own.block.key_blocks[key]
                 value = 0.0 if shown.mute else shown.value
                 place = actions.value_path(key), 0
-                found.setdefault(name, linear_keys.Channel(own, place, value))
-        if len(keys) == len(properties) == len(morphs):
-            for morph, name in zip(morphs, properties, strict=True):
-                if name and name in armature:
-                    place, value = (sliders.path(name), 0), float(armature[name])
-                    found.setdefault(morph.name, linear_keys.Channel(self._own, place, value))
+                found.setdefault(morphs[number].name, linear_keys.Channel(own, place, value))
+        for morph, _, name in sliders.of_morphs(armature, self._rig.pmx):
+            if name in armature:
+                channel = linear_keys.Channel(
+                    self._own, (sliders.path(name), 0), float(armature[name])
+                )
+                found.setdefault(morph.name, channel)
         return found
 
 

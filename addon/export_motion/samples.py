@@ -13,7 +13,7 @@ from ..import_motion import import_state
 from ..physics.group import Member
 from ..physics.playback import Baked
 from ..pose import ik_source, motion_source, pose_source, scene_motion
-from ..scene import mmd_tools, scene_model, sliders
+from ..scene import mmd_tools, scene_model
 
 _ROUNDING = 1e-4  # frames
 # Forms of bones: the items of the operator's option.
@@ -70,10 +70,7 @@ class Sampler:
         if solved and not self._is_shown and options.physics == "KEYS":
             self.simulated = Baked(Member(model, settings, self._opened))
         self._keys = scene_model.shape_keys(model.meshes)
-        # Our importer's sliders are read by the solver, else the shape keys with the morphs' names.
-        has_sliders = len(sliders.keys(armature)) == len(self.rig.pmx.morphs)
-        morphs = {} if has_sliders else scene_motion.morphs_of_keys(self.rig.pmx, armature)
-        self._morphs = {key: morph for key, morph in morphs.items() if morph >= 0}
+        self._morphs = scene_motion.keys_of_morphs(self.rig.pmx, armature)
         # A model is visible if any of its meshes is; if that is not animated, it is always visible.
         self._root = scene_model.root_of(armature)
         animated = actions.animated_paths(self._root) if self._root is not None else ()
@@ -102,8 +99,8 @@ class Sampler:
             )
             local = opened.local(armature, keys)
             weights, ik = local.weights, local.ik
-            for key in self._morphs.keys() & keys.keys():
-                weights[self._morphs[key]] = keys[key]
+            for morph, key in self._morphs:  # the solver has read those of our importer
+                weights[morph] = keys.get(key, weights[morph])
             pose = [local.translations.astype(np.float32), local.rotations.astype(np.float32)]
             if self._solved and self._is_shown:
                 columns = arrays.columns(armature.pose.bones, "matrix_channel")

@@ -205,16 +205,18 @@ def key_values(model: scene_model.SceneModel, source: Motion) -> dict[bpy.types.
     If every morph has a slider, a group morph is keyed itself; else its children are keyed as well.
     """
     tracked = {track.name: track for track in source.motion.morphs}
-    keys = _own_keys(model.armature, source)
+    keys = {
+        key: tracked[morph.name]
+        for morph, key, _ in sliders.of_morphs(model.armature, source.rig.pmx)
+        if key and morph.name in tracked and not source.flips & tracked.keys()
+    }
     times = {} if keys else source.key_times()
     result: dict[bpy.types.Key, Values] = {}
     for block in import_state.shape_keys(model):
         found = [key.name for key in block.key_blocks if key.name in (keys or times)]
         if keys:
-            of_keys = {name: tracked[keys[name]] for name in found}
             result[block] = {
-                name: (source.scene_frames(track.frames), track.weights)
-                for name, track in of_keys.items()
+                name: (source.scene_frames(keys[name].frames), keys[name].weights) for name in found
             }
         elif found:
             frames = np.unique(np.concatenate([times[name] for name in found]))
@@ -228,13 +230,12 @@ def key_values(model: scene_model.SceneModel, source: Motion) -> dict[bpy.types.
 
 def slider_values(armature: bpy.types.Object, source: Motion) -> Values:
     """Keys of the armature's custom properties that are morph sliders."""
-    names = sliders.names(armature)
     tracked = {track.name: track for track in source.motion.morphs}
     return {
         name: keyframes.thinned(
             source.scene_frames(tracked[morph.name].frames), tracked[morph.name].weights
         )
-        for name, morph in zip(names, source.rig.pmx.morphs if names else (), strict=True)
+        for morph, _, name in sliders.of_morphs(armature, source.rig.pmx)
         if name in armature and morph.name in tracked
     }
 
@@ -247,13 +248,3 @@ def _known(source: Motion) -> "Iterator[tuple[mmdskin.BoneTrack, int, str]]":
         number = numbers.get(track.name)
         if number in scene_bones:
             yield track, number, scene_bones[number]
-
-
-def _own_keys(armature: bpy.types.Object, source: Motion) -> dict[str, str]:
-    """{shape key: its morph} from our importer; {} with flip morphs or another importer."""
-    morphs, noted = source.rig.pmx.morphs, sliders.keys(armature)
-    tracked = {track.name for track in source.motion.morphs}
-    if len(noted) != len(morphs) or source.flips & tracked:
-        return {}
-    pairs = zip(noted, morphs, strict=True)
-    return {key: morph.name for key, morph in pairs if key and morph.name in tracked}

@@ -225,8 +225,8 @@ def slider_values(armature: bpy.types.Object, source: Motion, frames: np.ndarray
     morphs, named = source.rig.pmx.morphs, {track.name for track in source.motion.morphs}
     found = {
         i: name
-        for i, name in enumerate(sliders.names(armature))
-        if name in armature and morphs[i].kind not in {"bone", "group"}
+        for i, (morph, _, name) in enumerate(sliders.of_morphs(armature, source.rig.pmx))
+        if name in armature and morph.kind not in {"bone", "group"}
     }
     values = source.morph_values(list(found), frames).T if found else ()
     return {

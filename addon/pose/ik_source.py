@@ -155,15 +155,15 @@ class Solver:
         self._moved = {name: rig.bones[name] for name in self._names if rig.bones[name] in moved}
         keyed = settings.physics and settings.physics.gravity
         self._has_gravity = isinstance(keyed, physics_settings.GravityRows)
-        # The custom property of the armature and the shape key of each morph, "" for none; () if unknown.
-        self.properties = sliders.names(armature.original)
-        self.keys = sliders.keys(armature)
+        # The shape key and the custom property of the armature of each morph, "" for none; () if unknown.
+        noted = sliders.of_morphs(armature, rig.pmx)
+        self.keys = [one.key for one in noted]
+        self.properties = [one.name for one in noted]
         # (S,) indices of the morphs that may move bones.
         self.acting = _acting(rig.pmx)
         self.acting_keys = self.acting_of(self.keys)
-        known = len(self.properties) == len(self.keys) == len(rig.pmx.morphs)
-        self._morphs = range(len(rig.pmx.morphs)) if known else ()  # with known sliders
-        self._acting_morphs = self.acting.tolist() if known else ()
+        self._morphs = range(len(self.keys))  # with known sliders
+        self._acting_morphs = self.acting.tolist() if self.keys else ()
 
     def with_post_process(self, post_process: PosePostProcess) -> "Solver":
         """A copy that passes each solved pose to `post_process`."""
@@ -178,25 +178,15 @@ class Solver:
 
     def acting_of(self, names: Sequence[str]) -> set[str]:
         """Names, of `keys` or `properties`, of morphs that may move bones."""
-        return {names[i] for i in self.acting if i < len(names) and names[i]}
-
-    def matrices(
-        self, armature: Object, bones: Sequence[str], keys: Mapping[str, float], frame: float = 0.0
-    ) -> np.ndarray:
-        """(B, 4, 4) float32 from rest to pose of the named scene bones, in armature space.
-
-        The armature object is an evaluated one, `keys` are values of shape keys, since morphs may
-        move bones. `frame` is that of the animation.
-        """
-        posed = self.posed(self._local(self._shown_input(armature, keys)), frame)
-        return self.rig.matrices(posed[None], bones)[0]
+        return {names[i] for i in self.acting if names and names[i]}
 
     def shown(self, now: Evaluation, keys: Mapping[str, float]) -> np.ndarray:
-        """(B, 4, 4) float32 as `posed`, read-only, with the arguments of `matrices`.
+        """(B, 4, 4) float32 as `posed`, read-only, with values of shape keys, since morphs may move bones.
 
         Solved once for all objects that show the model in an evaluation.
         """
-        found, mode = self._shown_input(now.armature, keys), now.depsgraph.mode
+        reads_physics, mode = self._post_process is not None, now.depsgraph.mode
+        found = self._input(now.armature, keys, self._acting_morphs, reads_physics)
         state: tuple = tuple(one.tobytes() for one in found)
         if self._post_process is not None:
             state += (self._post_process.version(now), now.frame)
@@ -220,9 +210,6 @@ class Solver:
     def local(self, armature: Object, keys: Mapping[str, float]) -> Local:
         """The input values from an evaluated armature object and shape key values."""
         return self._local(self._input(armature, keys, self._morphs))
-
-    def _shown_input(self, armature: Object, keys: Mapping[str, float]) -> _Input:
-        return self._input(armature, keys, self._acting_morphs, self._post_process is not None)
 
     def _input(
         self,

@@ -84,13 +84,6 @@ class Motion:
         """(F,) float64 scene frames for motion frames."""
         return self.start + np.asarray(frames, np.float64) / self.speed
 
-    def matrices(self, bones: Sequence[str], frames: ArrayLike) -> np.ndarray:
-        """(F, B, 4, 4) float32 from rest to pose of the named scene bones, in armature space.
-
-        A bone that the file lacks moves with its parent.
-        """
-        return self.rig.matrices(self.posed(self.motion_frames(frames)), bones)
-
     def shown(self, now: Evaluation, keys: Mapping[str, float]) -> np.ndarray:
         """(B, 4, 4) float32 as `posed`, read-only; shape keys have no effect.
 
@@ -235,11 +228,11 @@ def morphs_of_keys(pmx: "mmdskin.Model", armature: Object) -> dict[str, int]:
     is updated when a key is renamed; then the file's English names.
     """
     morphs = pmx.morphs
-    noted = sliders.keys(armature)
+    noted = sliders.of_morphs(armature, pmx)
     vertex = [i for i, morph in enumerate(morphs) if morph.kind == "vertex"]
     groups = [i for i, morph in enumerate(morphs) if morph.kind == "group"]
-    if len(noted) == len(morphs):
-        pairs = [(key, i) for i, key in enumerate(noted) if key]
+    if noted:
+        pairs = [(one.key, i) for i, one in enumerate(noted) if one.key]
     else:
         names = unique(morphs[i].name for i in vertex)
         pairs = [*zip(names, vertex, strict=True), *((morphs[i].name, i) for i in groups)]
@@ -254,6 +247,14 @@ def morphs_of_keys(pmx: "mmdskin.Model", armature: Object) -> dict[str, int]:
     names = unique(morphs[i].name_english for i in english)
     pairs += zip(names, english, strict=True)
     return {key: i if morphs[i].kind == "vertex" else -1 for key, i in reversed(pairs)}
+
+
+def keys_of_morphs(pmx: "mmdskin.Model", armature: Object) -> list[tuple[int, str]]:
+    """The morphs of the file, by index, each with a shape key that shows it."""
+    noted = sliders.of_morphs(armature, pmx)
+    if noted:
+        return [(i, one.key) for i, one in enumerate(noted) if one.key]
+    return [(i, key) for key, i in morphs_of_keys(pmx, armature).items() if i >= 0]
 
 
 def _mixing(pmx: "mmdskin.Model") -> tuple:

@@ -103,17 +103,16 @@ def driven() -> list[tuple[Object, FCurve]]:
 
 def _wanted(armature: Object) -> dict[str, str]:
     """The expression for the path of each slider that the file sets."""
-    names = sliders.names(armature)
     settings = pose_source.settings_of(armature, bpy.context.scene, _WITHOUT_PHYSICS)
-    if not any(names) or not isinstance(settings, motion_source.Settings):
+    if not isinstance(settings, motion_source.Settings):
         return {}
     try:
-        morphs = motion_source.load(armature, settings).rig.pmx.morphs
+        pmx = motion_source.load(armature, settings).rig.pmx
     except UserError:  # which the panel shows
         return {}
     found = {}
-    for number, (name, morph) in enumerate(zip(names, morphs, strict=False)):
-        if name not in armature or len(names) != len(morphs):
+    for number, (morph, _, name) in enumerate(sliders.of_morphs(armature, pmx)):
+        if name not in armature:
             continue
         if morph.kind == "material" or morph.kind.startswith("uv"):
             found[sliders.path(name)] = f"{FUNCTION}(self, depsgraph, frame, {number})"

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import bpy
 
+from ..blender.native import mmdskin
 from . import mmd_tools, scene_model, stored
 from .names import MORPHS, UV_MORPHS, Named, chosen, language_of
 
@@ -83,14 +84,20 @@ def widen(armature: bpy.types.Object, name: str) -> None:
     shown.update(min=-_MOST, max=_MOST, soft_min=0.0, soft_max=1.0)
 
 
-def names(armature: bpy.types.Object) -> tuple[str, ...]:
-    """The custom property of each morph of the file, "" for none; () if none were stored."""
-    return tuple(stored.text(morph, SLIDER) for morph in _morphs(armature))
+class OfMorph(NamedTuple):
+    morph: "mmdskin.Morph"
+    key: str  # its shape key, "" for none
+    name: str  # its custom property of the armature, "" for none
 
 
-def keys(armature: bpy.types.Object) -> tuple[str, ...]:
-    """The shape key of each morph of the file, "" for none; () if none were stored."""
-    return _present_keys(_morphs(armature), armature.original.children)
+def of_morphs(armature: bpy.types.Object, pmx: "mmdskin.Model") -> list[OfMorph]:
+    """What shows each morph of the file; [] if it was not stored, or for another file."""
+    stored_morphs = _morphs(armature)
+    if len(stored_morphs) != len(pmx.morphs):
+        return []
+    keys = _present_keys(stored_morphs, armature.original.children)
+    names = (stored.text(one, SLIDER) for one in stored_morphs)
+    return [*map(OfMorph, pmx.morphs, keys, names)]
 
 
 def _morphs(armature: bpy.types.Object) -> list[Any]:

@@ -102,7 +102,7 @@ class Motion(MotionCase):
     def key_pose(self, frame):
         """Keyframes that give the armature the pose of the motion."""
         names = [bone.name for bone in self.armature.data.bones]
-        matrices = self.open().matrices(names, [frame])[0]
+        matrices = self.matrices(self.open(), names, [frame])[0]
         for name, matrix in zip(names, matrices, strict=True):  # parents come first
             bone = self.armature.pose.bones[name]
             bone.rotation_mode = "QUATERNION"

@@ -135,10 +135,9 @@ class Damaged(cases_names.Case):
         scene_model, sliders = addon().scene.scene_model, addon().scene.sliders
         model_file = addon().scene.model_file
         model = scene_model.model_of(self.armature, bpy.context.view_layer)
-        sliders.keys(self.armature)
+        sliders.of_morphs(self.armature, mock.Mock(morphs=[]))
         addon().scene.mmd_tools.rotation_sources(self.armature)
         model_file.match_bones(self.armature, mock.Mock(bones=()))
-        sliders.names(self.armature)
         sliders.by_panel(model)
         bpy.context.view_layer.objects.active = self.mesh
         for operator in (bpy.ops.mmdskin.switch_names, bpy.ops.mmdskin.clear_bake):

@@ -105,6 +105,10 @@ class MotionCase(case.Case):
         motion_source = addon().pose.motion_source
         return motion_source.load(self.armature, motion_source.Settings(*paths, start, **options))
 
+    def matrices(self, source, bones, frames):
+        """(F, B, 4, 4) of bones of the scene, from rest to pose."""
+        return source.rig.matrices(source.posed(source.motion_frames(frames)), bones)
+
     def loaded(self):
         mmdskin = addon().blender.native.load()
         return mmdskin.load_model(self.model_path), mmdskin.load_motion(self.motion_path)
@@ -119,7 +123,7 @@ class MotionCase(case.Case):
     def of_scene(self, source, frames=FRAMES, mesh=None):
         """(F, V, 3) positions of the mesh in the scene under the motion."""
         ready = addon().pose.skinner.Skinner(mesh or self.mesh, self.armature)
-        matrices = source.matrices(ready.bones, frames)
+        matrices = self.matrices(source, ready.bones, frames)
         return ready.skinned(matrices, source.key_values(ready.keys, frames))[0]
 
     def assert_follows(self, source, placed=None):
@@ -235,7 +239,7 @@ class Follows(MotionCase):
             bone = bones.new(name)
             bone.tail, bone.parent = (0, 0, 1), parent
         bpy.ops.object.mode_set(mode="OBJECT")
-        hat, elbow, free = self.open().matrices(["hat", "ひじ.L", "free"], [9])[0]
+        hat, elbow, free = self.matrices(self.open(), ["hat", "ひじ.L", "free"], [9])[0]
         self.assertTrue(np.array_equal(hat, elbow))
         self.assertTrue(np.array_equal(free, np.eye(4)))
 
@@ -261,7 +265,7 @@ class Follows(MotionCase):
                 expected = to_blender @ poses @ np.linalg.inv(to_blender)
                 names = [f"bone {number}" for number in range(len(model.bones))]
                 source = self.open()
-                actual = source.matrices(names, frames)
+                actual = self.matrices(source, names, frames)
                 # What a difference of matrices does to a point of the model.
                 heights = np.abs(model.positions).max(axis=0)
                 reach = np.append(scene.in_blender(heights[None])[0], 1)
@@ -303,11 +307,11 @@ class Frames(MotionCase):
         self.assert_close(self.of_scene(self.open(), [-20, 1000]), self.of_file([0, 15]))
 
     def test_a_single_frame(self):
-        self.assertEqual(self.open().matrices(["ひじ.L"], 3.5).shape, (1, 1, 4, 4))
+        self.assertEqual(self.matrices(self.open(), ["ひじ.L"], 3.5).shape, (1, 1, 4, 4))
         self.assertEqual(self.open().key_values(["あ"], 3.5).shape, (1, 1))
 
     def test_no_bones_and_no_keys(self):
-        self.assertEqual(self.open().matrices([], [1, 2]).shape, (2, 0, 4, 4))
+        self.assertEqual(self.matrices(self.open(), [], [1, 2]).shape, (2, 0, 4, 4))
         self.assertEqual(self.open().key_values([], [1, 2]).shape, (2, 0))
 
 
@@ -478,7 +482,7 @@ class Threads(MotionCase):
         names = self.scene.bone_names
 
         def evaluate(frame):
-            return source.matrices(names, [frame]), source.key_values(["あ", "い"], [frame])
+            return self.matrices(source, names, [frame]), source.key_values(["あ", "い"], [frame])
 
         frames = [math.sin(i) * 10 + 10 for i in range(200)]
         expected = [evaluate(frame) for frame in frames]
