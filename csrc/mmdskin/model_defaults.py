@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from itertools import repeat
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,7 @@ _MEMBERS = (  # in the order of the extension module
     *("display_frames", "rigid_bodies", "joints"),
     *("name", "name_english", "comment", "comment_english", "version"),
 )
+_in_order = itemgetter(*_MEMBERS)
 
 
 def members(
@@ -38,10 +40,8 @@ def members(
     kwargs: Mapping[str, Any] | None,
 ) -> tuple[Any, ...]:
     """A value for each member: None for its default, `...` for that of the model `like`."""
-    given = _arguments(function, args, kwargs or {})
-    values: dict[str, Any] = {
-        name: given.get(name) if like is None else given.get(name, ...) for name in _MEMBERS
-    }
+    values: dict[str, Any] = dict.fromkeys(_MEMBERS, None if like is None else ...)
+    values.update(_arguments(function, args, kwargs or {}))
     positions, version = values["positions"], values["version"]
     if positions is not None and positions is not ...:
         positions = values["positions"] = converted(positions, "positions", "float32", 5)[1]
@@ -57,7 +57,8 @@ def members(
         values["version"] = number(version, "version")
         if not 1 <= values["version"] < 3:
             raise ValueError(f"version: {version}, expected 2.0 or 2.1")
-    return tuple(values.values())
+    ordered: tuple[Any, ...] = _in_order(values)
+    return ordered
 
 
 def _arguments(function: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,12 +75,14 @@ def _arguments(function: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) 
             raise TypeError(
                 f"argument for {function}() given by name ({name!r}) and position ({place})"
             )
-    return {**given, **kwargs}
+    given.update(kwargs)
+    return given
 
 
 def _check_kept(like: mmdskin.Model, values: dict[str, Any], count: int) -> None:
     """Other positions must be as many as what is kept of the model's vertices."""
-    kept, before = [name for name in _VERTICES if values[name] is ...], len(like.positions)
+    before = len(like.positions)
+    kept = [name for name, value in values.items() if value is ... and name in _VERTICES]
     if kept and count != before:
         raise ValueError(
             f"positions: {count} {'vertex' if count == 1 else 'vertices'}, but the model has {before}: replace "
@@ -88,13 +91,21 @@ def _check_kept(like: mmdskin.Model, values: dict[str, Any], count: int) -> None
 
 
 def _complete_influences(like: mmdskin.Model | None, values: dict[str, Any], count: int) -> None:
-    names = ("bone_indices", "bone_weights")
-    bones, weights = (None if values[name] is ... else values[name] for name in names)
-    kept = [values[name] is ... and getattr(like, name) is not None for name in names]
-    if not all(values[name] is ... for name in names):
-        for name, whole in zip(names, influences(count, bones, weights, *kept), strict=True):
-            if values[name] is not ...:
-                values[name] = whole
+    bones, weights = values["bone_indices"], values["bone_weights"]
+    bones_kept, weights_kept = bones is ..., weights is ...
+    if bones_kept and weights_kept:
+        return
+    all_bones, all_weights = influences(
+        count,
+        None if bones_kept else bones,
+        None if weights_kept else weights,
+        bones_kept and like.bone_indices is not None,  # type: ignore[union-attr]
+        weights_kept and like.bone_weights is not None,  # type: ignore[union-attr]
+    )
+    if not bones_kept:
+        values["bone_indices"] = all_bones
+    if not weights_kept:
+        values["bone_weights"] = all_weights
 
 
 def influences(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _CAMERA, _LIGHT, _SHADOW = range(3)  # tracks of motion_samples.c
 _MEMBERS = ("name", "bones", "morphs", "camera", "light", "shadow", "properties")
+_arguments_of = operator.attrgetter(*_MEMBERS[1:], "name")  # those of from_tracks()
 
 
 def camera_at(motion: mmdskin.Motion, frames: ArrayLike, /) -> mmdskin.Camera:
@@ -57,8 +59,7 @@ def reduced(
     """For pickling: the file that was loaded, with the encoding if it was given, or the tracks."""
     if data is not None:
         return mmdskin.load_motion, (data,) if encoding is None else (data, encoding)
-    name, *tracks = (getattr(motion, member) for member in _MEMBERS)
-    return type(motion).from_tracks, (*tracks, name)
+    return type(motion).from_tracks, _arguments_of(motion)
 
 
 def are_equal(one: mmdskin.Motion, other: mmdskin.Motion) -> bool:

@@ -240,4 +240,13 @@ def step_of_models(
             raise ValueError(
                 f"{name}: length {len(items)}, expected {count}, an item for each model"
             )
-    return [tuple(items[model] for items in lists.values()) for model in range(count)]
+    return list(
+        zip(
+            lists["translations"],
+            lists["rotations"],
+            lists["morph_weights"],
+            lists["ik"],
+            lists["physics"],
+            strict=True,
+        )
+    )
