@@ -43,14 +43,17 @@ def members(
     values: dict[str, Any] = dict.fromkeys(_MEMBERS, None if like is None else ...)
     values.update(_arguments(function, args, kwargs or {}))
     positions, version = values["positions"], values["version"]
-    if positions is not None and positions is not ...:
+    given = values["bone_indices"] is not None or values["bone_weights"] is not None
+    counts = like is not None or given
+    if positions is not None and positions is not ... and counts:
         positions = values["positions"] = converted(positions, "positions", "float32", 5)[1]
         check_shape(positions.shape, "positions", ("V", 3))
     places = getattr(like, "positions", None) if positions is ... else positions
-    count = 0 if places is None else len(places)
+    count = len(places) if counts and places is not None else 0
     if like is not None:
         _check_kept(like, values, count)
-    _complete_influences(like, values, count)
+    if given:
+        _complete_influences(like, values, count)
     if version is None:
         values["version"] = 0.0
     elif version is not ...:
