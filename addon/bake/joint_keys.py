@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from mathutils import Matrix, Quaternion
 
-from ..blender.translations import tr, tr_count
+from ..blender.translations import tr_count
 from ..scene import mesh_source
 from . import bake_state, joint_fit, joint_turns, sliders
 from .joint_fit import Function
@@ -87,22 +87,20 @@ class Driven(Corrective):
             self._keys.clear()
             after = before
         key_count = len(self._keys) + bool(self._shown_at_rest().any())
-        text = tr(
-            "Error of '{name}' reduced from {before:.2g} to {after:.2g} with {keys}",
-            name=self.obj.name,
-            before=before,
-            after=after,
-            keys=tr_count("1 key", "{count} keys", key_count),
-        )
         if before:
-            self.reports.append(("INFO", text))
+            self.inform(
+                "Error of '{name}' reduced from {before:.2g} to {after:.2g} with {keys}",
+                name=self.obj.name,
+                before=before,
+                after=after,
+                keys=tr_count("1 key", "{count} keys", key_count),
+            )
         if after > _LITTLE * before:
-            text = tr(
+            self.caution(
                 "Driven keys barely improve '{name}' on these frames: set Corrective"
                 " to Keyed, which is exact",
                 name=self.obj.name,
             )
-            self.reports.append(("WARNING", text))
         yield from super().finish()
 
     def _remember(self, state: bake_state.BakeState) -> None:

@@ -67,8 +67,7 @@ class Drivers:
 
 def remove(mesh: ID) -> None:
     """Remove the properties and their drivers."""
-    for curve in [one for one in drivers.of(mesh) if one.data_path.startswith(f'["{_TURN}')]:
-        mesh.animation_data.drivers.remove(curve)
+    drivers.remove(mesh, f'["{_TURN}')
     for name in [name for name in mesh.keys() if name.startswith(_TURN)]:  # noqa: SIM118
         del mesh[name]
 

@@ -15,7 +15,6 @@ from bpy.types import Modifier, Object
 
 from ..blender import blender_versions, cache_files, registration
 from ..blender.native import mmdskin
-from ..blender.translations import tr
 from ..blender.user_error import UserError
 from ..operator_base.properties import FRAMES
 from ..preview import nodes
@@ -54,12 +53,11 @@ class MeshCache(Target):
         if normals is not None and normals.domain == "POINT":
             endings.append(".normals.pc2")
         elif normals is not None:
-            text = tr(
+            self.caution(
                 "'{name}' has vertices with several normals (for example at sharp"
                 " edges), which a mesh cache cannot store: Blender's normals are shown",
                 name=self.obj.name,
             )
-            self.reports.append(("WARNING", text))
         count, samples = self.skinner.vertex_count, len(options.frames)
         header = _HEADER.pack(
             b"POINTCACHE2\0", 1, count, options.frames[0], options.spacing, samples

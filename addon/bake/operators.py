@@ -153,14 +153,14 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, Operator):
         targets = baking.result
         limited = sum(target.skinner.source.limited for target in targets)
         if limited:
-            text = tr_count(
+            self.caution(
                 "1 vertex has more than four bones: only the four strongest were used",
                 "{count} vertices have more than four bones: only the four strongest were used",
                 count=limited,
             )
-            self.report({"WARNING"}, text)
-        for level, text in (one for target in targets for one in target.reports):
-            self.report({level}, text)
+        for target in targets:
+            for report in target.reports:
+                self.report(*report)
         frames, samples = targets[0].options.frames, targets[0].options.samples
         if len(frames) == 1:
             what = tr("frame {frame}", frame=f"{frames[0]:.7g}")

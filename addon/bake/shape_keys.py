@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError
 from ..scene import mesh_source
 from . import bake_state, linear_blend, sliders
@@ -100,20 +99,18 @@ class Corrective(Target):
 
     def finish(self) -> Iterable[float]:
         if self._flat:
-            text = tr_count(
+            self.caution(
                 "'{name}' has 1 vertex pose that is too flat for shape keys to restore fully",
                 "'{name}' has {count} vertex poses that are too flat for shape keys to"
                 " restore fully",
                 count=self._flat,
                 name=self.obj.name,
             )
-            self.reports.append(("WARNING", text))
         if not any(len(found.vertices) for found in self._found):
-            text = tr(
+            self.inform(
                 "'{name}' needs no corrective keys: the Armature modifier gives the same result",
                 name=self.obj.name,
             )
-            self.reports.append(("INFO", text))
         return ()
 
     def write(self, state: bake_state.BakeState) -> None:

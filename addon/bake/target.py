@@ -3,12 +3,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from bpy.types import Depsgraph, Object
 
 from ..blender import actions
+from ..blender.translations import Reports
 from ..blender.user_error import UserError
 from ..pose import skinner
 from ..pose.deformation import Deformation, gives_normals
@@ -26,8 +27,8 @@ class Block(NamedTuple):
     values: np.ndarray  # (F, K) of the shape keys in Target.keys
 
 
-class Target(ABC):
-    """A mesh and what a bake writes to; ignores what an earlier bake added."""
+class Target(Reports, ABC):
+    """A mesh and what a bake writes to; ignores what an earlier bake added. Its reports are for the end."""
 
     stores_normals = False
 
@@ -49,7 +50,10 @@ class Target(ABC):
             self.pinned = skinner.pinned_key(obj)
         else:
             self.pinned = state.active[0] if state.pinned else None
-        self.reports: list[tuple[str, str]] = []  # level and text, for the end
+        self.reports: list[tuple[set[Any], str]] = []
+
+    def report(self, kind: set[Any], text: str) -> None:
+        self.reports.append((kind, text))
 
     @property
     def adds_to_earlier(self) -> bool:
