@@ -7,7 +7,7 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
-from ..blender import output_files, registration
+from ..blender import file_access, registration
 from ..blender.user_error import UserError, cancelled, cancels
 from ..operator_base.model_operator import ModelOperator
 from ..scene import scene_model
@@ -111,7 +111,7 @@ class MMDSKIN_OT_export(ModelOperator, bpy.types.Operator):
         return path if known == self.format else (stem if known else path) + self._format().ending
 
     def _path(self) -> str:
-        path = output_files.absolute(self.filepath)
+        path = file_access.absolute(self.filepath)
         known = formats.format_of(os.path.splitext(path)[1])
         if not self.properties.is_property_set("format"):
             if known is None:
@@ -121,7 +121,7 @@ class MMDSKIN_OT_export(ModelOperator, bpy.types.Operator):
                 )
             self.format = known
         path = self._ended(path)
-        output_files.check_folder(path)
+        file_access.check_folder(path)
         return path
 
 

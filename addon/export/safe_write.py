@@ -12,7 +12,7 @@ import struct
 import zipfile
 from collections.abc import Callable
 
-from ..blender import output_files
+from ..blender import file_access
 from ..blender.native import mmdskin
 from ..blender.translations import tr
 
@@ -23,7 +23,7 @@ def write(path: str, export: Callable[[str], set[str]], size: int = 0) -> None:
     """Call `export` with the path of a new file, and put what it writes at `path`. UserError, too,
     if the disk has no room for `size` bytes."""
     reason = tr("Blender's exporter failed")
-    with output_files.writing(path):
+    with file_access.writing(path):
         mmdskin.new_file.check_replaceable(path)
         _check_room(path, size)
         with contextlib.closing(mmdskin.new_file.NewFile(path)) as new:
@@ -33,7 +33,7 @@ def write(path: str, export: Callable[[str], set[str]], size: int = 0) -> None:
             except RuntimeError as error:
                 done, reason = set(), _last_line(error)
             if done != {"FINISHED"} or not is_whole(target):
-                raise output_files.unwritable(path, reason)
+                raise file_access.unwritable(path, reason)
             for source, place in _files(target, path):
                 new.replace(source, place)
 
@@ -94,7 +94,7 @@ def _check_room(path: str, size: int) -> None:
     if free < size:
         sizes = {"size": size / 1e9, "free": free / 1e9}
         reason = tr("it may need {size:.2f} GB, and the disk has {free:.2f} GB left", **sizes)
-        raise output_files.unwritable(path, reason)
+        raise file_access.unwritable(path, reason)
 
 
 def _last_line(error: Exception) -> str:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import bpy
 import numpy as np
 
-from ..blender import output_files
+from ..blender import file_access
 from ..blender.native import mmdskin
 from ..blender.translations import Sentence, tr, tr_count
 from ..blender.user_error import UserError
@@ -75,7 +75,7 @@ def of(
 ) -> modal_job.Job:
     """The job of exports, with a Result for each. Closing it early writes nothing."""
     for export in exports:
-        output_files.check_writable(export.path)
+        file_access.check_writable(export.path)
     reads = any(export.needs_frames for export in exports)
     return modal_job.Job(_steps(context, exports, timing, names), timing.length if reads else 1)
 
@@ -155,13 +155,13 @@ def _lines(result: Result) -> list[str]:
 
 def path_of(path: str, ending: str) -> str:
     """The absolute path of a file to write, with its ending."""
-    return bpy.path.ensure_ext(output_files.absolute(path), ending)
+    return bpy.path.ensure_ext(file_access.absolute(path), ending)
 
 
 def saved(path: str, motion: "mmdskin.Motion", **options: Any) -> bytes:
     """The bytes of a motion's file; UserError if it cannot be one."""
     data = io.BytesIO()
-    with output_files.writing(path, ValueError, MemoryError):
+    with file_access.writing(path, ValueError, MemoryError):
         motion.save(data, **options)
     return data.getvalue()
 
@@ -171,14 +171,14 @@ def write(contents: Iterable[tuple[str, bytes]]) -> None:
     with contextlib.ExitStack() as undo:
         written = []
         for path, data in contents:
-            with output_files.writing(path):
+            with file_access.writing(path):
                 new = mmdskin.new_file.NewFile(path)
                 undo.callback(new.close)
                 new.file.write(data)
                 new.finish()
             written.append(new)
         for new in written:
-            with output_files.writing(new.path):
+            with file_access.writing(new.path):
                 new.replace()
 
 

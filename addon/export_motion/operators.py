@@ -12,7 +12,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 from bpy_extras.io_utils import ExportHelper
 
-from ..blender import native, output_files, registration
+from ..blender import file_access, native, registration
 from ..blender.native import mmdskin
 from ..blender.translations import tr_count
 from ..blender.user_error import UserError, cancels
@@ -285,7 +285,7 @@ class MMDSKIN_OT_export_pose(_Exporter, bpy.types.Operator):
     @cancels
     def execute(self, context: bpy.types.Context) -> set[Any]:
         path = job.path_of(self.filepath, self.filename_ext)
-        output_files.check_writable(path)
+        file_access.check_writable(path)
         motion, pmx = self._pose(context)
         data = job.saved(path, motion, frame=0, model=pmx)
         job.write([(path, data)])

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
-from ..blender import input_files, playhead, registration
+from ..blender import file_access, playhead, registration
 from ..blender.native import mmdskin
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError, cancels
@@ -248,7 +248,7 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
             )
 
     def _settings(self, scene: bpy.types.Scene, path: str) -> motion_source.Settings:
-        input_files.choose(self.model_path)
+        file_access.choose(self.model_path)
         return motion_source.Settings(
             self.model_path, path, self.frame_start, self.real_time, playhead.fps(scene)
         )

@@ -9,7 +9,7 @@ from bpy.props import CollectionProperty, FloatProperty, StringProperty
 from bpy.types import Addon, Collection, Context, Event, OperatorFileListElement
 from bpy_extras.io_utils import ImportHelper
 
-from ..blender import ADDON, input_files, registration
+from ..blender import ADDON, file_access, registration
 from ..blender.blender_versions import HAS_FILE_HANDLERS
 from ..blender.translations import label
 from ..blender.user_error import UserError
@@ -49,7 +49,7 @@ class Importer(OptionsDialog, ImportHelper):
             endings = self.filter_glob.replace("*", "").replace(";", ", ")
             raise UserError("No file selected: choose a file ({endings})", endings=endings)
         for path in paths:
-            input_files.choose(path)
+            file_access.choose(path)
         return [setting_paths.resolved(path) for path in paths]
 
     def _prefer(self, context: Context) -> None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from bpy.types import Object
 
-from ..blender import actions, blender_versions, cache_files, caches, input_files
+from ..blender import actions, blender_versions, cache_files, caches, file_access
 from ..blender.native import mmdskin
 from ..blender.translations import Sentence
 from ..pose import physics_settings, quaternions
@@ -95,7 +95,7 @@ def read_for(armature: Object) -> tuple[Cache | None, object]:
         if found is not None:
             return found, ""
     file = os.path.basename(path)
-    if not input_files.exists(path):
+    if not file_access.exists(path):
         return None, Sentence("'{file}' no longer exists: simulate again", file=file)
     return None, Sentence("'{file}' cannot be read: simulate again", file=file)
 
@@ -234,5 +234,5 @@ def matrices_at(cache: Cache, frames: np.ndarray) -> np.ndarray:
 
 
 def _stat(path: str) -> tuple[int, int]:
-    found = input_files.check(path)
+    found = file_access.check(path)
     return found.st_mtime_ns, found.st_size

@@ -14,7 +14,7 @@ import bpy
 import numpy as np
 from bpy.types import Depsgraph, Object
 
-from ..blender import actions, drivers, fcurves, input_files
+from ..blender import actions, drivers, fcurves, file_access
 from ..blender.native import mmdskin
 from ..pose import ik_source, motion_source, physics_settings, pose_source, skinner
 from ..pose.ik_source import Local, Solver
@@ -199,7 +199,7 @@ def _text(*parts: object) -> str:
 
 def _digest(path: str) -> str:
     """A digest of a file's contents."""
-    stat = input_files.check(path)
+    stat = file_access.check(path)
     return _digest_of(path, stat.st_mtime_ns, stat.st_size)
 
 

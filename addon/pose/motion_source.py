@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from bpy.types import Object, Scene
 
-from ..blender import input_files, playhead
+from ..blender import file_access, playhead
 from ..blender.user_error import UserError
 from ..scene import model_file, setting_paths
 from . import physics_settings, scene_motion
@@ -134,7 +134,7 @@ def read_earlier(text: str, newest: str) -> tuple[Earlier, ...]:
             with contextlib.suppress(ValueError, TypeError):
                 relative, path, start = entry
                 beside = os.path.normpath(os.path.join(folder, relative)) if relative else path
-                chosen = beside if input_files.exists(beside) else os.fspath(path)
+                chosen = beside if file_access.exists(beside) else os.fspath(path)
                 if math.isfinite(start):
                     found.append(Earlier(chosen, float(start)))
     return tuple(found)

@@ -15,7 +15,7 @@ from bpy.props import StringProperty
 from bpy.types import Context, Event, Object, Operator
 from bpy_extras.io_utils import ImportHelper
 
-from ..blender import arrays, blender_versions, input_files, registration
+from ..blender import arrays, blender_versions, file_access, registration
 from ..blender.native import mmdskin
 from ..blender.user_error import UserError, cancels
 from ..operator_base.editing import editing
@@ -49,7 +49,7 @@ class MMDSKIN_OT_restore_deform_data(PosingOperator, ImportHelper, Operator):
     @cancels
     def execute(self, context: Context) -> set[Any]:
         model = scene_model.model_of(context.active_object, context.view_layer)
-        input_files.choose(self.filepath)
+        file_access.choose(self.filepath)
         rig = model_file.rig(model.armature, self.filepath)
         restored, missing = _prepare_meshes(model, rig)
         with editing(restored, _Restored.check) as edit:

@@ -15,7 +15,7 @@ import bpy
 import numpy as np
 from bpy.types import Context, Object, Scene
 
-from ..blender import actions, native, output_files, playhead
+from ..blender import actions, file_access, native, playhead
 from ..blender.native import mmdskin
 from ..blender.translations import tr, tr_count
 from ..export_motion import samples
@@ -120,7 +120,7 @@ def import_motion(
     """Replace the motion of a model; the action keeps the bytes of the file, for exports."""
     scene = context.scene
     path = os.path.join(bpy.app.tempdir, f"{bpy.path.clean_name(name)}.vmd")
-    with output_files.writing(path, ValueError):
+    with file_access.writing(path, ValueError):
         motion.save(path)
     settings = motion_source.Settings("", path, start, True, playhead.fps(scene))
     source = motion_source.load(model.armature, settings)

@@ -10,7 +10,7 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 
-from ..blender import input_files, playhead, registration
+from ..blender import file_access, playhead, registration
 from ..blender.user_error import UserError, cancels
 from ..import_motion.import_state import ORIGINAL, SOLVED
 from ..operator_base import modal_job, properties
@@ -182,7 +182,7 @@ class MMDSKIN_OT_fit_motion(_Proportions, PosingOperator, Importer, bpy.types.Op
         motion = model_file.load_motion(path)
         made_for = None
         if self.made_for:
-            input_files.choose(self.made_for)
+            file_access.choose(self.made_for)
             made_for = model_file.load_model(setting_paths.resolved(self.made_for))
         name = bpy.path.display_name_from_filepath(path)
         with skeletons.explained(name):

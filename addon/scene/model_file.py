@@ -16,7 +16,7 @@ import numpy as np
 from bpy.types import Object
 from numpy.typing import ArrayLike
 
-from ..blender import details, input_files, native, registration
+from ..blender import details, file_access, native, registration
 from ..blender.native import mmdskin
 from ..blender.translations import tr
 from ..blender.user_error import UserError
@@ -103,7 +103,7 @@ def load_motion(path: str, pmx: "mmdskin.Model | None" = None) -> "mmdskin.Motio
 def rig(armature: Object, path: str = "") -> Rig:
     """The Rig of an armature object; without a path, its file is searched for."""
     kept = setting_paths.absolute(armature, "model_path")
-    path = setting_paths.resolved(path) or (kept if input_files.exists(kept) else "")
+    path = setting_paths.resolved(path) or (kept if file_access.exists(kept) else "")
     if path:
         return Rig(armature, path)
     native.load()  # first, so that a missing module is not reported as a missing file
@@ -130,7 +130,7 @@ def _load(kind: str, path: str, pmx: "mmdskin.Model | None" = None) -> Any:
     """Load a file with the native module's function `kind`, with a cache."""
     name = os.path.basename(path)
     try:
-        stat = input_files.check(path)
+        stat = file_access.check(path)
         return _loaded(kind, path, stat.st_mtime_ns, stat.st_size, pmx)
     except OSError as error:
         raise UserError(
@@ -152,7 +152,7 @@ def _candidates(armature: Object) -> Iterator[str]:
     """Model files in folders that an importer has stored or loaded textures from; that with the model's
     name comes first."""
     named = {obj.name for obj in scene_model.ancestors(armature)}
-    for folder in filter(input_files.may_look, dict.fromkeys(_folders(armature))):
+    for folder in filter(file_access.may_look, dict.fromkeys(_folders(armature))):
         try:
             names = os.listdir(folder)
         except OSError:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import bpy
 from bpy.app.handlers import persistent
 
-from ..blender import cache_files, input_files, registration
+from ..blender import cache_files, file_access, registration
 from ..blender.user_error import UserError
 from . import saved_state, stored
 
@@ -41,7 +41,7 @@ def absolute(armature: bpy.types.Object, name: str, overrides: dict[str, Any] | 
     Values in `overrides`, by name, replace it and belong to this file.
     """
     if overrides and name in overrides:
-        input_files.choose(overrides[name])
+        file_access.choose(overrides[name])
         return bpy.path.abspath(overrides[name])
     path = getattr(armature.mmdskin, name)
     if not path.startswith("//"):
@@ -55,7 +55,7 @@ def absolute(armature: bpy.types.Object, name: str, overrides: dict[str, Any] | 
 
 def keep(armature: bpy.types.Object, name: str, path: str) -> None:
     """Set it to a path, made relative to this .blend if the setting belongs to it, else absolute."""
-    input_files.choose(path)
+    file_access.choose(path)
     setattr(armature.mmdskin, name, shown(armature, name, path))
 
 
@@ -120,7 +120,7 @@ def file_in(armature: bpy.types.Object, name: str, folder: str, is_own: bool = T
     if not note:
         return direct
     is_elsewhere = is_own and note.folder != folder
-    if (is_elsewhere or not input_files.exists(direct)) and input_files.exists(note.file):
+    if (is_elsewhere or not file_access.exists(direct)) and file_access.exists(note.file):
         return note.file
     return direct if folder else note.file
 
@@ -220,7 +220,7 @@ def moved(path: str, before: str) -> str:
     except ValueError:  # another drive
         return path
     found = os.path.normpath(os.path.join(folder_here(), beside))
-    return found if input_files.exists(found) else path
+    return found if file_access.exists(found) else path
 
 
 def _move(before: str, folder: str) -> None:
@@ -257,7 +257,7 @@ def _remap(armature: bpy.types.Object, name: str, before: str, folder: str) -> N
     if not path.startswith("//"):
         return None
     # Keep the note of a file that may be missing only now.
-    return Note(path, folder, note.file if note and not input_files.exists(file) else file)
+    return Note(path, folder, note.file if note and not file_access.exists(file) else file)
 
 
 def _store(armature: bpy.types.Object, name: str, path: str) -> None:

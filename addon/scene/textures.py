@@ -10,7 +10,7 @@ from typing import Any
 import bpy
 from bpy_extras import image_utils
 
-from ..blender import details, input_files
+from ..blender import details, file_access
 from ..blender.translations import Reports
 
 _logger = details.logger(__name__)
@@ -45,7 +45,7 @@ class TextureFolder:
             return None
         place = bpy.path.resolve_ncase(os.path.join(self._folder, path))
         try:
-            input_files.check(place)
+            file_access.check(place)
         except FileNotFoundError:
             packed = _packed(place)
             if packed is not None:

@@ -16,7 +16,7 @@ from bpy.props import (
 )
 from bpy.types import Context, Mesh, Object, PropertyGroup
 
-from ..blender import blender_versions, input_files, registration
+from ..blender import blender_versions, file_access, registration
 from ..mmd_look import switch as look
 from ..operator_base import properties
 from ..preview import driver_function, motion_sliders, switch
@@ -39,7 +39,7 @@ def _switch(
 
 def _motion_changed(settings: Any, context: Context) -> None:
     for path in (settings.model_path, settings.motion_path):
-        input_files.choose(path)
+        file_access.choose(path)
     motion_sliders.follow(settings.id_data)
     switch.refresh(settings.id_data)
 

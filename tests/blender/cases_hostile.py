@@ -37,7 +37,7 @@ def addon():
 
 class Paths(case.Case):
     def check(self, path):
-        return addon().blender.input_files.check(path)
+        return addon().blender.file_access.check(path)
 
     @unittest.skipUnless(hasattr(os, "mkfifo"), "Windows has no such pipes")
     def test_a_pipe_is_refused_at_once(self):
@@ -56,13 +56,13 @@ class Paths(case.Case):
 
     def test_a_file_that_is_too_large_is_refused(self):
         path = case.write_model(self, self.scene.pmx)
-        few = mock.patch.object(addon().blender.input_files, "LIMIT", 100)
+        few = mock.patch.object(addon().blender.file_access, "LIMIT", 100)
         with few, self.assertRaises(OSError) as refused:
             self.check(path)
         self.assertEqual(refused.exception.errno, errno.EFBIG)
 
     def test_a_share_that_only_the_file_names_is_not_looked_up(self):
-        files = addon().blender.input_files
+        files = addon().blender.file_access
         path = "\\\\server\\share\\a.vmd"
         unseen = mock.patch.object(files.os, "stat", side_effect=AssertionError)
         with unseen, self.assertRaises(OSError) as refused:
