@@ -105,17 +105,11 @@ def _rename(edit: Edit, model: scene_model.SceneModel, root: Object, english: bo
     keys = _rename_keys(edit, model, root, english)
     materials = _changes_of_materials(model.meshes, english)
     for material, name in materials:
-        _set(edit, material, "name", name)
+        edit.set(material, "name", name)
     before, path = root.get(names.LANGUAGE), sliders.path(names.LANGUAGE)
     edit.on_failure(playhead.write, root, path, before)
     root[names.LANGUAGE] = "ENGLISH" if english else "JAPANESE"
     return len(bones) + len(keys) + len(materials)
-
-
-def _set(edit: Edit, owner: Any, member: str, value: str) -> None:
-    """Set a member, also back if the edit fails."""
-    edit.on_failure(setattr, owner, member, getattr(owner, member))
-    setattr(owner, member, value)
 
 
 def _without_english(model: scene_model.SceneModel, root: Object) -> int:
@@ -163,7 +157,7 @@ def _rename_bones(edit: Edit, model: scene_model.SceneModel, english: bool) -> d
     # Blender does not always update actions of constraints, nor in all versions.
     paths = _paths(_BONES, changed)
     for curve, path in curves:
-        _set(edit, curve, "data_path", _renamed(path, {}, paths))
+        edit.set(curve, "data_path", _renamed(path, {}, paths))
     for obj in model.meshes:
         _follow(edit, obj, saved_state.BAKE, _BONES, changed)
     return changed
@@ -221,9 +215,9 @@ def _rename_all(edit: Edit, things: Any, wanted: dict[str, str]) -> dict[str, st
     # Use temporary names: a new name may still be in use by another member.
     for old, thing in found.items():
         if wanted[old] in found:
-            _set(edit, thing, "name", f"{names.cut(old, names.LIMIT - 8)} mmdskin")
+            edit.set(thing, "name", f"{names.cut(old, names.LIMIT - 8)} mmdskin")
     for old, thing in found.items():
-        _set(edit, thing, "name", wanted[old])
+        edit.set(thing, "name", wanted[old])
     return {old: thing.name for old, thing in found.items()}
 
 
@@ -241,7 +235,7 @@ def _follow(edit: Edit, owner: ID, state: str, collection: str, changed: dict[st
     before = saved_state.load_action(owner, f"{state}_before")
     if before is not None and before.users - before.use_fake_user <= 1:
         for curve in actions.curves_of(before):
-            _set(edit, curve, "data_path", _renamed(curve.data_path, {}, paths))
+            edit.set(curve, "data_path", _renamed(curve.data_path, {}, paths))
 
 
 def _curves_of_morphs(edit: Edit, armature: Object) -> Iterator[FCurve]:

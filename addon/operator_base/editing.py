@@ -3,7 +3,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from bpy.types import Object, Scene
 
@@ -18,20 +18,20 @@ class Edit(Generic[_Thing, _Checked]):
     """What the block of `editing` gets.
 
     `checked` has each thing with the result of its check. If the block raises, snapshots are restored
-    and the calls of `on_failure` are made, in reverse order.
+    and the calls of `on_failure` are made, in reverse order. Those of `on_success`, for what cannot be
+    undone, are made when nothing can fail any more.
     """
 
     def __init__(self, checked: list[tuple[_Thing, _Checked]]) -> None:
         self.checked = checked
         self.undo, self.success, self.cleanup = (contextlib.ExitStack() for _ in range(3))
-        self.undo.callback(_logger.debug, "restored the state before the edit")
+        self.on_failure, self.on_success = self.undo.callback, self.success.callback
+        self.on_failure(_logger.debug, "restored the state before the edit")
 
-    def on_failure(self, undo: Callable, *arguments: object) -> None:
-        self.undo.callback(undo, *arguments)
-
-    def on_success(self, call: Callable, *arguments: object) -> None:
-        """Register a call for the end, when nothing can fail any more: for what cannot be undone."""
-        self.success.callback(call, *arguments)
+    def set(self, owner: Any, member: str, value: object) -> None:
+        """Set a member, also back if the edit fails."""
+        self.on_failure(setattr, owner, member, getattr(owner, member))
+        setattr(owner, member, value)
 
     def save(self, objects: Iterable[Object], scenes: Iterable[Scene] = ()) -> None:
         """Take a snapshot of the file with mesh, armature and light objects and scenes, once for all of them."""
@@ -39,7 +39,7 @@ class Edit(Generic[_Thing, _Checked]):
 
     def restore_on_failure(self, snapshot: snapshots.Snapshot | cache_files.FileSnapshot) -> None:
         """Restore another snapshot, too, if the edit fails."""
-        self.undo.callback(snapshot.restore)
+        self.on_failure(snapshot.restore)
         self.cleanup.callback(snapshot.discard)
 
 

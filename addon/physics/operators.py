@@ -15,7 +15,7 @@ from ..blender import cache_files, playhead, registration
 from ..blender.translations import tr, tr_count
 from ..blender.user_error import UserError, cancels
 from ..operator_base import modal_job
-from ..operator_base.editing import Edit, editing
+from ..operator_base.editing import editing
 from ..operator_base.model_operator import ModelOperator, ObjectOperator
 from ..pose import physics_settings, pose_source
 from ..pose.ik_source import Solver
@@ -115,7 +115,7 @@ class MMDSKIN_OT_simulate_together(ObjectOperator, Operator):
         with editing(models, _check_grouping) as edit:
             name = _group_of(models)
             for model in models:
-                _set_group(edit, model.armature, name)
+                edit.set(model.armature.mmdskin, "physics_group", name)
         self.inform(
             "1 model is simulated together",
             "{count} models are simulated together",
@@ -135,10 +135,10 @@ class MMDSKIN_OT_simulate_alone(ObjectOperator, Operator):
         model = scene_model.model_of(context.active_object, context.view_layer)
         name = model.armature.mmdskin.physics_group
         with editing([model], lambda one: scene_model.check_editable(one.armature)) as edit:
-            _set_group(edit, model.armature, "")
+            edit.set(model.armature.mmdskin, "physics_group", "")
             left = [one for one in _armatures() if name and one.mmdskin.physics_group == name]
             if len(left) == 1:
-                _set_group(edit, left[0], "")
+                edit.set(left[0].mmdskin, "physics_group", "")
         return {"FINISHED"}
 
 
@@ -230,12 +230,6 @@ def _group_of(models: list[scene_model.SceneModel]) -> str:
     while name in taken:
         name, number = f"{models[0].name} {number}", number + 1
     return name
-
-
-def _set_group(edit: Edit, armature: Object, name: str) -> None:
-    settings = armature.mmdskin
-    edit.on_failure(setattr, settings, "physics_group", settings.physics_group)
-    settings.physics_group = name
 
 
 def _armatures() -> list[Object]:

@@ -162,14 +162,20 @@ class Switch(Case):
     def test_a_failure_between_two_bones_renames_none(self):
         self.load_model()
         before = fingerprint.of_file()
-        rename = sys.modules["addon_package"].rename
+        edit_class, done = sys.modules["addon_package"].rename.Edit, []
+        change = edit_class.set
+
+        def change_some(*arguments):
+            if len(done) == count:
+                raise KeyError("x")
+            done.append(change(*arguments))
+
         for count in (1, 2, 4):
-            outcomes = [*[mock.DEFAULT] * count, KeyError("x")]
-            broken = mock.patch.object(
-                rename, "_set", wraps=rename._set, side_effect=iter(outcomes)
-            )
+            done.clear()
+            broken = mock.patch.object(edit_class, "set", change_some)
             with broken, self.assertRaises(RuntimeError):
                 bpy.ops.mmdskin.switch_names()
+            self.assertEqual(len(done), count)
             self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
 
     def moved(self, armature):
