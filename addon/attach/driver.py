@@ -51,8 +51,7 @@ def build(display: Object, meshes: tuple = ()) -> None:
     if settings is not None:
         is_solved = isinstance(settings, ik_source.Settings)
         with contextlib.suppress(UserError):  # which the panel shows
-            solver = pose_source.load(armature, settings) if is_solved else None
-            awaited |= pose_source.awaited(armature, settings, solver)
+            awaited |= pose_source.awaited(armature, pose_source.load(armature, settings))
         awaited["bones"] = Awaited(display.data, path="show_axes")
         if any(switch.is_live(obj) and not _is_played(obj) for obj in meshes):
             awaited |= pose_source.awaited_rest(armature)

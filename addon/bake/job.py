@@ -119,7 +119,7 @@ def _poses(
     targets = [kind(obj, model.armature, deformation, options) for obj in meshes]
     if settings is None:
         return sources.Poses(model.armature, targets)
-    source = playback.Baked(Member(model, settings, pose_source.load(model.armature, settings)))
+    source = playback.Baked(Member(model, pose_source.load(model.armature, settings)))
     by_ik = isinstance(source.opened, ik_source.Solver)
     kind_of_poses = sources.IkPoses if by_ik else sources.MotionPoses
     return kind_of_poses(model.armature, targets, source)

@@ -58,17 +58,13 @@ class Sampler:
         settings = settings or ik_source.Settings("", fps=playhead.fps(scene))
         if options.model_path:
             settings = settings._replace(model_path=options.model_path)
-        self._opened: pose_source.Opened
-        self.motion: motion_source.Motion | None = None
-        if isinstance(settings, motion_source.Settings):
-            self._opened = self.motion = motion_source.load(armature, settings)
-        else:
-            self._opened = ik_source.Solver(armature, settings)
-        self.rig = self._opened.rig
+        self._opened = opened = pose_source.load(armature, settings)
+        self.motion = opened if isinstance(opened, motion_source.Motion) else None
+        self.rig = opened.rig
         # With the hair that physics moves, if that is to have keys.
         self.simulated: Baked | None = None
         if solved and not self._is_shown and options.physics == "KEYS":
-            self.simulated = Baked(Member(model, settings, self._opened))
+            self.simulated = Baked(Member(model, self._opened))
         self._keys = scene_model.shape_keys(model.meshes)
         self._morphs = scene_motion.keys_of_morphs(self.rig.pmx, armature)
         # A model is visible if any of its meshes is; if that is not animated, it is always visible.

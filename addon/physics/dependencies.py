@@ -16,7 +16,7 @@ from bpy.types import Depsgraph, Object
 
 from ..blender import actions, drivers, fcurves, file_access
 from ..blender.native import mmdskin
-from ..pose import ik_source, motion_source, physics_settings, pose_source, skinner
+from ..pose import ik_source, physics_settings, pose_source, skinner
 from ..pose.ik_source import Local, Solver
 from ..pose.motion_source import Motion
 from ..scene import scene_model
@@ -144,26 +144,21 @@ def key_values(meshes: Sequence[Object], names: set[str], depsgraph: Depsgraph) 
 # Fingerprints
 
 
-def fingerprint(
-    opened: Solver | Motion, settings: pose_source.Settings, inputs: Inputs | None
-) -> str:
+def fingerprint(opened: Solver | Motion, inputs: Inputs | None) -> str:
     """What a simulation depends on, besides the values of bones and sliders. `inputs`: of keyframes, of
     which the last word is a digest."""
-    physics = settings.physics
-    assert physics is not None
-    parts = *_of_model(opened, settings), *_of_group(physics)
+    parts = *_of_model(opened), *_of_group(opened.settings.physics)
     return _text(*parts) if inputs is None else _text("keys", *parts, _digest_of_keys(inputs))
 
 
-def fingerprint_of_run(motion: Motion, settings: motion_source.Settings) -> str:
+def fingerprint_of_run(motion: Motion) -> str:
     """The inputs of the run of a motion, which those of a group share."""
-    assert settings.physics is not None
-    return "".join(_of_group(settings.physics)) or fingerprint(motion, settings, None)
+    return "".join(_of_group(motion.settings.physics)) or fingerprint(motion, None)
 
 
-def _of_model(opened: Solver | Motion, settings: Any) -> tuple:
+def _of_model(opened: Solver | Motion) -> tuple:
     """Digests of a model's files, and its settings."""
-    rig = opened.rig
+    rig, settings = opened.rig, opened.settings
     if isinstance(opened, Solver):
         bones = hashlib.sha256(repr(sorted(rig.bones.items())).encode())
         bones.update(opened.rests.tobytes())
@@ -184,11 +179,11 @@ def _of_group(physics: physics_settings.Settings) -> list[str]:
 
 
 def _of_member(member: physics_settings.Member) -> tuple:
-    armature, settings = pose_source.armature_of(member), member.settings
-    opened: Any = pose_source.load(armature, settings)
+    armature = pose_source.armature_of(member)
+    opened: Any = pose_source.load(armature, member.settings)
     inputs = inputs_of(opened, armature)
-    more = (settings.start, opened.speed) if inputs is None else (_digest_of_keys(inputs),)
-    return *map(str, _of_model(opened, settings)), *more, member.world
+    more = (opened.settings.start, opened.speed) if inputs is None else (_digest_of_keys(inputs),)
+    return *map(str, _of_model(opened)), *more, member.world
 
 
 def _text(*parts: object) -> str:

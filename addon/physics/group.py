@@ -12,7 +12,7 @@ from ..blender import actions
 from ..blender.native import mmdskin
 from ..blender.translations import name_of
 from ..blender.user_error import UserError
-from ..pose import ik_source, motion_source, physics_settings, pose_source, quaternions
+from ..pose import ik_source, physics_settings, pose_source, quaternions
 from ..pose.ik_source import Solver
 from ..pose.motion_source import Motion
 from ..scene import scene_model
@@ -27,13 +27,12 @@ class Member(NamedTuple):
     """A model that is simulated, and its pose source."""
 
     model: SceneModel
-    settings: ik_source.Settings | motion_source.Settings
     opened: Solver | Motion
 
     @property
     def physics(self) -> physics_settings.Settings:
-        assert self.settings.physics is not None
-        return self.settings.physics
+        physics: physics_settings.Settings = self.opened.settings.physics
+        return physics
 
 
 def needs_file(settings: pose_source.Settings) -> bool:
@@ -51,8 +50,8 @@ def members(physics: physics_settings.Settings) -> list[Member]:
         armature = pose_source.armature_of(known)
         name = (scene_model.root_of(armature) or armature).name
         own = known.settings._replace(physics=known.settings.physics._replace(group=physics.group))
-        opened = pose_source.load(armature, own)
-        found.append(Member(SceneModel(name, armature, ()), own, opened))
+        model = SceneModel(name, armature, ())
+        found.append(Member(model, pose_source.load(armature, own)))
     return found
 
 

@@ -97,7 +97,7 @@ def _played(model: scene_model.SceneModel, context: Context) -> cache.Cache:
     stretch = playhead.stretch(scene)
     first = playhead.frame_range(scene)[0] * stretch
     inputs = dependencies.inputs_of(member.opened, model.armature)
-    made_of = dependencies.fingerprint(member.opened, member.settings, inputs)
+    made_of = dependencies.fingerprint(member.opened, inputs)
     return cache.of_samples(made_of, member.opened.rig.pmx, samples, first, 1 / stretch)
 
 
@@ -182,7 +182,7 @@ def _member(model: scene_model.SceneModel, context: Context) -> group.Member:
             "'{name}' has no rigid bodies that move bones: there is nothing to simulate",
             name=model.name,
         )
-    return group.Member(model, settings, opened)
+    return group.Member(model, opened)
 
 
 def _check_own(model: scene_model.SceneModel) -> None:

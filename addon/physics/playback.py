@@ -36,7 +36,6 @@ _ON_PLACE = 1e-3  # fraction of a sample
 
 
 class _Newest(NamedTuple):
-    settings: pose_source.Settings
     simulation: tuple | None  # the version of its file
     bones: evaluated_bones.Bones  # changes with anything of the armature object
     opened: pose_source.Opened
@@ -48,8 +47,8 @@ _newest: caches.Cache[_Newest] = caches.of_file()  # by `identity` of the armatu
 def load(now: Evaluation, settings: pose_source.Settings) -> pose_source.Opened:
     """The pose source of Settings, read again."""
     opened = pose_source.load(now.armature, settings)
-    opened, _ = _with_physics(opened, now.armature, settings, False)
-    newest = _Newest(settings, _simulation(now.armature, settings), now.bones, opened)
+    opened, _ = _with_physics(opened, now.armature, False)
+    newest = _Newest(_simulation(now.armature, settings), now.bones, opened)
     return _newest.put(now.bones.identity, newest).opened
 
 
@@ -61,7 +60,7 @@ def shared(
     `check_file`: whether it is read again if the file of the simulation has changed.
     """
     newest, bones = _newest.get(now.bones.identity), now.bones
-    if newest is None or newest.settings != settings:
+    if newest is None or newest.opened.settings != settings:
         return load(now, settings)
     if check_file and newest.simulation != _simulation(now.armature, settings):
         return load(now, settings)
@@ -80,7 +79,6 @@ def _simulation(armature: Object, settings: pose_source.Settings) -> tuple | Non
 def _with_physics(
     opened: pose_source.Opened,
     armature: Object,
-    settings: Any,
     strict: bool,
     simulated: cache.Cache | None = None,
     scene: Scene | None = None,
@@ -89,15 +87,15 @@ def _with_physics(
 
     The other arguments are those of `_Playing`.
     """
-    if not cache.has_physics(armature, settings, opened.rig.pmx):
+    if not cache.has_physics(armature, opened.settings, opened.rig.pmx):
         return opened, None
     if isinstance(opened, Solver):
         playing = _Playing(opened, armature, strict, simulated, scene)
         return opened.with_post_process(playing), playing
-    if group.needs_file(settings):
-        grouped = _Grouped(opened, settings, armature, strict, simulated)
+    if group.needs_file(opened.settings):
+        grouped = _Grouped(opened, armature, strict, simulated)
         return grouped.motion(), grouped
-    return (simulation.baked if strict else simulation.shown)(opened, armature, settings), None
+    return (simulation.baked if strict else simulation.shown)(opened, armature), None
 
 
 class Baked:
@@ -110,10 +108,9 @@ class Baked:
     def load(self, simulated: cache.Cache | None = None, scene: Scene | None = None) -> None:
         """Again: with a simulation that is in no file, or with hair as the viewport shows it in a scene's
         current frame, where it moves live if no simulation matches."""
-        model, settings, opened = self.member
-        self.opened, self._checked = _with_physics(
-            opened, model.armature, settings, True, simulated, scene
-        )
+        model, opened = self.member
+        found = _with_physics(opened, model.armature, True, simulated, scene)
+        self.opened, self._checked = found
 
     def lacks_simulation(self, first: float, last: float) -> bool:
         """Whether its file has no simulation of these keys and settings, or not from an animation
@@ -147,7 +144,6 @@ class _Checked(abc.ABC):
     def __init__(
         self,
         opened: Solver | Motion,
-        settings: pose_source.Settings,
         armature: Object,
         strict: bool,
         simulated: cache.Cache | None = None,
@@ -157,7 +153,7 @@ class _Checked(abc.ABC):
         `simulated`: instead of the one in the armature's file.
         """
         self._opened: Any = opened
-        self._settings, self._armature, self._strict = settings, armature.original, strict
+        self._armature, self._strict = armature.original, strict
         self._inputs = dependencies.inputs_of(opened, self._armature)
         found = (simulated, "") if simulated is not None else cache.read_for(armature)
         self._cache: Any = found[0]
@@ -186,7 +182,7 @@ class _Checked(abc.ABC):
         found, keyed = self._cache, self._inputs is not None
         has_bones = cache.are_numbers(found.bones, len(self._opened.rig.pmx.bones))
         if has_bones and keyed == (found.inputs is not None):
-            wanted = dependencies.fingerprint(self._opened, self._settings, self._inputs)
+            wanted = dependencies.fingerprint(self._opened, self._inputs)
             if found.fingerprint == wanted:
                 return ""
             if keyed and found.fingerprint.rpartition(" ")[0] == wanted.rpartition(" ")[0]:
@@ -257,7 +253,7 @@ class _Playing(_Checked):
         scene: Scene | None = None,
     ) -> None:
         """`scene`: of whose live physics a pose is taken where the simulation does not match."""
-        super().__init__(solver, solver.settings, armature, strict, simulated)
+        super().__init__(solver, armature, strict, simulated)
         self._scene = scene.name_full if scene and solver.settings.physics.live else ""
         if solver.settings.evaluated:
             self._cache = None

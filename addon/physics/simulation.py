@@ -19,7 +19,7 @@ from ..blender.pose_evaluation import PoseFrames
 from ..blender.translations import Sentence
 from ..blender.user_error import UserError
 from ..operator_base.modal_job import Steps, frames_done
-from ..pose import motion_source, physics_settings
+from ..pose import physics_settings
 from ..pose.ik_source import Local, Solver
 from ..pose.motion_source import Motion
 from . import cache, dependencies, group
@@ -94,12 +94,12 @@ def with_physics(motion: Motion, settings: physics_settings.Settings | None) -> 
     return motion if settings is None else _posed_by(motion, Run([motion], settings.record()))
 
 
-def shown(motion: Motion, armature: Object, settings: motion_source.Settings) -> Motion:
+def shown(motion: Motion, armature: Object) -> Motion:
     """The simulated motion for MMD Skinning, whose run lasts while nothing changes it. Of motion files
     alone."""
     state = cache.state_of(armature)
     try:
-        run, number = _run_of(motion, armature, settings)
+        run, number = _run_of(motion, armature)
     except UserError as error:
         state.problem = error
         return motion
@@ -112,9 +112,9 @@ def shown(motion: Motion, armature: Object, settings: motion_source.Settings) ->
     return _posed_by(motion, run, number, changes=lambda: run.changes, waits=waits)
 
 
-def baked(motion: Motion, armature: Object, settings: motion_source.Settings) -> Motion:
+def baked(motion: Motion, armature: Object) -> Motion:
     """As `shown`, at any frame; UserError where they cannot be simulated."""
-    return _posed_by(motion, *_run_of(motion, armature, settings))
+    return _posed_by(motion, *_run_of(motion, armature))
 
 
 def _posed_by(motion: Motion, run: Run, number: int = 0, **more: Any) -> Motion:
@@ -128,12 +128,11 @@ def _posed_by(motion: Motion, run: Run, number: int = 0, **more: Any) -> Motion:
     return dataclasses.replace(motion, poses=posed, **more)
 
 
-def _run_of(motion: Motion, armature: Object, settings: motion_source.Settings) -> tuple[Run, int]:
+def _run_of(motion: Motion, armature: Object) -> tuple[Run, int]:
     """The run of a model, and which of the models there it is."""
-    physics, name = settings.physics, armature.original.name_full
-    assert physics is not None
+    physics, name = motion.settings.physics, armature.original.name_full
     names = tuple(known.name for known in physics.group) or (name,)
-    inputs = dependencies.fingerprint_of_run(motion, settings)
+    inputs = dependencies.fingerprint_of_run(motion)
     known = _runs.get(names)
     if known is None or known[0] != inputs:
         for one in names:
@@ -253,7 +252,7 @@ class _Part:
             self._first = self.offset = opened.motion_frames(start)[0]
             self._rate = rate / opened.speed
         self._inputs = dependencies.inputs_of(opened, self.armature)
-        self._fingerprint = dependencies.fingerprint(opened, member.settings, self._inputs)
+        self._fingerprint = dependencies.fingerprint(opened, self._inputs)
         self._bones = dependencies.moved_bones(opened.rig.pmx)
         self._samples: list[tuple] = []
 

@@ -96,7 +96,7 @@ def load(armature: Object, settings: Settings) -> Motion:
             "'{file}' cannot animate a model: it has no keyframes for bones or morphs", file=name
         )
     keys = scene_motion.morphs_of_keys(rig.pmx, armature)
-    newest = Motion(rig, motion, path, settings.start, rate, keys)
+    newest = Motion(rig, motion, path, settings.start, rate, keys, settings)
     earlier = [
         replace(newest, motion=model_file.load_motion(file, rig.pmx), path=file, start=start)
         for file, start in settings.earlier

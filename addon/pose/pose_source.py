@@ -121,24 +121,21 @@ def load(armature: Object, settings: Settings) -> Opened:
     return motion_source.load(armature, settings)
 
 
-def shown(armature: Object, scene: Scene) -> tuple[Settings | None, Opened | None]:
-    """The Settings of what a live model shows, and their pose source; None for that of the armature."""
+def shown(armature: Object, scene: Scene) -> Opened | None:
+    """The pose source that a live model shows; None for the armature."""
     settings = settings_of(armature, scene, live=True)
-    return settings, load(armature, settings) if settings else None
+    return load(armature, settings) if settings else None
 
 
 def awaited(
-    armature: Object,
-    settings: Settings | None,
-    opened: Opened | None,
-    bones: Iterable[str] = (),
+    armature: Object, opened: Opened | None, bones: Iterable[str] = ()
 ) -> dict[str, Awaited]:
     """Bones of an armature object, and what its pose source reads, for drivers."""
     names = (*bones, *opened.waits_for) if opened else bones
     found = [Awaited(armature, name) for name in dict.fromkeys(names)]
     if opened:
         found += [Awaited(armature.mmdskin.driving_rig, name) for name in opened.waits_for_rig]
-    found += map(Awaited, others_of(settings, armature))  # whose places count
+        found += map(Awaited, others_of(opened.settings, armature))  # whose places count
     return {f"b{number}": one for number, one in enumerate(found)}
 
 

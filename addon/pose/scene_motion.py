@@ -40,6 +40,7 @@ class Motion:
     start: float  # scene frame that shows frame 0
     speed: float  # frames per scene frame
     keys: dict[str, int]  # from `morphs_of_keys`
+    settings: Any = None  # of `motion_source`, if they name the file
     # Other poses, as by `posed`; a number that differs when they may have changed; and whether a viewport
     # shall not wait for those of a motion frame, but show the file's.
     poses: Callable[[np.ndarray], np.ndarray] | None = None

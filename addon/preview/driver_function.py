@@ -368,7 +368,7 @@ def _read(
     reader = skinner.Skinner(now.obj, now.armature, normals=at_rest)
     opened = playback.load(now, settings) if settings else None
     armature, view_layer = now.armature.original, now.depsgraph.view_layer
-    reads = awaited(now.obj.original, armature, reader.bones, settings, opened, view_layer)
+    reads = awaited(now.obj.original, armature, reader.bones, opened, view_layer)
     if not drivers.waits_for(_driver(now.mesh), reads):  # of new bones or keys, and in files of 0.1
         live.outdated = True
     by_blender = np.zeros(0, np.intp)
@@ -398,19 +398,15 @@ def awaited(
     obj: Object,
     armature: Object,
     bones: Sequence[str],
-    settings: pose_source.Settings | None,
     opened: pose_source.Opened | None,
     view_layer: ViewLayer,
 ) -> dict[str, drivers.Awaited]:
-    """What the driver of a mesh object waits for, by name of its variable.
-
-    `opened` is the pose source of the settings, or None.
-    """
+    """What the driver of a mesh object waits for, by name of its variable."""
     found = {"armature": drivers.Awaited(armature), "object": drivers.Awaited(obj)}
     if isinstance(opened, motion_source.Motion):
         found |= pose_source.awaited_rest(armature)
         bones = ()
-    found |= pose_source.awaited(armature, settings, opened, bones)
+    found |= pose_source.awaited(armature, opened, bones)
     keys: Any = obj.data.shape_keys
     if keys:
         # The only property that depends on the animation and the drivers of every key.

@@ -143,7 +143,7 @@ class Prepared(NamedTuple):
     """What `enable` needs of a model that can be live."""
 
     bones: dict[bpy.types.Object, tuple[str, ...]]  # of each mesh that gets a driver
-    source: tuple[pose_source.Settings | None, pose_source.Opened | None]
+    source: pose_source.Opened | None
     overrides: list[bpy.types.Object]  # meshes that are only shown
 
 
@@ -154,7 +154,7 @@ def prepare(model: scene_model.SceneModel) -> Prepared:
     if any(map(_is_override, model.meshes)):  # only shown, if they are live in their own file
         live = [obj for obj in model.meshes if _has_parts(obj) and nodes.modifier_of(obj)]
         if live:
-            return Prepared({}, (None, None), live)
+            return Prepared({}, None, live)
         raise UserError(
             "'{name}' is a library override, and MMD Skinning is off in its own file: turn"
             " it on there, or append the model",
@@ -193,7 +193,7 @@ def enable(model: scene_model.SceneModel, prepared: Prepared | None = None) -> N
             if not is_live(obj):
                 undo.callback(_disable, obj)
                 _prepare(obj, model.armature)
-            _drive(obj, model.armature, names, *source)
+            _drive(obj, model.armature, names, source)
         undo.pop_all()
     forget_error(model.armature)
 
@@ -232,7 +232,7 @@ def wait_for(obj: bpy.types.Object) -> None:
     if armature is not None:
         driver_function.clear(obj.data)
         bones, _ = mesh_source.deforming_bones(obj, armature)
-        _drive(obj, armature, bones, *pose_source.shown(armature, bpy.context.scene))
+        _drive(obj, armature, bones, pose_source.shown(armature, bpy.context.scene))
 
 
 def driver_of(mesh: bpy.types.ID) -> bpy.types.FCurve | None:
@@ -315,14 +315,14 @@ def _drive(
     obj: bpy.types.Object,
     armature: bpy.types.Object,
     bones: tuple[str, ...],
-    settings: pose_source.Settings | None,
     opened: pose_source.Opened | None,
 ) -> None:
     _fit_normals(obj, armature)
     view_layer = bpy.context.view_layer
-    awaited = driver_function.awaited(obj, armature, bones, settings, opened, view_layer)
+    awaited = driver_function.awaited(obj, armature, bones, opened, view_layer)
     # Plain names only: Blender allows such a call even if scripts of the file may not run.
-    drivers.scripted(obj.data, driver_function.PROPERTY, _expression(settings), awaited)
+    expression = _expression(opened.settings if opened else None)
+    drivers.scripted(obj.data, driver_function.PROPERTY, expression, awaited)
     obj.data.update_tag()
 
 

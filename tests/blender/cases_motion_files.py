@@ -246,7 +246,7 @@ class Files(FilesCase):
         def fingerprint():
             found = addon().pose.pose_source.settings_of(self.armature, bpy.context.scene)
             opened = addon().pose.pose_source.load(self.armature, found)
-            return addon().physics.dependencies.fingerprint(opened, found, None)
+            return addon().physics.dependencies.fingerprint(opened, None)
 
         self.settings.physics = True
         self.play(LIPS, physics=True)

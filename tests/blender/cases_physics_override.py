@@ -122,7 +122,7 @@ class Overridden(Elsewhere):
             self.armature, addon().pose.pose_source.settings_of(self.armature, bpy.context.scene)
         )
         model = addon().scene.scene_model.model_of(self.armature, bpy.context.view_layer)
-        member = addon().physics.group.Member(model, opened.settings, opened)
+        member = addon().physics.group.Member(model, opened)
         played = addon().physics.playback.Baked(member).opened
         names = [bone.name for bone in self.armature.pose.bones]
         depsgraph = bpy.context.evaluated_depsgraph_get()
