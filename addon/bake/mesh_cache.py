@@ -168,4 +168,4 @@ def _range_of(modifier: Modifier) -> tuple[list[int] | None, int]:
     return [round(first), round(first + (count - 1) * spacing)], samples
 
 
-register, unregister = registration.handlers([("load_post", recover)], once_enabled=recover)
+register, unregister = registration.handlers([], of_file=[recover])

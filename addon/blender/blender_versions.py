@@ -167,10 +167,6 @@ def stored(owner: Any, name: str) -> Any:
     return value
 
 
-def stored_of_each(owners: Iterable[Any], name: str) -> list[Any]:
-    return [stored(owner, name) for owner in owners]
-
-
 # Nodes
 
 

@@ -44,18 +44,11 @@ class Functions:
         bpy.app.driver_namespace.update(self._functions)
 
     def with_handlers(
-        self,
-        named: Iterable[tuple[str, Callable]],
-        once_enabled: Callable[[], None] = lambda: None,
+        self, named: Iterable[tuple[str, Callable]], *of_file: Callable
     ) -> tuple[Callable[[], None], Callable[[], None]]:
         """`register` and `unregister` of a module with these functions and handlers."""
-
-        def enabled() -> None:
-            once_enabled()
-            self.recompile()
-
         add, remove = registration.handlers(
-            [*named, ("load_post", self.recompile)], once_enabled=enabled, afterwards=self._remove
+            named, of_file=(*of_file, self.recompile), afterwards=self._remove
         )
 
         def register() -> None:

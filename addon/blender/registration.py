@@ -3,7 +3,7 @@
 
 import importlib
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import bpy
@@ -61,16 +61,23 @@ def operator(cls: Any, menu: str, text: str) -> tuple[Callable[[], None], Callab
 def handlers(
     named: Iterable[tuple[str, Callable]],
     *,
-    once_enabled: Callable[[], None] | None = None,
+    of_file: Sequence[Callable] = (),
     afterwards: Callable[[], None] | None = None,
 ) -> tuple[Callable[[], None], Callable[[], None]]:
     """Both functions, for handlers, each with the name of its list in `bpy.app.handlers`.
 
-    Lists that this Blender lacks are left out. `once_enabled` is called when the file can be read,
-    which it cannot while an add-on is being enabled, and `afterwards` when the handlers are removed.
+    Lists that this Blender lacks are left out. Those `of_file` are called when a file was opened, and once
+    the current one can be read, which it cannot while an add-on is being enabled. `afterwards` is called
+    when the handlers are removed.
     """
-    if once_enabled is not None and bpy.app.background:
-        named = (*named, *_before_frames(once_enabled))
+
+    def once_enabled() -> None:
+        for function in of_file:
+            function()
+
+    named = (*named, *(("load_post", function) for function in of_file))
+    if of_file and bpy.app.background:
+        named += _before_frames(once_enabled)
     lists = ((getattr(bpy.app.handlers, event, None), function) for event, function in named)
     known = [(listed, function) for listed, function in lists if listed is not None]
 
@@ -78,11 +85,11 @@ def handlers(
         for listed, function in known:
             if function not in listed:
                 listed.append(function)
-        if once_enabled is not None:
+        if of_file:
             bpy.app.timers.register(once_enabled, first_interval=0)
 
     def unregister() -> None:
-        if once_enabled is not None and bpy.app.timers.is_registered(once_enabled):
+        if bpy.app.timers.is_registered(once_enabled):
             bpy.app.timers.unregister(once_enabled)
         for listed, function in known:
             if function in listed:
@@ -93,7 +100,7 @@ def handlers(
     return register, unregister
 
 
-def _before_frames(once_enabled: Callable[[], None]) -> list[tuple[str, Callable]]:
+def _before_frames(once_enabled: Callable[[], None]) -> tuple[tuple[str, Callable], ...]:
     """Handlers that call it before the first frame, if its timer has not: in background mode, timers
     do not run."""
 
@@ -104,7 +111,7 @@ def _before_frames(once_enabled: Callable[[], None]) -> list[tuple[str, Callable
             once_enabled()
 
     events = "render_init", "depsgraph_update_pre", "frame_change_pre"
-    return [(event, run_waiting) for event in events]
+    return tuple((event, run_waiting) for event in events)
 
 
 def _name_in_context(cls: type) -> None:

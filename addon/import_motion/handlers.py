@@ -86,5 +86,5 @@ def follow(*_: object) -> None:
                 _move(block, folder)
 
 
-_HANDLERS = (("load_post", follow), ("depsgraph_update_post", _follow_libraries))
-register, unregister = registration.handlers(_HANDLERS, once_enabled=follow)
+_HANDLERS = [("depsgraph_update_post", _follow_libraries)]
+register, unregister = registration.handlers(_HANDLERS, of_file=[follow])

@@ -403,7 +403,6 @@ def _evaluate_blank_meshes(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgrap
 
 
 _HANDLERS = (
-    ("load_post", nodes.rebuild_damaged),
     *((f"{step}_pre", nodes.detach_all) for step in ("undo", "redo")),
     *((f"{step}_post", nodes.attach_all) for step in ("undo", "redo")),
     ("depsgraph_update_post", _evaluate_blank_meshes),
