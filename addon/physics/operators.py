@@ -5,7 +5,7 @@ play; Keep does, too. Simulate Together and Simulate Alone choose which models t
 
 import itertools
 import os
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import bpy
@@ -40,14 +40,14 @@ class MMDSKIN_OT_simulate(modal_job.ModalJob, ModelOperator, Operator):
             return tr("Save the .blend file first: the simulation is stored next to it")
         return ""
 
-    def _start(self, context: Context) -> "Job":
+    def _start(self, context: Context) -> modal_job.Job:
         models = self.models(context)
-        return Job(list(filter(needs_file, models)) or models, context)
+        return job_of(list(filter(needs_file, models)) or models, context)
 
     def _stopped(self) -> None:
         self.inform("Simulation cancelled: nothing was changed")
 
-    def _report(self, job: "Job") -> set[Any]:
+    def _report(self, job: modal_job.Job) -> set[Any]:
         frames = tr_count("1 frame", "{count} frames", job.frames)
         self.inform("Simulated {frames}", frames=frames)
         return {"FINISHED"}
@@ -142,25 +142,21 @@ class MMDSKIN_OT_simulate_alone(ObjectOperator, Operator):
         return {"FINISHED"}
 
 
-class Job(modal_job.Job):
+def job_of(models: list[scene_model.SceneModel], context: Context) -> modal_job.Job:
     """Simulates all models, with those of their groups; files are written at the end."""
+    members = [_member(model, context) for model in models]
+    if not bpy.data.filepath:
+        raise UserError("Save the .blend file first: the simulation is stored next to it")
+    batches = group.batches(members, context.view_layer)
+    for member in itertools.chain(*batches):
+        _check_own(member.model)
 
-    def __init__(self, models: list[scene_model.SceneModel], context: Context) -> None:
-        members = [_member(model, context) for model in models]
-        if not bpy.data.filepath:
-            raise UserError("Save the .blend file first: the simulation is stored next to it")
-        batches = group.batches(members, context.view_layer)
-        for member in itertools.chain(*batches):
-            _check_own(member.model)
-        first, last = playhead.frame_range(context.scene)
-        super().__init__(_all(context, batches), len(batches) * (last - first + 1))
+    def steps() -> modal_job.Steps[None]:
+        found = yield from simulation.simulated(context, batches)
+        _write(found.items())
 
-
-def _all(
-    context: Context, batches: list[list[group.Member]]
-) -> Generator[modal_job.Progress, None, None]:
-    found = yield from simulation.simulated(context, batches)
-    _write(found.items())
+    first, last = playhead.frame_range(context.scene)
+    return modal_job.Job(steps(), len(batches) * (last - first + 1))
 
 
 def needs_file(model: scene_model.SceneModel) -> bool:

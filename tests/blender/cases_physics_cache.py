@@ -286,7 +286,7 @@ class Written(Keyed):
         data = self.content()
         before = fingerprint.of_file(), sorted(os.listdir(self.folder))
         model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
-        job = addon().physics.operators.Job([model], bpy.context)
+        job = addon().physics.operators.job_of([model], bpy.context)
         self.assertEqual(job.frames, 16)
         self.assertIn("frame 1 of 16", next(job.steps).text)
         job.steps.close()

@@ -543,7 +543,7 @@ class Cancelled(Group):
             before = fingerprint.of_file(), self.contents(), self.caches()
             for steps in (0, 1, 2):
                 with self.subTest(sources, steps=steps):
-                    job = addon().physics.operators.Job([model], bpy.context)
+                    job = addon().physics.operators.job_of([model], bpy.context)
                     self.assertEqual(job.frames, 41)
                     for _ in range(steps):
                         next(job.steps)

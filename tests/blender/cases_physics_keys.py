@@ -216,7 +216,7 @@ class Scene(Keyed):
     def test_escape(self):
         before = self.state()
         model = addon().scene.scene_model.model_of(self.mesh, bpy.context.view_layer)
-        job = addon().physics.operators.Job([model], bpy.context)
+        job = addon().physics.operators.job_of([model], bpy.context)
         self.assertEqual(job.frames, 16)
         said = [next(job.steps).text for _ in range(5)]
         self.assertIn("frame 5 of 16", said[-1])
