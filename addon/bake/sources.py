@@ -103,8 +103,8 @@ class MotionPoses(Poses):
     def _lacks_moving(self, target: Target) -> bool:
         """Whether a key moves that the motion lacks."""
         moving = actions.animated_paths(target.obj.data.shape_keys) if target.keys else ()
-        known = zip(target.keys, self._opened.known_keys(target.keys), strict=True)
-        return any(actions.value_path(name) in moving for name, is_known in known if not is_known)
+        lacking = (name for name in target.keys if name not in self._opened.keys)
+        return any(actions.value_path(name) in moving for name in lacking)
 
 
 def _times(frames: list[float], depsgraph: Depsgraph) -> np.ndarray:

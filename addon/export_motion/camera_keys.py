@@ -12,7 +12,7 @@ from ..blender.native import mmdskin
 from ..import_motion import camera as import_camera
 from ..import_motion import original_keys
 from ..import_motion.bezier import STRAIGHT
-from ..import_motion.camera import Channel
+from ..import_motion.camera import CameraChannel
 from ..scene import mmd_tools
 from . import linear_keys, original_tracks
 from .original_tracks import OwnKeyframes
@@ -37,7 +37,7 @@ def find(camera: bpy.types.Object, timing: Timing, scale: float) -> Keyed | None
     target = camera.parent
     if target is None or target.rotation_mode != "YXZ" or target.parent is not None:
         return None
-    channels: Sequence[Channel] = import_camera.CHANNELS
+    channels: Sequence[CameraChannel] = import_camera.CHANNELS
     is_ours = import_camera.ANGLE in camera.data
     if not is_ours:
         if not mmd_tools.is_camera(target):
@@ -66,7 +66,7 @@ def _is_cut(keys: original_tracks.OriginalKeys, pairs: list[Any]) -> bool:
     return not np.isin(keys.times, scene).all()
 
 
-def _alone_move(own: dict[str, OwnKeyframes], channels: Sequence[Channel]) -> bool:
+def _alone_move(own: dict[str, OwnKeyframes], channels: Sequence[CameraChannel]) -> bool:
     """Whether the camera has keyframes of these channels, and nothing else moves it."""
     is_keyed = False
     for owner, found in own.items():
@@ -96,7 +96,7 @@ def _file(target: bpy.types.Object, scale: float) -> tuple[Any, np.ndarray, dict
 class _Column:
     """A channel at the kept keys, and the curves of the segments that lead there."""
 
-    def __init__(self, channel: Channel, own: OwnKeyframes, times: np.ndarray) -> None:
+    def __init__(self, channel: CameraChannel, own: OwnKeyframes, times: np.ndarray) -> None:
         self.channel, self._times = channel, times
         self._points, curve = own.points(channel.place), own.curves.get(channel.place)
         self._lines = None if self._points is None else linear_keys.are_lines(self._points)
@@ -131,7 +131,7 @@ class _Column:
         return tuple(whole.astype(int).ravel().tolist())
 
 
-def _current(block: Any, channel: Channel) -> float:
+def _current(block: Any, channel: CameraChannel) -> float:
     if channel.path == "type":
         return import_camera.TYPES[block.type]
     value = block.path_resolve(channel.path)

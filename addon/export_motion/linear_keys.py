@@ -17,7 +17,7 @@ _STRAIGHT = 1e-5  # of a value: how far a handle may be from the line
 _WINDOW = 64  # frames to look ahead at first
 
 
-class Channel(NamedTuple):
+class LinearChannel(NamedTuple):
     own: OwnKeyframes
     place: tuple[str, int]  # path and member of the property
     value: float  # without keyframes
@@ -38,7 +38,7 @@ class _Line(NamedTuple):
     values: np.ndarray  # (P,)
 
 
-def find(channels: Sequence[Channel], timing: Timing) -> Keys | None:
+def find(channels: Sequence[LinearChannel], timing: Timing) -> Keys | None:
     """The keys of channels, one key at the first frame if there are none.
 
     None if MMD's keys cannot be the same.
@@ -52,7 +52,7 @@ def find(channels: Sequence[Channel], timing: Timing) -> Keys | None:
     return Keys(frames, np.array(values).T, bool(len(used)))
 
 
-def _line(channel: Channel, timing: Timing) -> _Line | None:
+def _line(channel: LinearChannel, timing: Timing) -> _Line | None:
     if not channel.own.alone_move([channel.place]):
         return None
     points = channel.own.points(channel.place)

@@ -16,7 +16,7 @@ from ..blender import actions, fcurves
 from ..blender.fcurves import Points
 from .timing import Timing
 
-Channel = tuple[str, int]  # path and index of a curve
+Place = tuple[str, int]  # path and index of a curve
 _Pair = tuple[Points | None, Points | None]  # of a channel in the scene, and as expected
 
 
@@ -24,9 +24,9 @@ class OwnKeyframes:
     """The curves of the action of a datablock, and what else animates it; `expected` are the keyframes
     that imports have written."""
 
-    def __init__(self, block: Any, expected: Mapping[Channel, Points] | None = None) -> None:
+    def __init__(self, block: Any, expected: Mapping[Place, Points] | None = None) -> None:
         self.block, self.expected = block, expected or {}
-        self.curves: dict[Channel, bpy.types.FCurve] = {}
+        self.curves: dict[Place, bpy.types.FCurve] = {}
         self.has_strips = False  # that play
         self.driven: set[str] = set()  # paths
         data = block.animation_data
@@ -39,7 +39,7 @@ class OwnKeyframes:
         self.curves = {(curve.data_path, curve.array_index): curve for curve in found}
         self.driven = {curve.data_path for curve in data.drivers if not curve.mute}
 
-    def alone_move(self, channels: Collection[Channel]) -> bool:
+    def alone_move(self, channels: Collection[Place]) -> bool:
         """Whether nothing but keyframes determines the values of channels."""
         if self.has_strips or self.driven.intersection(path for path, _ in channels):
             return False
@@ -49,16 +49,16 @@ class OwnKeyframes:
             for curve in curves
         )
 
-    def points(self, channel: Channel) -> Points | None:
+    def points(self, channel: Place) -> Points | None:
         """The keyframes of a channel, None if it has none."""
         curve = self.curves.get(channel)
         return fcurves.points(curve) if curve is not None and len(curve.keyframe_points) else None
 
-    def pairs(self, channels: Iterable[Channel]) -> list[_Pair]:
+    def pairs(self, channels: Iterable[Place]) -> list[_Pair]:
         """The keyframes of channels, and the expected ones."""
         return [(self.points(channel), self.expected.get(channel)) for channel in channels]
 
-    def keeps(self, channels: Collection[Channel]) -> bool:
+    def keeps(self, channels: Collection[Place]) -> bool:
         """Whether the keyframes of channels are the expected ones, and nothing else moves them."""
         return self.alone_move(channels) and all(_equal(*pair) for pair in self.pairs(channels))
 

@@ -17,7 +17,7 @@ from ..pose import motion_source, scene_motion
 from ..scene import mmd_tools, sliders
 from ..scene.names import PHYSICS
 from . import linear_keys, original_tracks
-from .original_tracks import Channel, OriginalKeys, OwnKeyframes
+from .original_tracks import OriginalKeys, OwnKeyframes, Place
 from .samples import Sampler
 from .timing import Timing
 
@@ -155,7 +155,7 @@ class OfScene(Originals):
         pairs = [pair for found in by_ik_bone.values() for pair in found]
         channels = [(actions.constraint_path(bone.name, one.name), 0) for bone, one in pairs]
         toggled = any(path.endswith(mmd_tools.TOGGLE) for path, _ in self._own.curves)
-        muted = any(one.mute for _, one in pairs if one.type == "IK")
+        muted = mmd_tools.has_muted_ik(self._model.armature)
         return not (toggled or muted) and self._own.keeps(channels)
 
     def _find_morphs(self) -> None:
@@ -177,10 +177,10 @@ class OfScene(Originals):
                 weights = keys.values[:, 0].astype(np.float32)
                 self.morphs[name] = mmdskin.MorphTrack(name, keys.frames, weights)
 
-    def _morph_channels(self) -> dict[str, linear_keys.Channel]:
+    def _morph_channels(self) -> dict[str, linear_keys.LinearChannel]:
         """The shape key or slider of each morph."""
         armature, morphs = self._model.armature, self._rig.pmx.morphs
-        found: dict[str, linear_keys.Channel] = {}
+        found: dict[str, linear_keys.LinearChannel] = {}
         blocks = [
             OwnKeyframes(block, self._expected.get(block))
             for block in import_state.shape_keys(self._model)
@@ -191,17 +191,17 @@ class OfScene(Originals):
                 shown = own.block.key_blocks[key]
                 value = 0.0 if shown.mute else shown.value
                 place = actions.value_path(key), 0
-                found.setdefault(morphs[number].name, linear_keys.Channel(own, place, value))
+                found.setdefault(morphs[number].name, linear_keys.LinearChannel(own, place, value))
         for morph, _, name in sliders.of_morphs(armature, self._rig.pmx):
             if name in armature:
-                channel = linear_keys.Channel(
+                channel = linear_keys.LinearChannel(
                     self._own, (sliders.path(name), 0), float(armature[name])
                 )
                 found.setdefault(morph.name, channel)
         return found
 
 
-def _channels(bone: bpy.types.PoseBone) -> list[Channel]:
+def _channels(bone: bpy.types.PoseBone) -> list[Place]:
     """Of what moves and turns a bone."""
     paths = actions.bone_paths(bone.name)
     rotation, count = _ROTATIONS.get(bone.rotation_mode, ("rotation_euler", 3))

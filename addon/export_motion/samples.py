@@ -148,7 +148,6 @@ def form_of(model: scene_model.SceneModel, scene: Scene, options: Any) -> str:
 
 def _is_constrained(armature: Object) -> bool:
     """Whether a constraint acts on bones other than those for IK, append, bone morphs and physics."""
-    known = {(bone.name, one.name) for bone, one in mmd_tools.solving(armature)}
     animated = actions.animated_paths(armature)
     return any(
         not constraint.mute
@@ -156,8 +155,7 @@ def _is_constrained(armature: Object) -> bool:
             constraint.influence > 0
             or actions.constraint_path(bone.name, constraint.name) in animated
         )
-        and (bone.name, constraint.name) not in known
-        and not constraint.name.startswith("mmd_")
+        and not (mmd_tools.is_ik(constraint, armature) or constraint.name.startswith("mmd_"))
         for bone in armature.pose.bones
         for constraint in bone.constraints
     )

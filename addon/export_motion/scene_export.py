@@ -21,7 +21,7 @@ from ..operator_base.modal_job import Steps
 from ..scene import light
 from . import camera_keys, linear_keys
 from .job import Export, Result, made
-from .linear_keys import Channel, Keys
+from .linear_keys import Keys, LinearChannel
 from .original_tracks import OwnKeyframes, animated_with, joined
 from .timing import Timing
 
@@ -298,19 +298,19 @@ def _sun(scene: bpy.types.Scene) -> bpy.types.Object | None:
     return light.of_scene(scene) or max(found, key=lambda sun: sun.data.energy, default=None)
 
 
-def _light_channels(sun: Any) -> list[Channel]:
+def _light_channels(sun: Any) -> list[LinearChannel]:
     place, data = OwnKeyframes(sun), OwnKeyframes(sun.data)
     return [
-        *(Channel(place, ("location", i), value) for i, value in enumerate(sun.location)),
-        *(Channel(data, ("color", i), value) for i, value in enumerate(sun.data.color)),
+        *(LinearChannel(place, ("location", i), value) for i, value in enumerate(sun.location)),
+        *(LinearChannel(data, ("color", i), value) for i, value in enumerate(sun.data.color)),
     ]
 
 
-def _shadow_channels(sun: Any) -> list[Channel]:
+def _shadow_channels(sun: Any) -> list[LinearChannel]:
     own, (mode, distance) = OwnKeyframes(sun), _shadow_of(sun)
     return [
-        Channel(own, (f'["{light.SHADOW_MODE}"]', 0), mode, True),
-        Channel(own, (f'["{light.SHADOW_DISTANCE}"]', 0), distance),
+        LinearChannel(own, (f'["{light.SHADOW_MODE}"]', 0), mode, True),
+        LinearChannel(own, (f'["{light.SHADOW_DISTANCE}"]', 0), distance),
     ]
 
 

@@ -35,7 +35,7 @@ TYPES = {  # number of a curve for each type of cameras
 }
 
 
-class Channel(NamedTuple):
+class CameraChannel(NamedTuple):
     """Where Blender has a value of MMD's camera."""
 
     owner: str  # "target", its child "camera", or that one's "data"
@@ -65,11 +65,14 @@ class Channel(NamedTuple):
 # The file's y is up. Swapping axes mirrors its rotations, which keeps their signs.
 _AXES = ((0, 0), (1, 2), (2, 1))
 CHANNELS = (
-    *(Channel("target", "location", index, "targets", axis, axis) for index, axis in _AXES),
-    *(Channel("target", "rotation_euler", index, "rotations", axis, 3) for index, axis in _AXES),
-    Channel("camera", "location", 1, "distances", 0, 4),
-    Channel("data", ANGLE_PATH, 0, "view_angles", 0, 5),
-    Channel("data", "type", 0, "perspective", 0, None),
+    *(CameraChannel("target", "location", index, "targets", axis, axis) for index, axis in _AXES),
+    *(
+        CameraChannel("target", "rotation_euler", index, "rotations", axis, 3)
+        for index, axis in _AXES
+    ),
+    CameraChannel("camera", "location", 1, "distances", 0, 4),
+    CameraChannel("data", ANGLE_PATH, 0, "view_angles", 0, 5),
+    CameraChannel("data", "type", 0, "perspective", 0, None),
 )
 
 

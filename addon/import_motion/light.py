@@ -58,7 +58,7 @@ def clear(edit: Edit, scene: bpy.types.Scene, sun: bpy.types.Object) -> list[str
     """Undo all imports onto the scene's light; returns the names of actions that are kept."""
     kept = import_state.clear(edit, _blocks(sun))
     if not any(saved_state.LOOK in material for material in bpy.data.materials):
-        edit.on_success(light.remove_untouched, scene)
+        edit.on_success(light.remove_unused, scene)
     return kept
 
 

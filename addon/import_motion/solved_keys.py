@@ -209,8 +209,7 @@ def key_values(
     """{Key datablock: {shape key: (F,) values}} of the shape keys of morphs."""
     result = {}
     for block in import_state.shape_keys(model):
-        names = block.key_blocks.keys()
-        names = [n for n, known in zip(names, source.known_keys(names), strict=True) if known]
+        names = [key.name for key in block.key_blocks if key.name in source.keys]
         if names:
             result[block] = dict(zip(names, source.key_values(names, frames).T, strict=True))
     return result
@@ -228,7 +227,7 @@ def slider_values(armature: bpy.types.Object, source: Motion, frames: np.ndarray
         for i, (morph, _, name) in enumerate(sliders.of_morphs(armature, source.rig.pmx))
         if name in armature and morph.kind not in {"bone", "group"}
     }
-    values = source.morph_values(list(found), frames).T if found else ()
+    values = source.morph_weights(frames)[:, list(found)].T if found else ()
     return {
         name: thinned(frames, column)
         for (i, name), column in zip(found.items(), values, strict=True)

@@ -95,15 +95,6 @@ def settings_of(
     return Settings(path, physics._replace(start=0), fps, evaluated, rig)
 
 
-def has_muted_ik(armature: Object) -> bool:
-    """Whether the constraints of IK bones are muted, as by imports of solved keys."""
-    return any(
-        constraint.type == "IK" and constraint.mute
-        for bone in armature.pose.bones
-        for constraint in bone.constraints
-    )
-
-
 def of_all_meshes(of_each: Iterable[Iterable[tuple[str, float]]]) -> dict[str, float]:
     """{shape key: value} for a Solver, from (name, value) of each mesh of a model.
 

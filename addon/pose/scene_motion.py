@@ -129,10 +129,6 @@ class Motion:
         morphs = enumerate(self.rig.pmx.morphs)
         return [i for i, morph in morphs if morph.kind == "vertex" and i not in found]
 
-    def known_keys(self, names: Sequence[str]) -> np.ndarray:
-        """(K,) bool: whether the model has a morph for each of these shape keys."""
-        return np.array([name in self.keys for name in names], bool)
-
     def key_values(
         self, names: Sequence[str], frames: ArrayLike, held: np.ndarray | float = 0.0
     ) -> np.ndarray:
@@ -140,17 +136,14 @@ class Motion:
 
         `held`: those of unknown names. 0 for groups: their children have their effect.
         """
-        weights = self._morph_weights(frames)
+        weights = self.morph_weights(frames)
         numbers = [self.keys.get(name, -1) for name in names]
         values = weights[:, numbers] if weights.shape[1] else np.zeros((len(weights), len(names)))
         values[:, [number < 0 for number in numbers]] = 0
-        return np.where(self.known_keys(names), values, held).astype(np.float32)
+        known = np.array([name in self.keys for name in names], bool)
+        return np.where(known, values, held).astype(np.float32)
 
-    def morph_values(self, numbers: list[int], frames: np.ndarray) -> np.ndarray:
-        """(F, N) float32 weights of morphs, by index, with groups and flips applied."""
-        return self._morph_weights(frames)[:, numbers]
-
-    def _morph_weights(self, frames: ArrayLike) -> np.ndarray:
+    def morph_weights(self, frames: ArrayLike) -> np.ndarray:
         """(F, M) float32 weights of all morphs for scene frames, with groups and flips applied; read-only.
 
         Whoever asks has usually posed the same frames before.
@@ -178,7 +171,7 @@ class Motion:
         if not numbers or not tracks:
             return []
         frames = self.scene_frames(np.unique(np.concatenate(tracks)))
-        moved = np.flatnonzero(self.morph_values(numbers, frames).any(axis=0))
+        moved = np.flatnonzero(self.morph_weights(frames)[:, numbers].any(axis=0))
         return [self.rig.pmx.morphs[numbers[place]].name for place in moved]
 
     @property

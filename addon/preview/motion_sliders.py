@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import bpy
-import numpy as np
 from bpy.types import Depsgraph, FCurve, Object
 
 from ..blender import actions, caches, details, drivers, evaluated_bones, playhead
@@ -19,10 +18,8 @@ from ..pose import motion_source, pose_source
 from ..scene import saved_state, sliders
 
 FUNCTION = "mmdskin_slider"
-
-_WITHOUT_PHYSICS = {"physics": False}  # which moves no morph
 # By `identity` of the armature object.
-_opened: caches.Cache[tuple[motion_source.Settings, motion_source.Motion]] = caches.of_file()
+_opened: caches.Cache[motion_source.Motion] = caches.of_file()
 
 
 @dataclass
@@ -39,14 +36,14 @@ def weight(armature: Object, depsgraph: Depsgraph, frame: float, number: int) ->
         if not armature.is_evaluated:
             return 0.0
         now = evaluated_bones.at(depsgraph, armature, frame)
-        settings = pose_source.settings_at(now, _WITHOUT_PHYSICS)
+        # Without physics, which moves no morph, settings are read only once.
+        settings = pose_source.settings_at(now, {"physics": False})
         if not isinstance(settings, motion_source.Settings):
             return 0.0
-        known = _opened.get(now.bones.identity)
-        if known is None or known[0] != settings:
-            motion = motion_source.load(armature, settings)
-            known = _opened.put(now.bones.identity, (settings, motion))
-        return float(known[1].morph_values([number], np.array([now.frame]))[0, 0])
+        motion = _opened.get(now.bones.identity)
+        if motion is None or motion.settings != settings:
+            motion = _opened.put(now.bones.identity, motion_source.load(armature, settings))
+        return float(motion.morph_weights(now.frame)[0, number])
     except UserError:  # which the panel shows, as the mesh has the same
         return 0.0
     except Exception as error:
@@ -103,8 +100,8 @@ def driven() -> list[tuple[Object, FCurve]]:
 
 def _wanted(armature: Object) -> dict[str, str]:
     """The expression for the path of each slider that the file sets."""
-    settings = pose_source.settings_of(armature, bpy.context.scene, _WITHOUT_PHYSICS)
-    if not isinstance(settings, motion_source.Settings):
+    settings = motion_source.settings_of(armature, bpy.context.scene, {"physics": False})
+    if settings is None:
         return {}
     try:
         pmx = motion_source.load(armature, settings).rig.pmx

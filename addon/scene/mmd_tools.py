@@ -137,6 +137,11 @@ def solving(armature: Object) -> Iterator[tuple[PoseBone, Constraint]]:
     return ((bone, one) for bone, one in pairs if _solves(one, armature))
 
 
+def has_muted_ik(armature: Object) -> bool:
+    """Whether a constraint for IK is muted, as by imports of solved keys."""
+    return any(one.mute for _, one in solving(armature) if one.type == "IK")
+
+
 def is_of_model(constraint: Constraint, armature: Object) -> bool:
     """Whether a constraint is for the model's IK, append, limits or physics."""
     return _solves(constraint, armature) or constraint.name == PHYSICS_CONSTRAINT

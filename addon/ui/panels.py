@@ -28,7 +28,7 @@ from ..preview.operators import (
     shared_meshes,
 )
 from ..rename import MMDSKIN_OT_switch_names
-from ..scene import mesh_source, saved_state, scene_model
+from ..scene import mesh_source, mmd_tools, saved_state, scene_model
 from . import drawing, shown_model
 
 _BACKENDS = {"gl": "OpenGL", "cpu": "CPU"}
@@ -209,7 +209,7 @@ class MMDSKIN_PT_motion(drawing.Tab, Panel):
         drawing.settings(
             layout, settings, [name for name in shown if not name.startswith("physics")]
         )
-        if settings.source == ik_source.SOURCE and ik_source.has_muted_ik(armature):
+        if settings.source == ik_source.SOURCE and mmd_tools.has_muted_ik(armature):
             text = tr(
                 "IK is muted because this motion has Solved Keys: to move the feet, import it as"
                 " Original Keys"

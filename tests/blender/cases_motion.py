@@ -109,6 +109,10 @@ class MotionCase(case.Case):
         """(F, B, 4, 4) of bones of the scene, from rest to pose."""
         return source.rig.matrices(source.posed(source.motion_frames(frames)), bones)
 
+    def known(self, source, names):
+        """Whether the file has a morph for each of these shape keys."""
+        return [name in source.keys for name in names]
+
     def loaded(self):
         mmdskin = addon().blender.native.load()
         return mmdskin.load_model(self.model_path), mmdskin.load_motion(self.motion_path)
@@ -317,8 +321,8 @@ class Frames(MotionCase):
 
 class Keys(MotionCase):
     def test_names_that_are_known(self):
-        known = self.open().known_keys(["あ", "まとめ", "切替", "お客様", "い"])
-        self.assertEqual(known.tolist(), [True, True, False, False, True])
+        known = self.known(self.open(), ["あ", "まとめ", "切替", "お客様", "い"])
+        self.assertEqual(known, [True, True, False, False, True])
 
     def test_values_of_names_that_are_not_known(self):
         values = self.open().key_values(["お客様", "まとめ", "あ"], [3])[0]
@@ -329,7 +333,7 @@ class Keys(MotionCase):
         keys = ["A", "all", "", "", "", ""]
         self.scene.root["mmd_morphs"] = [{"key": key} for key in keys]
         source = self.open()
-        self.assertEqual(source.known_keys(["あ", "A", "all"]).tolist(), [False, True, True])
+        self.assertEqual(self.known(source, ["あ", "A", "all"]), [False, True, True])
         self.assertGreater(source.key_values(["A"], [3])[0, 0], 0)
 
     def english(self):
@@ -344,15 +348,15 @@ class Keys(MotionCase):
         before = self.open().key_values(["あ", "い", "う"], [3])[0].tolist()
         source = self.english()
         names = ["Ah", "Smile", "Smile.001"]
-        self.assertEqual(source.known_keys([*names, "All"]).tolist(), [True] * 4)
+        self.assertEqual(self.known(source, [*names, "All"]), [True] * 4)
         self.assertEqual(source.key_values(names, [3])[0].tolist(), before)
         self.assertTrue(source.has_key_track("Ah"))
 
     def test_english_names_of_a_model_that_our_importer_made(self):
         keys = ["あ", "まとめ", "い", "う", "中のまとめ", ""]
         self.scene.root["mmd_morphs"] = [{"key": key} for key in keys]
-        known = self.english().known_keys(["Ah", "あ", "Smile.001", "う"])
-        self.assertEqual(known.tolist(), [True] * 4)
+        known = self.known(self.english(), ["Ah", "あ", "Smile.001", "う"])
+        self.assertEqual(known, [True] * 4)
 
     def test_japanese_names_override_english_ones(self):
         self.scene.pmx.morphs[3].name_english = "あ"
@@ -370,7 +374,7 @@ class Keys(MotionCase):
         self.assertEqual(source.key_values(["口", "い", "眉"], [3])[0].tolist(), before)
         listed[0]["name_e"] = "of another morph"  # moved by hand
         self.scene.root["mmd_root"] = {"vertex_morphs": listed}
-        self.assertEqual(self.open().known_keys(["口", "眉"]).tolist(), [False, True])
+        self.assertEqual(self.known(self.open(), ["口", "眉"]), [False, True])
 
     def test_flips_of_every_size(self):
         pmx = self.scene.pmx

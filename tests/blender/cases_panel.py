@@ -166,9 +166,11 @@ class Panel(case.Case):
         self.assertNotIn(("mmdskin.bake", None), drawn)
 
     def test_tells_that_ik_is_muted_where_mmds_ik_is_the_source(self):
-        constraint = self.scene.armature.pose.bones[0].constraints.new("IK")
+        armature = self.scene.armature
+        constraint = armature.pose.bones[0].constraints.new("IK")
+        constraint.target, constraint.subtarget = armature, armature.pose.bones[-1].name
         for source, mute, told in (("IK", True, 1), ("IK", False, 0), ("ARMATURE", True, 0)):
-            self.scene.armature.mmdskin.source, constraint.mute = source, mute
+            armature.mmdskin.source, constraint.mute = source, mute
             lines = [text for text in redraw(self.mesh) if "IK is muted" in str(text)]
             self.assertEqual(len(lines), told, (source, mute))
 
