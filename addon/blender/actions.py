@@ -5,7 +5,7 @@ Up to 4.3 an action holds F-curves; from 4.4 on, layers, strips and slots hold t
 """
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import bpy
@@ -72,9 +72,11 @@ def assigned(block: Block) -> tuple[bpy.types.Action | None, list]:
     return data.action, [slot.identifier if slot else "", data.last_slot_identifier]
 
 
-def assign(block: Block, action: bpy.types.Action | None, slots: Sequence[str]) -> None:
-    """Give a datablock the action that `assigned` has returned."""
+def assign(block: Block, action: bpy.types.Action | None, slots: list[str]) -> None:
+    """Give a datablock the action that `assigned` has returned, unless it has it."""
     data = block.animation_data
+    if data is None or assigned(block) == (action, slots):
+        return
     data.action = action
     if _LAYERED and len(slots) > 1:
         if action is not None:

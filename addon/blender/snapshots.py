@@ -141,8 +141,7 @@ class Snapshot:
                 strip = data.nla_tracks[track].strips[name]
                 if (strip.action, actions.slot_of(strip)) != (_now(action), slot):
                     actions.replace(strip, _now(action), slot)
-            if actions.assigned(block) != (_now(saved), slots):
-                actions.assign(block, _now(saved), slots)
+            actions.assign(block, _now(saved), slots)
 
         return restore
 

@@ -91,7 +91,8 @@ def prepared(context: Context, content: Content) -> Iterator[None]:
             _keep(undo, obj, "hide_viewport", "hide_select")
             undo.callback(obj.hide_set, obj.hide_get())
             for block in filter(None, (obj, getattr(obj.data, "shape_keys", None))):
-                undo.callback(_assign, block, *actions.assigned(block))
+                # Which an exporter may change.
+                undo.callback(actions.assign, block, *actions.assigned(block))
         if not bpy.data.actions:  # the glTF exporter would treat the poses as rest poses
             undo.callback(bpy.data.actions.remove, bpy.data.actions.new("export"))
         undo.enter_context(selection.cleared(layer))
@@ -115,12 +116,6 @@ def prepared(context: Context, content: Content) -> Iterator[None]:
 def _keep(undo: contextlib.ExitStack, owner: Any, *names: str) -> None:
     for name in names:
         undo.callback(setattr, owner, name, getattr(owner, name))
-
-
-def _assign(block: Any, action: Action | None, slots: list) -> None:
-    """Give a datablock its action again, which an exporter may have changed."""
-    if block.animation_data and actions.assigned(block) != (action, slots):
-        actions.assign(block, action, slots)
 
 
 def _is_hidden(obj: Object) -> UserError:
