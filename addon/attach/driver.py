@@ -90,9 +90,7 @@ def _is_played(obj: Object) -> bool:
 def _state(display: Object) -> tuple:
     """What the driver is made for."""
     meshes = _meshes(display)
-    parts = [
-        (obj.name, saved_state.exists(obj, saved_state.BAKE), switch.is_live(obj)) for obj in meshes
-    ]
+    parts = [(obj.name, saved_state.is_baked(obj), switch.is_live(obj)) for obj in meshes]
     followed = display_armature.followed(display)
     return display.parent.name, followed, _shown(display.parent, meshes), parts
 

@@ -63,13 +63,9 @@ class BakeState(saved_state.SavedState):
         return self.curves is not None
 
 
-def is_baked(obj: Object) -> bool:
-    return saved_state.exists(obj, saved_state.BAKE)
-
-
 def state_of(obj: Object) -> BakeState | None:
     """The state of a baked mesh object, or None."""
-    return BakeState.read(obj) if is_baked(obj) else None
+    return BakeState.read(obj) if saved_state.is_baked(obj) else None
 
 
 def check_writable(obj: Object, target: str) -> None:
@@ -190,7 +186,7 @@ def clear(models: list[scene_model.SceneModel]) -> int:
 
 def _states(model: scene_model.SceneModel) -> dict[Object, BakeState]:
     """The states of the baked meshes of a model, all of which can be cleared."""
-    baked = [obj for obj in model.meshes if is_baked(obj)]
+    baked = [obj for obj in model.meshes if saved_state.is_baked(obj)]
     for obj in baked:
         check_writable(obj, "MESH_CACHE")
     return {obj: BakeState.read(obj) for obj in baked}

@@ -18,7 +18,7 @@ from ..blender.native import mmdskin
 from ..blender.user_error import UserError
 from ..operator_base.properties import FRAMES
 from ..preview import nodes
-from ..scene import scene_model
+from ..scene import saved_state, scene_model
 from . import bake_state
 from .target import Block, Target
 
@@ -133,7 +133,7 @@ def recover(*_: object) -> None:
     declares its property, is disabled.
     """
     for obj in bpy.data.objects:
-        if obj.type == "MESH" and obj.override_library and not bake_state.is_baked(obj):
+        if obj.type == "MESH" and obj.override_library and not saved_state.is_baked(obj):
             cache: Any = obj.modifiers.get(NAME)
             reference = obj.override_library.reference
             is_ours = cache is not None and not cache.is_override_data

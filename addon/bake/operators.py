@@ -14,7 +14,7 @@ from ..blender.user_error import UserError, cancels
 from ..operator_base import modal_job, properties
 from ..operator_base.model_operator import ModelOperator
 from ..pose import deformation, motion_source, physics_settings, pose_source
-from ..scene import scene_model
+from ..scene import saved_state, scene_model
 from . import bake_state, cost, job
 from .frames import Options, in_range, range_of
 
@@ -196,7 +196,7 @@ class MMDSKIN_OT_clear_bake(ModelOperator, Operator):
 
     @classmethod
     def unavailable(cls, model: scene_model.SceneModel) -> str:
-        is_baked = any(bake_state.is_baked(obj) for obj in model.meshes)
+        is_baked = any(map(saved_state.is_baked, model.meshes))
         return "" if is_baked else tr("This model has no bake to clear")
 
     @cancels

@@ -12,7 +12,7 @@ from ..bake import bake_state
 from ..blender import actions, playhead, selection
 from ..blender.user_error import UserError
 from ..preview import switch
-from ..scene import scene_model
+from ..scene import saved_state, scene_model
 
 
 class Content(NamedTuple):
@@ -35,7 +35,7 @@ def content_of(models: list[scene_model.SceneModel], scene: Scene) -> Content:
     states = [state for state in states if state]
     kinds = {state.target for state in states}
     for model in models:
-        if not any(bake_state.is_baked(obj) for obj in model.meshes):
+        if not any(map(saved_state.is_baked, model.meshes)):
             check_shown(model)
             kinds.add("LIVE")
     if len(kinds) > 1:
@@ -62,7 +62,7 @@ def content_of(models: list[scene_model.SceneModel], scene: Scene) -> Content:
 
 def check_shown(model: scene_model.SceneModel) -> None:
     """UserError if a model does not show MMD's deformation."""
-    if not any(bake_state.is_baked(obj) or switch.is_live(obj) for obj in model.meshes):
+    if not any(saved_state.is_baked(obj) or switch.is_live(obj) for obj in model.meshes):
         raise UserError(
             "'{name}' is not baked and MMD Skinning is off: bake it first", name=model.name
         )

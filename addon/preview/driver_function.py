@@ -153,7 +153,7 @@ def _show(now: Evaluation, live: Live, overrides: dict[str, Any]) -> bool:
     attribute = _positions_of(now.mesh)
     if attribute is None:
         return False
-    if now.obj is not None and saved_state.exists(now.obj, saved_state.BAKE):
+    if now.obj is not None and saved_state.is_baked(now.obj):
         live.error = ""  # of an evaluation while it was baked
         return False  # a baked library override keeps its driver
     # It was removed, or the mesh copied.

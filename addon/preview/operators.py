@@ -44,7 +44,7 @@ class MMDSKIN_OT_preview(SwitchOperator, bpy.types.Operator):
         if model.is_linked:
             return str(scene_model.needs_override(model.name))
         is_live = any(switch.is_live(obj) for obj in model.meshes)
-        if not is_live and any(saved_state.exists(obj, saved_state.BAKE) for obj in model.meshes):
+        if not is_live and any(map(saved_state.is_baked, model.meshes)):
             return tr("'{name}' is baked: clear the bake first", name=model.name)
         return ""
 

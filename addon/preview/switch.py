@@ -53,7 +53,7 @@ def is_on(armature: bpy.types.Object) -> bool:
 
 def is_live(obj: bpy.types.Object) -> bool:
     """Whether a mesh object shows MMD's deformation: it has all parts, and they are enabled."""
-    if obj.type != "MESH" or _is_baked(obj):
+    if obj.type != "MESH" or saved_state.is_baked(obj):
         return False
     curve = driver_of(obj.data)
     return (
@@ -89,7 +89,7 @@ def switch_on_again(armature: bpy.types.Object) -> str | None:
     """
     shown = scene_model.meshes_of(armature, bpy.context.view_layer)
     meshes = dict.fromkeys((*shown, *filter(is_live, objects_of(armature))))
-    unbaked = tuple(obj for obj in meshes if not _is_baked(obj))
+    unbaked = tuple(obj for obj in meshes if not saved_state.is_baked(obj))
     name = (scene_model.root_of(armature) or armature).name
     try:
         enable(scene_model.SceneModel(name, armature, unbaked))
@@ -111,7 +111,7 @@ def problem_of(model: scene_model.SceneModel) -> str | None:
             return str(error)
     for obj in model.meshes:
         is_linked = obj.library is not None or obj.data.library is not None
-        if is_linked and not is_live(obj) and not _is_baked(obj):
+        if is_linked and not is_live(obj) and not saved_state.is_baked(obj):
             return tr(
                 "'{name}' is linked from another file, where MMD Skinning is off: turn it on there,"
                 " or append the model",
@@ -149,7 +149,7 @@ class Prepared(NamedTuple):
 
 def prepare(model: scene_model.SceneModel) -> Prepared:
     """Check that the preview of a model can be switched on; changes nothing."""
-    if any(map(_is_baked, model.meshes)):
+    if any(map(saved_state.is_baked, model.meshes)):
         raise UserError("'{name}' is baked: clear the bake first", name=model.name)
     if any(map(_is_override, model.meshes)):  # only shown, if they are live in their own file
         live = [obj for obj in model.meshes if _has_parts(obj) and nodes.modifier_of(obj)]
@@ -287,13 +287,11 @@ def _expression(settings: pose_source.Settings | None) -> str:
     return _IN_TIME if settings and settings.physics else _BY_POSE
 
 
-def _is_baked(obj: bpy.types.Object) -> bool:
-    return saved_state.exists(obj, saved_state.BAKE)
-
-
 def _has_parts(obj: bpy.types.Object) -> bool:
     """Whether a mesh object has a part of the preview in use: a baked override keeps them, hidden."""
-    return not _is_baked(obj) and (LiveState.PROPERTY in obj or driver_of(obj.data) is not None)
+    return not saved_state.is_baked(obj) and (
+        LiveState.PROPERTY in obj or driver_of(obj.data) is not None
+    )
 
 
 def objects_of(armature: bpy.types.Object) -> list[bpy.types.Object]:

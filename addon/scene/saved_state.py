@@ -67,6 +67,10 @@ def exists(block: ID, name: str) -> bool:
     return name in block or bool(_of_override(block, name))
 
 
+def is_baked(obj: Object) -> bool:
+    return exists(obj, BAKE)
+
+
 def is_own(block: ID, name: str) -> bool:
     """Whether something is stored, and in this file, not in the library that the block comes from."""
     if block.library or not exists(block, name):

@@ -77,7 +77,7 @@ def models_without_armature(objects: Iterable[Object | None]) -> list[SceneModel
         for obj in objects
         if obj is not None
         and obj.type == "MESH"
-        and (saved_state.PREVIEW in obj or saved_state.exists(obj, saved_state.BAKE))
+        and (saved_state.PREVIEW in obj or saved_state.is_baked(obj))
         and not armature_modifiers(obj)
     ]
 

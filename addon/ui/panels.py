@@ -83,13 +83,13 @@ def _without_model(layout: UILayout, context: Context, error: UserError) -> None
         if saved_state.PREVIEW in obj:
             operator = layout.operator(MMDSKIN_OT_preview.bl_idname, icon="HIDE_OFF", depress=True)
             operator.action = "DISABLE"
-        if saved_state.exists(obj, saved_state.BAKE):
+        if saved_state.is_baked(obj):
             layout.operator(operators.MMDSKIN_OT_clear_bake.bl_idname, icon="LOOP_BACK")
 
 
 def _status(model: scene_model.SceneModel) -> str:
     """One sentence: what is shown, where it comes from, and what to do next."""
-    if any(bake_state.is_baked(obj) for obj in model.meshes):
+    if any(map(saved_state.is_baked, model.meshes)):
         return tr("Shows the bake. Export it, or use Clear Bake to change the pose")
     if not any(switch.is_live(obj) for obj in model.meshes):
         return tr("Shows Blender's deformation. Turn MMD Skinning on to see MMD's")
@@ -250,7 +250,7 @@ class MMDSKIN_PT_bake(drawing.Below, Panel):
         column = layout.column(align=True)
         drawing.button(column, operators.MMDSKIN_OT_bake, model, "SHAPEKEY_DATA")
         drawing.button(column, operators.MMDSKIN_OT_clear_bake, model, "LOOP_BACK")
-        if any(bake_state.is_baked(obj) for obj in model.meshes):
+        if any(map(saved_state.is_baked, model.meshes)):
             layout.label(text=label("Baked"), icon="CHECKMARK", translate=False)
         column = layout.column(align=True)
         row = column.row(align=True)

@@ -52,7 +52,7 @@ class Override(Linked):
     def lose_the_record(self):
         """As Blender does where the add-on, which declares the property, is disabled."""
         self.mesh.property_unset("mmdskin_bake_of_override")
-        self.assertFalse(addon().bake.bake_state.is_baked(self.mesh))
+        self.assertFalse(addon().scene.saved_state.is_baked(self.mesh))
         self.open_again()
 
     def bake(self, target="MESH_CACHE", **options):
@@ -170,7 +170,7 @@ class Lasts(Override):
         self.assertFalse(self.armature.mmdskin.preview)
         self.assert_close(self.frames(), self.shown, BAR)
         self.assertEqual(self.mesh.modifiers[1].type, "MESH_CACHE")
-        self.assertTrue(addon().bake.bake_state.is_baked(self.mesh))
+        self.assertTrue(addon().scene.saved_state.is_baked(self.mesh))
 
     def test_when_the_shot_is_opened_again(self):
         for _ in range(2):
@@ -224,7 +224,7 @@ class Lasts(Override):
         self.assertIsNone(self.mesh.override_library)
         self.assert_close(self.frames(), self.shown, BAR)
         bpy.ops.mmdskin.clear_bake()
-        self.assertFalse(addon().bake.bake_state.is_baked(self.mesh))
+        self.assertFalse(addon().scene.saved_state.is_baked(self.mesh))
         self.assertNotIn("MESH_CACHE", [one.type for one in self.mesh.modifiers])
 
     def test_when_it_was_saved_without_the_add_on(self):
