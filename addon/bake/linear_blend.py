@@ -20,12 +20,10 @@ def check(obj: Object, armature: Object, differing: dict) -> None:
     modifiers = scene_model.armature_modifiers(obj, armature)
     first = modifiers[0]
     shown = differing.get(first.name, (first.show_viewport, first.show_render))
-    names = {"modifier": first.name, "name": obj.name}
+    names = {"modifier": first.name, "name": obj.name, "count": len(modifiers)}
     if len(modifiers) > 1:
         raise UserError(
-            "'{name}' has {count} Armature modifiers: corrective keys need exactly one",
-            name=obj.name,
-            count=len(modifiers),
+            "'{name}' has {count} Armature modifiers: corrective keys need exactly one", **names
         )
     if not all(shown):
         raise UserError(
