@@ -199,9 +199,11 @@ class Driven(Corrective):
         """
         functions = [(pair, one) for pair, joint in joints.items() for one in joint.functions()]
         values = np.array([one.above_rest(joints[pair].terms) for pair, one in functions])
-        held = np.array([np.isin(needed, self._vertices[pair]) for pair, _ in functions])
-        # For each vertex, the index of its set of joints.
-        alike = np.unique(held, axis=1, return_inverse=True)[1].ravel()
+        holds = {pair: np.isin(needed, self._vertices[pair]) for pair in joints}
+        held = np.array([holds[pair] for pair, _ in functions])
+        alike = np.zeros(len(needed), int)  # an index for each set of joints
+        for one in holds.values():
+            alike = np.unique(2 * alike + one, return_inverse=True)[1]
         shapes = np.zeros((len(functions), len(needed), 3), np.float32)
         for number in range(alike.max() + 1):
             members = np.flatnonzero(alike == number)

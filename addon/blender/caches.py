@@ -52,14 +52,17 @@ def objects_of(blocks: Iterable[Any]) -> list[bpy.types.Object]:
     """The objects of meshes, armatures or volumes, without a look at each object of a large scene.
 
     Those that the add-on makes have the names of their data, and one object each. If users have changed
-    that, all objects are looked at.
+    that, all objects are looked at once.
     """
     used = [block for block in blocks if block.users > block.use_fake_user]
     found = [_object_of(block) for block in used]
     if None not in found:
         return found
     wanted = set(used)
-    return [obj for obj in bpy.data.objects if obj.data in wanted]
+    found = [obj for obj in bpy.data.objects if obj.data in wanted]
+    for obj in found:
+        _known.put(identity(obj.data), obj)
+    return found
 
 
 def _object_of(block: bpy.types.ID) -> Any:

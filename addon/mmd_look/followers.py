@@ -36,7 +36,7 @@ def new(obj: bpy.types.Object, kind: str, group: Any) -> bpy.types.Object:
 
 
 def give_nodes(follower: bpy.types.Object, obj: bpy.types.Object, group: Any) -> None:
-    modifier: Any = follower.modifiers[0]
+    modifier: Any = modifier_of(follower) or follower.modifiers[0]  # which has no nodes yet
     modifier.node_group = group
     blender_versions.set_modifier_input(modifier, SOURCE, obj)
 

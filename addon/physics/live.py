@@ -142,8 +142,13 @@ class Live:
         """
         with self._lock:
             is_near = math.isclose(frame, self._frame, rel_tol=1e-6)  # between frames
-            if self._local is not None and is_near and _same(local, self._local):
-                return self._shown
+            if self._local is not None and is_near:
+                # What is shown was read with the weights of morphs that move bones, and no others.
+                acting = [
+                    one._replace(weights=one.weights[solver.acting]) for one in (local, self._local)
+                ]
+                if _same(*acting):
+                    return self._shown
         settled = Live(self.armature, self._scene)
         settled._open(solver)
         return settled._settle(local, True).bone_matrices

@@ -9,6 +9,7 @@ import bpy
 import case
 import numpy as np
 import scene
+from cases_sliders import morph
 from keyed_physics import addon
 from live_physics import Live
 
@@ -86,6 +87,19 @@ class Poses(Live):
             (live,) = addon().physics.live.of_armature(self.armature)
             self.assertLess(live._simulation.strain[0][:, 0].max(), 1)
             self.assertEqual(live._settled, place == 32)
+
+
+class Smiles(Live):
+    def import_model(self):
+        self.pmx.morphs += [morph("笑い", "vertex", [0], [(0, 0.1, 0)])]
+        super().import_model()
+
+    def test_a_bake_of_the_pose_has_the_hair_that_is_shown(self):
+        self.mesh.data.shape_keys.key_blocks["笑い"].value = 1.0
+        self.pose(0.6)
+        shown = self.wait(0.25)
+        self.bake_pose()
+        self.assert_close(self.points(), shown, 1e-5)
 
 
 class Rests(Live):
