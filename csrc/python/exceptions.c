@@ -21,21 +21,15 @@ static PyObject *set(PyObject *exception)
 
 PyObject *mmd_py_exceptions_raise(const mmd_error *err)
 {
-    switch (err->code) {
-    case MMD_E_FORMAT:
+    if (err->code == MMD_E_INTERRUPTED)
+        return NULL; /* by the exception of a signal handler */
+    if (err->code == MMD_E_MEMORY)
+        return PyErr_NoMemory();
+    if (err->code == MMD_E_FORMAT)
         return set(mmd_py_object_call(MMD_PY_ERRORS, "format_error", "(ysn)", err->text,
                                       err->section, (Py_ssize_t)err->offset));
-    case MMD_E_MEMORY:
-        return PyErr_NoMemory();
-    case MMD_E_INTERRUPTED:
-        return NULL; /* by the exception of a signal handler */
-    case MMD_E_BACKEND:
-        return set(mmd_py_object_call(MMD_PY_ERRORS, "backend_error", "(y)", err->text));
-    case MMD_E_ARGUMENT:
-    case MMD_E_NONE:
-        break;
-    }
-    return set(mmd_py_object_call(MMD_PY_ERRORS, "value_error", "(y)", err->text));
+    const char *function = err->code == MMD_E_BACKEND ? "backend_error" : "value_error";
+    return set(mmd_py_object_call(MMD_PY_ERRORS, function, "(y)", err->text));
 }
 
 bool mmd_py_exceptions_interrupted(void)

@@ -113,4 +113,5 @@ void mmd_py_object_lock_release(mmd_py_object_lock **lock)
         return;
     (*lock)->holder = 0;
     PyThread_release_lock((*lock)->lock);
+    *lock = NULL;
 }

@@ -97,6 +97,7 @@ static PyObject *get_strain(PyObject *object, void *unused)
     if (!held)
         return NULL;
     mmd_simulation_strain(self->simulation, strain.data);
+    mmd_py_object_lock_release(&held);
     return self->is_list ? mmd_py_object_call(MMD_PY_PHYSICS_ARGUMENTS, "split_strain", "(OO)",
                                               self->models, strain.object)
                          : Py_NewRef(strain.object);
@@ -187,9 +188,9 @@ static PyObject *restore_state(PyObject *object, PyObject *state)
     MMD_PY_HELD *held = mmd_py_object_lock_acquire(&self->lock);
     if (!held)
         return NULL;
-    return mmd_simulation_load(self->simulation, bytes, (size_t)size, &err)
-               ? Py_NewRef(Py_None)
-               : mmd_py_exceptions_raise(&err);
+    bool done = mmd_simulation_load(self->simulation, bytes, (size_t)size, &err);
+    mmd_py_object_lock_release(&held);
+    return done ? Py_NewRef(Py_None) : mmd_py_exceptions_raise(&err);
 }
 
 static PyMethodDef simulation_methods[] = {

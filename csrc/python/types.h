@@ -44,7 +44,8 @@ void mmd_py_object_lock_free(mmd_py_object_lock *lock);
 void *mmd_py_object_lock_acquire(mmd_py_object_lock *lock);
 void mmd_py_object_lock_release(mmd_py_object_lock **lock);
 
-/* For a variable with what acquire returns: it holds the lock to the end of its block. */
+/* For a variable with what acquire returns: it holds the lock to the end of its block, or until its
+   release before a call of Python code, which may use the object. */
 #define MMD_PY_HELD MMD_PY_CLEARED_BY(mmd_py_object_lock_release) mmd_py_object_lock
 
 /* MMD_METHOD_BULGE_FREE and the methods after it, each of which needs a mesh variant. */

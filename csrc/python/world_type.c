@@ -141,11 +141,11 @@ static int set_state(PyObject *object, PyObject *value, void *unused)
         !mmd_py_array_check_shape(&array, "state", 2, shape, ""))
         return -1;
     MMD_PY_HELD *held = mmd_py_object_lock_acquire(&self->lock);
-    if (held && mmd_world_set_state(self->world, array.data, &err))
-        return 0;
-    if (held)
-        mmd_py_exceptions_raise(&err);
-    return -1;
+    if (!held)
+        return -1;
+    bool done = mmd_world_set_state(self->world, array.data, &err);
+    mmd_py_object_lock_release(&held);
+    return done || mmd_py_exceptions_raise(&err) ? 0 : -1;
 }
 
 static PyObject *step(PyObject *object, PyObject *args, PyObject *kwargs)
@@ -168,6 +168,7 @@ static PyObject *step(PyObject *object, PyObject *args, PyObject *kwargs)
     Py_BEGIN_ALLOW_THREADS
     done = mmd_world_step(self->world, array.data, &err);
     Py_END_ALLOW_THREADS
+    mmd_py_object_lock_release(&held);
     return done ? Py_NewRef(Py_None) : mmd_py_exceptions_raise(&err);
 }
 
@@ -188,9 +189,9 @@ static PyObject *apply_impulse(PyObject *object, PyObject *args, PyObject *kwarg
     if (!held)
         return NULL;
     mmd_error err = {0};
-    return mmd_world_apply_impulse(self->world, (size_t)body, impulse, torque, &err)
-               ? Py_NewRef(Py_None)
-               : mmd_py_exceptions_raise(&err);
+    bool done = mmd_world_apply_impulse(self->world, (size_t)body, impulse, torque, &err);
+    mmd_py_object_lock_release(&held);
+    return done ? Py_NewRef(Py_None) : mmd_py_exceptions_raise(&err);
 }
 
 MMD_PY_FORWARD(push, MMD_PY_PHYSICS_ARGUMENTS, "push")
@@ -234,8 +235,9 @@ static PyObject *restore_state(PyObject *object, PyObject *state)
     if (!held)
         return NULL;
     mmd_error err = {0};
-    return mmd_world_load(self->world, bytes, (size_t)size, &err) ? Py_NewRef(Py_None)
-                                                                  : mmd_py_exceptions_raise(&err);
+    bool done = mmd_world_load(self->world, bytes, (size_t)size, &err);
+    mmd_py_object_lock_release(&held);
+    return done ? Py_NewRef(Py_None) : mmd_py_exceptions_raise(&err);
 }
 
 static PyMethodDef world_methods[] = {

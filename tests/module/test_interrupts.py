@@ -12,6 +12,7 @@ from functools import partial
 import mmdskin
 import numpy as np
 import pytest
+from mmdskin import errors, physics_arguments
 from physics import chains
 from sample import model as sample
 from sample import motion as sample_motion
@@ -277,3 +278,41 @@ def test_a_handler_cannot_use_the_simulation_that_is_running(chain, on_ctrl_c):
         return False
 
     assert succeeds_once(is_refused)
+
+
+REFUSED = [  # by the core, whose errors Python code turns into exceptions
+    lambda world, _: setattr(world, "state", world.state * np.nan),
+    lambda world, _: world.step(np.full((1, 7), np.nan)),
+    lambda world, _: world.apply_impulse(0, (np.nan, 0, 0)),
+    lambda world, _: world.__setstate__(b""),
+    lambda _, simulation: simulation.__setstate__(b""),
+]
+
+
+@pytest.mark.parametrize("call", REFUSED)
+def test_a_handler_can_use_what_has_refused_a_call(chain, monkeypatch, call):
+    world = mmdskin.World(chain.rigid_bodies[:1], [])
+    simulation = mmdskin.Simulation(chain)
+    make, seen = errors.value_error, []
+
+    def interrupted(text):
+        seen.append((world.state, simulation.frame))
+        return make(text)
+
+    monkeypatch.setattr(errors, "value_error", interrupted)
+    with pytest.raises(ValueError):
+        call(world, simulation)
+    assert seen
+
+
+def test_a_handler_can_use_a_simulation_whose_strain_is_read(chain, monkeypatch):
+    simulation = mmdskin.Simulation([chain, chain])
+    split, seen = physics_arguments.split_strain, []
+
+    def interrupted(*arguments):
+        seen.append(simulation.frame)
+        return split(*arguments)
+
+    monkeypatch.setattr(physics_arguments, "split_strain", interrupted)
+    assert len(simulation.strain) == 2
+    assert seen
