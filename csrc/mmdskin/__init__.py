@@ -25,9 +25,6 @@ The manual is linked from the package's page; `pip show -v mmdskin` prints its a
 The command line: python -m mmdskin --help
 """
 
-import atexit as _atexit
-
-from mmdskin import _mmdskin
 from mmdskin._mmdskin import *  # noqa: F403
 from mmdskin._mmdskin import __version__  # noqa: F401
 from mmdskin.conversion import convert  # noqa: F401
@@ -37,7 +34,6 @@ from mmdskin.rendering import render  # noqa: F401
 from mmdskin.texture_files import load_textures  # noqa: F401
 from mmdskin.toon_ramps import toons  # noqa: F401
 
-_atexit.register(_mmdskin._at_exit)  # handlers run in reverse order: after those of our users
 for _name in ("backends", "load_model", "load_motion", "shutdown", "skin"):
     globals()[_name].__module__ = "mmdskin"  # where they are exported: in pickles and in help()
 del _name

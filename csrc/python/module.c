@@ -115,7 +115,7 @@ static PyMethodDef methods[] = {
     {"_cp932", mmd_py_motion_cp932, METH_O, "For pose_file.py."},
     {"_motion_bytes", mmd_py_motion_bytes, METH_VARARGS, "For motion_file.py."},
     {"_motion_of_bytes", mmd_py_motion_of_bytes, METH_VARARGS, "For motion_encoding.py."},
-    {"_at_exit", at_exit, METH_NOARGS, "For the package."},
+    {"_at_exit", at_exit, METH_NOARGS, "For atexit."},
     FUNCTION(backends, backends, METH_NOARGS),
     FUNCTION(shutdown, shutdown, METH_NOARGS),
     {0}};
@@ -137,7 +137,10 @@ static int module_exec(PyObject *module)
         if (!type || (i != MMD_PY_FIT && PyModule_AddType(module, state->types[i]) < 0))
             return -1;
     }
-    return PyModule_AddStringConstant(module, "__version__", mmd_version());
+    /* Handlers run in reverse order: this one after those of the package and of its users. */
+    MMD_PY_OWNED PyObject *hook =
+        mmd_py_object_call("atexit", "register", "(N)", PyObject_GetAttrString(module, "_at_exit"));
+    return hook ? PyModule_AddStringConstant(module, "__version__", mmd_version()) : -1;
 }
 
 static int module_traverse(PyObject *module, visitproc visit, void *arg)

@@ -4,6 +4,7 @@
 import os
 import subprocess
 import sys
+import textwrap
 
 MODULES = """
 import sys, numpy
@@ -61,3 +62,18 @@ def test_the_package_has_one_file_of_native_code():
 def test_the_module_can_be_imported_again():
     again = "import mmdskin, sys; del sys.modules['mmdskin']; import mmdskin"
     assert fresh(f"{again}; print(mmdskin.__version__)")
+
+
+def test_opengl_ends_after_the_exit_handlers_of_users():
+    """Also after that of the package that waits for its threads, and if the package is reloaded."""
+    script = """
+        import atexit, importlib, mmdskin
+        from mmdskin import frame_loop
+        class Shown:
+            def acquire(self):
+                print(mmdskin.backends()[0].reason)
+        frame_loop._at_work.add(Shown())
+        atexit.register(Shown().acquire)
+        importlib.reload(mmdskin)
+        """
+    assert "the program is ending" not in fresh(textwrap.dedent(script))
