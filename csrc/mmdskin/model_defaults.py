@@ -79,6 +79,9 @@ def _arguments(function: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) 
                 f"argument for {function}() given by name ({name!r}) and position ({place})"
             )
     given.update(kwargs)
+    for name, value in given.items():
+        if value is ...:  # which stands for what is not given
+            raise TypeError(f"{name}: expected a value, not {type(value)!r}")
     return given
 
 

@@ -225,3 +225,11 @@ def test_replace_is_named_in_errors_of_its_arguments():
         model.replace(position=SQUARE)
     with pytest.raises(ValueError, match=r"^positions: 2 vertices, but the model has 4: replace "):
         model.replace(positions=SQUARE[:2])
+
+
+@pytest.mark.parametrize("name", ["positions", "bone_indices", "bones", "name", "version"])
+def test_an_ellipsis_is_no_value(name):
+    """Also for `replace`, within which it stands for what the model has."""
+    for function in (make, make(SQUARE).replace):
+        with pytest.raises(TypeError, match=f"^{name}: expected a value, not <class 'ellipsis'>$"):
+            function(**{name: ...})
