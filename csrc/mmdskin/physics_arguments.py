@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import warnings
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _MOST_ITERATIONS, _MOST_SETTLE = 1000, 100_000  # as mmdskin.h has them
 _MOST_MODELS = 1000
 _MOST_SEED = 2**31 - 1
+_NO_LISTS = (dict, MappingProxyType, np.generic, type)  # though they have __getitem__
 
 
 def settings_of(physics: Any) -> Physics | None:
@@ -232,7 +234,7 @@ def step_of_models(
     for name, items in lists.items():
         if items is None or isinstance(items, (bool, np.bool_)):
             lists[name] = [items] * count
-        elif isinstance(items, dict) or not hasattr(items, "__getitem__"):
+        elif not hasattr(items, "__getitem__") or isinstance(items, _NO_LISTS):
             raise TypeError(
                 f"{name}: expected a list with an item for each model, not {type(items)!r}"
             )
@@ -240,13 +242,10 @@ def step_of_models(
             raise ValueError(
                 f"{name}: length {len(items)}, expected {count}, an item for each model"
             )
-    return list(
-        zip(
-            lists["translations"],
-            lists["rotations"],
-            lists["morph_weights"],
-            lists["ik"],
-            lists["physics"],
-            strict=True,
-        )
-    )
+    rows: list[tuple[Any, ...]] = []
+    for place in range(count):
+        row = []
+        for items in lists.values():
+            row.append(items[place])
+        rows.append(tuple(row))
+    return rows

@@ -3,7 +3,9 @@
 
 import copy
 import pickle
+from collections import UserDict
 from dataclasses import replace
+from types import MappingProxyType
 
 import mmdskin
 import numpy as np
@@ -353,12 +355,22 @@ def test_each_model_gets_its_item_of_a_step(chain):
     assert np.allclose(bone_positions(chain, raised), rest + (0, 3, 0), atol=1e-4)
 
 
+def test_items_of_a_step_are_found_by_their_index(chain):
+    group = mmdskin.Simulation([chain, chain], None, FREE)
+    moved = UserDict({0: None, 1: {"root": ((0, 3, 0), None)}})
+    still, raised = group.step(moved)
+    assert not np.array_equal(still.bone_matrices, raised.bone_matrices)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"translations": [None]}, "translations: length 1, expected 2, an item for each model"),
         ({"translations": {"root": ((0, 0, 0), None)}}, "translations: expected a list"),
         ({"rotations": 3}, "rotations: expected a list"),
+        ({"rotations": np.float32(1)}, "rotations: expected a list"),
+        ({"rotations": list}, "rotations: expected a list"),
+        ({"rotations": MappingProxyType({})}, "rotations: expected a list"),
         ({"morph_weights": [[], [1]]}, r"model 1: morph_weights: shape \(1,\)"),
         ({"physics": [True, [True]]}, r"model 1: physics: shape \(1,\)"),
         ({"translations": [{"root": ((0, 0, 0), None)}, None]}, "model 0: it has a motion"),
