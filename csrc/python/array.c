@@ -259,6 +259,8 @@ bool mmd_py_array_from(PyObject *argument, const char *name, mmd_py_array_dtype 
 
 bool mmd_py_array_borrow(PyObject *array, mmd_py_array_dtype dtype, mmd_py_array *out)
 {
+    if (array != Py_None && !is_ready(array, dtype))
+        return PyErr_Format(PyExc_TypeError, "expected an array that needs no conversion");
     bool borrowed = array == Py_None || mmd_py_array_from(array, "array", dtype, false, out);
     mmd_py_array_clear(out);
     return borrowed;
