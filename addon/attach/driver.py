@@ -180,10 +180,7 @@ def _basis(ready: _Ready, shown: np.ndarray) -> np.ndarray:
 
 
 def _copy_transforms(display: Object, on: bool) -> None:
-    """Let the evaluated bones copy those of the armature, or not.
-
-    By `foreach_set`, which tags nothing for an update. Blender resets it in each new copy.
-    """
+    """Let the evaluated bones copy the armature's, or not; `foreach_set` tags nothing, new copies reset it."""
     for bone in display.pose.bones:
         constraint: Any = bone.constraints.get(display_armature.CONSTRAINT)
         if constraint is not None:

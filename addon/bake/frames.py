@@ -55,8 +55,7 @@ def in_range(first: int, last: int, step: int, samples: int) -> tuple[float, ...
 
 
 def count_of(settings: Any, scene: Scene) -> int:
-    """The number of frames of a range that a model's settings choose: panels cannot make a million at each
-    redraw."""
+    """The number of frames that a model's settings choose: panels cannot list a million at each redraw."""
     first, last = range_of(settings, scene)
     return max((last - first) * settings.samples // settings.step + 1, 0)
 

@@ -142,10 +142,7 @@ def choose(
 
 
 def solution(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(n, F) float32 that maps the offsets of F frames to the shapes of n keys.
-
-    `values` (F, n) of the keys.
-    """
+    """(n, F) float32 that maps the offsets of F frames to the shapes of n keys with these values (F, n)."""
     weighted = values * np.square(weights)[:, None]
     return np.linalg.solve(_steady(values.T @ weighted, _STABLE), weighted.T).astype(np.float32)
 

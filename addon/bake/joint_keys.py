@@ -104,10 +104,7 @@ class Driven(Corrective):
         yield from super().finish()
 
     def _remember(self, state: bake_state.BakeState) -> None:
-        """Let new keys also reproduce the poses of earlier single-pose bakes.
-
-        A new pose replaces an earlier one of the same frame.
-        """
+        """Let new keys also reproduce earlier single-pose bakes of other frames."""
         found, now = [], {one.frame for one in self._found}
         for frame, turns in state.single_poses.poses:
             if frame not in now:

@@ -95,10 +95,7 @@ def unmute_sliders(obj: Object, noted: MutedSliders) -> None:
 
 
 def give_actions_back(obj: Object, noted: MutedSliders) -> None:
-    """Assign the shared actions again that `mute_sliders` had to copy.
-
-    A copy that was edited since is kept.
-    """
+    """Assign the shared actions again that `mute_sliders` had to copy; an edited copy is kept."""
     keys = obj.data.shape_keys
     data = keys.animation_data if keys else None
     if data is None:

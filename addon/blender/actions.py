@@ -136,10 +136,7 @@ def clear_if_empty(block: bpy.types.ID) -> None:
 
 
 def channels(block: Block) -> tuple[Any, dict[str, Any]]:
-    """The holder of a datablock's `fcurves` and `groups`, created if missing.
-
-    Also what `remove_curves` needs to remove what was created, JSON-like.
-    """
+    """The holder of a datablock's `fcurves` and `groups`, made if missing, and JSON for `remove_curves`."""
     data = block.animation_data or block.animation_data_create()
     made: dict[str, Any] = {"action": data.action is not None}
     if _LAYERED:
@@ -238,10 +235,7 @@ def plays_like(player: Player, action: bpy.types.Action, slot: str) -> bool:
 
 
 def mixing(data: bpy.types.AnimData) -> str:
-    """Which actions play in animation data, and how strips blend them.
-
-    The same for linked data.
-    """
+    """Which actions play in animation data, and how strips blend them; the same for linked data."""
     players: list[Player] = [data, *strips(data)]
     names = [(one.action.name if one.action else "", slot_of(one)) for one in players]
     return repr(names) + blending(data)

@@ -28,10 +28,7 @@ _HAS_SESSION_UID = "session_uid" in bpy.types.ID.bl_rna.properties  # 4.2
 
 
 def identity(block: bpy.types.ID) -> int:
-    """An identifier of a datablock and its evaluated copies, which survives renaming.
-
-    Up to 4.1, undo may change it.
-    """
+    """An identifier of a datablock and its evaluated copies, which survives renaming and, from 4.2 on, undo."""
     original = block.original
     return original.session_uid if _HAS_SESSION_UID else original.as_pointer()
 

@@ -50,8 +50,7 @@ class Originals:
         return self._timing.whole_frames_at(self._whole.scene_frames(track.frames)) is not None
 
     def _placed(self, track: Any) -> tuple[np.ndarray, np.ndarray]:
-        """(K,) int64 frames of the export, and which are in its range: the last of several on one
-        frame."""
+        """(K,) int64 frames of the export, and which are in its range: of several on one frame the last."""
         times = self._whole.scene_frames(track.frames)
         frames = np.rint(self._timing.frames_at(times)).astype(np.int64)
         inside = self._timing.covers(frames)

@@ -21,8 +21,7 @@ _ROUNDING = 1e-6
 
 
 class Timing(NamedTuple):
-    """Frames of the scene and of the file; the times of keyframes differ from both if the scene
-    remaps time."""
+    """Frames of the scene and the file; times of keyframes differ from both if the scene remaps time."""
 
     first: float  # frame of the scene that is `file_first` in the file
     last: float  # of the scene; the file may end up to a frame later

@@ -36,8 +36,7 @@ class Member(NamedTuple):
 
 
 def needs_file(settings: pose_source.Settings) -> bool:
-    """Whether a simulation has to be stored: not of motion files, of which any frame is simulated
-    when it is shown."""
+    """Whether a simulation has to be stored: those of motion files are computed when they are shown."""
     physics = settings.physics
     found = [settings, *(one.settings for one in (physics.group if physics else ()))]
     return any(isinstance(one, ik_source.Settings) for one in found)

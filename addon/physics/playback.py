@@ -55,10 +55,7 @@ def load(now: Evaluation, settings: pose_source.Settings) -> pose_source.Opened:
 def shared(
     now: Evaluation, settings: pose_source.Settings, check_file: bool = True
 ) -> pose_source.Opened:
-    """The pose source that was loaded last, if that is still valid, else a new one.
-
-    `check_file`: whether it is read again if the file of the simulation has changed.
-    """
+    """The pose source that was loaded last, or a new one if it or, with `check_file`, its simulation changed."""
     newest, bones = _newest.get(now.bones.identity), now.bones
     if newest is None or newest.opened.settings != settings:
         return load(now, settings)

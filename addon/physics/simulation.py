@@ -30,10 +30,7 @@ _FAR = 1000  # frames that are not computed at once where a user waits for them
 
 
 class Run:
-    """The simulation of a motion, or of several together. Any thread may use it.
-
-    Frames are those of the first motion.
-    """
+    """The simulation of a motion, or of several in frames of the first. Any thread may use it."""
 
     def __init__(
         self,

@@ -86,10 +86,7 @@ class Motion:
         return self.start + np.asarray(frames, np.float64) / self.speed
 
     def shown(self, now: Evaluation, keys: Mapping[str, float]) -> np.ndarray:
-        """(B, 4, 4) float32 as `posed`, read-only; shape keys have no effect.
-
-        Solved once for all objects that show the model in an evaluation.
-        """
+        """(B, 4, 4) float32 as `posed`, read-only, solved once per evaluation; shape keys have no effect."""
         state, mode = (now.frame, self.changes() if self.changes else 0), now.depsgraph.mode
         last = self._last.get(mode)
         if last is None or last[0] != state:
@@ -180,10 +177,7 @@ class Motion:
         return {self.rig.pmx.morphs[slider].name for slider, *_ in self._flips}
 
     def key_times(self) -> dict[str, np.ndarray]:
-        """{shape key: (K,) scene frames at which the motion keys its morphs}.
-
-        Its value is linear in between; only a flip (PMX 2.1) may jump.
-        """
+        """{shape key: (K,) scene frames of its keys}, linear in between; only a flip (PMX 2.1) may jump."""
         tracks = {track.name: track.frames for track in self.motion.morphs}
         names = [morph.name for morph in self.rig.pmx.morphs]
         movers = [{name} for name in names]
@@ -201,10 +195,7 @@ class Motion:
         return result
 
     def _mixed(self, weights: np.ndarray) -> np.ndarray:
-        """(F, M) sliders to the weights of vertex morphs.
-
-        The passes of docs/mmd-behavior.md#morph-passes.
-        """
+        """(F, M) sliders to the weights of vertex morphs: docs/mmd-behavior.md#morph-passes."""
         for slider, ratio, children, values in self._flips:
             step = (len(children) + 1) * weights[:, slider] * ratio
             acts = np.flatnonzero(step >= 1)
