@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 import bpy
+from bpy.types import Context, EditBone, Object, PoseBone
 from mathutils import Vector
 
 from ..blender import blender_versions
@@ -27,7 +28,7 @@ _ARMS = {
 _FINGERS = ("親指", "人指", "中指", "薬指", "小指")
 
 
-def add_bones(importing: ModelImport, context: bpy.types.Context, rig: bpy.types.Object) -> None:
+def add_bones(importing: ModelImport, context: Context, rig: Object) -> None:
     """Fill the armature object `rig`, which is in the view layer.
 
     With constraints, bones point where Blender's need it: the first link of a chain to the effector,
@@ -114,7 +115,7 @@ def _point_ik_links(bones: list[Any], records: Records, constrained: bool) -> No
             following = bone
 
 
-def _roll(bone: bpy.types.EditBone, record: "mmdskin.Bone", mirrored: bool) -> None:
+def _roll(bone: EditBone, record: "mmdskin.Bone", mirrored: bool) -> None:
     if record.local_axes:
         x, z = (Vector(axis).normalized().xzy for axis in record.local_axes)
         _align(bone, x, z, mirrored)
@@ -128,7 +129,7 @@ def _roll(bone: bpy.types.EditBone, record: "mmdskin.Bone", mirrored: bool) -> N
         _align(bone, along, along.cross((above - head).normalized()), mirrored)  # type: ignore[arg-type]
 
 
-def _align(bone: bpy.types.EditBone, x: Vector, z: Vector, mirrored: bool) -> None:
+def _align(bone: EditBone, x: Vector, z: Vector, mirrored: bool) -> None:
     """Roll the bone until two of its axes are closest to MMD's axes.
 
     `mirrored`: to the mirror image of those axes. MMD's have the same handedness on both sides, but
@@ -142,7 +143,7 @@ def _align(bone: bpy.types.EditBone, x: Vector, z: Vector, mirrored: bool) -> No
     bone.align_roll(axes[(best - 1) % 3 if along[best] < 0 else (best + 1) % 3])
 
 
-def _lock(bone: bpy.types.PoseBone, record: "mmdskin.Bone", lies_on_axis: bool) -> None:
+def _lock(bone: PoseBone, record: "mmdskin.Bone", lies_on_axis: bool) -> None:
     blender_versions.hideable(bone).hide = not record.flags & VISIBLE
     if not record.flags & ROTATABLE:
         bone.lock_rotation = (True, True, True)  # type: ignore[assignment]
@@ -154,7 +155,7 @@ def _lock(bone: bpy.types.PoseBone, record: "mmdskin.Bone", lies_on_axis: bool) 
         bone.lock_location = bone.lock_scale = (True, True, True)  # type: ignore[assignment]
 
 
-def _describe(bone: bpy.types.PoseBone, record: "mmdskin.Bone", number: int) -> None:
+def _describe(bone: PoseBone, record: "mmdskin.Bone", number: int) -> None:
     """The file's data of the bone as custom properties; other bones are stored by index."""
     fields = group(record) | {"bone_id": number}
     if record.local_axes:
@@ -164,16 +165,16 @@ def _describe(bone: bpy.types.PoseBone, record: "mmdskin.Bone", number: int) -> 
     describe(bone, fields)
 
 
-def _shape(name: str, kind: Any, size: float) -> bpy.types.Object:
+def _shape(name: str, kind: Any, size: float) -> Object:
     """An empty outside any scene, shared by all models of the file; sizes are relative to the bone's."""
-    known: bpy.types.Object | None = bpy.data.objects.get((name, None))
+    known: Object | None = bpy.data.objects.get((name, None))
     if known is None:
         known = bpy.data.objects.new(name, None)
         known.empty_display_type, known.empty_display_size = kind, size
     return known
 
 
-def group_bones(importing: ModelImport, rig: bpy.types.Object) -> None:
+def group_bones(importing: ModelImport, rig: Object) -> None:
     """Put each bone into a group (up to 3.6) or collection (4.0) of the first display frame with it."""
     free = dict(enumerate(importing.bone_names))
     for frame in importing.pmx.display_frames:

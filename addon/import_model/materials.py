@@ -44,29 +44,23 @@ def add(importing: ModelImport, mesh: Mesh) -> None:
 
 def _shade(material: Material, record: "mmdskin.Material", image: Image | None) -> None:
     linear = Color(_lit(record.ambient, record.diffuse)).from_srgb_to_scene_linear()
-    alpha = min(max(record.diffuse[3], 0.0), 1.0)
-    if alpha >= material_values.OPAQUE and not (image and textures.has_alpha(image)):
+    alpha, has_alpha = min(max(record.diffuse[3], 0.0), 1.0), image and textures.has_alpha(image)
+    if alpha >= material_values.OPAQUE and not has_alpha:
         alpha = 1.0
-    shader = PrincipledBSDFWrapper(material, is_readonly=False)  # type: ignore[call-arg]
+    shader: Any = PrincipledBSDFWrapper(material, is_readonly=False)  # type: ignore[call-arg]
     shader.base_color, shader.alpha = linear[:], alpha
     shader.specular, shader.roughness = 0.0, 1.0
-    see_through = alpha < 1
     if image:
         shader.base_color_texture.image = image
-        if textures.has_alpha(image):
-            see_through = True
-            _link_alpha(material, shader, alpha)
+    if has_alpha:
+        tree, target = material.node_tree, shader.node_principled_bsdf.inputs["Alpha"]
+        tree.links.new(shader.base_color_texture.node_image.outputs["Alpha"], target)
+        if alpha < 1:
+            _multiply_alpha(tree, target).default_value = alpha
     # The wrapper has changed it.
     material.diffuse_color = (*linear, alpha)  # type: ignore[assignment]
-    if see_through:
+    if has_alpha or alpha < 1:
         blender_versions.set_blending(material, "HASHED", "HASHED")
-
-
-def _link_alpha(material: Material, shader: Any, alpha: float) -> None:
-    tree, target = material.node_tree, shader.node_principled_bsdf.inputs["Alpha"]
-    tree.links.new(shader.base_color_texture.node_image.outputs["Alpha"], target)
-    if alpha < 1:
-        _multiply_alpha(tree, target).default_value = alpha
 
 
 def _multiply_alpha(tree: ShaderNodeTree, target: NodeSocket) -> NodeSocket:

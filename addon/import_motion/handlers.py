@@ -14,6 +14,7 @@ from typing import Any
 
 import bpy
 from bpy.app.handlers import persistent
+from bpy.types import Depsgraph, Object, Scene
 
 from ..blender import actions, details, registration
 from ..blender.user_error import UserError
@@ -27,15 +28,15 @@ _logger = details.logger(__name__)
 
 
 @persistent
-def _follow_libraries(_: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+def _follow_libraries(_: Scene, depsgraph: Depsgraph) -> None:
     """After a library was reloaded, for which Blender has no handler, its overrides are updated."""
     if not bpy.data.libraries:  # finding the updates takes long in large scenes
         return
     updated = (update.id for update in depsgraph.updates)
-    _recover(block.original for block in updated if isinstance(block, bpy.types.Object))
+    _recover(block.original for block in updated if isinstance(block, Object))
 
 
-def _recover(objects: Iterable[bpy.types.Object]) -> None:
+def _recover(objects: Iterable[Object]) -> None:
     for obj in objects:
         if obj.override_library and obj.pose and saved_state.is_own(obj, saved_state.MOTION):
             try:
@@ -55,7 +56,7 @@ def _recover(objects: Iterable[bpy.types.Object]) -> None:
 
 
 def _move(block: Any, folder: str) -> None:
-    if isinstance(block, bpy.types.Object) and block.type == "EMPTY":
+    if isinstance(block, Object) and block.type == "EMPTY":
         camera = CameraState.read(block)
         camera.path = setting_paths.moved(camera.path, folder)
         camera.write(block)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import bpy
+from bpy.types import Action, Constraint, Key, Object, PoseBone, Scene
 
 from ..blender import actions, fcurves, playhead
 from ..blender.actions import Block
@@ -137,7 +138,7 @@ class Record:
         path = actions.bone_path(name)
         self.note(*(f"{path}.{channel}" for channel in actions.BONE_CHANNELS))
 
-    def mute_constraint(self, bone: bpy.types.PoseBone, constraint: bpy.types.Constraint) -> None:
+    def mute_constraint(self, bone: PoseBone, constraint: Constraint) -> None:
         if not constraint.mute:
             self.note(actions.constraint_path(bone.name, constraint.name, "mute"))
             constraint.mute = True
@@ -193,7 +194,7 @@ class Record:
         self._restore_settings()
         if state.scene:
             name, before, since = state.scene
-            scene: bpy.types.Scene | None = bpy.data.scenes.get(name)
+            scene: Scene | None = bpy.data.scenes.get(name)
             if scene is not None and MOTION not in scene:
                 RangeState(before, since).write(scene)
         block.update_tag()
@@ -257,7 +258,7 @@ class RangeState(saved_state.SavedState):
     since: int = 0
 
 
-def extend_range(scene: bpy.types.Scene, time: float) -> None:
+def extend_range(scene: Scene, time: float) -> None:
     """Extend a scene's end for a motion or a camera: to the first whole frame at an animation time or
     after it."""
     last = min(math.ceil(time / playhead.stretch(scene) - 1e-6), FRAMES["max"])
@@ -310,7 +311,7 @@ def played_by_strips(blocks: Iterable[Block]) -> list[str]:
     return found
 
 
-def changed_objects(models: Iterable[scene_model.SceneModel]) -> list[bpy.types.Object]:
+def changed_objects(models: Iterable[scene_model.SceneModel]) -> list[Object]:
     """The objects that an import, or clearing it, changes."""
     return [
         obj
@@ -338,11 +339,11 @@ def check_clearing(model: scene_model.SceneModel) -> None:
         Record(block)
 
 
-def shape_keys(model: scene_model.SceneModel) -> list[bpy.types.Key]:
+def shape_keys(model: scene_model.SceneModel) -> list[Key]:
     """The shape keys of a model's meshes, without duplicates and without linked ones."""
     return [keys for keys in scene_model.shape_keys(model.meshes) if not keys.library]
 
 
-def _remove_unused(action: bpy.types.Action) -> None:
+def _remove_unused(action: Action) -> None:
     if not action.users:
         bpy.data.actions.remove(action)

@@ -9,6 +9,7 @@ from typing import Any
 
 import bpy
 import numpy as np
+from bpy.types import Object, Scene
 
 from ..blender.native import mmdskin
 from ..operator_base.editing import Edit
@@ -17,9 +18,7 @@ from . import bezier, import_state
 from .import_state import Record
 
 
-def add(
-    scene: bpy.types.Scene, motion: "mmdskin.Motion", file: tuple[str, float, float]
-) -> np.ndarray:
+def add(scene: Scene, motion: "mmdskin.Motion", file: tuple[str, float, float]) -> np.ndarray:
     """Key the scene's light, and return the scene frames; earlier keyframes before the first stay.
 
     `file` has the path, the start and the speed.
@@ -48,13 +47,13 @@ def add(
     return np.append(frames, shadow_frames)
 
 
-def imported(scene: bpy.types.Scene) -> bpy.types.Object | None:
+def imported(scene: Scene) -> Object | None:
     """The scene's light if a motion was imported onto it."""
     sun = light.of_scene(scene)
     return sun if sun is not None and saved_state.is_own(sun, saved_state.MOTION) else None
 
 
-def clear(edit: Edit, scene: bpy.types.Scene, sun: bpy.types.Object) -> list[str]:
+def clear(edit: Edit, scene: Scene, sun: Object) -> list[str]:
     """Undo all imports onto the scene's light; returns the names of actions that are kept."""
     kept = import_state.clear(edit, _blocks(sun))
     if not any(saved_state.LOOK in material for material in bpy.data.materials):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
+from bpy.types import Context, Object, Operator, Scene
 
 from ..blender import file_access, playhead, registration
 from ..blender.native import mmdskin
@@ -32,7 +33,7 @@ class _File(NamedTuple):
 
 
 # Options that do not apply to a file without frames.
-_OF_MOTIONS = {"frame_start", "step", "real_time", "replace", "extend_range", "scale"}
+_OF_MOTIONS = ("frame_start", "step", "real_time", "replace", "extend_range", "scale")
 _once = properties.declared(properties.MotionProperties, options={"SKIP_SAVE"})
 _declared = properties.declared(properties.MotionProperties, properties.PhysicsProperties)
 _Motion = properties.declaring(
@@ -46,7 +47,7 @@ _Motion = properties.declaring(
 )
 
 
-class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Operator):
+class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, Operator):
     """Animate the selected MMD models with a motion or pose file as in MMD, or import a camera motion"""
 
     bl_idname = "mmdskin.import_motion"
@@ -54,10 +55,7 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
     bl_options = {"REGISTER", "UNDO", "PRESET"}
 
     preferred = ("types", "mode", "step", "real_time", "replace", "extend_range", "scale")
-    shown = (
-        *("types", "mode", "frame_start", "step", "real_time", "replace", "extend_range", "scale"),
-        *("model_path", *PHYSICS),
-    )
+    shown = ("types", "mode", *_OF_MOTIONS, "model_path", *PHYSICS)
 
     filename_ext = ".vmd"
     filter_glob: StringProperty(default="*.vmd;*.vpd", options={"HIDDEN"})
@@ -122,10 +120,11 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
         }.get(option, True)
 
     @cancels
-    def execute(self, context: bpy.types.Context) -> set[Any]:
+    def execute(self, context: Context) -> set[Any]:
         if not self.types:
             raise UserError("Nothing to import: choose Model Motion, Camera or Light")
         files = [self._file(path) for path in self._paths()]
+        file_access.choose(self.model_path)
         parts = set[str]().union(*(file.parts for file in files))
         moving = [file.path for file in files if "MODEL" in file.parts]
         models = []
@@ -169,9 +168,9 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
             raise UserError("'{file}' has no camera keyframes", file=os.path.basename(path))
         return _File(path, motion, parts or {"MODEL"})  # opening it tells why it cannot
 
-    def _add_camera(self, context: bpy.types.Context, file: _File, edit: Edit) -> None:
+    def _add_camera(self, context: Context, file: _File, edit: Edit) -> None:
         scene, track = context.scene, file.motion.camera
-        speed = motion_source.speed(self._settings(scene, file.path))
+        speed = motion_source.speed(self._settings(file.path, scene))
         frames = self.frame_start + track.frames / speed
         for name in camera.clear(edit, scene, camera.imported(scene)):
             self.caution("The camera '{name}' was edited and is kept", name=name)
@@ -194,9 +193,9 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
         keyframes = tr_count("1 keyframe", "{count} keyframes", len(frames))
         self.inform("Added a camera with {keyframes}", keyframes=keyframes)
 
-    def _key_light(self, context: bpy.types.Context, file: _File) -> None:
+    def _key_light(self, context: Context, file: _File) -> None:
         scene, motion = context.scene, file.motion
-        speed = motion_source.speed(self._settings(scene, file.path))
+        speed = motion_source.speed(self._settings(file.path, scene))
         frames = light.add(scene, motion, (file.path, self.frame_start, speed))
         if self.extend_range:
             import_state.extend_range(scene, frames.max(initial=0))
@@ -247,23 +246,17 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
                 **names,
             )
 
-    def _settings(self, scene: bpy.types.Scene, path: str) -> motion_source.Settings:
-        file_access.choose(self.model_path)
-        return motion_source.Settings(
-            self.model_path, path, self.frame_start, self.real_time, playhead.fps(scene)
-        )
+    def _settings(self, path: str, scene: Scene, model_path: str = "") -> motion_source.Settings:
+        fps = playhead.fps(scene)
+        return motion_source.Settings(model_path, path, self.frame_start, self.real_time, fps)
 
     def _open(
-        self,
-        model: scene_model.SceneModel,
-        scene: bpy.types.Scene,
-        paths: list[str],
-        model_path: str,
+        self, model: scene_model.SceneModel, scene: Scene, paths: list[str], model_path: str
     ) -> list[motion_source.Motion]:
         scene_model.check_editable(model.armature)
         if self.mode != import_state.FILE:
             import_state.check_not_tweaked(model)
-        settings = [self._settings(scene, path)._replace(model_path=model_path) for path in paths]
+        settings = [self._settings(path, scene, model_path) for path in paths]
         found = [motion_source.load(model.armature, one) for one in settings]
         for encoding in sorted({source.motion.encoding for source in found} - {"cp932"}):
             self.inform("Names of the motion are read as {encoding}", encoding=encoding)
@@ -281,7 +274,7 @@ class MMDSKIN_OT_import_motion(_Motion, PosingOperator, Importer, bpy.types.Oper
         return found
 
 
-class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
+class MMDSKIN_OT_clear_motion(ModelOperator, Operator):
     """Remove the keyframes and settings of imported motions and restore what they replaced"""
 
     bl_idname = "mmdskin.clear_motion"
@@ -293,7 +286,7 @@ class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
         has_motion = any(saved_state.is_own(block, saved_state.MOTION) for block in blocks)
         return "" if has_motion else tr("This model has no imported motion to clear")
 
-    def models(self, context: bpy.types.Context) -> list[scene_model.SceneModel]:
+    def models(self, context: Context) -> list[scene_model.SceneModel]:
         if self.all_models:
             return super().models(context)
         if _active(context):
@@ -301,7 +294,7 @@ class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
         return scene_model.selected_models(context, scene_model.active_model(context))
 
     @cancels
-    def execute(self, context: bpy.types.Context) -> set[Any]:
+    def execute(self, context: Context) -> set[Any]:
         scene = context.scene
         with editing(self.models(context), import_state.check_clearing) as edit:
             models = [model for model, _ in edit.checked]
@@ -338,13 +331,13 @@ class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
         return {"FINISHED"}
 
     def _cameras_and_lights(
-        self, context: bpy.types.Context, models: list[scene_model.SceneModel]
-    ) -> tuple[list[bpy.types.Object], list[bpy.types.Object]]:
+        self, context: Context, models: list[scene_model.SceneModel]
+    ) -> tuple[list[Object], list[Object]]:
         """The targets of cameras, and the light: what is active, or the files of the models' motions
         have keyed."""
         active, files = _active(context), import_state.files_of(models)
 
-        def is_chosen(obj: bpy.types.Object, paths: set[str]) -> bool:
+        def is_chosen(obj: Object, paths: set[str]) -> bool:
             return self.all_models or obj == active or not files.isdisjoint(paths)
 
         cameras = camera.imported(context.scene)
@@ -356,7 +349,7 @@ class MMDSKIN_OT_clear_motion(ModelOperator, bpy.types.Operator):
         return cameras, [sun] if is_chosen(sun, keyed) else []
 
 
-def _active(context: bpy.types.Context) -> bpy.types.Object | None:
+def _active(context: Context) -> Object | None:
     """The light with an imported motion, or the target of the imported camera, that is active."""
     active, sun = context.active_object, light.imported(context.scene)
     if active is not None and active == sun:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
+from bpy.types import Key, Object
 
 from ..blender import actions, details, evaluated_bones, fcurves
 from ..blender.native import mmdskin
@@ -139,7 +140,7 @@ def kept(block: actions.Block, pmx: "mmdskin.Model | None" = None) -> list[Kept]
 # The keys of a file: nothing is solved, IK and append act on the keyed bones afterwards
 
 
-def armature_keys(armature: bpy.types.Object, source: Motion) -> ArmatureKeys:
+def armature_keys(armature: Object, source: Motion) -> ArmatureKeys:
     return ArmatureKeys(
         bone_tracks(armature, source),
         _ik_switches(source),
@@ -148,7 +149,7 @@ def armature_keys(armature: bpy.types.Object, source: Motion) -> ArmatureKeys:
     )
 
 
-def bone_tracks(armature: bpy.types.Object, source: Motion) -> list[Track]:
+def bone_tracks(armature: Object, source: Motion) -> list[Track]:
     """Tracks of the bones that the motion keys, in its order; the first of bones with the same name."""
     bones = source.rig.pmx.bones
     known = [found for found in _known(source) if len(found[0].frames)]
@@ -167,9 +168,7 @@ def bone_tracks(armature: bpy.types.Object, source: Motion) -> list[Track]:
     return found
 
 
-def bone_axes(
-    armature: bpy.types.Object, source: Motion, names: list[str]
-) -> tuple[np.ndarray, np.ndarray]:
+def bone_axes(armature: Object, source: Motion, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
     """(B, 3, 3) from the file's translations to locations of bones, and from the axes of its rotations to
     theirs: rest matrices are almost rotations."""
     number = {name: i for i, name in enumerate(armature.data.bones.keys())}
@@ -199,7 +198,7 @@ def _ik_switches(source: Motion) -> Values:
     }
 
 
-def key_values(model: scene_model.SceneModel, source: Motion) -> dict[bpy.types.Key, Values]:
+def key_values(model: scene_model.SceneModel, source: Motion) -> dict[Key, Values]:
     """Keys of the shape keys of each Key datablock.
 
     If every morph has a slider, a group morph is keyed itself; else its children are keyed as well.
@@ -211,7 +210,7 @@ def key_values(model: scene_model.SceneModel, source: Motion) -> dict[bpy.types.
         if key and morph.name in tracked and not source.flips & tracked.keys()
     }
     times = {} if keys else source.key_times()
-    result: dict[bpy.types.Key, Values] = {}
+    result: dict[Key, Values] = {}
     for block in import_state.shape_keys(model):
         found = [key.name for key in block.key_blocks if key.name in (keys or times)]
         if keys:
@@ -228,7 +227,7 @@ def key_values(model: scene_model.SceneModel, source: Motion) -> dict[bpy.types.
     return {block: values for block, values in result.items() if values}
 
 
-def slider_values(armature: bpy.types.Object, source: Motion) -> Values:
+def slider_values(armature: Object, source: Motion) -> Values:
     """Keys of the armature's custom properties that are morph sliders."""
     tracked = {track.name: track for track in source.motion.morphs}
     return {

@@ -6,7 +6,7 @@ The source starts at the scene frame of the pose.
 
 from dataclasses import replace
 
-import bpy
+from bpy.types import Key
 
 from ..blender import playhead
 from ..pose import ik_source, scene_motion
@@ -69,7 +69,7 @@ def _form(job: MotionImport, keyed: bool) -> str:
 
 def _solved(
     job: MotionImport, source: Motion, earlier: list[Motion]
-) -> tuple[list, dict[bpy.types.Key, keyframes.Values], keyframes.Values]:
+) -> tuple[list, dict[Key, keyframes.Values], keyframes.Values]:
     """The pose solved together with earlier motions, only what it changes: bones, shape keys, sliders."""
     armature = job.model.armature
     whole = scene_motion.merged([*earlier, source])

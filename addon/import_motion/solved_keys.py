@@ -9,8 +9,8 @@ import math
 import os
 from typing import Any
 
-import bpy
 import numpy as np
+from bpy.types import Key, Object
 
 from ..blender import evaluated_bones
 from ..blender.translations import tr_count
@@ -122,7 +122,7 @@ def _changes(track: Any) -> np.ndarray:
 # The channels, frame by frame
 
 
-def bone_channels(armature: bpy.types.Object, source: Motion, frames: np.ndarray) -> list[Track]:
+def bone_channels(armature: Object, source: Motion, frames: np.ndarray) -> list[Track]:
     """Channels of each bone of the file for frames of the scene, parents before children.
 
     Computed in the file's space, where matrices turn and move; (3, 4, F), elements first, so that each
@@ -205,7 +205,7 @@ def _posed(source: Motion, frames: np.ndarray) -> np.ndarray:
 
 def key_values(
     model: scene_model.SceneModel, source: Motion, frames: np.ndarray
-) -> dict[bpy.types.Key, dict[str, np.ndarray]]:
+) -> dict[Key, dict[str, np.ndarray]]:
     """{Key datablock: {shape key: (F,) values}} of the shape keys of morphs."""
     result = {}
     for block in import_state.shape_keys(model):
@@ -215,7 +215,7 @@ def key_values(
     return result
 
 
-def slider_values(armature: bpy.types.Object, source: Motion, frames: np.ndarray) -> Values:
+def slider_values(armature: Object, source: Motion, frames: np.ndarray) -> Values:
     """Values of custom properties of the armature for morphs that are not solved.
 
     These are material and UV morphs that the motion moves or names: bone morphs are part of the
@@ -237,7 +237,7 @@ def slider_values(armature: bpy.types.Object, source: Motion, frames: np.ndarray
 
 def changed(
     job: MotionImport, newest: Motion, source: Motion, earlier: list[Motion], frames: np.ndarray
-) -> tuple[list[Track], set[str], dict[bpy.types.Key, Values]]:
+) -> tuple[list[Track], set[str], dict[Key, Values]]:
     """What the newest of the motions that are merged in `source` changes: the channels of all bones, the
     names of those that it or physics moves, and the values of the shape keys that it keys or moves."""
     model, was = job.model, scene_motion.merged(earlier) if earlier else None

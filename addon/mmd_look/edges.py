@@ -27,10 +27,8 @@ _Driven = Mapping[int, tuple[Material, str]]
 
 _WELD = 1e-5  # points that are closer count as one, if their normals are similar:
 _SIMILAR = 0.7  # the least cosine of the angle between them
-_SIZE, _EDGED = (
-    "mmd_edge",
-    "mmd_edged",
-)  # attributes of points (edge size) and faces (1: has an edge)
+_SIZE = "mmd_edge"  # attribute of points: the edge size
+_EDGED = "mmd_edged"  # of faces: 1 has an edge
 _SCALE = mmd_tools.EDGE_SCALE  # of points: the file's factor of the size, a vertex group
 _SLOT = "mmd_edge_material"  # of points: the material slot whose size drivers move, -1 for none
 _WELDED = "mmd_welded"  # of points, before 4.5: the first point at the same place, alike
@@ -44,7 +42,8 @@ _USUAL_WIDTH = 45 * 0.08 * 2 * 0.2679 / _HEIGHT
 _INSIDE = 5e-5  # how far a hull without width is inside the surface
 _CAMERA = "mmd_camera_"  # names of the nodes with the camera's values
 _FORWARD, _POSITION, _SLOPE, _WIDTH = "forward", "position", "slope", "width"
-# Names of the inputs for driven sizes, before the slot's number; in files of 0.2, of nodes with drivers.
+# Names of the inputs for driven sizes (what to add to 1), before the slot's number; in files of 0.2, of
+# nodes with drivers.
 _DRIVEN = "mmd_size_"
 
 
@@ -84,7 +83,7 @@ def add(scene: Scene, obj: Object) -> None:
     modifier = followers.modifier_of(hull)
     drivers.remove(hull, "modifiers")
     for slot, source in driven.items():
-        owner, path = blender_versions.property_of_input(modifier, _size_input(slot))
+        owner, path = blender_versions.property_of_input(modifier, f"{_DRIVEN}{slot}")
         drivers.drive(owner, path, "max(x,0)-1", x=source)
     if not has_free_normals:
         blender_versions.set_modifier_input(modifier, _POINTS, len(obj.data.vertices))
@@ -207,11 +206,6 @@ def _group(scene: Scene, variant: _Variant) -> Any:
     return found
 
 
-def _size_input(slot: int) -> str:
-    """The name of the input for the driven size of a material slot: what to add to 1."""
-    return f"{_DRIVEN}{slot}"
-
-
 def _variant_of(group: Any) -> _Variant | None:
     """None for nodes of 0.2 that have drivers of sizes."""
     if any(node.name.startswith(_DRIVEN) for node in group.nodes):
@@ -262,20 +256,20 @@ def _build(builder: NodeBuilder, variant: _Variant) -> None:
     builder.input("Geometry", GEOMETRY)
     source = builder.input(followers.SOURCE, OBJECT)
     info = builder.outputs("GeometryNodeObjectInfo", {"Object": source}, transform_space="RELATIVE")
-    geometry = info["Geometry"]
+    geometry, place = info["Geometry"], info["Location"]
     size = _size(builder, variant.driven)
     width = _width(builder, size)
     # Faces without an edge collapse to one point, unless they share points with others.
     kept = None if variant.shares_points else size > 0.0
     if variant.takes_normals:
         given, is_given = _given_normal(builder, info)
-        quick = _moved(builder, info, geometry, given * width, kept)
+        quick = _moved(builder, place, geometry, given * width, kept)
         geometry = _cut(builder, geometry)
-        whole = _moved(builder, info, geometry, _normal(builder, geometry) * width, None)
+        whole = _moved(builder, place, geometry, _normal(builder, geometry) * width, None)
         choices = {"Switch": is_given, "False": whole, "True": quick}
         geometry = builder.result("GeometryNodeSwitch", choices, input_type="GEOMETRY")
     else:
-        geometry = _moved(builder, info, geometry, _normal(builder, geometry) * width, kept)
+        geometry = _moved(builder, place, geometry, _normal(builder, geometry) * width, kept)
     flipped = builder.result("GeometryNodeFlipFaces", {0: geometry})
     mark = {"Geometry": flipped, "Name": HULL, "Value": 1.0}
     geometry = builder.result(
@@ -293,17 +287,13 @@ def _build(builder: NodeBuilder, variant: _Variant) -> None:
 
 
 def _moved(
-    builder: NodeBuilder,
-    info: dict[str, Field],
-    geometry: Field,
-    offset: Field,
-    kept: Field | None,
+    builder: NodeBuilder, place: Field, geometry: Field, offset: Field, kept: Field | None
 ) -> Field:
     """The geometry with its points moved, or to the place of its object where `kept` is 0."""
     inputs = {"Geometry": geometry, "Offset": offset}
     if kept is not None:
         here = builder.result("GeometryNodeInputPosition")
-        inputs["Position"] = builder.mixed(info["Location"], here, kept)
+        inputs["Position"] = builder.mixed(place, here, kept)
         inputs["Offset"] = offset * kept
     return builder.result("GeometryNodeSetPosition", inputs)
 
@@ -315,16 +305,14 @@ def _given_normal(builder: NodeBuilder, info: dict[str, Field]) -> tuple[Field, 
     positions = builder.outputs(
         "GeometryNodeInputNamedAttribute", {"Name": names.POSITIONS}, data_type="FLOAT_VECTOR"
     )
+    first = {"FLOAT": builder.math("LENGTH", normal), "BOOLEAN": positions["Exists"]}
     length, is_there = (
         builder.result(
             "GeometryNodeSampleIndex",
             {"Geometry": info["Geometry"], "Value": value},
             data_type=kind,
         )
-        for value, kind in (
-            (builder.math("LENGTH", normal), "FLOAT"),
-            (positions["Exists"], "BOOLEAN"),
-        )
+        for kind, value in first.items()
     )
     # Normals turn by the transposed inverse: by dot products with its rows, which are the same at all
     # points, for Blender takes longer to transform each.
@@ -356,7 +344,7 @@ def _size(builder: NodeBuilder, driven: frozenset[int]) -> Field:
     slot = builder.attribute(_SLOT, "INT")
     for number in sorted(driven):
         here = builder.math("COMPARE", slot, float(number), 0.5)
-        factor = here * builder.input(_size_input(number), FLOAT) + factor
+        factor = here * builder.input(f"{_DRIVEN}{number}", FLOAT) + factor
     return size * factor
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import bpy
+from bpy.types import Object
 
 from ..blender import blender_versions, caches
 
@@ -19,7 +20,7 @@ SOURCE = "Source"  # the input of the nodes: the object
 _MARK = "mmdskin_follower"  # ID property of the object: its kind
 
 
-def new(obj: bpy.types.Object, kind: str, group: Any) -> bpy.types.Object:
+def new(obj: Object, kind: str, group: Any) -> Object:
     """A follower of a mesh object, by a group of nodes, in the same collections."""
     name = f"{obj.name}_{kind}"
     follower = bpy.data.objects.new(name, bpy.data.volumes.new(name))
@@ -35,13 +36,13 @@ def new(obj: bpy.types.Object, kind: str, group: Any) -> bpy.types.Object:
     return follower
 
 
-def give_nodes(follower: bpy.types.Object, obj: bpy.types.Object, group: Any) -> None:
+def give_nodes(follower: Object, obj: Object, group: Any) -> None:
     modifier: Any = modifier_of(follower) or follower.modifiers[0]  # which has no nodes yet
     modifier.node_group = group
     blender_versions.set_modifier_input(modifier, SOURCE, obj)
 
 
-def stay_beside(follower: bpy.types.Object, obj: bpy.types.Object) -> None:
+def stay_beside(follower: Object, obj: Object) -> None:
     """Put a follower into the collections of its mesh object, those of the file, and into no others."""
     wanted, present = (
         [one for one in block.users_collection if not (one.library or one.override_library)]
@@ -55,31 +56,31 @@ def stay_beside(follower: bpy.types.Object, obj: bpy.types.Object) -> None:
             collection.objects.unlink(follower)
 
 
-def remove(follower: bpy.types.Object) -> None:
+def remove(follower: Object) -> None:
     volume: Any = follower.data
     bpy.data.objects.remove(follower)
     if not volume.users:
         bpy.data.volumes.remove(volume)
 
 
-def find(obj: bpy.types.Object, kind: str) -> bpy.types.Object | None:
+def find(obj: Object, kind: str) -> Object | None:
     """The follower of a kind of a mesh object, or None."""
     return next((one for one in all_followers(kind) if source_of(one) == obj), None)
 
 
-def all_followers(kind: str = "") -> Iterator[bpy.types.Object]:
+def all_followers(kind: str = "") -> Iterator[Object]:
     """All followers, or those of a kind."""
     for obj in caches.objects_of(bpy.data.volumes):
         if obj.get(_MARK) in ((kind,) if kind else (EDGES, GROUND)):
             yield obj
 
 
-def source_of(follower: bpy.types.Object) -> bpy.types.Object | None:
+def source_of(follower: Object) -> Object | None:
     modifier = modifier_of(follower)
     return None if modifier is None else blender_versions.modifier_input(modifier, SOURCE)
 
 
-def modifier_of(follower: bpy.types.Object) -> Any:
+def modifier_of(follower: Object) -> Any:
     """The modifier of a follower, None if it or its nodes were removed."""
     found = (m for m in follower.modifiers if m.type == "NODES" and m.node_group)
     return next(found, None)

@@ -9,6 +9,7 @@ from typing import Any
 
 import bpy
 import numpy as np
+from bpy.types import Material, Object, Scene
 
 from ..blender import arrays, drivers
 from ..blender.node_builder import GEOMETRY, OBJECT, Field, NodeBuilder, drop_unused, own
@@ -21,7 +22,7 @@ _MARK = "mmdskin_ground"  # ID property of both
 _LIFT = 0.001  # above the ground, so that both do not fight for the same depth
 
 
-def add(scene: bpy.types.Scene, obj: bpy.types.Object) -> None:
+def add(scene: Scene, obj: Object) -> None:
     """Add the ground shadow of a mesh object; none if no material casts one."""
     if followers.find(obj, followers.GROUND) is not None:
         return
@@ -35,7 +36,7 @@ def add(scene: bpy.types.Scene, obj: bpy.types.Object) -> None:
         followers.new(obj, followers.GROUND, _nodes(light.of_scene(scene)))
 
 
-def remove(obj: bpy.types.Object) -> None:
+def remove(obj: Object) -> None:
     """Remove the ground shadow of a mesh object and what it needs of the mesh."""
     found = followers.find(obj, followers.GROUND)
     if found is not None:
@@ -46,7 +47,7 @@ def remove(obj: bpy.types.Object) -> None:
     shading.drop_unused()
 
 
-def _nodes(sun: bpy.types.Object | None) -> Any:
+def _nodes(sun: Object | None) -> Any:
     """New nodes that follow a scene's light."""
     builder = NodeBuilder(NAME, "GeometryNodeTree")
     builder.group[_MARK] = True
@@ -69,7 +70,7 @@ def _nodes(sun: bpy.types.Object | None) -> Any:
     return builder.arranged()
 
 
-def _light(builder: NodeBuilder, sun: bpy.types.Object | None) -> Field:
+def _light(builder: NodeBuilder, sun: Object | None) -> Field:
     """The direction to the light, by drivers.
 
     They read the Sun, not the scene's properties, which an appended model does not bring.
@@ -83,7 +84,7 @@ def _light(builder: NodeBuilder, sun: bpy.types.Object | None) -> Field:
     return Field(builder, node.outputs[0])
 
 
-def _material() -> bpy.types.Material:
+def _material() -> Material:
     for material in own(bpy.data.materials, _MARK):
         return material
     material, _ = shading.new_material(NAME, shading.GROUND)

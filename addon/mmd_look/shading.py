@@ -11,6 +11,7 @@ decoded last, by the groups "MMD sRGB" and "MMD Linear". The formulas are those 
 from typing import Any
 
 import bpy
+from bpy.types import ShaderNodeTree
 
 from ..blender.node_builder import COLOR, FLOAT, SHADER, VECTOR, Field, NodeBuilder, Value, own
 from ..scene import light
@@ -34,7 +35,7 @@ _MIRROR, _SUN = 0.3, 4.0
 _RIM = 0.2
 
 
-def group(kind: str) -> bpy.types.ShaderNodeTree:
+def group(kind: str) -> ShaderNodeTree:
     """The shared group of a kind, such as SHADING, built at its first use."""
     found = next((one for one in _groups() if one[_MARK] == kind), None)
     if found is None:

@@ -138,8 +138,7 @@ def _followers(armature: Object, kind: str) -> list[Object]:
 
 
 def _modifiers_of_edges(armature: Object) -> list[Any]:
-    found = map(followers.modifier_of, _followers(armature, followers.EDGES))
-    return [modifier for modifier in found if modifier is not None]
+    return [followers.modifier_of(one) for one in _followers(armature, followers.EDGES)]
 
 
 def _materials(objects: Iterable[Object]) -> list[Material]:

@@ -5,6 +5,7 @@ import importlib
 from typing import Any
 
 import bpy
+from bpy.types import Context, Object, Operator
 
 from ..blender import native, registration
 from ..blender.user_error import UserError, cancels
@@ -15,23 +16,23 @@ class _MapOperator:
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
+    def poll(cls, context: Context) -> bool:
         return context.active_object is not None and context.active_object.type == "ARMATURE"
 
     @cancels
-    def execute(self, context: bpy.types.Context) -> set[Any]:
+    def execute(self, context: Context) -> set[Any]:
         self._change(context.active_object)
         check(context.active_object)
         return {"FINISHED"}
 
 
-class MMDSKIN_OT_map_bones(_MapOperator, bpy.types.Operator):
+class MMDSKIN_OT_map_bones(_MapOperator, Operator):
     """Find which bone of the armature is which part of a human, by names and by structure"""
 
     bl_idname = "mmdskin.map_bones"
     bl_label = "Automatic"
 
-    def _change(self, armature: bpy.types.Object) -> None:
+    def _change(self, armature: Object) -> None:
         world = skeletons.world(armature)
         armature.mmdskin.bone_map.clear()
         found = skeletons.skeleton(armature, world)
@@ -44,13 +45,13 @@ class MMDSKIN_OT_map_bones(_MapOperator, bpy.types.Operator):
             item["bone"] = found.names[bones[slot]] if slot in bones else ""
 
 
-class MMDSKIN_OT_mirror_bone_map(_MapOperator, bpy.types.Operator):
+class MMDSKIN_OT_mirror_bone_map(_MapOperator, Operator):
     """Map the bones of the right side as those of the left"""
 
     bl_idname = "mmdskin.mirror_bone_map"
     bl_label = "Mirror"
 
-    def _change(self, armature: bpy.types.Object) -> None:
+    def _change(self, armature: Object) -> None:
         items = armature.mmdskin.bone_map
         if not len(items):
             raise UserError("The armature has no map yet: use Automatic first")
@@ -61,7 +62,7 @@ class MMDSKIN_OT_mirror_bone_map(_MapOperator, bpy.types.Operator):
                 other["bone"] = others.get(item.bone, "") or _right(item.bone, armature)
 
 
-def check(armature: bpy.types.Object) -> None:
+def check(armature: Object) -> None:
     """Note which slots are doubtful, and why."""
     try:
         doubts = skeletons.skeleton(armature, skeletons.world(armature)).doubts
@@ -86,7 +87,7 @@ def _slots() -> tuple[str, ...]:
     return (hips, lowest, highest, *others)
 
 
-def _right(name: str, armature: bpy.types.Object) -> str:
+def _right(name: str, armature: Object) -> str:
     """The bone whose name has "right" where another has "left" inside, "" for none."""
     turned = name.replace("left", "right").replace("Left", "Right").replace("LEFT", "RIGHT")
     return turned if turned != name and turned in armature.data.bones else ""

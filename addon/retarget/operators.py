@@ -9,6 +9,7 @@ from typing import Any
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
+from bpy.types import Context, Event, Object, Operator
 
 from ..blender import file_access, playhead, registration
 from ..blender.user_error import UserError, cancels
@@ -53,10 +54,10 @@ class _Retargeting(_Proportions, PosingOperator, OptionsDialog, modal_job.AskedJ
         default="FLOOR",
     )
 
-    def _ask(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
+    def _ask(self, context: Context, event: Event) -> set[Any]:
         return context.window_manager.invoke_props_dialog(self)  # type: ignore[arg-type]
 
-    def _start(self, context: bpy.types.Context) -> modal_job.Job:
+    def _start(self, context: Context) -> modal_job.Job:
         first, last = playhead.frame_range(context.scene)
         frames = range(first, last + 1)
         steps = self.steps(context, *self._chosen(context), frames, self._options())
@@ -71,7 +72,7 @@ class _Retargeting(_Proportions, PosingOperator, OptionsDialog, modal_job.AskedJ
         return {"FINISHED"}
 
 
-class MMDSKIN_OT_retarget_to_armature(_Retargeting, bpy.types.Operator):
+class MMDSKIN_OT_retarget_to_armature(_Retargeting, Operator):
     """Key the active armature with the motion of the selected MMD model, in the scene's frame range"""
 
     bl_idname = "mmdskin.retarget_to_armature"
@@ -96,7 +97,7 @@ class MMDSKIN_OT_retarget_to_armature(_Retargeting, bpy.types.Operator):
         description="Add the action as a strip on an NLA track of its own",
     )
 
-    def _chosen(self, context: bpy.types.Context) -> tuple[Any, bpy.types.Object]:
+    def _chosen(self, context: Context) -> tuple[Any, Object]:
         active = context.active_object
         for obj in context.selected_objects:
             with contextlib.suppress(UserError):
@@ -106,7 +107,7 @@ class MMDSKIN_OT_retarget_to_armature(_Retargeting, bpy.types.Operator):
         raise UserError("Select the MMD model first, then the armature that gets its motion")
 
 
-class MMDSKIN_OT_motion_from_armature(_Retargeting, bpy.types.Operator):
+class MMDSKIN_OT_motion_from_armature(_Retargeting, Operator):
     """Key the active MMD model with the motion of the selected armature, in the scene's frame range"""
 
     bl_idname = "mmdskin.motion_from_armature"
@@ -140,7 +141,7 @@ class MMDSKIN_OT_motion_from_armature(_Retargeting, bpy.types.Operator):
         default="AUTOMATIC",
     )
 
-    def _chosen(self, context: bpy.types.Context) -> tuple[Any, bpy.types.Object]:
+    def _chosen(self, context: Context) -> tuple[Any, Object]:
         model = scene_model.active_model(context)
         for obj in context.selected_objects:
             if obj.type == "ARMATURE" and obj != model.armature:
@@ -148,7 +149,7 @@ class MMDSKIN_OT_motion_from_armature(_Retargeting, bpy.types.Operator):
         raise UserError("Select the armature first, then the MMD model that gets its motion")
 
 
-class MMDSKIN_OT_fit_motion(_Proportions, PosingOperator, Importer, bpy.types.Operator):
+class MMDSKIN_OT_fit_motion(_Proportions, PosingOperator, Importer, Operator):
     """Import a motion made for another MMD model, with arms, steps and hands fitted to the active one"""
 
     bl_idname = "mmdskin.fit_motion"
@@ -175,7 +176,7 @@ class MMDSKIN_OT_fit_motion(_Proportions, PosingOperator, Importer, bpy.types.Op
     frame_start: _START
 
     @cancels
-    def execute(self, context: bpy.types.Context) -> set[Any]:
+    def execute(self, context: Context) -> set[Any]:
         model = scene_model.active_model(context)
         path = self._paths()[0]
         target = model_file.rig(model.armature).pmx

@@ -5,8 +5,8 @@ Controls hang on helper bones with constraints: those of one stage are set toget
 evaluates the rig. The torso is moved last, so that the legs are where they must be.
 """
 
-import bpy
 import numpy as np
+from bpy.types import Context, Object
 from mathutils import Matrix
 
 from ..operator_base.modal_job import Steps, frames_done
@@ -38,14 +38,14 @@ _STAGES: tuple[list[tuple[str, str]], ...] = (
 )
 
 
-def switches(armature: bpy.types.Object) -> list[str]:
+def switches(armature: Object) -> list[str]:
     """The bones with a property that chooses between IK and FK."""
     bones = armature.pose.bones
     return [name for name in _SWITCHES if name in bones and SWITCH in bones[name]]
 
 
 def channels(
-    context: bpy.types.Context, armature: bpy.types.Object, names: list[str], poses: np.ndarray
+    context: Context, armature: Object, names: list[str], poses: np.ndarray
 ) -> Steps[keys.BoneValues]:
     """The channels of controls that show poses (F, B, 4, 4) of the named bones, in armature space.
 
@@ -75,9 +75,7 @@ def channels(
     return {name: keys.values(np.array(values), size) for name, values in found.items()}
 
 
-def _stages(
-    armature: bpy.types.Object, number: dict[str, int]
-) -> list[list[tuple[str, int, Matrix]]]:
+def _stages(armature: Object, number: dict[str, int]) -> list[list[tuple[str, int, Matrix]]]:
     """Each control with the number of its bone, and its rest in the space of the bone."""
     bones = armature.data.bones
     stages = [
