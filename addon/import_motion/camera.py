@@ -132,7 +132,7 @@ def clear(edit: Edit, scene: Scene, targets: Iterable[Object]) -> list[str]:
 
     Returns the names of those that the user has edited: they are kept.
     """
-    kept = []
+    kept, cleared = [], []
     for target in targets:
         state = CameraState.read(target)
         del target[MOTION]
@@ -141,7 +141,9 @@ def clear(edit: Edit, scene: Scene, targets: Iterable[Object]) -> list[str]:
             continue
         if scene.camera in target.children:
             scene.camera = bpy.data.objects.get(state.before)
-        edit.on_success(bpy.data.batch_remove, [*_blocks(target), *_actions(target)])
+        cleared += [*_blocks(target), *_actions(target)]
+    # Once each: Blender crashes if it removes what is gone.
+    edit.on_success(bpy.data.batch_remove, list(dict.fromkeys(cleared)))
     return kept
 
 

@@ -62,6 +62,14 @@ class MotionState(saved_state.SavedState):
 
     def __post_init__(self) -> None:
         self.form = _FORMS_OF_0_1.get(self.form, self.form)
+        with contextlib.suppress(
+            AttributeError, TypeError, ValueError
+        ):  # damaged: the rest is lost
+            self._convert_earlier()
+        self.bones = self.keys = self.sliders = None
+        self.constraints = self.influences = self.physics = None
+
+    def _convert_earlier(self) -> None:
         for name, members in (self.bones or {}).items():
             found = zip(actions.BONE_CHANNELS, members, strict=True)
             self.values |= {f"{actions.bone_path(name)}.{member}": value for member, value in found}
@@ -75,8 +83,6 @@ class MotionState(saved_state.SavedState):
             self.values[actions.constraint_path(bone, name, "influence")] = influence
         for bone, switch in (self.physics or {}).items():
             self.values[actions.property_path(bone, PHYSICS)] = switch
-        self.bones = self.keys = self.sliders = None
-        self.constraints = self.influences = self.physics = None
 
 
 def key_paths(name: str) -> tuple[str, str, str]:

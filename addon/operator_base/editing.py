@@ -19,7 +19,7 @@ class Edit(Generic[_Thing, _Checked]):
 
     `checked` has each thing with the result of its check. If the block raises, snapshots are restored
     and the calls of `on_failure` are made, in reverse order. Those of `on_success`, for what cannot be
-    undone, are made when nothing can fail any more.
+    undone, are made in reverse order when nothing can fail any more.
     """
 
     def __init__(self, checked: list[tuple[_Thing, _Checked]]) -> None:

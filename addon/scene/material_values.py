@@ -22,7 +22,7 @@ FACTORS = {
     "Toon": ("mmd_toon_multiply", "mmd_toon_add"),
 }
 _MMD_TOOLS = "mmd_material"  # the property group of mmd_tools
-_MODES = {0: NO_SPHERE, 1: MULTIPLY, 2: ADD, 3: SUB_TEXTURE}
+_MODES = {2: MULTIPLY, 3: ADD, 4: SUB_TEXTURE}  # as mmd_tools stores its items
 # mmd_tools' names of its texture nodes.
 BASE_NODE, SPHERE_NODE, TOON_NODE = "mmd_base_tex", "mmd_sphere_tex", "mmd_toon_tex"
 

@@ -272,6 +272,16 @@ class Again(CameraCase):
         self.assertEqual(bpy.ops.mmdskin.clear_motion(), {"FINISHED"})
         self.assertEqual([obj.library is not None for obj in self.rigs()], [True, True])
 
+    def test_a_duplicate_with_the_same_data_is_cleared_too(self):
+        cameras = len(bpy.data.cameras)
+        _, camera = self.imported(self.keys())
+        copies = [obj.copy() for obj in (camera.parent, camera)]  # as by Alt+D
+        copies[1].parent = copies[0]
+        for copy in copies:
+            bpy.context.scene.collection.objects.link(copy)
+        self.assertEqual(bpy.ops.mmdskin.clear_motion(all_models=True), {"FINISHED"})
+        self.assertEqual((self.rigs(), len(bpy.data.cameras)), ([], cameras))
+
     def test_an_edited_camera_is_kept(self):
         _, camera = self.imported(self.keys())
         curve = addon().blender.actions.curves_of(camera.animation_data.action)[0]

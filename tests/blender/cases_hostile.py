@@ -176,6 +176,21 @@ class Damaged(cases_names.Case):
                     self.assertEqual(state, kind())
                     del self.mesh[name]
 
+    def test_states_of_earlier_versions(self):
+        kind = addon().import_motion.import_state.MotionState
+        for name, value in {
+            "bones": {"b": ["XYZ", [0, 0, 0]]},
+            "keys": {"k": [1]},
+            "sliders": {"a": {}},
+            "constraints": [["a"], 5],
+            "influences": [["a", "b"]],
+            "physics": {"b": []},
+        }.items():
+            with self.subTest(name=name):
+                self.mesh["mmdskin_motion"] = json.dumps({"path": "a.vmd", name: value})
+                self.assertEqual(kind.read(self.mesh).bones, None)
+                bpy.ops.mmdskin.clear_motion()
+
     def test_members_that_are_valid_are_kept(self):
         kind = addon().bake.bake_state.BakeState
         self.mesh["mmdskin_bake"] = json.dumps({"keys": ["a"], "modifiers": 3, "added": "b"})

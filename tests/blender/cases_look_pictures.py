@@ -378,6 +378,10 @@ class OfMmdTools(imported.Case):
             bpy.context.view_layer.update()
             self.assert_close(node.inputs["Diffuse"].default_value[:], (0.7, 0.8, 0.6), 1e-5)
             self.assert_close(node.inputs["Power"].default_value, 8.0, 1e-5)
+            values = sys.modules["addon_package"].scene.material_values
+            for item, mode in enumerate(("none", "multiply", "add", "sub_texture")):
+                mesh.data.materials[0].mmd_material.sphere_texture_type = str(item)
+                self.assertEqual(values.read(mesh.data.materials[0]).sphere_mode, mode)
             self.assertEqual(bpy.ops.mmdskin.look(action="DISABLE"), {"FINISHED"})
             self.assertEqual(counts, [len(one.node_tree.nodes) for one in mesh.data.materials])
 
