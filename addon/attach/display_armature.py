@@ -155,10 +155,8 @@ def _new(context: Context, armature: Object) -> Object:
         context.scene.collection.objects.link(display)
     display.hide_render = display.show_in_front = True
     show(display, False)
-    display.display_type, display.data.display_type = (
-        armature.display_type,
-        armature.data.display_type,
-    )
+    display.display_type = armature.display_type
+    display.data.display_type = armature.data.display_type
     with _edited(context, display) as bones:
         bones.new(ROOT).tail = (0, 0, 1)
     blender_versions.hideable(display.pose.bones[ROOT]).hide = True

@@ -109,8 +109,7 @@ class MMDSKIN_OT_bake(_Settings, modal_job.ModalJob, ModelOperator, Operator):
         options = self._options(context.scene, chosen.get(deformation.NORMALS))
         if options.target == "SHAPE_KEYS":
             meshes = [obj for model in models for obj in model.meshes]
-            too_big = cost.warning(meshes, len(options.frames))
-            if too_big:
+            if too_big := cost.warning(meshes, len(options.frames)):
                 self.report({"WARNING"}, too_big)
         steps = job.bake(context, wanted, options)
         return modal_job.Job(steps, len(options.visited))

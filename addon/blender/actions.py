@@ -13,12 +13,9 @@ import bpy
 from . import drivers, fcurves
 from .user_error import UserError
 
-Block = (
-    bpy.types.Object | bpy.types.Key | bpy.types.Mesh | bpy.types.Camera | bpy.types.Light
-)  # what the add-on animates
-Player = (
-    bpy.types.AnimData | bpy.types.NlaStrip | bpy.types.ActionConstraint
-)  # what plays an action
+# What the add-on animates, and what plays an action.
+Block = bpy.types.Object | bpy.types.Key | bpy.types.Mesh | bpy.types.Camera | bpy.types.Light
+Player = bpy.types.AnimData | bpy.types.NlaStrip | bpy.types.ActionConstraint
 
 _TRANSFORMS = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
 # Of a pose bone. The rotation mode comes first: setting it changes the others.

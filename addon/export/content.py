@@ -52,9 +52,8 @@ def content_of(models: list[scene_model.SceneModel], scene: Scene) -> Content:
         ranges = [(scene.frame_start, scene.frame_end)]
     keyed = all(state.is_keyed or not state.keys for state in states)
     keyed = keyed and all(actions.assigned(model.armature)[0] for model in models)
-    moves = (
-        bool(ranges) or kind == "CORRECTIVE"
-    )  # files store the armature at rest, and poses per frame
+    # Files store the armature at rest, and poses per frame.
+    moves = bool(ranges) or kind == "CORRECTIVE"
     firsts, lasts = zip(*(ranges or [(scene.frame_current,) * 2]), strict=True)
     samples = max((state.samples for state in states), default=1)
     return Content(kind, tuple(objects), (min(firsts), max(lasts)), moves, keyed, samples)

@@ -135,9 +135,8 @@ def form_of(model: scene_model.SceneModel, scene: Scene, options: Any) -> str:
     if options.bones != AUTO:
         return options.bones
     settings = pose_source.settings_of(model.armature, scene)
-    if options.physics == "KEYS":
-        return SOLVED_BOTH
-    if getattr(settings, "rig", None) is not None:  # another armature has the keys
+    is_driven = getattr(settings, "rig", None) is not None  # another armature has the keys
+    if options.physics == "KEYS" or is_driven:
         return SOLVED_BOTH
     if settings is not None:  # MMD's IK or a motion file
         return AS_KEYED

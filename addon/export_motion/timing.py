@@ -14,7 +14,6 @@ from ..import_motion import import_state
 from ..pose import motion_source
 from ..scene import saved_state
 
-FRAMES_PER_SECOND = 30  # of every VMD
 _MOST = 100_000  # frames, almost an hour
 _WHOLE = 1e-3  # of a frame: Blender stores the frames of keys as float32
 _ROUNDING = 1e-6
@@ -84,7 +83,7 @@ def timing_of(scene: bpy.types.Scene, options: Any, blocks: Iterable[Any]) -> Ti
             last=round(last),
         )
     fps = playhead.fps(scene)
-    rate = FRAMES_PER_SECOND / fps if options.real_time else 1.0
+    rate = motion_source.FRAMES_PER_SECOND / fps if options.real_time else 1.0
     # A motion may end between two frames of the scene.
     count = math.ceil((last - first) * rate - _ROUNDING) + 1
     if count > _MOST:

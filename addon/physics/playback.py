@@ -335,7 +335,8 @@ def _is_between(around: np.ndarray, now: np.ndarray, places: list[int]) -> bool:
 # Changes of keyframes during playback
 
 
-def _check(depsgraph: Depsgraph) -> None:
+@persistent
+def _check(scene: Scene, depsgraph: Depsgraph) -> None:
     """Let simulations be compared with the keyframes again, if these may have changed."""
     if not any(state.mixing is not None for state in list(cache.states.values())):
         return
@@ -353,15 +354,10 @@ def _check(depsgraph: Depsgraph) -> None:
 
 
 @persistent
-def _check_after_update(scene: Scene, depsgraph: Depsgraph) -> None:
-    _check(depsgraph)
-
-
-@persistent
 def _check_before_frame(*_: object) -> None:
     """Before another frame is evaluated: changes of keyframes that no update has shown yet."""
     if threading.current_thread() is threading.main_thread():
-        _check(bpy.context.view_layer.depsgraph)
+        _check(bpy.context.scene, bpy.context.view_layer.depsgraph)
 
 
 @persistent
@@ -373,7 +369,7 @@ def _note_change(*_: object) -> None:
 
 
 _HANDLERS = (
-    ("depsgraph_update_post", _check_after_update),
+    ("depsgraph_update_post", _check),
     ("frame_change_pre", _check_before_frame),
     ("undo_post", _note_change),
     ("redo_post", _note_change),

@@ -24,7 +24,7 @@ from .scene_motion import Motion
 SOURCE = "MOTION"  # the item of the setting
 # The properties of models and operators that define Settings.
 PROPERTIES = ("source", "model_path", "motion_path", "motion_start", "motion_real_time")
-_FRAMES_PER_SECOND = 30  # of every VMD
+FRAMES_PER_SECOND = 30  # of every VMD
 
 
 class Earlier(NamedTuple):
@@ -66,7 +66,7 @@ def settings_of(armature: Object, scene: Scene, overrides: dict | None = None) -
         earlier=read_earlier(earlier, path),
     )
     has_rate = settings.real_time and settings.fps > 0
-    rate = settings.fps / _FRAMES_PER_SECOND if has_rate else 1.0
+    rate = settings.fps / FRAMES_PER_SECOND if has_rate else 1.0
     timing = physics_settings.Timing(settings.first, rate, playhead.end(scene))
     return settings._replace(physics=physics_settings.settings_of(own, overrides, timing))
 
@@ -113,7 +113,7 @@ def speed(settings: Settings) -> float:
             "The scene's frame rate of {fps} is not valid: choose a frame rate above 0",
             fps=settings.fps,
         )
-    return _FRAMES_PER_SECOND / settings.fps
+    return FRAMES_PER_SECOND / settings.fps
 
 
 def written_earlier(earlier: Sequence[Earlier], newest: str) -> str:

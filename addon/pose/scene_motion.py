@@ -270,9 +270,7 @@ def merged(motions: Sequence[Motion]) -> Motion:
         return motions[0]
     start = min(math.floor(motion.start) for motion in motions)
     time_maps, speed = _time_maps(motions, start)
-    bones: _Tracks = {}
-    morphs: _Tracks = {}
-    switches: _Tracks = {}
+    bones, morphs, switches = _Tracks(), _Tracks(), _Tracks()
     for motion, (offset, factor) in zip(motions, time_maps, strict=True):
 
         def times(frames: np.ndarray, offset: int = offset, factor: int = factor) -> np.ndarray:

@@ -372,9 +372,8 @@ def _read(
     if not drivers.waits_for(_driver(now.mesh), reads):  # of new bones or keys, and in files of 0.1
         live.outdated = True
     by_blender = np.zeros(0, np.intp)
-    if (
-        isinstance(opened, ik_source.Solver) and opened.settings.evaluated
-    ):  # physics moves the others
+    # Physics moves the others.
+    if isinstance(opened, ik_source.Solver) and opened.settings.evaluated:
         moved = dependencies.moved_bones(opened.rig.pmx)
         by_blender = np.flatnonzero(~np.isin(opened.rig.bone_indices(reader.bones), moved))
     return _Ready(

@@ -335,10 +335,8 @@ def _prepare(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
 
 def _fit_normals(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
     """Add or remove the attribute and nodes for normals, as the settings require."""
-    domain: Any = None
-    attributes = obj.data.attributes
-    if deformation.gives_normals(armature):
-        domain = mesh_source.normals(obj.data).domain
+    attributes, gives = obj.data.attributes, deformation.gives_normals(armature)
+    domain: Any = mesh_source.normals(obj.data).domain if gives else None
     room = attributes.get(nodes.NORMALS)
     if room is not None and room.domain != domain:
         attributes.remove(room)

@@ -111,19 +111,14 @@ def _new(scene: bpy.types.Scene) -> bpy.types.Object:
     track.target, track.track_axis, track.up_axis = empty, "TRACK_NEGATIVE_Z", "UP_Y"
     data.color, data.energy = DEFAULT_COLOR, _ENERGY
     data.shadow_cascade_max_distance = _SHADOWS
-    _add_shadow(sun)
-    return sun
-
-
-def _add_shadow(sun: bpy.types.Object) -> None:
-    mode, distance = DEFAULT_SHADOW
-    sun[SHADOW_MODE], sun[SHADOW_DISTANCE] = mode, distance
+    sun[SHADOW_MODE], sun[SHADOW_DISTANCE] = DEFAULT_SHADOW
     sun.id_properties_ui(SHADOW_MODE).update(
         min=0, max=2, description="Self-shadow mode of MMD's keyframes"
     )
     sun.id_properties_ui(SHADOW_DISTANCE).update(
         min=0.0, max=9999.0, description="Self-shadow distance of MMD's keyframes"
     )
+    return sun
 
 
 def _connect(scene: bpy.types.Scene, sun: bpy.types.Object) -> None:
