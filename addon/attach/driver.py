@@ -37,10 +37,7 @@ _known: caches.Cache[tuple] = caches.of_file(10_000)
 
 
 def build(display: Object, meshes: tuple = ()) -> None:
-    """Make the driver depend on what the pose that is shown depends on.
-
-    `meshes`: mesh objects of the model, besides those that it knows.
-    """
+    """Make the driver depend on what the pose depends on; `meshes`: of the model, besides those that it knows."""
     playhead.keep_values(bpy.context.scene)
     meshes = tuple(dict.fromkeys((*_meshes(display), *meshes)))
     root, armature = display.pose.bones[display_armature.ROOT], display.parent

@@ -113,8 +113,7 @@ class OfScene(Originals):
             self.name = files[0].motion.name
 
     def _find_bones(self) -> None:
-        """The keys of each bone, and whether there are bones with other animation or a pose of
-        their own."""
+        """The keys of each bone, and whether any bone has other animation or a pose of its own."""
         tracks = {track.name: track for track in self._whole.motion.bones} if self._whole else {}
         own = self._own
         keyed = own.curves.keys() | own.expected.keys()
@@ -158,8 +157,7 @@ class OfScene(Originals):
         return not (toggled or muted) and self._own.keeps(channels)
 
     def _find_morphs(self) -> None:
-        """The keys of morphs, and whether there are morphs whose keys cannot be MMD's: these are
-        linear, as those of shape keys and sliders."""
+        """The keys of morphs, and whether there are any that cannot be MMD's, which are linear."""
         of_files = {track.name: track for track in self._whole.motion.morphs} if self._whole else {}
         channels = self._morph_channels()
         for name in of_files | channels:  # in the order of the files

@@ -167,9 +167,8 @@ def _turned(rotations: np.ndarray, first: np.ndarray) -> np.ndarray:
     """The same angles (K, 3) x y z that begin nearest to others: x, y, z and pi - x, y + pi, z + pi
     are the same view."""
     rotations = rotations.astype(np.float64)
-    found = []
-    for angles in (rotations, rotations * (-1, 1, 1) + math.pi):
-        found.append(angles + np.rint((first - angles[0]) / math.tau) * math.tau)
+    both = rotations, rotations * (-1, 1, 1) + math.pi
+    found = [angles + np.rint((first - angles[0]) / math.tau) * math.tau for angles in both]
     return min(found, key=lambda angles: np.abs(angles[0] - first).max()).astype(np.float32)
 
 

@@ -110,15 +110,13 @@ class Baked:
         self.opened, self._checked = found
 
     def lacks_simulation(self, first: float, last: float) -> bool:
-        """Whether its file has no simulation of these keys and settings, or not from an animation
-        time to another."""
+        """Whether its file lacks a simulation of these keys and settings between two animation times."""
         found = self._checked
         return found is not None and (bool(found.changed()) or not found.covers(first, last))
 
 
 def simulate(context: Context, sources: Sequence[Baked], first: float, last: float) -> Steps[None]:
-    """Simulate those that lack it, with their groups, and so that two frames of the scene and all
-    between them are covered."""
+    """Simulate those that lack it, with their groups, so that two frames and all between are covered."""
     stretch = playhead.stretch(context.scene)
     times = first * stretch, last * stretch
     lacking = [source.member for source in sources if source.lacks_simulation(*times)]

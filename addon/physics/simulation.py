@@ -92,8 +92,7 @@ def with_physics(motion: Motion, settings: physics_settings.Settings | None) -> 
 
 
 def shown(motion: Motion, armature: Object) -> Motion:
-    """The simulated motion for MMD Skinning, whose run lasts while nothing changes it. Of motion files
-    alone."""
+    """The motion, simulated for MMD Skinning by a run that lasts while nothing changes it; of files alone."""
     state = cache.state_of(armature)
     try:
         run, number = _run_of(motion, armature)

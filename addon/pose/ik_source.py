@@ -46,10 +46,7 @@ class Local(NamedTuple):
 
 
 class PosePostProcess(Protocol):
-    """Poses a model: (B, 4, 4) matrices in the file's space, from a Local and the frame.
-
-    `now`: the evaluation that shows the pose; None for others.
-    """
+    """Poses a model: (B, 4, 4) in the file's space, from a Local, the frame, and the evaluation that shows it."""
 
     def __call__(self, local: Local, frame: float, now: Evaluation | None) -> np.ndarray: ...
 
@@ -172,10 +169,7 @@ class Solver:
         return {names[i] for i in self.acting if names and names[i]}
 
     def shown(self, now: Evaluation, keys: Mapping[str, float]) -> np.ndarray:
-        """(B, 4, 4) float32 as `posed`, read-only, with values of shape keys, since morphs may move bones.
-
-        Solved once for all objects that show the model in an evaluation.
-        """
+        """(B, 4, 4) float32 as `posed` with shape keys, read-only; solved once for all objects of an evaluation."""
         reads_physics, mode = self._post_process is not None, now.depsgraph.mode
         found = self._input(now.armature, keys, self._acting_morphs, reads_physics)
         state: tuple = tuple(one.tobytes() for one in found)
@@ -283,15 +277,10 @@ class Solver:
 def _acting(pmx: "mmdskin.Model") -> np.ndarray:
     """(S,) indices of bone and impulse morphs, and of groups and flips of these."""
     acting = {i for i, morph in enumerate(pmx.morphs) if morph.kind in _MOVES_BONES}
-    while True:
-        more = {
-            i
-            for i, morph in enumerate(pmx.morphs)
-            if morph.kind in {"group", "flip"} and not acting.isdisjoint(morph.indices.tolist())
-        }
-        if more <= acting:
-            return np.array(sorted(acting), np.intp)
+    through = [(i, one) for i, one in enumerate(pmx.morphs) if one.kind in {"group", "flip"}]
+    while more := {i for i, one in through if not acting.isdisjoint(one.indices.tolist())} - acting:
         acting |= more
+    return np.array(sorted(acting), np.intp)
 
 
 def _nearest(pmx: "mmdskin.Model", bones: np.ndarray) -> np.ndarray:
