@@ -240,11 +240,9 @@ class Record:
 
     def _is_edited(self) -> bool:
         """Whether the user has edited written keyframes; unknown for files of 0.1."""
-        state = self.state
-        digest = state.digest
-        return state.is_edited or bool(
-            digest and digest != self._digest(digest.startswith(_WITH_HANDLES))
-        )
+        digest = self.state.digest
+        differs = digest and digest != self._digest(digest.startswith(_WITH_HANDLES))
+        return self.state.is_edited or bool(differs)
 
     def _holds_more(self) -> bool:
         """Whether the user has added keyframes to the written action."""

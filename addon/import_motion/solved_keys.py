@@ -125,8 +125,8 @@ def _changes(track: Any) -> np.ndarray:
 def bone_channels(armature: Object, source: Motion, frames: np.ndarray) -> list[Track]:
     """Channels of each bone of the file for frames of the scene, parents before children.
 
-    Computed in the file's space, where matrices turn and move; (3, 4, F), elements first, so that each
-    operation works on long rows.
+    Computed in the file's space, by matrices (3, 4, F), elements first, so that each operation works on
+    long rows.
     """
     bones = list(armature.data.bones)
     number = {bone.name: i for i, bone in enumerate(bones)}
@@ -161,10 +161,8 @@ def bone_channels(armature: Object, source: Motion, frames: np.ndarray) -> list[
         rotations[1:] = turns[i].T @ rotations[1:]
         local = quaternions.matrix_rows(rotations)
         offset = np.linalg.solve(to_bone, locations) + head - _applied(local, head)
-        shown[i] = (
-            np.einsum("ij...,jk...->ik...", above, local),
-            _applied(above, offset) + place,
-        )
+        turned = np.einsum("ij...,jk...->ik...", above, local)
+        shown[i] = turned, _applied(above, offset) + place
     return found
 
 

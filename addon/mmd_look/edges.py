@@ -186,8 +186,7 @@ def per_face(mesh: Any, values: Sequence[float]) -> np.ndarray:
 
 
 def _clear_sizes(mesh: Any) -> None:
-    of_edges = (_SIZE, _EDGED, _SLOT, _SCALE)
-    arrays.drop(mesh, *of_edges, _WELDED, names.HULL_NORMALS)
+    arrays.drop(mesh, _SIZE, _EDGED, _SLOT, _SCALE, _WELDED, names.HULL_NORMALS)
 
 
 # The nodes
@@ -264,7 +263,10 @@ def _build(builder: NodeBuilder, variant: _Variant) -> None:
     if variant.takes_normals:
         given, is_given = _given_normal(builder, info)
         quick = _moved(builder, place, geometry, given * width, kept)
-        geometry = _cut(builder, geometry)
+        # Deleting copies each vertex group, which takes most of the time. So before 4.5 and in live meshes,
+        # faces without an edge collapse, or are invisible where they share points with others.
+        cut = {"Geometry": geometry, "Selection": builder.attribute(_EDGED) < 0.5}
+        geometry = builder.result("GeometryNodeDeleteGeometry", cut, domain="FACE")
         whole = _moved(builder, place, geometry, _normal(builder, geometry) * width, None)
         choices = {"Switch": is_given, "False": whole, "True": quick}
         geometry = builder.result("GeometryNodeSwitch", choices, input_type="GEOMETRY")
@@ -323,16 +325,6 @@ def _given_normal(builder: NodeBuilder, info: dict[str, Field]) -> tuple[Field, 
     )
     turned = builder.combined(*(normal.dot(row) for row in rows))
     return turned.normalized(), length - is_there > 0.5
-
-
-def _cut(builder: NodeBuilder, geometry: Field) -> Field:
-    """The geometry without the faces that have no edge.
-
-    This copies each vertex group, which takes most of the time. So before 4.5 and in live meshes,
-    these faces collapse, or are invisible where they share points with others.
-    """
-    inputs = {"Geometry": geometry, "Selection": builder.attribute(_EDGED) < 0.5}
-    return builder.result("GeometryNodeDeleteGeometry", inputs, domain="FACE")
 
 
 def _size(builder: NodeBuilder, driven: frozenset[int]) -> Field:

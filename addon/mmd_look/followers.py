@@ -45,15 +45,13 @@ def give_nodes(follower: Object, obj: Object, group: Any) -> None:
 def stay_beside(follower: Object, obj: Object) -> None:
     """Put a follower into the collections of its mesh object, those of the file, and into no others."""
     wanted, present = (
-        [one for one in block.users_collection if not (one.library or one.override_library)]
+        {one for one in block.users_collection if not (one.library or one.override_library)}
         for block in (obj, follower)
     )
-    for collection in wanted:
-        if collection not in present:
-            collection.objects.link(follower)
-    for collection in present if wanted else ():
-        if collection not in wanted:
-            collection.objects.unlink(follower)
+    for collection in wanted - present:
+        collection.objects.link(follower)
+    for collection in present - wanted if wanted else ():
+        collection.objects.unlink(follower)
 
 
 def remove(follower: Object) -> None:
