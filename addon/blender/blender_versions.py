@@ -164,6 +164,10 @@ def stored(owner: Any, name: str) -> Any:
     return value
 
 
+def stored_of_each(owners: Iterable[Any], name: str) -> list[Any]:
+    return [stored(owner, name) for owner in owners]
+
+
 # Nodes
 
 

@@ -99,7 +99,7 @@ def ik_toggles(bones: Sequence[PoseBone]) -> list[bool | None]:
 
     Setting it by hand also sets the constraints; its keyframes do not.
     """
-    found = (blender_versions.stored(bone, TOGGLE) for bone in bones)
+    found = blender_versions.stored_of_each(bones, TOGGLE)  # one call in each live frame
     return [None if value is None else bool(value) for value in found]
 
 
