@@ -37,7 +37,10 @@ _known: caches.Cache[tuple] = caches.of_file(10_000)
 
 
 def build(display: Object, meshes: tuple = ()) -> None:
-    """Make the driver depend on what the pose depends on; `meshes`: of the model, besides those that it knows."""
+    """Make the driver depend on what the pose that is shown depends on.
+
+    `meshes`: mesh objects of the model, besides those that it knows.
+    """
     playhead.keep_values(bpy.context.scene)
     meshes = tuple(dict.fromkeys((*_meshes(display), *meshes)))
     root, armature = display.pose.bones[display_armature.ROOT], display.parent
@@ -177,7 +180,10 @@ def _basis(ready: _Ready, shown: np.ndarray) -> np.ndarray:
 
 
 def _copy_transforms(display: Object, on: bool) -> None:
-    """Let the evaluated bones copy the armature's, or not; `foreach_set` tags nothing, new copies reset it."""
+    """Let the evaluated bones copy those of the armature, or not.
+
+    By `foreach_set`, which tags nothing for an update. Blender resets it in each new copy.
+    """
     for bone in display.pose.bones:
         constraint: Any = bone.constraints.get(display_armature.CONSTRAINT)
         if constraint is not None:

@@ -77,7 +77,10 @@ def _simulate(
 
 
 def _read(context: Context, models: list[sources.Poses], options: Options) -> modal_job.Steps[None]:
-    """Pass the poses to the targets in blocks of frames; if the scene's frame changes for them, it is restored."""
+    """Pass the poses to the targets, in blocks of frames.
+
+    If they are read from the scene, its frame changes for each, and is restored.
+    """
     frames = options.visited
     targets = [target for model in models for target in model.targets]
     vertices = sum(target.skinner.vertex_count for target in targets)

@@ -133,7 +133,10 @@ def clear_if_empty(block: bpy.types.ID) -> None:
 
 
 def channels(block: Block) -> tuple[Any, dict[str, Any]]:
-    """The holder of a datablock's `fcurves` and `groups`, made if missing, and JSON for `remove_curves`."""
+    """The holder of a datablock's `fcurves` and `groups`, created if missing.
+
+    Also what `remove_curves` needs to remove what was created, JSON-like.
+    """
     data = block.animation_data or block.animation_data_create()
     made: dict[str, Any] = {"action": data.action is not None}
     if _LAYERED:

@@ -56,7 +56,10 @@ def drop(mesh: Any, *names: str) -> None:
 def floats(
     address: int, shape: tuple[int, ...], strides: tuple[int, ...] | None = None
 ) -> np.ndarray:
-    """The float32 values at an address, not copied: contiguous without strides, valid until Blender moves them."""
+    """The float32 values at an address, not copied; without strides, one after the other.
+
+    Valid until Blender frees or moves them.
+    """
     described = {"version": 3, "typestr": "=f4", "shape": shape, "strides": strides}
     memory = types.SimpleNamespace(__array_interface__=described | {"data": (address, False)})
     return np.asarray(memory)

@@ -39,7 +39,10 @@ class _Line(NamedTuple):
 
 
 def find(channels: Sequence[LinearChannel], timing: Timing) -> Keys | None:
-    """The keys of channels, or one at the first frame without any; None if MMD's cannot be the same."""
+    """The keys of channels, one key at the first frame if there are none.
+
+    None if MMD's keys cannot be the same.
+    """
     lines = [_line(channel, timing) for channel in channels]
     if None in lines:
         return None

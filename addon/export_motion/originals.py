@@ -157,7 +157,8 @@ class OfScene(Originals):
         return not (toggled or muted) and self._own.keeps(channels)
 
     def _find_morphs(self) -> None:
-        """The keys of morphs, and whether there are any that cannot be MMD's, which are linear."""
+        """The keys of morphs, and whether there are morphs whose keys cannot be MMD's: these are
+        linear, as those of shape keys and sliders."""
         of_files = {track.name: track for track in self._whole.motion.morphs} if self._whole else {}
         channels = self._morph_channels()
         for name in of_files | channels:  # in the order of the files

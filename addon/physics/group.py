@@ -110,7 +110,10 @@ def record(members: Sequence[Member]) -> "mmdskin.Physics":
 
 
 def places(members: Sequence[Member]) -> np.ndarray | None:
-    """(N, 7) positions and rotations x y z w in the scene, in the file's axes and units; None for one model."""
+    """(N, 7) where the models are seen in the scene; None for one model, which is in its own space.
+
+    Positions and rotations x y z w along the file's axes, in its units.
+    """
     if len(members) == 1:
         return None
     found, scales = [], []

@@ -55,7 +55,10 @@ def load(now: Evaluation, settings: pose_source.Settings) -> pose_source.Opened:
 def shared(
     now: Evaluation, settings: pose_source.Settings, check_file: bool = True
 ) -> pose_source.Opened:
-    """The pose source that was loaded last, or a new one if it or, with `check_file`, its simulation changed."""
+    """The pose source that was loaded last, if that is still valid, else a new one.
+
+    `check_file`: whether it is read again if the file of the simulation has changed.
+    """
     newest, bones = _newest.get(now.bones.identity), now.bones
     if newest is None or newest.opened.settings != settings:
         return load(now, settings)
@@ -110,7 +113,8 @@ class Baked:
         self.opened, self._checked = found
 
     def lacks_simulation(self, first: float, last: float) -> bool:
-        """Whether its file lacks a simulation of these keys and settings between two animation times."""
+        """Whether its file has no simulation of these keys and settings, or not from an animation
+        time to another."""
         found = self._checked
         return found is not None and (bool(found.changed()) or not found.covers(first, last))
 

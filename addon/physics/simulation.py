@@ -92,7 +92,8 @@ def with_physics(motion: Motion, settings: physics_settings.Settings | None) -> 
 
 
 def shown(motion: Motion, armature: Object) -> Motion:
-    """The motion, simulated for MMD Skinning by a run that lasts while nothing changes it; of files alone."""
+    """The simulated motion for MMD Skinning, whose run lasts while nothing changes it. Of motion files
+    alone."""
     state = cache.state_of(armature)
     try:
         run, number = _run_of(motion, armature)

@@ -46,7 +46,10 @@ class Local(NamedTuple):
 
 
 class PosePostProcess(Protocol):
-    """Poses a model: (B, 4, 4) in the file's space, from a Local, the frame, and the evaluation that shows it."""
+    """Poses a model: (B, 4, 4) matrices in the file's space, from a Local and the frame.
+
+    `now`: the evaluation that shows the pose; None for others.
+    """
 
     def __call__(self, local: Local, frame: float, now: Evaluation | None) -> np.ndarray: ...
 
@@ -169,7 +172,10 @@ class Solver:
         return {names[i] for i in self.acting if names and names[i]}
 
     def shown(self, now: Evaluation, keys: Mapping[str, float]) -> np.ndarray:
-        """(B, 4, 4) float32 as `posed` with shape keys, read-only; solved once for all objects of an evaluation."""
+        """(B, 4, 4) float32 as `posed`, read-only, with values of shape keys, since morphs may move bones.
+
+        Solved once for all objects that show the model in an evaluation.
+        """
         reads_physics, mode = self._post_process is not None, now.depsgraph.mode
         found = self._input(now.armature, keys, self._acting_morphs, reads_physics)
         state: tuple = tuple(one.tobytes() for one in found)

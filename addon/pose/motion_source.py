@@ -50,7 +50,10 @@ class Settings(NamedTuple):
 
 
 def settings_of(armature: Object, scene: Scene, overrides: dict | None = None) -> Settings | None:
-    """The Settings of a model, None without a motion file; `overrides` replace its own properties."""
+    """The Settings of a model, None if no motion file animates it.
+
+    `overrides`: properties by name that replace the model's own.
+    """
     own, overrides = armature.mmdskin, overrides or {}
     if overrides.get("source", own.source) != SOURCE:
         return None

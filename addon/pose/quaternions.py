@@ -93,7 +93,10 @@ def turns(maps: np.ndarray) -> np.ndarray:
 
 
 def about_axes(vectors: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    """(K, 3) x y z of keys as MMD registers them for fixed axes: docs/mmd-behavior.md#fixed-axis."""
+    """(K, 3) x y z of quaternions as MMD registers keys of bones with these fixed axes (K, 3).
+
+    See docs/mmd-behavior.md#fixed-axis.
+    """
     axes = axes / np.maximum(np.linalg.norm(axes, axis=1, keepdims=True), 1e-30)
     signs = np.where((vectors * axes).sum(axis=1, keepdims=True) < 0, -1, 1)
     return axes * np.linalg.norm(vectors, axis=1, keepdims=True) * signs

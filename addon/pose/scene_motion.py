@@ -86,7 +86,10 @@ class Motion:
         return self.start + np.asarray(frames, np.float64) / self.speed
 
     def shown(self, now: Evaluation, keys: Mapping[str, float]) -> np.ndarray:
-        """(B, 4, 4) float32 as `posed`, read-only, solved once per evaluation; shape keys have no effect."""
+        """(B, 4, 4) float32 as `posed`, read-only; shape keys have no effect.
+
+        Solved once for all objects that show the model in an evaluation.
+        """
         state, mode = (now.frame, self.changes() if self.changes else 0), now.depsgraph.mode
         last = self._last.get(mode)
         if last is None or last[0] != state:

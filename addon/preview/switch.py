@@ -40,7 +40,10 @@ class LiveState(saved_state.SavedState):
 
 
 def is_on(armature: bpy.types.Object) -> bool:
-    """Whether any mesh of an armature object is live; looks only at the few meshes with a driver."""
+    """Whether any mesh of an armature object is live.
+
+    Checks only the few meshes with a driver: a scene may have thousands of objects.
+    """
     for mesh in live_meshes():
         above, obj = followed(mesh)
         if above == armature and obj is not None and obj.data == mesh and is_live(obj):
@@ -202,7 +205,10 @@ def disable(armature: bpy.types.Object) -> None:
 
 
 def disable_meshes(objects: Iterable[bpy.types.Object]) -> None:
-    """Turn the preview of mesh objects off; of a library override, only the modifier can be hidden."""
+    """Turn the preview of mesh objects off.
+
+    For a library override, whose mesh cannot be changed, hide the modifier.
+    """
     objects = [obj for obj in objects if _has_parts(obj)]
     check_disabling(objects)
     for obj in objects:

@@ -109,7 +109,10 @@ def language_of(armature: bpy.types.Object) -> str:
 
 
 def side_pairs(names: Iterable[str], kind: str = BONES) -> dict[str, str]:
-    """{name: that of the other side} where there is one; English names of a `kind` tell pairs such as ウィンク."""
+    """{name: the name of the other side} of all names that have one.
+
+    `kind`: the table of English names knows pairs whose names do not tell, such as ウィンク.
+    """
     english = {name: english_name(kind, name) for name in names}
     by_table = {found: name for name, found in reversed(english.items())}
 

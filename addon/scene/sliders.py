@@ -146,7 +146,10 @@ def _present_keys(morphs: list[Any], objects: Iterable[bpy.types.Object]) -> tup
 
 
 def follow_uv_maps(obj: bpy.types.Object) -> list[tuple[Any, str]]:
-    """Let UV morphs of a mesh object use its renamed UV maps; returns changed sockets with former values."""
+    """Let the UV morphs of a mesh object use its renamed UV maps.
+
+    Returns the sockets that were changed, with their former values.
+    """
     sockets, now = _sockets(obj), obj.data.uv_layers.keys()
     before = ["UVMap", *(name for i in range(1, 5) for name in (f"UV{i}", f"_UV{i}"))]
     moved = renamed(before[: len(now)], now)
