@@ -260,11 +260,8 @@ def _curves_of_morphs(edit: Edit, armature: Object) -> Iterator[FCurve]:
 
 def _paths(collection: str, changed: dict[str, str]) -> dict[str, str]:
     """{data path: new data path} of renamed members of a collection."""
-
-    def path(name: str) -> str:
-        return f'{collection}["{bpy.utils.escape_identifier(name)}"]'
-
-    return {path(old): path(new) for old, new in changed.items()}
+    quoted = [map(sliders.path, pair) for pair in changed.items()]
+    return {collection + old: collection + new for old, new in quoted}
 
 
 def _renamed(value: Any, changed: dict[str, str], paths: dict[str, str]) -> Any:

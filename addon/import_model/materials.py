@@ -108,7 +108,5 @@ def _principled(tree: ShaderNodeTree) -> Node:
 
 def _lit(ambient: tuple[float, ...], diffuse: tuple[float, ...]) -> list:
     """The color under MMD's default light."""
-    return [
-        min(dark + light * DEFAULT_LIGHT, 1)
-        for dark, light in zip(ambient, list(diffuse)[:3], strict=True)
-    ]
+    pairs = zip(ambient, list(diffuse)[:3], strict=True)
+    return [min(dark + light * DEFAULT_LIGHT, 1) for dark, light in pairs]

@@ -257,18 +257,16 @@ def _encoded(builder: NodeBuilder, linear: Field) -> Field:
 
 def _encode(builder: NodeBuilder) -> None:
     linear = builder.input("Linear", VECTOR, _BLACK).clamped()
-    curve = _power(builder, linear, 1 / 2.4) * ((1.055,) * 3) + (-0.055,) * 3
+    root = builder.result("ShaderNodeGamma", {0: linear, 1: 1 / 2.4})
+    curve = root * ((1.055,) * 3) + (-0.055,) * 3
     builder.output("sRGB", VECTOR, builder.chosen(linear, 0.0031308, linear * 12.92, curve))
 
 
 def _decode(builder: NodeBuilder) -> None:
     display = builder.input("sRGB", VECTOR, _BLACK)
-    curve = _power(builder, display * ((1 / 1.055,) * 3) + (0.055 / 1.055,) * 3, 2.4)
+    base = display * ((1 / 1.055,) * 3) + (0.055 / 1.055,) * 3
+    curve = builder.result("ShaderNodeGamma", {0: base, 1: 2.4})
     builder.output("Linear", VECTOR, builder.chosen(display, 0.04045, display * (1 / 12.92), curve))
-
-
-def _power(builder: NodeBuilder, vector: Field, exponent: float) -> Field:
-    return builder.result("ShaderNodeGamma", {0: vector, 1: exponent})
 
 
 _BUILDERS = {

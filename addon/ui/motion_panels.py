@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from bpy.types import Context, Object, Panel, PropertyGroup, Scene, UILayout, UIList
+from bpy.types import Context, Panel, PropertyGroup, Scene, UILayout, UIList
 
 from ..blender import native, registration
 from ..blender.translations import label, tr
@@ -44,7 +44,9 @@ class MMDSKIN_PT_physics(drawing.Below, Panel):
         layout.enabled = settings.physics
         _live_physics(layout, model)
         drawing.settings(layout, settings, _of_physics(settings, context.scene, rare=False))
-        others = _simulated_with(armature, context.scene)
+        name = settings.physics_group
+        members = pose_source.members_of(name, armature, context.scene) if name else []
+        others = [obj for obj in members if obj != armature]
         if others:
             names = ", ".join(sorted((scene_model.root_of(obj) or obj).name for obj in others))
             drawing.wrapped(layout, tr("Simulated together with {names}", names=names))
@@ -54,8 +56,7 @@ class MMDSKIN_PT_physics(drawing.Below, Panel):
             if any(moving.played for moving in live.of_armature(armature)):
                 layout.operator(MMDSKIN_OT_keep_physics.bl_idname, icon="FILE_TICK")
         mixed = any(obj.mmdskin.source == "MOTION" for obj in others)
-        problem = _physics_problem(model, mixed) if settings.physics else ""
-        if problem:
+        if settings.physics and (problem := _physics_problem(model, mixed)):
             drawing.wrapped(layout, problem)
 
 
@@ -90,10 +91,8 @@ def _live_physics(layout: UILayout, model: scene_model.SceneModel) -> None:
 
 
 def _physics_problem(model: scene_model.SceneModel, mixed: bool) -> str:
-    """What is worth telling about a model's physics, "" for nothing.
-
-    `mixed`: whether it is simulated together with models that motion files move.
-    """
+    """What is worth telling about a model's physics, "" for nothing. `mixed`: whether it is simulated
+    together with models that motion files move."""
     armature, settings = model.armature, model.armature.mmdskin
     if not any(switch.is_live(obj) for obj in model.meshes):
         return MMDSKIN_OT_simulate.unavailable(model) if needs_file(model) else ""
@@ -109,13 +108,6 @@ def _physics_problem(model: scene_model.SceneModel, mixed: bool) -> str:
     if problem and needs_file(model) and not settings.physics_cache:
         return tr("Renders show no live physics: Simulate, or play from the first frame and Keep")
     return problem
-
-
-def _simulated_with(armature: Object, scene: Scene) -> list[Object]:
-    """The armature objects of the other models of its group."""
-    name = armature.mmdskin.physics_group
-    members = pose_source.members_of(name, armature, scene) if name else []
-    return [obj for obj in members if obj != armature]
 
 
 class MMDSKIN_UL_bone_map(UIList):

@@ -4,8 +4,10 @@
 A script that sets no option gets the operator's own default, independent of the preferences.
 """
 
+import inspect
 import platform
 import sys
+from collections import ChainMap
 from typing import Any
 
 import bpy
@@ -27,11 +29,7 @@ _IMPORTERS = (MMDSKIN_OT_import_model, MMDSKIN_OT_import_motion)
 
 def _declared(operator: type, option: str) -> Any:
     """The annotation of an operator's property, from the base class that defines it."""
-    return next(
-        base.__annotations__[option]
-        for base in operator.__mro__
-        if option in getattr(base, "__annotations__", ())
-    )
+    return ChainMap(*map(inspect.get_annotations, operator.__mro__))[option]
 
 
 _Options = properties.declaring(
