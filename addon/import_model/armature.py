@@ -91,10 +91,8 @@ def _place(position: tuple[float, ...], scale: float) -> Vector:
 
 
 def _point_ik_links(bones: list[Any], records: Records, constrained: bool) -> None:
-    """Point a link without a length at the next link, or at the effector.
-
-    Blender's solver moves the tail of the first link to the target.
-    """
+    """Point a link without a length at the next link, or at the effector: Blender's solver moves the tail
+    of the first link to the target."""
     for record in records:
         if not record.ik or record.ik.target < 0:
             continue

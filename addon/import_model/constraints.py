@@ -72,10 +72,8 @@ def _is_above(records: Records, bone: int, other: int) -> bool:
 
 
 def _append(bone: PoseBone, source: PoseBone, append: "mmdskin.Append") -> None:
-    """Append the source's rotation and translation from rest, times the file's factor.
-
-    Includes its parents' if the append is local (docs/mmd-behavior.md#local-append).
-    """
+    """Append the source's rotation and translation from rest, times the file's factor; with its parents' if
+    the append is local (docs/mmd-behavior.md#local-append)."""
     space = "LOCAL_WITH_PARENT" if append.local else "LOCAL_OWNER_ORIENT"
     axes = np.eye(3)
     if append.local:  # available in Blender in the source's axes only
@@ -203,8 +201,7 @@ def _limit(bone: PoseBone, link: "mmdskin.IKLink", end: PoseBone) -> None:
 
 def _straight(bone: PoseBone, axis: int, end: PoseBone) -> float:
     """The angle about its axis at which a bone and the next are in line with its parent's head;
-    0 if it is too large for a knee modeled slightly backwards.
-    """
+    0 if it is too large for a knee modeled slightly backwards."""
     above, head, below = (each.bone.head_local for each in (bone.parent or bone, bone, end))
     turn = np.array(bone.bone.matrix_local)[:3, :3].T
     across, along = (axis + 1) % 3, (axis + 2) % 3

@@ -7,7 +7,7 @@ only if the keys include physics. `Record` stores the previous state, and counts
 
 import functools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from bpy.types import FCurve, Key, Object, PoseBone
@@ -195,8 +195,7 @@ def set_weights(record: Record, values: Values, at: At | None = None) -> None:
     for name, (_, weights) in values.items():
         path, value = _weight_path(block, name), float(weights[0])
         if at:
-            shown: Any = block.path_resolve(path)
-            _key(record, path, [value], [shown], at)
+            _key(record, path, [value], [playhead.read(block, path)], at)
         playhead.write(block, path, value)
 
 
@@ -234,10 +233,8 @@ def _release(record: Record, names: Iterable[str], simulated: bool) -> None:
 
 
 def free(record: Record, bones: list[Track]) -> None:
-    """Mute the bones' drivers, and let constraints act on their keys.
-
-    Not if there are solved keyframes, which constraints would solve again.
-    """
+    """Mute the bones' drivers, and let constraints act on their keys, unless there are solved keyframes,
+    which constraints would solve again."""
     if record.state.form != SOLVED or not record.state.files:
         record.unmute_constraints()
     for track in bones:

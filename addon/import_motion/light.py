@@ -19,10 +19,8 @@ from .import_state import Record
 
 
 def add(scene: Scene, motion: "mmdskin.Motion", file: tuple[str, float, float]) -> np.ndarray:
-    """Key the scene's light, and return the scene frames; earlier keyframes before the first stay.
-
-    `file` has the path, the start and the speed.
-    """
+    """Key the scene's light by a file (path, start and speed), and return the scene frames; earlier
+    keyframes before the first stay."""
     sun, (path, start, speed) = light.ensure(scene), file
     track, shadow = motion.light, motion.shadow
     frames, shadow_frames = start + track.frames / speed, start + shadow.frames / speed

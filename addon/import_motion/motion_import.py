@@ -25,10 +25,8 @@ PHYSICS = [
 
 
 class MotionImport(Reports):
-    """`options` is the operator, which also reports; `edit` has saved the model.
-
-    `replace`: whether earlier motions are removed.
-    """
+    """`options` is the operator, which also reports; `edit` has saved the model; `replace` removes earlier
+    motions."""
 
     def __init__(
         self, options: Any, model: scene_model.SceneModel, scene: Scene, edit: Edit, replace: bool
@@ -52,10 +50,7 @@ class MotionImport(Reports):
         return simulation.with_physics(source, settings)
 
     def earlier(self, newest: motion_source.Motion) -> tuple[list[motion_source.Motion], bool]:
-        """The earlier motions to keep, and whether they have another form.
-
-        In that case, everything is imported again.
-        """
+        """The earlier motions to keep, and whether they have another form, so that all are imported again."""
         if self.replace:
             return [], False
         state = import_state.Record(self.model.armature).state

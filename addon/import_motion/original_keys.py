@@ -199,10 +199,8 @@ def _ik_switches(source: Motion) -> Values:
 
 
 def key_values(model: scene_model.SceneModel, source: Motion) -> dict[Key, Values]:
-    """Keys of the shape keys of each Key datablock.
-
-    If every morph has a slider, a group morph is keyed itself; else its children are keyed as well.
-    """
+    """Keys of the shape keys of each Key datablock: if every morph has a slider, a group morph is keyed
+    itself; else its children are keyed as well."""
     tracked = {track.name: track for track in source.motion.morphs}
     keys = {
         key: tracked[morph.name]

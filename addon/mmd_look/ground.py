@@ -71,10 +71,8 @@ def _nodes(sun: Object | None) -> Any:
 
 
 def _light(builder: NodeBuilder, sun: Object | None) -> Field:
-    """The direction to the light, by drivers.
-
-    They read the Sun, not the scene's properties, which an appended model does not bring.
-    """
+    """The direction to the light, by drivers, which read the Sun: an appended model does not bring the
+    scene's properties."""
     node = builder.node("ShaderNodeCombineXYZ")
     for index, socket in enumerate(node.inputs):
         socket.default_value = light.DEFAULT_DIRECTION[index]

@@ -47,10 +47,8 @@ def switches(armature: Object) -> list[str]:
 def channels(
     context: Context, armature: Object, names: list[str], poses: np.ndarray
 ) -> Steps[keys.BoneValues]:
-    """The channels of controls that show poses (F, B, 4, 4) of the named bones, in armature space.
-
-    All bones are at rest before it, and posed after it.
-    """
+    """The channels of controls that show poses (F, B, 4, 4) of the named bones, in armature space; all bones
+    are at rest before it, and posed after it."""
     bones, number = armature.pose.bones, {name: i for i, name in enumerate(names)}
     stages, legs = _stages(armature, number), [f"{ORG}thigh{side}" for side in _SIDES]
     found: dict[str, list[np.ndarray]] = {control: [] for stage in stages for control, *_ in stage}
