@@ -125,6 +125,14 @@ def test_numbers_of_files_are_cut_to_the_limit_and_arrays_beyond_it_are_refused(
     file = rigs.source(rigs.bone("a", (3e38, -1e11, LIMIT)))
     model = mmdskin.load_model(pmx.write(file))
     assert model.bones[0].position == (LIMIT, -LIMIT, LIMIT)
+    pose = (
+        f"Vocaloid Pose Data file\n\na.osm;\n1;\n\nBone0{{a\n{3e38:f},-{1e11:f},3;\n0,0,0,1;\n}}\n"
+    )
+    assert mmdskin.load_motion(pose.encode()).bones[0].translations[0].tolist() == [
+        LIMIT,
+        -LIMIT,
+        3,
+    ]
     far = model.bones[0]._replace(position=(0, 1.5 * LIMIT, 0))
     with pytest.raises(ValueError, match="bone 0: position is beyond 1e10"):
         model.replace(bones=[far])

@@ -269,13 +269,15 @@ static void skip_other(vpd *v)
     }
 }
 
-/* The numbers of all blocks of a list, in memory of the motion; `finite` of each are. */
-static float *keep_numbers(mmd_reader *r, const block_list *list, size_t finite)
+/* The numbers of all blocks of a list, in memory of the motion, the first ones of each limited. */
+static float *keep_numbers(mmd_reader *r, const block_list *list, size_t limited)
 {
     size_t count = list->names.count * list->width;
     float *numbers = mmd_reader_alloc(r, count, sizeof *numbers);
-    for (size_t i = 0; numbers && i < count; i++)
-        numbers[i] = i % list->width >= finite || isfinite(list->numbers[i]) ? list->numbers[i] : 0;
+    if (numbers && count)
+        memcpy(numbers, list->numbers, count * sizeof *numbers);
+    for (size_t i = 0; numbers && i < count; i += list->width)
+        mmd_numbers_limit(numbers + i, limited);
     return numbers;
 }
 
