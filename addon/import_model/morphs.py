@@ -79,7 +79,7 @@ class _Weights:
     """Drivers that follow the sliders of a morph and of the groups that contain it."""
 
     def __init__(self, importing: ModelImport, rig: Object, mesh: ID) -> None:
-        """Drivers have the shape keys of the mesh by the mesh, see `drivers.add_keys`."""
+        """Drivers have the shape keys of the mesh by the mesh, see `drivers.keys_of`."""
         self._importing = importing
         self._sliders: dict[int, tuple[ID, str]] = {
             number: (rig, sliders.path(name)) for number, name in importing.slider_names.items()

@@ -141,10 +141,20 @@ def clear(edit: Edit, scene: Scene, targets: Iterable[Object]) -> list[str]:
             continue
         if scene.camera in target.children:
             scene.camera = bpy.data.objects.get(state.before)
-        cleared += [*_blocks(target), *_actions(target)]
-    # Once each: Blender crashes if it removes what is gone.
-    edit.on_success(bpy.data.batch_remove, list(dict.fromkeys(cleared)))
+        cleared.append(target)
+    edit.on_success(_remove, cleared)
     return kept
+
+
+def _remove(targets: list[Object]) -> None:
+    """Remove cameras, and of their data and actions those that nothing else uses."""
+    blocks = dict.fromkeys(block for target in targets for block in _blocks(target))
+    objects = [block for block in blocks if isinstance(block, Object)]
+    data = [block for block in blocks if not isinstance(block, Object)]
+    played = list(dict.fromkeys(action for target in targets for action in _actions(target)))
+    bpy.data.batch_remove(objects)
+    for unused in (data, played):
+        bpy.data.batch_remove([block for block in unused if not block.users])
 
 
 def _blocks(target: Object) -> list[Any]:

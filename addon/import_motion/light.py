@@ -55,7 +55,7 @@ def clear(edit: Edit, scene: Scene, sun: Object) -> list[str]:
     """Undo all imports onto the scene's light; returns the names of actions that are kept."""
     kept = import_state.clear(edit, _blocks(sun))
     if not any(saved_state.LOOK in material for material in bpy.data.materials):
-        edit.on_success(light.remove_unused, scene)
+        edit.on_success(light.remove_untouched, scene)
     return kept
 
 

@@ -142,7 +142,8 @@ class Live:
         """
         with self._lock:
             is_near = math.isclose(frame, self._frame, rel_tol=1e-6)  # between frames
-            if self._local is not None and is_near:
+            is_of_model = self._opened is not None and self._opened[0] is solver.rig.pmx
+            if self._local is not None and is_of_model and is_near:
                 # What is shown was read with the weights of morphs that move bones, and no others.
                 acting = [
                     one._replace(weights=one.weights[solver.acting]) for one in (local, self._local)

@@ -65,6 +65,13 @@ def remove_unused(scene: bpy.types.Scene) -> None:
             bpy.data.objects.remove(empty)
 
 
+def remove_untouched(scene: bpy.types.Scene) -> None:
+    """Remove the scene's light with the properties, unless it was animated or moved."""
+    found = of_scene(scene)
+    if found is None or _is_untouched(found):
+        remove_unused(scene)
+
+
 def disconnect_lost(scene: bpy.types.Scene) -> None:
     """Remove the scene's properties if its light is gone."""
     if of_scene(scene) is None:

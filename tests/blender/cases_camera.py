@@ -282,6 +282,15 @@ class Again(CameraCase):
         self.assertEqual(bpy.ops.mmdskin.clear_motion(all_models=True), {"FINISHED"})
         self.assertEqual((self.rigs(), len(bpy.data.cameras)), ([], cameras))
 
+    def test_a_camera_of_the_user_keeps_data_that_it_shares(self):
+        _, camera = self.imported(self.keys())
+        copy = camera.copy()
+        copy.parent = None
+        bpy.context.scene.collection.objects.link(copy)
+        name = copy.name
+        self.assertEqual(bpy.ops.mmdskin.clear_motion(all_models=True), {"FINISHED"})
+        self.assertTrue(bpy.data.objects[name].data.animation_data.action)
+
     def test_an_edited_camera_is_kept(self):
         _, camera = self.imported(self.keys())
         curve = addon().blender.actions.curves_of(camera.animation_data.action)[0]
