@@ -213,6 +213,7 @@ static bool read_block(mmd_reader *r, block_list *list)
             return false;
     if (!close_block(r))
         return false;
+    mmd_numbers_limit(numbers, list->width < BONE_NUMBERS ? list->width : 3); /* no rotations */
     uint32_t index = mmd_reader_intern(r, &list->names, name.bytes, name.size);
     memcpy(list->numbers + list->width * index, numbers, list->width * sizeof *numbers);
     return true;
@@ -269,15 +270,13 @@ static void skip_other(vpd *v)
     }
 }
 
-/* The numbers of all blocks of a list, in memory of the motion, the first ones of each limited. */
-static float *keep_numbers(mmd_reader *r, const block_list *list, size_t limited)
+/* The numbers of all blocks of a list, in memory of the motion. */
+static float *keep_numbers(mmd_reader *r, const block_list *list)
 {
     size_t count = list->names.count * list->width;
     float *numbers = mmd_reader_alloc(r, count, sizeof *numbers);
     if (numbers && count)
         memcpy(numbers, list->numbers, count * sizeof *numbers);
-    for (size_t i = 0; numbers && i < count; i += list->width)
-        mmd_numbers_limit(numbers + i, limited);
     return numbers;
 }
 
@@ -290,7 +289,7 @@ static bool fill_motion(vpd *v)
     size_t morphs = motion->morph_track_count = v->morphs.names.count;
     uint32_t *frame = mmd_reader_alloc(r, 1, sizeof *frame);
     uint8_t *curves = mmd_reader_alloc(r, 16, 1), *physics = mmd_reader_alloc(r, 1, 1);
-    float *pose = keep_numbers(r, &v->bones, 3), *weights = keep_numbers(r, &v->morphs, 1);
+    float *pose = keep_numbers(r, &v->bones), *weights = keep_numbers(r, &v->morphs);
     motion->bone_tracks = mmd_reader_alloc(r, bones, sizeof *motion->bone_tracks);
     motion->morph_tracks = mmd_reader_alloc(r, morphs, sizeof *motion->morph_tracks);
     for (size_t kind = MMD_MOTION_CAMERA; kind < MMD_MOTION_PROPERTIES; kind++)
