@@ -262,7 +262,7 @@ def refused_calls():
     }
 
 
-def leaking_calls(rounds=100, attempts=6):
+def leaking_calls(rounds=100, attempts=12):
     """Names of refused calls that leave objects or memory behind, each time they are repeated."""
 
     def grows(call):
