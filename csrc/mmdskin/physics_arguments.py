@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 _MOST_ITERATIONS, _MOST_SETTLE = 1000, 100_000  # as mmdskin.h has them
 _MOST_MODELS = 1000
 _MOST_SEED = 2**31 - 1
-_NO_LISTS: tuple[Any, ...] = (dict, MappingProxyType, np.generic, type)  # though they have __getitem__
+# Though they have __getitem__.
+_NO_LISTS: tuple[Any, ...] = (dict, MappingProxyType, np.generic, type)
 
 
 def settings_of(physics: Any) -> Physics | None:
