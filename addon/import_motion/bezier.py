@@ -124,11 +124,11 @@ def _arc_points(angles: np.ndarray, paces: np.ndarray) -> np.ndarray:
     ends = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     chord = np.array([1.0, 0]) + (ends - (1, 0))[:, None] * paces[..., None]
     # For a point (x, y) of the cubic, x sine - y cosine is zero if its direction is right.
-    rows = np.stack([_FIRST * sine, -_FIRST * cosine, _SECOND * sine, -_SECOND * cosine], axis=-1)
+    rows = np.stack([_FIRST * sine, -_FIRST * cosine, _SECOND * sine, -_SECOND * cosine], axis=1)
     known = start * sine + _LAST * (ends[:, :1] * sine - ends[:, 1:] * cosine)
-    left = -known - np.einsum("snp,sp->sn", rows, chord.reshape(-1, 4))
-    normal = np.einsum("snp,snq->spq", rows, rows) + _STIFFNESS * np.eye(4)
-    shift = np.linalg.solve(normal, np.einsum("snp,sn->sp", rows, left)[..., None])
+    left = -known[..., None] - rows.transpose(0, 2, 1) @ chord.reshape(-1, 4, 1)
+    normal = rows @ rows.transpose(0, 2, 1) + _STIFFNESS * np.eye(4)
+    shift = np.linalg.solve(normal, rows @ left)
     return chord + shift.reshape(-1, 2, 2)
 
 
