@@ -740,7 +740,7 @@ typedef struct mmd_simulation_model {
     const mmd_motion *motion; /* NULL: at rest, or at poses of the caller */
     /* (7,) of its space in that of the world: position, rotation x y z w; NULL: the same space. The
        poses of its bones remain in its own space. */
-    const double *placement;
+    const double *transform;
     double offset; /* frames by which its motion is ahead of the run */
 } mmd_simulation_model;
 

@@ -110,7 +110,7 @@ class Target(Reports, ABC):
                 "'{name}' cannot be skinned: {reason}", name=self.obj.name, reason=error
             ) from error
         finite = np.isfinite(positions)
-        if not finite.all():  # of huge values of sliders or places of bones, which overflow
+        if not finite.all():  # of huge values of sliders or positions of bones, which overflow
             frame, vertex, _ = np.argwhere(~finite)[0]
             raise UserError(
                 "'{name}' cannot be skinned at frame {frame}:"

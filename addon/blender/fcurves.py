@@ -130,33 +130,33 @@ def _written(
     frames: np.ndarray, values: np.ndarray, handles: Handles | None
 ) -> dict[str, np.ndarray]:
     """Members of new keyframes, in the order in which to set them."""
-    count, places = len(frames), np.empty((len(frames), 2), np.float32)
-    places[:, 0], places[:, 1] = frames, values
+    count, co = len(frames), np.empty((len(frames), 2), np.float32)
+    co[:, 0], co[:, 1] = frames, values
     types: Iterable[str] = _HANDLE_TYPES
     if handles is None:
         kind, ways = "VECTOR", _numbers(count, "interpolation", "LINEAR")
         if _SET_ONE_BY_ONE:
             types = ()
         elif count >= arrays.LEAST:  # for fewer, Blender is faster
-            handles = _straight_handles(places)
+            handles = _straight_handles(co)
     else:
         kind, ways = "FREE", _numbers(count, "interpolation", "BEZIER")
         if handles.holds is not None:
             ways = ways.copy()
             ways[handles.holds] = INTERPOLATION["CONSTANT"]
     written = {name: _numbers(count, name, kind) for name in types}
-    written |= {"interpolation": ways, "co": places}
+    written |= {"interpolation": ways, "co": co}
     if handles is not None:
         written["handle_left"] = np.ascontiguousarray(handles.left, np.float32)
         written["handle_right"] = np.ascontiguousarray(handles.right, np.float32)
     return written
 
 
-def _straight_handles(places: np.ndarray) -> Handles:
+def _straight_handles(co: np.ndarray) -> Handles:
     """The handles of type VECTOR that Blender computes, with its order of operations."""
-    first, last = 2 * places[0] - places[1], 2 * places[-1] - places[-2]
-    thirds = _THIRD * np.diff(np.vstack([first, places, last]), axis=0)
-    return Handles(places - thirds[:-1], places + thirds[1:])
+    first, last = 2 * co[0] - co[1], 2 * co[-1] - co[-2]
+    thirds = _THIRD * np.diff(np.vstack([first, co, last]), axis=0)
+    return Handles(co - thirds[:-1], co + thirds[1:])
 
 
 def _after(
@@ -198,8 +198,8 @@ def insert(curve: FCurve, frame: float, value: float, shown: float, alone: bool)
     if not len(points):
         write(curve, np.array([frame - 1, frame, frame + 1]), np.array([shown, value, shown]))
         return
-    places = _member(curve, "co")
-    is_constant = (places[:, 1] == places[0, 1]).all() and places[0, 0] < frame < places[-1, 0]
+    co = _member(curve, "co")
+    is_constant = (co[:, 1] == co[0, 1]).all() and co[0, 0] < frame < co[-1, 0]
     around = [frame - 1, frame + 1] if alone or is_constant else []
     for at, kept in [(at, curve.evaluate(at)) for at in around]:
         points.insert(at, kept)
@@ -230,7 +230,7 @@ def _member(curve: FCurve, name: str) -> np.ndarray:
 
 
 def _set_members(curve: FCurve, columns: dict[str, np.ndarray]) -> None:
-    """Set members in their order, except that places and handles may come first."""
+    """Set members in their order, except that coordinates and handles may come first."""
     vectors = {name: columns[name] for name in arrays.MEMBERS if name in columns}
     done = vectors if arrays.write_keyframes(curve.keyframe_points, vectors) else {}
     for name, column in columns.items():

@@ -70,11 +70,11 @@ def _alone_move(own: dict[str, OwnKeyframes], channels: Sequence[CameraChannel])
     """Whether the camera has keyframes of these channels, and nothing else moves it."""
     is_keyed = False
     for owner, found in own.items():
-        places = {one.place for one in channels if one.owner == owner}
-        others = {path for path, _ in found.curves.keys() - places}
-        if others & {"location", "rotation_euler", "scale"} or not found.alone_move(places):
+        keyed = {one.place for one in channels if one.owner == owner}
+        others = {path for path, _ in found.curves.keys() - keyed}
+        if others & {"location", "rotation_euler", "scale"} or not found.alone_move(keyed):
             return False
-        is_keyed |= not places.isdisjoint(found.curves)
+        is_keyed |= not keyed.isdisjoint(found.curves)
     return is_keyed and not any(own[name].block.constraints for name in ("target", "camera"))
 
 

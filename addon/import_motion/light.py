@@ -31,8 +31,8 @@ def add(scene: Scene, motion: "mmdskin.Motion", file: tuple[str, float, float]) 
         record.state.files = [*kept, list(file)]
     of_sun.note("location", mode_path, distance_path)
     of_data.note("color")
-    places = [light.place(direction) for direction in track.directions.tolist()]
-    _key(of_sun, "location", frames, np.array(places, np.float64).reshape(-1, 3), track.frames)
+    locations = [light.place(direction) for direction in track.directions.tolist()]
+    _key(of_sun, "location", frames, np.array(locations, np.float64).reshape(-1, 3), track.frames)
     _key(of_data, "color", frames, track.colors, track.frames)
     distances = light.shadow_distance(shadow.distances.astype(np.float64))[:, None]
     _key(of_sun, distance_path, shadow_frames, distances, shadow.frames)

@@ -88,7 +88,7 @@ def _coordinates(builder: NodeBuilder) -> None:
 
 
 def _toon_rows(builder: NodeBuilder, height: Field, rows: Field) -> tuple[Field, Field, Field]:
-    """The places of the toon's two rows next to a height, 0 to 1, and how much the upper one counts.
+    """The positions of the toon's two rows next to a height, 0 to 1, and how much the upper one counts.
 
     The material reads both with Closest interpolation, since EEVEE would read a smaller mip map of the
     toon where the normal changes abruptly, as at creases.

@@ -71,7 +71,7 @@ def batches(found: Sequence[Member], view_layer: ViewLayer) -> list[list[Member]
 def simulation(
     opened: Sequence[Solver | Motion],
     record: "mmdskin.Physics",
-    places: np.ndarray | None,
+    transforms: np.ndarray | None,
     offsets: Sequence[float],
 ) -> "mmdskin.Simulation[Any, Any, Any, Any]":
     """Of all models. Motions are ahead of the run by so many frames."""
@@ -80,7 +80,7 @@ def simulation(
             [one.rig.pmx for one in opened],
             [one.motion if isinstance(one, Motion) else None for one in opened],
             record,
-            places=places,
+            transforms=transforms,
             offsets=offsets,
         )
     except (ValueError, MemoryError) as error:
@@ -109,7 +109,7 @@ def record(members: Sequence[Member]) -> "mmdskin.Physics":
     return first.physics.record()
 
 
-def places(members: Sequence[Member]) -> np.ndarray | None:
+def transforms(members: Sequence[Member]) -> np.ndarray | None:
     """(N, 7) where the models are seen in the scene; None for one model, which is in its own space.
 
     Positions and rotations x y z w along the file's axes, in its units.

@@ -213,14 +213,14 @@ class Live:
         settings: physics_settings.Settings,
         touching: "dict[str, Live]",
     ) -> None:
-        models, places, record = [model], None, settings.record()
+        models, transforms, record = [model], None, settings.record()
         self._others, self._apart = [], ""
         if touching:
             members = {one.model.armature.name_full: one for one in group.members(settings)}
             chosen = [members[name] for name in (self.armature, *touching)]
             try:
                 group.record(chosen)  # raises for different settings
-                places = group.places(chosen)
+                transforms = group.transforms(chosen)
                 models += [one.opened.rig.pmx for one in chosen[1:]]
                 self._others = list(touching.values())
             except UserError as error:
@@ -234,7 +234,7 @@ class Live:
 
         def simulation(settle: int) -> Any:
             new = mmdskin.Simulation
-            return new(models, None, record._replace(settle=settle), places=places)
+            return new(models, None, record._replace(settle=settle), transforms=transforms)
 
         if bodies > _MANY_BODIES:
             tried = simulation(0)

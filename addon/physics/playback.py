@@ -316,20 +316,20 @@ def _matches(found: cache.Cache, locals_: np.ndarray, values: np.ndarray, frame:
     moving = inputs.locals[around]
     known = np.repeat(inputs.still[None], len(moving), axis=0)
     known[:, inputs.moving] = moving
-    places = [low - around.start, high - around.start]
-    return _is_between(known, locals_, places) and _is_between(
-        inputs.values[around], values, places
+    samples = [low - around.start, high - around.start]
+    return _is_between(known, locals_, samples) and _is_between(
+        inputs.values[around], values, samples
     )
 
 
-def _is_between(around: np.ndarray, now: np.ndarray, places: list[int]) -> bool:
+def _is_between(around: np.ndarray, now: np.ndarray, samples: list[int]) -> bool:
     """Whether values are between those of two samples, allowing for interpolation."""
     if now.ndim == 2:  # of bones, else values
-        turns = now[:, 3:] * cache.signs(around[places[0], :, 3:], now[:, 3:])
+        turns = now[:, 3:] * cache.signs(around[samples[0], :, 3:], now[:, 3:])
         now = np.concatenate([now[:, :3], turns], axis=1)
-    ends = around[places]
+    ends = around[samples]
     room = np.abs(np.diff(around, axis=0)).max(axis=0, initial=0)
-    room *= 0.01 if places[0] == places[1] else 1
+    room *= 0.01 if samples[0] == samples[1] else 1
     room += _NEAR
     return bool((now >= ends.min(axis=0) - room).all() and (now <= ends.max(axis=0) + room).all())
 

@@ -36,10 +36,10 @@ class Run:
         self,
         motions: Sequence[Motion],
         record: "mmdskin.Physics",
-        places: np.ndarray | None = None,
+        transforms: np.ndarray | None = None,
     ) -> None:
         self.offsets = group.offsets(motions)
-        self._simulation = group.simulation(motions, record, places, self.offsets)
+        self._simulation = group.simulation(motions, record, transforms, self.offsets)
         self._start = self._reached = float(record.start)
         self._last: tuple[np.ndarray, tuple] | None = None  # frames, and their poses
         self._lock = threading.Lock()
@@ -147,7 +147,7 @@ def _new_run(motion: Motion, physics: physics_settings.Settings) -> Run:
         group.check_speed(member, member.opened.speed, motions[0].speed)  # type: ignore[union-attr]
     starts = zip(members, group.offsets(motions), strict=True)
     start = min(member.physics.start - offset for member, offset in starts)
-    return Run(motions, group.record(members)._replace(start=start), group.places(members))
+    return Run(motions, group.record(members)._replace(start=start), group.transforms(members))
 
 
 def waiting() -> dict[tuple[str, ...], Run]:
@@ -198,7 +198,7 @@ def scene_run(
     opened = [member.opened for member in members]
     record = group.record(members)._replace(start=0)
     offsets = [part.offset for part in parts]
-    simulation = group.simulation(opened, record, group.places(members), offsets)
+    simulation = group.simulation(opened, record, group.transforms(members), offsets)
     count = last - first + 1
     before, total = count * place[0], count * place[1]
     models = [member.model for member in members]

@@ -25,23 +25,23 @@ def match(
 
     `weights` are those of `mesh_source`; `to_mesh` (4, 4) maps the file's space to the mesh's.
     """
-    places = mesh_source.rest_positions(obj.data).astype(np.float64)
+    positions = mesh_source.rest_positions(obj.data).astype(np.float64)
     targets = pmx.positions @ to_mesh[:3, :3].T + to_mesh[:3, 3]
-    found = np.full(len(places), -1)
-    if not len(places) or not len(targets):
+    found = np.full(len(positions), -1)
+    if not len(positions) or not len(targets):
         return found
     size = max(np.ptp(targets, axis=0).max(), 1e-6)
     claimed = _claimed(obj, weights, len(targets))
-    distance = np.full(len(places), np.inf)
+    distance = np.full(len(positions), np.inf)
     has = claimed >= 0
-    distance[has] = np.linalg.norm(places[has] - targets[claimed[has]], axis=1)
+    distance[has] = np.linalg.norm(positions[has] - targets[claimed[has]], axis=1)
 
     sure = distance <= _SAME * size
     found[sure] = claimed[sure]
     rest = np.flatnonzero(~sure)
     uvs = np.stack([pmx.uvs[:, 0], 1 - pmx.uvs[:, 1]], 1)
-    found[rest] = _nearest(places[rest], _uvs(obj.data)[rest], targets, uvs, _SAME * size)
-    if 2 * sure.sum() > len(places):
+    found[rest] = _nearest(positions[rest], _uvs(obj.data)[rest], targets, uvs, _SAME * size)
+    if 2 * sure.sum() > len(positions):
         moved = (found < 0) & (distance <= _MOVED * size)
         once = np.bincount(np.concatenate([claimed[has], found[found >= 0]])) == 1
         moved[moved] = once[claimed[moved]]
@@ -72,15 +72,19 @@ def _uvs(mesh: ID) -> np.ndarray:
 
 
 def _nearest(
-    places: np.ndarray, uvs: np.ndarray, targets: np.ndarray, target_uvs: np.ndarray, reach: float
+    positions: np.ndarray,
+    uvs: np.ndarray,
+    targets: np.ndarray,
+    target_uvs: np.ndarray,
+    reach: float,
 ) -> np.ndarray:
     """(n,) the target within reach with the closest UV, -1 for none."""
     tree = KDTree(len(targets))
     for number, target in enumerate(targets.tolist()):
         tree.insert(target, number)
     tree.balance()
-    found = np.full(len(places), -1)
-    for row, place in enumerate(places.tolist()):
+    found = np.full(len(positions), -1)
+    for row, place in enumerate(positions.tolist()):
         near = sorted(number for _, number, _ in tree.find_range(place, reach))
         if near:
             found[row] = near[np.abs(target_uvs[near] - uvs[row]).max(axis=1).argmin()]

@@ -722,15 +722,15 @@ class Motion:
         hold changes.
 
         target: the Model that shall dance.
-        made_for: the Model that the motion was made for. None: only places are scaled, because the
+        made_for: the Model that the motion was made for. None: only positions are scaled, because the
             angles of its arms at rest are not known.
         hands: whether hands that are near each other keep their gap, for which their arms get new
             keys. Models with IK on the arms keep theirs.
-        scale: of places; None: the ratio of the legs' lengths, without made_for to those of MMD's
+        scale: of positions; None: the ratio of the legs' lengths, without made_for to those of MMD's
             own models.
 
         Rotations become q' = A_parent^-1 q A, with A the turn from the target's limb at rest to the
-        source's; places t' = scale t, and those of bones that turn the body (センター, グルーブ)
+        source's; positions t' = scale t, and those of bones that turn the body (センター, グルーブ)
         make up for pivots that differ. Bones whose rest differs and that have no keys get one. What
         bones did that the target lacks (グルーブ, 上半身2, 肩P, 腰, 全ての親, 腕捩, …), others do, with
         new keys.
@@ -898,15 +898,15 @@ class World:
 
         Raises ValueError, also for a velocity beyond 1e6; the world is unchanged then.
         """
-    def step(self, places: ArrayLike | None = None) -> None:
+    def step(self, transforms: ArrayLike | None = None) -> None:
         """Advances the world by 1 / hz seconds.
 
-        places: (K,7) float64, target position and rotation x y z w of the K bodies of mode
+        transforms: (K,7) float64, target position and rotation x y z w of the K bodies of mode
             "follow_bone", in the order of bodies. They are there during the step, with the
             velocity that takes them from their last place. None: they do not move.
 
         A body whose state would become infinite or NaN keeps its place, at rest. Raises
-        ValueError, which names the row of `places`.
+        ValueError, which names the row of `transforms`.
         """
     def __getnewargs_ex__(self) -> tuple[tuple[object, ...], dict[str, object]]:
         """For pickling: the arguments."""
@@ -931,7 +931,7 @@ class Simulation(Generic[_Posed, _Simulated, _Followed, _Strain]):
     then tuples, in the order of the models. A model may be listed twice. The run starts at the
     earliest first frame of the motions, less their offsets.
 
-    places: for a list, (N,7): the position and the rotation x y z w of each model's space in that
+    transforms: for a list, (N,7): the position and the rotation x y z w of each model's space in that
         world; None: they share one space. Gravity and ground are those of the world; poses
         remain in the spaces of their models.
     offsets: for a list, (N,): frames by which each motion is ahead of the run; None: 0.
@@ -948,7 +948,7 @@ class Simulation(Generic[_Posed, _Simulated, _Followed, _Strain]):
         physics: Physics | bool = True,
         *,
         ik: bool = True,
-        places: None = None,
+        transforms: None = None,
         offsets: None = None,
     ) -> Simulation: ...
     @overload
@@ -959,7 +959,7 @@ class Simulation(Generic[_Posed, _Simulated, _Followed, _Strain]):
         physics: Physics | bool = True,
         *,
         ik: bool = True,
-        places: ArrayLike | None = None,
+        transforms: ArrayLike | None = None,
         offsets: ArrayLike | None = None,
     ) -> _Several: ...
     @overload
@@ -970,7 +970,7 @@ class Simulation(Generic[_Posed, _Simulated, _Followed, _Strain]):
         physics: Physics | bool = True,
         *,
         ik: bool = True,
-        places: ArrayLike | None = None,
+        transforms: ArrayLike | None = None,
         offsets: ArrayLike | None = None,
     ) -> Simulation[Any, Any, Any, Any]: ...
     @property
@@ -983,8 +983,12 @@ class Simulation(Generic[_Posed, _Simulated, _Followed, _Strain]):
     def physics(self) -> Physics:
         """The settings, a Physics."""
     @property
-    def places(self) -> NDArray[np.float64] | None:
+    def transforms(self) -> NDArray[np.float64] | None:
         """(N,7) float64, read-only: where the models are, or None."""
+    @property
+    @deprecated("It is called transforms")
+    def places(self) -> NDArray[np.float64] | None:
+        """Deprecated: transforms."""
     @property
     def offsets(self) -> NDArray[np.float64] | None:
         """(N,) float64, read-only: frames by which motions are ahead of the run, or None."""

@@ -101,9 +101,9 @@ def _box(
         drawn = np.unique(model.triangles[: count // 3])
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
     for out in found:
-        places = np.asarray(out.positions)[..., drawn, :].reshape(-1, 3)
-        if places.size:
-            low, high = np.minimum(low, places.min(0)), np.maximum(high, places.max(0))
+        points = np.asarray(out.positions)[..., drawn, :].reshape(-1, 3)
+        if points.size:
+            low, high = np.minimum(low, points.min(0)), np.maximum(high, points.max(0))
     empty = not (low <= high).all() and not np.isnan(low).any()
     return (np.zeros(3), np.zeros(3)) if empty else (low, high)
 

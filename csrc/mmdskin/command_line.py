@@ -238,7 +238,7 @@ def _fit(command: argparse.ArgumentParser) -> None:
         "made_for",
         metavar="SOURCE",
         nargs="?",
-        help="the model that the motion was made for; without it only places are scaled",
+        help="the model that the motion was made for; without it only positions are scaled",
     )
     add("model", metavar="TARGET", help="the model that shall dance")
     add("output", metavar="OUT", type=_ending(".vmd"), help="a .vmd")
@@ -246,7 +246,7 @@ def _fit(command: argparse.ArgumentParser) -> None:
     add(
         "--scale",
         type=_number(float, "0.001 to 1000", 0.001, 1000),
-        help="of places; default: the ratio of the legs' lengths",
+        help="of positions; default: the ratio of the legs' lengths",
     )
     _add_encoding(command)
     _add_names(command)

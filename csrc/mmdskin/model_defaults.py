@@ -48,8 +48,8 @@ def members(
     if positions is not None and positions is not ... and counts:
         positions = values["positions"] = converted(positions, "positions", "float32", 5)[1]
         check_shape(positions.shape, "positions", ("V", 3))
-    places = getattr(like, "positions", None) if positions is ... else positions
-    count = len(places) if counts and places is not None else 0
+    kept = getattr(like, "positions", None) if positions is ... else positions
+    count = len(kept) if counts and kept is not None else 0
     if like is not None:
         _check_kept(like, values, count)
     if given:

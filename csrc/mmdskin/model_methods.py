@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def bounds(model: mmdskin.Model) -> NDArray[np.float32]:
-    places = model.positions
-    if not len(places):
+    positions = model.positions
+    if not len(positions):
         return np.zeros((2, 3), np.float32)
-    return np.array([places.min(0), places.max(0)])
+    return np.array([positions.min(0), positions.max(0)])
 
 
 def skeleton(model: mmdskin.Model) -> mmdskin.Skeleton:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _MOST_ITERATIONS, _MOST_SETTLE = 1000, 100_000  # as mmdskin.h has them
 _MOST_MODELS = 1000
 _MOST_SEED = 2**31 - 1
+_FORMER = (("places", "transforms"),)  # of step() and Simulation() before 0.3
 # Though they have __getitem__.
 _NO_LISTS: tuple[Any, ...] = (dict, MappingProxyType, np.generic, type)
 
@@ -127,15 +128,17 @@ def world_again(
     }
 
 
-def simulation(
-    _simulation: object,
-    /,
+def simulation(_simulation: object, /, *arguments: Any, **settings: Any) -> tuple[Any, ...]:
+    return _simulation_of(*arguments, **renamed(settings, _FORMER))
+
+
+def _simulation_of(
     model: Any,
     motion: Any = None,
     physics: Physics | bool = True,
     *,
     ik: bool = True,
-    places: ArrayLike | None = None,
+    transforms: ArrayLike | None = None,
     offsets: ArrayLike | None = None,
 ) -> tuple[Any, ...]:
     """Tuples of models and motions, whether they were lists, and the other arguments."""
@@ -152,9 +155,12 @@ def simulation(
     for one, followed in zip(models, motions, strict=True):
         check_model(one)
         check_motion(followed)
-    rows = _rows(places, "places", is_list, (len(models), 7))
+    rows = _rows(transforms, "transforms", is_list, (len(models), 7))
     ahead = _rows(offsets, "offsets", is_list, (len(models),))
     return models, motions, is_list, settings, bool(ik), rows, ahead
+
+
+_simulation_of.__qualname__ = "Simulation"
 
 
 def _is_list(value: object) -> bool:
@@ -190,12 +196,12 @@ def simulation_again(
     is_list: bool,
     physics: Physics,
     ik: bool,
-    places: NDArray[np.float64] | None,
+    transforms: NDArray[np.float64] | None,
     offsets: NDArray[np.float64] | None,
 ) -> tuple[Any, ...]:
     """For pickling: the arguments of the same Simulation."""
     if is_list:
-        return (models, motions, physics), {"ik": ik, "places": places, "offsets": offsets}
+        return (models, motions, physics), {"ik": ik, "transforms": transforms, "offsets": offsets}
     return (models[0], motions[0], physics), {"ik": ik}
 
 
@@ -212,6 +218,11 @@ def split_strain(models: tuple[Model, ...], rows: NDArray[np.float64]) -> tuple[
     """Copies of the rows of each model."""
     ends = np.cumsum([len(model.joints) for model in models])
     return tuple([part.copy() for part in np.split(rows, ends[:-1])])
+
+
+def step(world: Any, /, *arguments: Any, **settings: Any) -> None:
+    """World.step() with the former name of its argument."""
+    world.step(*arguments, **renamed(settings, _FORMER))
 
 
 def push(world: Any, /, *arguments: Any, **keywords: Any) -> None:

@@ -448,9 +448,9 @@ _FORMER_NAMES = (
 )
 
 
-def renamed(settings: dict[str, Any]) -> dict[str, Any]:
-    """Keyword arguments of a World or a Physics by the names of today."""
-    for old, new in _FORMER_NAMES:
+def renamed(settings: dict[str, Any], former: tuple[Any, ...] = _FORMER_NAMES) -> dict[str, Any]:
+    """Keyword arguments, by default of a World or a Physics, by the names of today."""
+    for old, new in former:
         if old in settings:
             if new in settings:
                 raise TypeError(f"{old} is the former name of {new}: give one of them")

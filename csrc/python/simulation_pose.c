@@ -105,20 +105,8 @@ PyObject *mmd_py_simulation_pose_frames(PyObject *models, bool is_list, mmd_simu
     return result;
 }
 
-static void fill_models(PyObject *models, PyObject *motions, const double *places,
-                        const double *offsets, mmd_simulation_model *out)
-{
-    for (Py_ssize_t m = 0; m < PyTuple_Size(models); m++) {
-        PyObject *motion = PyTuple_GetItem(motions, m);
-        out[m].rig = mmd_py_model_of(PyTuple_GetItem(models, m))->rig;
-        out[m].motion = motion == Py_None ? NULL : mmd_py_motion_of(motion)->motion;
-        out[m].placement = places ? places + 7 * m : NULL;
-        out[m].offset = offsets ? offsets[m] : 0;
-    }
-}
-
-mmd_simulation *mmd_py_simulation_create(PyObject *models, PyObject *motions, const double *places,
-                                         const double *offsets, bool ik,
+mmd_simulation *mmd_py_simulation_create(PyObject *models, PyObject *motions,
+                                         const double *transforms, const double *offsets, bool ik,
                                          const mmd_simulation_settings *physics)
 {
     mmd_error err = {0};
@@ -129,7 +117,13 @@ mmd_simulation *mmd_py_simulation_create(PyObject *models, PyObject *motions, co
         PyErr_NoMemory();
         return NULL;
     }
-    fill_models(models, motions, places, offsets, list);
+    for (size_t m = 0; m < count; m++) {
+        PyObject *motion = PyTuple_GetItem(motions, (Py_ssize_t)m);
+        list[m].rig = mmd_py_model_of(PyTuple_GetItem(models, (Py_ssize_t)m))->rig;
+        list[m].motion = motion == Py_None ? NULL : mmd_py_motion_of(motion)->motion;
+        list[m].transform = transforms ? transforms + 7 * m : NULL;
+        list[m].offset = offsets ? offsets[m] : 0;
+    }
     Py_BEGIN_ALLOW_THREADS
     simulation = mmd_simulation_new(list, count, ik, physics, &err);
     Py_END_ALLOW_THREADS

@@ -11,7 +11,7 @@
 /* Construction */
 
 /* The items of `arguments`. */
-enum { MODELS, MOTIONS, IS_LIST, PHYSICS, IK, PLACES, OFFSETS };
+enum { MODELS, MOTIONS, IS_LIST, PHYSICS, IK, TRANSFORMS, OFFSETS };
 
 static PyObject *argument(const mmd_py_simulation *self, size_t which)
 {
@@ -21,17 +21,17 @@ static PyObject *argument(const mmd_py_simulation *self, size_t which)
 static bool create(mmd_py_simulation *self)
 {
     mmd_simulation_settings settings;
-    mmd_py_array places = {0}, offsets = {0};
+    mmd_py_array transforms = {0}, offsets = {0};
     for (Py_ssize_t i = 0; i < PyTuple_Size(self->models); i++)
         if (!mmd_py_motion_check_names(PyTuple_GetItem(self->motions, i),
                                        PyTuple_GetItem(self->models, i)))
             return false;
     if (!mmd_py_physics_record_parse(argument(self, PHYSICS), &settings) ||
-        !mmd_py_array_borrow(argument(self, PLACES), MMD_PY_FLOAT64, &places) ||
+        !mmd_py_array_borrow(argument(self, TRANSFORMS), MMD_PY_FLOAT64, &transforms) ||
         !mmd_py_array_borrow(argument(self, OFFSETS), MMD_PY_FLOAT64, &offsets))
         return false;
     self->simulation =
-        mmd_py_simulation_create(self->models, self->motions, places.data, offsets.data,
+        mmd_py_simulation_create(self->models, self->motions, transforms.data, offsets.data,
                                  argument(self, IK) == Py_True, &settings);
     return self->simulation;
 }
@@ -136,7 +136,8 @@ static PyGetSetDef simulation_members[] = {
     MMD_PY_PROPERTY(Simulation, model, get_models, MODELS),
     MMD_PY_PROPERTY(Simulation, motion, get_models, MOTIONS),
     MMD_PY_PROPERTY(Simulation, physics, get_argument, PHYSICS),
-    MMD_PY_PROPERTY(Simulation, places, get_argument, PLACES),
+    MMD_PY_PROPERTY(Simulation, transforms, get_argument, TRANSFORMS),
+    MMD_PY_PROPERTY(Simulation, places, get_argument, TRANSFORMS),
     MMD_PY_PROPERTY(Simulation, offsets, get_argument, OFFSETS),
     MMD_PY_PROPERTY(Simulation, frame, get_frame, NULL),
     MMD_PY_PROPERTY(Simulation, notes, get_notes, NULL),

@@ -21,10 +21,10 @@ typedef struct mmd_py_simulation {
     mmd_py_object_lock lock;
 } mmd_py_simulation;
 
-/* A new simulation of the core. `places` (N,7) and `offsets` (N,), or NULL. NULL with an
+/* A new simulation of the core. `transforms` (N,7) and `offsets` (N,), or NULL. NULL with an
    exception. */
-mmd_simulation *mmd_py_simulation_create(PyObject *models, PyObject *motions, const double *places,
-                                         const double *offsets, bool ik,
+mmd_simulation *mmd_py_simulation_create(PyObject *models, PyObject *motions,
+                                         const double *transforms, const double *offsets, bool ik,
                                          const mmd_simulation_settings *physics);
 
 /* The steps between checks for signals. */

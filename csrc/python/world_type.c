@@ -150,15 +150,18 @@ static int set_state(PyObject *object, PyObject *value, void *unused)
 
 static PyObject *step(PyObject *object, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"places", NULL};
+    static char *names[] = {"transforms", NULL};
     world_object *self = (world_object *)object;
-    PyObject *places = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:step", names, &places))
+    PyObject *transforms = Py_None;
+    if (kwargs && PyDict_GetItemString(kwargs, "places"))
+        return mmd_py_object_forward(MMD_PY_PHYSICS_ARGUMENTS, "step", object, args, kwargs);
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:step", names, &transforms))
         return NULL;
     MMD_PY_CLEARED_BY(mmd_py_array_clear) mmd_py_array array = {0};
     const size_t shape[] = {mmd_world_kinematic_count(self->world), 7};
-    if (places != Py_None && !(mmd_py_array_from(places, "places", MMD_PY_FLOAT64, true, &array) &&
-                               mmd_py_array_check_shape(&array, "places", 2, shape, "")))
+    if (transforms != Py_None &&
+        !(mmd_py_array_from(transforms, "transforms", MMD_PY_FLOAT64, true, &array) &&
+          mmd_py_array_check_shape(&array, "transforms", 2, shape, "")))
         return NULL;
     MMD_PY_HELD *held = mmd_py_object_lock_acquire(&self->lock);
     if (!held)

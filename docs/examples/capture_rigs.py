@@ -386,12 +386,12 @@ def frames_shown(rig: Rig) -> Iterator[bytes]:
 
 def body_record(body: mmdskin.RigidBody) -> bytes:
     kind = struct.pack("<bBHB", body.bone, body.group, body.mask, SHAPES.index(body.shape))
-    places = struct.pack("<9f", *body.size, *body.position, *body.rotation)
+    placed = struct.pack("<9f", *body.size, *body.position, *body.rotation)
     damping = body.linear_damping, body.angular_damping
     rest = struct.pack(
         "<5fB", body.mass, *damping, body.restitution, body.friction, MODES.index(body.mode)
     )
-    return names(body.name) + kind + places + rest
+    return names(body.name) + kind + placed + rest
 
 
 def joint_record(joint: mmdskin.Joint) -> bytes:
@@ -405,8 +405,8 @@ def joint_record(joint: mmdskin.Joint) -> bytes:
 def motion(rig: Rig) -> mmdskin.Motion:
     bones: list[tuple[str, ArrayLike, ArrayLike, ArrayLike, None]] = []
     for name, keys in rig.keys.items():
-        frames, places, turns = zip(*sorted(keys), strict=True)
-        bones.append((name, frames, places, turns, None))
+        frames, positions, turns = zip(*sorted(keys), strict=True)
+        bones.append((name, frames, positions, turns, None))
     morphs: list[tuple[str, ArrayLike, ArrayLike]] = []
     if rig.pushes:
         frames, weights = zip(*rig.pushes, strict=True)

@@ -32,15 +32,15 @@ def rotation_matrices(q: Array) -> Array:
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
-def matrices(places: Array) -> Array:
+def matrices(transforms: Array) -> Array:
     """Matrices (..., 4, 4) of positions and quaternions (..., 7)."""
-    out = np.zeros((*places.shape[:-1], 4, 4))
-    out[..., :3, :3] = rotation_matrices(places[..., 3:7])
-    out[..., :3, 3], out[..., 3, 3] = places[..., :3], 1
+    out = np.zeros((*transforms.shape[:-1], 4, 4))
+    out[..., :3, :3] = rotation_matrices(transforms[..., 3:7])
+    out[..., :3, 3], out[..., 3, 3] = transforms[..., :3], 1
     return out
 
 
-def places(matrices: Array) -> Array:
+def transforms(matrices: Array) -> Array:
     """Positions and quaternions (..., 7) of matrices (..., 4, 4)."""
     m = matrices[..., :3, :3]
     trace = np.einsum("...ii", m)
@@ -69,7 +69,7 @@ def simulate(model: mmdskin.Model, motion: mmdskin.Motion, last_frame: int) -> m
     pose = model.pose(motion, np.arange(2 * last_frame + 1) / 2)
     posed = pose.bone_matrices.astype(float)
     bodies = np.where((bones >= 0)[:, None, None], posed[:, bones] @ rest, rest)
-    paths = places(bodies)
+    paths = transforms(bodies)
 
     state = np.array(world.state)
     state[:, :7] = paths[0]

@@ -69,7 +69,7 @@ class Group(Keyed):
         models = [mmdskin.load_model(path) for path in (self.path, self.other_path)]
         motion = mmdskin.load_motion(self.motion_path)
         x, y, z = np.array(self.place) / scene.SCALE
-        places = np.array([HIDDEN, (x, z, y, 0, 0, 0, 1) if place is None else place])
+        transforms = np.array([HIDDEN, (x, z, y, 0, 0, 0, 1) if place is None else place])
         if physics:
             settings = mmdskin.Physics(start=0, settle=20)
             # in the order of the armatures' names
@@ -77,7 +77,7 @@ class Group(Keyed):
                 models[::-1],
                 [motion] * 2,
                 settings,
-                places=places[::-1],
+                transforms=transforms[::-1],
                 offsets=offsets[::-1],
             )
             poses = run.pose(frame)[::-1]
@@ -301,7 +301,7 @@ class Live(Group):
             [live._whole.model[0] for live in lives],
             None,
             mmdskin.Physics(settle=20),
-            places=[HIDDEN, (x, z, y, 0, 0, 0, 1)],
+            transforms=[HIDDEN, (x, z, y, 0, 0, 0, 1)],
         )
         addon().physics.live.step(run, [live.input for live in lives], 0)
         for number in range(12):

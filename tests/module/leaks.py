@@ -113,19 +113,21 @@ def create_and_refuse_simulations():
     pickle.loads(pickle.dumps(simulation))
     repr((simulation.notes, simulation.strain, simulation.frame, simulation.physics))
     mmdskin.Simulation(model).step({"root": ((1, 0, 0), None)})
-    places = [(0, 0, 0, 0, 0, 0, 1), (9, 0, 0, 0, 0, 0, 1)]
-    group = mmdskin.Simulation([model, model], [chains.swing(), None], gravity, places=places)
+    transforms = [(0, 0, 0, 0, 0, 0, 1), (9, 0, 0, 0, 0, 0, 1)]
+    group = mmdskin.Simulation(
+        [model, model], [chains.swing(), None], gravity, transforms=transforms
+    )
     group.pose([3, 1])
     group.step([None, {"root": ((1, 0, 0), None)}], physics=[True, False])
     pickle.loads(pickle.dumps(group))
-    repr((group, group.notes, group.strain, group.places, group.model, group.motion))
+    repr((group, group.notes, group.strain, group.transforms, group.model, group.motion))
     for bad in (
         lambda: group.step([None, None, None]),
         lambda: group.step([None, [1]]),
         lambda: mmdskin.Simulation([]),
         lambda: mmdskin.Simulation([model, 3]),
         lambda: mmdskin.Simulation([model], [3]),
-        lambda: mmdskin.Simulation([model], places=[(0,) * 7]),
+        lambda: mmdskin.Simulation([model], transforms=[(0,) * 7]),
         lambda: simulation.step(),
         lambda: simulation.pose(float("nan")),
         lambda: mmdskin.Simulation(model, None, mmdskin.Physics(hz=0)),

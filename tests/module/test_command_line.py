@@ -485,7 +485,7 @@ def test_a_fitted_motion_says_what_has_changed(capsys, dancer, monkeypatch):
     words = ("fit", "dancer.vmd", "dancer.pmx", "tall.pmx", "fitted.vmd", "--scale", "2")
     status, text, lines = said(capsys, *words)
     assert (status, lines) == (0, [])
-    assert "places are scaled by 2.000\n" in text
+    assert "positions are scaled by 2.000\n" in text
     was, now = (
         mmdskin.load_motion(name).bones["左足ＩＫ"] for name in ("dancer.vmd", "fitted.vmd")
     )

@@ -176,7 +176,7 @@ def test_a_world(preloaded, testcapi):
         bodies = [rigs.body(position=(0, 0.9 + 1.9 * i, 0)) for i in range(4)]
         bodies[0] = bodies[0]._replace(mode="follow_bone")
         joints = [rigs.joint(2, 3)]
-        places = [[0.1, 0.9, 0, 0, 0, 0, 1]]
+        transforms = [[0.1, 0.9, 0, 0, 0, 0, 1]]
 
         def make():
             return mmdskin.World(bodies, joints, joint_order=[0])
@@ -188,7 +188,7 @@ def test_a_world(preloaded, testcapi):
             world.state, world.points
 
         def step():
-            world.step(places)
+            world.step(transforms)
 
         def assign():
             world.state = state
@@ -208,7 +208,7 @@ def test_a_world(preloaded, testcapi):
             check_no_leak(lambda: starve_python(work, at_least, look))
         assign()
         twin.state = state
-        step(), twin.step(places)
+        step(), twin.step(transforms)
         assert world.state.tobytes() == twin.state.tobytes()
         """,
     )
@@ -293,11 +293,11 @@ def test_a_simulation_of_two_models(preloaded, testcapi):
         preloaded,
         """
         model, motion = chains.load(chains.chain_file()), chains.swing(40)
-        places = [(0, 0, 0, 0, 0, 0, 1), (3, 0, 0, 0, 0, 0, 1)]
+        transforms = [(0, 0, 0, 0, 0, 0, 1), (3, 0, 0, 0, 0, 0, 1)]
         moved = [{"root": ((1, 0, 0), None)}, None]
 
         def make():
-            return mmdskin.Simulation([model, model], [None, motion], places=places)
+            return mmdskin.Simulation([model, model], [None, motion], transforms=transforms)
 
         def look():
             return played.__getstate__(), stepped.__getstate__()
@@ -306,7 +306,7 @@ def test_a_simulation_of_two_models(preloaded, testcapi):
             played.pose([3, 7.5])
 
         def read():
-            played.model, played.motion, played.places, played.notes, played.strain, repr(played)
+            played.model, played.motion, played.transforms, played.notes, played.strain, repr(played)
 
         def step():
             stepped.step(moved, physics=[True, [True] * len(model.bones)])

@@ -49,7 +49,7 @@ def states(model, motion, last, **settings):
     rest = SIMULATE.matrices(world.state)
     follows = np.array([body.mode == "follow_bone" for body in model.rigid_bodies])
     bones = [body.bone for body in model.rigid_bodies]
-    paths = SIMULATE.places(pose.bone_matrices[:, bones].astype(float) @ rest)[:, follows]
+    paths = SIMULATE.transforms(pose.bone_matrices[:, bones].astype(float) @ rest)[:, follows]
     found = []
     for number, path in enumerate(paths[1:], 1):
         world.step(path)

@@ -75,9 +75,9 @@ def test_bad_states_and_transforms_change_nothing():
         world.state = bad
     with pytest.raises(ValueError, match=re.escape("state: shape (1, 13), expected (2, 13)")):
         world.state = bad[:1]
-    with pytest.raises(ValueError, match=re.escape("places[0]: quaternion of zero length")):
+    with pytest.raises(ValueError, match=re.escape("transforms[0]: quaternion of zero length")):
         world.step(np.zeros((1, 7)))
-    with pytest.raises(ValueError, match=re.escape("places: shape (2, 7), expected (1, 7)")):
+    with pytest.raises(ValueError, match=re.escape("transforms: shape (2, 7), expected (1, 7)")):
         world.step(np.ones((2, 7)))
     with pytest.raises(ValueError):
         world.state[0, 0] = 1  # read-only: the whole state has to be assigned

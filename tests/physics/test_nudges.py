@@ -23,8 +23,8 @@ def tips(model):
 
 def run(model, motion, nudge):
     """(F, N, 3) of the tips, of a model that stands `nudge` beside the origin of the world."""
-    places = [(*nudge, 0, 0, 0, 1)]
-    (pose,) = mmdskin.Simulation([model], [motion], places=places).pose(FRAMES)
+    transforms = [(*nudge, 0, 0, 0, 1)]
+    (pose,) = mmdskin.Simulation([model], [motion], transforms=transforms).pose(FRAMES)
     return bone_positions(model, pose)[:, tips(model)]
 
 

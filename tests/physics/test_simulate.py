@@ -47,7 +47,7 @@ def test_matrices_convert_to_quaternions_and_back(example):
     q[:12] = np.repeat(np.eye(4), 3, axis=0)
     q /= np.linalg.norm(q, axis=1, keepdims=True)
     transforms = np.hstack([np.arange(600).reshape(200, 3), q])
-    back = example.places(example.matrices(transforms))
+    back = example.transforms(example.matrices(transforms))
     assert np.array_equal(back[:, :3], transforms[:, :3])
     q *= np.sign(np.sum(back[:, 3:] * q, axis=1))[:, None]
     assert np.allclose(back[:, 3:], q, rtol=0, atol=1e-15)
@@ -59,7 +59,7 @@ def test_small_rotations_keep_their_precision(example):
     q[:, 3] = np.sqrt(1 - np.sum(q[:, :3] ** 2, axis=1))
     transforms = np.hstack([np.zeros((15, 3)), q])
     assert np.allclose(
-        example.places(example.matrices(transforms)), transforms, rtol=1e-15, atol=1e-16
+        example.transforms(example.matrices(transforms)), transforms, rtol=1e-15, atol=1e-16
     )
 
 

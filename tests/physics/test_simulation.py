@@ -274,6 +274,18 @@ def test_names_before_0_3_are_deprecated():
         mmdskin.World([], [], nonsense=1)
 
 
+def test_places_are_a_deprecated_name_of_transforms(chain):
+    at = [(0, 1, 0, 0, 0, 0, 1)]
+    with pytest.warns(DeprecationWarning, match="places is called transforms"):
+        simulation = mmdskin.Simulation([chain], places=at)
+    assert simulation.places.tolist() == simulation.transforms.tolist() == [list(at[0])]
+    world = mmdskin.World(chain.rigid_bodies, chain.joints)
+    with pytest.warns(DeprecationWarning, match="places is called transforms"):
+        world.step(places=at)
+    state = world.state
+    assert at[0][1] in state[:, 1]
+
+
 @pytest.mark.parametrize("make", [mmdskin.Physics, lambda **names: mmdskin.World([], [], **names)])
 @pytest.mark.parametrize(
     ("former", "name"),
@@ -283,3 +295,11 @@ def test_a_former_name_beside_its_new_one_is_refused(make, former, name):
     """Else one of the two would be ignored."""
     with pytest.raises(TypeError, match=f"{former} is the former name of {name}: give one of them"):
         make(**{former: True, name: False})
+
+
+@pytest.mark.parametrize(
+    "call", [lambda **names: mmdskin.Simulation([], **names), mmdskin.World([], []).step]
+)
+def test_places_beside_transforms_are_refused(call):
+    with pytest.raises(TypeError, match="places is the former name of transforms: give one"):
+        call(places=[], transforms=[])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Several models in one simulation: contacts between them, places, poses, states, errors."""
+"""Several models in one simulation: contacts between them, transforms, poses, states, errors."""
 
 import copy
 import pickle
@@ -101,7 +101,7 @@ def test_a_model_given_plainly_has_plain_results(chain, swing):
     simulation = mmdskin.Simulation(chain, swing)
     assert simulation.model is chain
     assert simulation.motion is swing
-    assert simulation.places is None
+    assert simulation.transforms is None
     assert isinstance(simulation.pose(1), mmdskin.Pose)
     assert simulation.strain.shape == (len(chain.joints), 2)
 
@@ -197,9 +197,9 @@ def test_a_place_moves_the_bodies_but_not_the_bones():
     """A ball placed above the platform of another model lands on it; its poses stay its own."""
     platform = chains.load(balls_file(((0, 5, 0), FOLLOW_BONE, {"size": (2, 0, 0)}), name="p"))
     falling = chains.load(balls_file(((100, 0, 0), PHYSICS, {}), name="f"))
-    places = [(0, 0, 0, 0, 0, 0, 1), (-100, 9, 0, 0, 0, 0, 1)]
+    transforms = [(0, 0, 0, 0, 0, 0, 1), (-100, 9, 0, 0, 0, 0, 1)]
     physics = mmdskin.Physics(ground=False, settle=0)
-    group = mmdskin.Simulation([platform, falling], None, physics, places=places)
+    group = mmdskin.Simulation([platform, falling], None, physics, transforms=transforms)
     start, end = (bone_positions(falling, group.pose(frame)[1])[0] for frame in (0, 45))
     assert np.allclose(start, (100, 0, 0), atol=1e-4)
     assert np.allclose(end, (100, 8 - 9, 0), atol=0.2)
@@ -209,7 +209,7 @@ def test_a_placed_model_moves_as_if_its_root_were_there(chain):
     place = np.array((5, 6, 7))
     there = mmdskin.Motion.from_tracks([("root", [0], [place], None, None)])
     expected = bone_positions(chain, chain.pose(there, FRAMES, physics=True))
-    (pose,) = mmdskin.Simulation([chain], places=[(*place, 0, 0, 0, 1)]).pose(FRAMES)
+    (pose,) = mmdskin.Simulation([chain], transforms=[(*place, 0, 0, 0, 1)]).pose(FRAMES)
     assert np.allclose(bone_positions(chain, pose) + place, expected, rtol=0, atol=1e-5)
 
 
@@ -217,7 +217,7 @@ def test_a_turned_model_hangs_along_the_gravity_of_the_world(swing):
     """A quarter turn about x takes z to -y: in the model's space, gravity is along z."""
     model, half = chains.load(chains.chain_file((PHYSICS,))), np.sqrt(0.5)
     physics = mmdskin.Physics(gravity=(0, -98, 0), ground=False, settle=0)
-    turned = mmdskin.Simulation([model], [swing], physics, places=[(0, 0, 0, half, 0, 0, half)])
+    turned = mmdskin.Simulation([model], [swing], physics, transforms=[(0, 0, 0, half, 0, 0, half)])
     expected = model.pose(swing, FRAMES, physics=physics._replace(gravity=(0, 0, 98)))
     tips = bone_positions(model, expected)[:, -1] - bone_positions(model, expected)[:, 0]
     assert tips[:, 2].max() > 0.5
@@ -227,14 +227,16 @@ def test_a_turned_model_hangs_along_the_gravity_of_the_world(swing):
 def test_the_ground_is_that_of_the_world(chain):
     falling = chains.load(balls_file(((0, 3, 0), PHYSICS, {}), name="f"))
     physics = mmdskin.Physics(settle=0)
-    (pose,) = mmdskin.Simulation([falling], None, physics, places=[(0, 10, 0, 0, 0, 0, 2)]).pose(60)
+    (pose,) = mmdskin.Simulation(
+        [falling], None, physics, transforms=[(0, 10, 0, 0, 0, 0, 2)]
+    ).pose(60)
     assert bone_positions(falling, pose)[0, 1] == pytest.approx(1 - 10, abs=0.1)
 
 
 def test_impulses_are_along_the_axes_of_the_model():
     model, push = with_push(balls_file(((0, 0, 0), PHYSICS, {"linear_damping": 0})), 0, 0, 6)
     place = (1, 2, 3, 0, np.sqrt(0.5), 0, np.sqrt(0.5))
-    (turned,) = mmdskin.Simulation([model], [push], FREE, places=[place]).pose(FRAMES)
+    (turned,) = mmdskin.Simulation([model], [push], FREE, transforms=[place]).pose(FRAMES)
     expected = model.pose(push, FRAMES, physics=FREE)
     assert bone_positions(model, expected)[-1, 0, 2] > 1
     assert np.allclose(turned.bone_matrices, expected.bone_matrices, rtol=0, atol=1e-5)
@@ -260,14 +262,16 @@ def test_frames_do_not_depend_on_their_order(touching):
 
 def test_a_copy_continues_with_the_same_bits(touching):
     simulation = mmdskin.Simulation(
-        *touching, mmdskin.Physics(hz=120), places=[(0, 0, 0, 0, 0, 0, 1), (0, 0.5, 0, 0, 0, 0, 1)]
+        *touching,
+        mmdskin.Physics(hz=120),
+        transforms=[(0, 0, 0, 0, 0, 0, 1), (0, 0.5, 0, 0, 0, 0, 1)],
     )
     simulation.pose(25)
     pickled, copied = pickle.loads(pickle.dumps(simulation)), copy.copy(simulation)
     expected = simulation.pose(26)
     for one in (pickled, copied):
         assert one.frame == 25
-        assert one.places.tolist() == simulation.places.tolist()
+        assert one.transforms.tolist() == simulation.transforms.tolist()
         assert all(map(same, one.pose(26), expected))
 
 
@@ -424,23 +428,26 @@ def test_bad_lists_are_refused(chain, swing, arguments, message):
 
 
 @pytest.mark.parametrize(
-    ("places", "message"),
+    ("transforms", "message"),
     [
-        ([(0, 0, 0, 0, 0, 0, 1)], r"places: shape \(1, 7\), expected \(2, 7\)"),
-        ([(0, 0, 0, 0, 0, 0, 1), (0,) * 7], "model 1: places: quaternion of zero length"),
-        ([(2e6, 0, 0, 0, 0, 0, 1), (0,) * 7], "model 0: places: 2e.06, expected at most 1e6"),
-        ([(0, 0, 0, 0, 0, 0, 1), (0, 1e6, 0, 0, 0, 0, 1)], "model 1: places: body 0 at 1.00002e"),
-        ([(np.nan, 0, 0, 0, 0, 0, 1), (0,) * 7], "model 0: places: nan"),
+        ([(0, 0, 0, 0, 0, 0, 1)], r"transforms: shape \(1, 7\), expected \(2, 7\)"),
+        ([(0, 0, 0, 0, 0, 0, 1), (0,) * 7], "model 1: transforms: quaternion of zero length"),
+        ([(2e6, 0, 0, 0, 0, 0, 1), (0,) * 7], "model 0: transforms: 2e.06, expected at most 1e6"),
+        (
+            [(0, 0, 0, 0, 0, 0, 1), (0, 1e6, 0, 0, 0, 0, 1)],
+            "model 1: transforms: body 0 at 1.00002e",
+        ),
+        ([(np.nan, 0, 0, 0, 0, 0, 1), (0,) * 7], "model 0: transforms: nan"),
     ],
 )
-def test_bad_places_are_refused(chain, places, message):
+def test_bad_transforms_are_refused(chain, transforms, message):
     with pytest.raises(ValueError, match=message):
-        mmdskin.Simulation([chain, chain], places=places)
+        mmdskin.Simulation([chain, chain], transforms=transforms)
 
 
 def test_an_error_does_not_number_the_only_model(chain):
-    with pytest.raises(ValueError, match="^places: body 0 at 1.00002e"):
-        mmdskin.Simulation([chain], places=[(0, 1e6, 0, 0, 0, 0, 1)])
+    with pytest.raises(ValueError, match="^transforms: body 0 at 1.00002e"):
+        mmdskin.Simulation([chain], transforms=[(0, 1e6, 0, 0, 0, 0, 1)])
 
 
 @pytest.mark.parametrize(
@@ -453,8 +460,8 @@ def test_bad_offsets_are_refused(chain, offsets, message):
 
 
 def test_one_model_has_no_place(chain):
-    with pytest.raises(TypeError, match="places: expected None for one model"):
-        mmdskin.Simulation(chain, places=[(0, 0, 0, 0, 0, 0, 1)])
+    with pytest.raises(TypeError, match="transforms: expected None for one model"):
+        mmdskin.Simulation(chain, transforms=[(0, 0, 0, 0, 0, 0, 1)])
 
 
 def test_a_bad_body_names_its_model(chain):

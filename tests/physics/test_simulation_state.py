@@ -101,7 +101,7 @@ def runs(model, seed):
             [model, model],
             [None, chains.swing(FRAMES)],
             settings(rng),
-            places=[(0,) * 6 + (1,), (1, 0, 0, 0, 0, 0.6, 0.8)],
+            transforms=[(0,) * 6 + (1,), (1, 0, 0, 0, 0, 0.6, 0.8)],
         )
     return rng, mmdskin.Simulation(model, motion, settings(rng))
 
@@ -148,8 +148,8 @@ def act_on_world(rng, world):
     if kind == 1:
         state = world.state + rng.normal(0, 0.1, world.state.shape)
         return lambda one: setattr(one, "state", state)
-    places = None if kind == 2 else [(*rng.normal((0, 8, 0), 0.1), 0, 0, 0, 1)]
-    return lambda one: [one.step(places) for _ in range(3)]
+    transforms = None if kind == 2 else [(*rng.normal((0, 8, 0), 0.1), 0, 0, 0, 1)]
+    return lambda one: [one.step(transforms) for _ in range(3)]
 
 
 @pytest.mark.parametrize("seed", range(10))

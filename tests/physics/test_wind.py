@@ -100,7 +100,7 @@ def test_wind_blows_along_the_axes_of_the_world():
     calm = {"gravity": (0, 0, 0), "settle": 0, "ground": False}
     turned = [(0, 0, 0, 0, np.sqrt(0.5), 0, np.sqrt(0.5))]
     physics = mmdskin.Physics(wind=SIDE, **calm)
-    (found,) = mmdskin.Simulation([model], [None], physics, places=turned).pose(30)
+    (found,) = mmdskin.Simulation([model], [None], physics, transforms=turned).pose(30)
     expected = model.pose(None, 30, physics=physics._replace(wind=(0, 0, 30)))
     assert np.allclose(found.bone_matrices, expected.bone_matrices, rtol=0, atol=1e-5)
 

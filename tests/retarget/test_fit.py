@@ -44,7 +44,7 @@ def same_keys(a, b):
 def test_a_motion_for_its_own_model_is_not_changed():
     fitted, report = bodies.dance().for_model(bodies.dancer(), made_for=bodies.dancer())
     assert fitted == bodies.dance()
-    assert report.notes == (("", "places are scaled by 1.000"),)
+    assert report.notes == (("", "positions are scaled by 1.000"),)
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ static bool exclude_joined(mmd_arena *arena, const mmd_world_desc *desc,
 static bool init_order(mmd_arena *arena, size_t capacity, mmd_broad_phase_order *order)
 {
     return MMD_ARENA_ARRAY(arena, order->pairs, 2 * capacity) &&
-           MMD_ARENA_ARRAY(arena, order->places, 2 * capacity);
+           MMD_ARENA_ARRAY(arena, order->indices, 2 * capacity);
 }
 
 bool mmd_broad_phase_init(mmd_arena *arena, const mmd_world_desc *desc, const mmd_body *bodies,
@@ -180,21 +180,21 @@ static size_t find_pairs(mmd_broad_phase *broad_phase, const mmd_body *bodies,
 
 static void append(mmd_broad_phase_order *order, uint32_t pair)
 {
-    order->places[pair] = (uint32_t)order->count;
+    order->indices[pair] = (uint32_t)order->count;
     order->pairs[order->count++] = pair;
 }
 
 static void remove_from(mmd_broad_phase_order *order, uint32_t pair)
 {
-    uint32_t last = order->pairs[--order->count], place = order->places[pair];
+    uint32_t last = order->pairs[--order->count], place = order->indices[pair];
     order->pairs[place] = last;
-    order->places[last] = place;
+    order->indices[last] = place;
 }
 
 static void find_places(mmd_broad_phase_order *order)
 {
     for (size_t i = 0; i < order->count; i++)
-        order->places[order->pairs[i]] = (uint32_t)i;
+        order->indices[order->pairs[i]] = (uint32_t)i;
 }
 
 static void replace_indices(mmd_broad_phase_order *order, const uint32_t *indices)

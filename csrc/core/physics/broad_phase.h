@@ -23,8 +23,8 @@ typedef struct mmd_broad_phase_entry {
    the place of one that is removed. */
 typedef struct mmd_broad_phase_order {
     size_t count;
-    uint32_t *pairs;  /* indices into the sorted pairs; room for old and new ones together */
-    uint32_t *places; /* scratch memory: where in `pairs` each is */
+    uint32_t *pairs;   /* indices into the sorted pairs; room for old and new ones together */
+    uint32_t *indices; /* scratch memory: where in `pairs` each is */
 } mmd_broad_phase_order;
 
 /* Finds the pairs of bodies that may collide and whose AABBs overlap. */

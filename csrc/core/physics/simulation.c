@@ -121,7 +121,7 @@ static bool find_rest_poses(mmd_simulation *simulation, mmd_error *err)
         mmd_simulation_member_to_world(member, &poses[i]);
         for (int k = 0; k < 3; k++)
             if (!(fabs(poses[i].position[k]) <= MMD_BODY_LIMIT)) {
-                mmd_refuse(err, "places: body %zu at %g, expected at most 1e6",
+                mmd_refuse(err, "transforms: body %zu at %g, expected at most 1e6",
                            i - member->first_body, poses[i].position[k]);
                 return mmd_simulation_members_fail((size_t)(member - simulation->members),
                                                    simulation->member_count, err);

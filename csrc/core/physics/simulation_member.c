@@ -10,18 +10,18 @@
 
 /* Members */
 
-static bool set_placement(const mmd_simulation_model *model, mmd_simulation_member *member,
+static bool set_transform(const mmd_simulation_model *model, mmd_simulation_member *member,
                           mmd_error *err)
 {
     static const double identity[7] = {0, 0, 0, 0, 0, 0, 1};
-    const double *numbers = model->placement ? model->placement : identity;
-    if (!mmd_world_check_vector("places", numbers, 7, err))
+    const double *numbers = model->transform ? model->transform : identity;
+    if (!mmd_world_check_vector("transforms", numbers, 7, err))
         return false;
     if (mmd_vec3_dot(numbers + 3, numbers + 3) + numbers[6] * numbers[6] < 1e-12)
-        return mmd_refuse(err, "places: quaternion of zero length");
-    mmd_vec3_copy(numbers, member->placement.position);
-    memcpy(member->placement.rotation, numbers + 3, sizeof member->placement.rotation);
-    mmd_quat_normalize(member->placement.rotation);
+        return mmd_refuse(err, "transforms: quaternion of zero length");
+    mmd_vec3_copy(numbers, member->transform.position);
+    memcpy(member->transform.rotation, numbers + 3, sizeof member->transform.rotation);
+    mmd_quat_normalize(member->transform.rotation);
     for (int i = 0; i < 6; i++)
         member->placed |= numbers[i] != 0;
     return true;
@@ -33,7 +33,7 @@ static bool init_member(mmd_arena *arena, const mmd_simulation_model *model,
     const mmd_rig *rig = member->rig = model->rig;
     member->body_count = rig->model->rigid_body_count;
     member->joint_count = rig->model->joint_count;
-    if (!set_placement(model, member, err))
+    if (!set_transform(model, member, err))
         return false;
     if (!(fabs(model->offset) <= UINT32_MAX))
         return mmd_refuse(err, "offsets: %g, expected frames", model->offset);
@@ -157,23 +157,23 @@ mmd_simulation_member *mmd_simulation_members_of_joint(mmd_simulation_member *me
 
 void mmd_simulation_member_to_world(const mmd_simulation_member *member, mmd_body_pose *pose)
 {
-    const mmd_body_pose *placement = &member->placement;
+    const mmd_body_pose *transform = &member->transform;
     if (!member->placed)
         return;
-    mmd_quat_rotate(placement->rotation, pose->position, pose->position);
-    mmd_vec3_add_scaled(placement->position, 1, pose->position);
-    mmd_quat_multiply(placement->rotation, pose->rotation, pose->rotation);
+    mmd_quat_rotate(transform->rotation, pose->position, pose->position);
+    mmd_vec3_add_scaled(transform->position, 1, pose->position);
+    mmd_quat_multiply(transform->rotation, pose->rotation, pose->rotation);
     mmd_quat_normalize(pose->rotation);
 }
 
 void mmd_simulation_member_to_model(const mmd_simulation_member *member, mmd_body_pose *pose)
 {
-    const mmd_body_pose *placement = &member->placement;
+    const mmd_body_pose *transform = &member->transform;
     double inverse[4];
     if (!member->placed)
         return;
-    mmd_quat_conjugate(placement->rotation, inverse);
-    mmd_vec3_subtract(pose->position, placement->position, pose->position);
+    mmd_quat_conjugate(transform->rotation, inverse);
+    mmd_vec3_subtract(pose->position, transform->position, pose->position);
     mmd_quat_rotate(inverse, pose->position, pose->position);
     mmd_quat_multiply(inverse, pose->rotation, pose->rotation);
     mmd_quat_normalize(pose->rotation);

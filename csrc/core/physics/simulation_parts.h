@@ -174,8 +174,8 @@ void mmd_simulation_checkpoints_free(mmd_simulation_checkpoints *checkpoints);
 typedef struct mmd_simulation_member {
     const mmd_rig *rig;
     size_t first_body, body_count, first_joint, joint_count;
-    bool placed;             /* `placement` is not the identity */
-    mmd_body_pose placement; /* from the model's space to the world's */
+    bool placed;             /* `transform` is not the identity */
+    mmd_body_pose transform; /* from the model's space to the world's */
     double offset;           /* frames by which its motion is ahead of the run */
     mmd_poser *poser;
     mmd_bone_bodies bone_bodies; /* by index within the model */

@@ -283,8 +283,8 @@ static void apply_impulse(const mmd_simulation_member *member, const float *offs
         mmd_mat3_transform(body->basis, torque, rotated);
         mmd_vec3_copy(rotated, torque);
     } else if (member->placed) {
-        mmd_quat_rotate(member->placement.rotation, impulse, impulse);
-        mmd_quat_rotate(member->placement.rotation, torque, torque);
+        mmd_quat_rotate(member->transform.rotation, impulse, impulse);
+        mmd_quat_rotate(member->transform.rotation, torque, torque);
     }
     mmd_body_apply_impulse(body, impulse, torque);
 }

@@ -448,8 +448,8 @@ void mmd_world_advance(mmd_world *world)
 bool mmd_world_step(mmd_world *world, const double *kinematic_transforms, mmd_error *err)
 {
     if (!mmd_error_require(world, "world", err) ||
-        (kinematic_transforms &&
-         !check_rows("places", kinematic_transforms, world->kinematic_count, TRANSFORM_SIZE, err)))
+        (kinematic_transforms && !check_rows("transforms", kinematic_transforms,
+                                             world->kinematic_count, TRANSFORM_SIZE, err)))
         return false;
     move_kinematic_bodies(world, kinematic_transforms);
     mmd_world_advance(world);

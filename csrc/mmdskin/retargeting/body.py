@@ -19,12 +19,12 @@ _ZERO = 1e-4  # of a leg: shorter bones have no direction
 class Joints:
     """Places (...,B,3) of bones, by slots."""
 
-    def __init__(self, places: Array, human: Mapping[str, int]) -> None:
-        self.places, self.human = places, human
+    def __init__(self, positions: Array, human: Mapping[str, int]) -> None:
+        self.positions, self.human = positions, human
 
     def at(self, slot: str) -> Array:
         """(...,3)."""
-        return self.places[..., self.human[slot], :]
+        return self.positions[..., self.human[slot], :]
 
     def each(self, slots: Iterable[str]) -> Array:
         """Of several slots: (...,n,3)."""
@@ -60,7 +60,7 @@ class Body(Joints):
         self.spine, self.twists = skeleton.spine, skeleton.twists
         world = Joints(reference[:, :3, 3], skeleton.human)
         self.C = world.facing()
-        super().__init__(world.places @ self.C.T, skeleton.human)
+        super().__init__(world.positions @ self.C.T, skeleton.human)
         legs, arms = (np.array([self.sides(part) for part in limb]) for limb in (LEG, ARM))
         self.leg_bones, self.arm_bones = (length(np.diff(limb, axis=0)) for limb in (legs, arms))
         self.leg, self.arm = (float(b.sum(0).mean()) for b in (self.leg_bones, self.arm_bones))

@@ -222,7 +222,7 @@ def _pose(joints: list[_Joint], values: NDArray[np.float64], poses: NDArray[np.f
     about x and y."""
     count = values.shape[1]
     turns = {-1: np.repeat(np.eye(3)[..., None], count, 2)}  # column, row, frame
-    places = {-1: np.zeros((3, count))}
+    positions = {-1: np.zeros((3, count))}
     rows = iter(values)
     for i, joint in enumerate(joints):
         above, turn = turns[joint.parent], turns[joint.parent].copy()
@@ -236,10 +236,10 @@ def _pose(joints: list[_Joint], values: NDArray[np.float64], poses: NDArray[np.f
             a, b = (axis + 1) % 3, (axis + 2) % 3
             turn[a], turn[b] = cos * turn[a] + sin * turn[b], cos * turn[b] - sin * turn[a]
         place[2] *= -1
-        places[i] = places[joint.parent] + np.sum(above * place[:, None], 0)
+        positions[i] = positions[joint.parent] + np.sum(above * place[:, None], 0)
         turns[i] = turn
-        if np.abs(places[i]).max() > LARGEST:
+        if np.abs(positions[i]).max() > LARGEST:
             _fail(f"joint {joint.name}", f"it is over {LARGEST:g} away")
         poses[:, i, :3, :3] = turn.transpose(2, 1, 0)
-        poses[:, i, :3, 3] = places[i].T
+        poses[:, i, :3, 3] = positions[i].T
         poses[:, i, 3, 3] = 1

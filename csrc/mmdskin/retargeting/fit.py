@@ -76,7 +76,7 @@ def for_model(
     else:
         if scale is None:
             scale = body_of(target, "target").leg / STANDARD_LEG
-        told = f"without the model it was made for, only places are scaled, by {scale:.3f}"
+        told = f"without the model it was made for, only positions are scaled, by {scale:.3f}"
         fitted = _with_tracks(motion, [_moved(track, scale) for track in motion.bones])
         worst, notes = 0.0, [("", told)]
     keys = sum(len(track.frames) for track in fitted.bones)
@@ -91,8 +91,8 @@ def _with_tracks(motion: Motion, bones: Iterable[Any], name: str | None = None) 
 
 
 def _moved(track: BoneTrack, scale: float) -> BoneTrack:
-    places = np.clip(track.translations * scale, -1e10, 1e10)  # as far as motions may go
-    return track._replace(translations=places.astype(np.float32))
+    positions = np.clip(track.translations * scale, -1e10, 1e10)  # as far as motions may go
+    return track._replace(translations=positions.astype(np.float32))
 
 
 def _moves(track: BoneTrack) -> bool:
@@ -108,7 +108,7 @@ class _Fit:
         self.source, self.target = made_for, target
         self.read, self.body = body_of(made_for, "made_for"), body_of(target, "target")
         self.scale = self.body.leg / self.read.leg if scale is None else scale
-        self.notes = [("", f"places are scaled by {self.scale:.3f}")]
+        self.notes = [("", f"positions are scaled by {self.scale:.3f}")]
         self.solved = _arm_ik(made_for, self.read) + _arm_ik(target, self.body)
         told = "IK that moves an arm: its keys are scaled only"
         self.notes += [(name, told) for name in self.solved]
@@ -294,7 +294,7 @@ def _turns_of(body: Body, A: dict[str, Array]) -> dict[str, tuple[Array, Array]]
 def _to_legs(body: Body, name: str) -> Array:
     """From the pivot of a bone to the middle between the legs, at rest."""
     rest = Joints(body.skeleton.rest[:, :3, 3], body.human)
-    return rest.legs() - rest.places[body.skeleton.names.index(name)]
+    return rest.legs() - rest.positions[body.skeleton.names.index(name)]
 
 
 def _by_parts(compute: Callable[[Array], Array], frames: Array) -> Array:

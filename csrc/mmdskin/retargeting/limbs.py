@@ -98,7 +98,7 @@ def _bend_legs(target: Posing, goals: Array, where: Array) -> None:
 
 
 def _bend(target: Posing, limb: tuple[str, ...], moved: tuple[Array, Array], where: Array) -> None:
-    """Turns two bones on both sides so that their ends come to other places; elsewhere they keep
+    """Turns two bones on both sides so that their ends come to other positions; elsewhere they keep
     every bit. where: (F,2) or (F,1)."""
     root, middle, end = (target.sides(part) for part in limb)
     first = between(middle - root, moved[0] - root)

@@ -62,7 +62,7 @@ def fit_skeleton(
 
 
 def _resampled(poses: Pose | ArrayLike, skeleton: Skeleton, fps: float) -> Array:
-    """Poses of 30 frames per second: rotations by slerp, places along lines."""
+    """Poses of 30 frames per second: rotations by slerp, positions along lines."""
     found, _ = world_of(skeleton, poses)
     if not len(found):
         raise ValueError("poses: no frames")
@@ -87,7 +87,7 @@ class Controls:
 
     def __init__(self, model: Model, body: Body, poses: Array) -> None:
         self.model, self.body, self.human = model, body, body.human
-        self.places = poses[..., :3, 3]
+        self.positions = poses[..., :3, 3]
         still = np.broadcast_to(np.eye(3), (len(poses), 1, 3, 3))  # [-1], the parent of roots
         self.turns = np.concatenate([poses[..., :3, :3], still], 1)
         self.rest = body.skeleton.rest[:, :3, 3]
@@ -102,7 +102,7 @@ class Controls:
     def values(self, legs: str) -> tuple[_Values, _Notes]:
         """Of the bones that keys can name: of several with one name MMD moves the first. And notes."""
         hips = self.human["hips"]  # above them nothing turns, so the center moves as they do
-        self.translations[self.body.carrier] = self.places[:, hips] - self.rest[hips]
+        self.translations[self.body.carrier] = self.positions[:, hips] - self.rest[hips]
         for side in SIDES:
             self.arm(side)
             self.leg(side, legs)
@@ -141,7 +141,7 @@ class Controls:
             own = _twist_about(own @ transpose(self.turns[:, bone]) @ self.turns[:, end], axis)
         line = self.rest[twist] - self.rest[bone] + own @ (self.rest[end] - self.rest[twist])
         reached = rotations.apply(limb, line)
-        limb = rotations.between(reached, self.places[:, end] - self.places[:, bone]) @ limb
+        limb = rotations.between(reached, self.positions[:, end] - self.positions[:, bone]) @ limb
         self.local[bone], self.local[twist] = transpose(above) @ limb, own
         return limb @ own
 
@@ -157,7 +157,7 @@ class Controls:
             name = self.model.bones[foot].name
             self.notes.append((name, "no IK moves it: only the leg's own bones have keys"))
             return
-        self.translations[ik[0]] = self.places[:, foot] - self.rest[ik[0]]
+        self.translations[ik[0]] = self.positions[:, foot] - self.rest[ik[0]]
         self.local[ik[0]] = self.turns[:, foot]
         for i, solver in self.solvers.items():  # the toe's: its goal on the toe, once
             tip = solver.target
@@ -180,7 +180,7 @@ class Controls:
         sign = -1 if lower + upper < 0 else 1
         bones = [thigh, knee, foot]
         d1, d2 = unit(np.diff(self.rest[bones], axis=0))
-        u, v = np.moveaxis(unit(np.diff(self.places[:, bones], axis=1)), 1, 0)
+        u, v = np.moveaxis(unit(np.diff(self.positions[:, bones], axis=1)), 1, 0)
         along, aside = d1[1:] @ d2[1:], d1[2] * d2[1] - d1[1] * d2[2]
         cosine = (np.sum(u * v, -1) - d1[0] * d2[0]) / max(math.hypot(along, aside), 1e-12)
         angle = math.atan2(aside, along) + sign * np.arccos(np.clip(cosine, -1, 1))

@@ -99,8 +99,8 @@ def _uses_of(words: list[str]) -> Iterable[_Use]:
 class _Named:
     """Bones by what their names say."""
 
-    def __init__(self, tree: Tree, places: Array) -> None:
-        self.tree, self.places = tree, places
+    def __init__(self, tree: Tree, positions: Array) -> None:
+        self.tree, self.positions = tree, positions
         self.bones: dict[tuple[str, str, str, bool], list[int]] = {}  # by side and use
         words = [_words_of(name) for name in tree.names]
         common = _prefixes(words)
@@ -142,15 +142,15 @@ class _Named:
         bones = [bone for bone in bones if hand is None or self.tree.is_above(hand, bone)]
         bones.sort(key=lambda bone: (self.tree.depth[bone], self.tree.names[bone]))
         if len(bones) > 3 and hand is not None and finger != "Thumb":
-            near, far = np.linalg.norm(self.places[bones[:2]] - self.places[hand], axis=-1)
+            near, far = np.linalg.norm(self.positions[bones[:2]] - self.positions[hand], axis=-1)
             if near < _METACARPAL * far:
                 bones = bones[1:]
         return dict(zip((side + finger + p for p in PHALANGES), bones, strict=False))
 
 
-def by_names(tree: Tree, places: Array) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
-    """Slots by name, for places (B,3) at rest; and the bones of [double], [twist] and [root], by slot."""
-    named = _Named(tree, places)
+def by_names(tree: Tree, positions: Array) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
+    """Slots by name, for positions (B,3) at rest; and the bones of [double], [twist] and [root], by slot."""
+    named = _Named(tree, positions)
     human: dict[str, int] = {}
     for side in SIDES:
         for limb in LIMBS:

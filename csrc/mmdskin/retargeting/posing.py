@@ -37,7 +37,7 @@ class Layout:
         for bone in tree.order:
             rows[bone] = self.row.get(doubles.get(bone, bone), rows[parents[bone]])
         self.driver, self.above = rows[:-1], rows[parents]  # what turns a bone, and its parent
-        self.offsets = body.places - np.where(parents[:, None] >= 0, body.places[parents], 0)
+        self.offsets = body.positions - np.where(parents[:, None] >= 0, body.positions[parents], 0)
         self.carried = np.array(tree.below(self.carrier))
         depths = np.array(tree.depth[:-1])
         levels = (np.flatnonzero(depths == depth) for depth in range(1, depths.max() + 1))
@@ -45,7 +45,7 @@ class Layout:
 
 
 class Posing(Joints):
-    """The pose of a body: `turns` (F,n,3,3) of the layout's rows, deltas from the reference; `places`
+    """The pose of a body: `turns` (F,n,3,3) of the layout's rows, deltas from the reference; `positions`
     (F,B,3) of the joints; `shift` (F,3) of the body."""
 
     def __init__(self, layout: Layout, turns: Array) -> None:
@@ -69,22 +69,22 @@ class Posing(Joints):
     def move(self, offset: Array) -> None:
         """Moves the body by (F,3)."""
         self.shift += offset
-        self.places[:, self.layout.carried] += offset[:, None]
+        self.positions[:, self.layout.carried] += offset[:, None]
 
     def place(self) -> None:
         """Finds the joints."""
-        self.places = apply(self.turns[:, self.layout.above], self.layout.offsets)
-        self.places[:, self.layout.carrier] += self.shift
+        self.positions = apply(self.turns[:, self.layout.above], self.layout.offsets)
+        self.positions[:, self.layout.carrier] += self.shift
         for bones, parents in self.layout.levels:
-            self.places[:, bones] += self.places[:, parents]
+            self.positions[:, bones] += self.positions[:, parents]
 
     def transforms(self) -> Array:
         """World matrices (F,B,4,4)."""
         self.place()
         C, rest = self.body.C, self.body.reference[:, :3, :3]
         turned = transpose(C) @ self.turns @ C
-        out = np.zeros((*self.places.shape[:2], 4, 4))
+        out = np.zeros((*self.positions.shape[:2], 4, 4))
         out[..., :3, :3] = turned[:, self.layout.driver] @ rest
-        out[..., :3, 3] = self.places @ C
+        out[..., :3, 3] = self.positions @ C
         out[..., 3, 3] = 1
         return out

@@ -21,15 +21,15 @@ _CENTERED = 0.02  # bones this near to the middle show where it is
 _HEAD = 0.03  # how far from the middle its tip may be
 
 
-def by_shape(tree: Tree, places: Array) -> dict[str, int]:
-    """Legs and arms are the mirrored chains that reach lowest and farthest, of places (B,3) at rest. {}
+def by_shape(tree: Tree, positions: Array) -> dict[str, int]:
+    """Legs and arms are the mirrored chains that reach lowest and farthest, of positions (B,3) at rest. {}
     if there are none."""
-    if len(places) < _FEWEST:
+    if len(positions) < _FEWEST:
         return {}
-    height = max(np.ptp(places[:, 1]), 1e-9)
-    centered = places[np.abs(places[:, 0]) < _CENTERED * height, 0]
+    height = max(np.ptp(positions[:, 1]), 1e-9)
+    centered = positions[np.abs(positions[:, 0]) < _CENTERED * height, 0]
     middle = np.median(centered) if len(centered) else 0.0
-    body = _Body(tree, (places - [middle, places[:, 1].min(), 0]) / height)
+    body = _Body(tree, (positions - [middle, positions[:, 1].min(), 0]) / height)
     human: dict[str, int] = {}
     for side, sign in (("left", 1), ("right", -1)):
         leg, arm = body.leg(sign), body.arm(sign)
@@ -43,12 +43,12 @@ class _Body:
     """A body of height 1 whose floor is y = 0 and whose middle is x = 0. `sign`: 1 for its left, -1
     for its right."""
 
-    def __init__(self, tree: Tree, places: Array) -> None:
-        self.tree, self.places = tree, places
+    def __init__(self, tree: Tree, positions: Array) -> None:
+        self.tree, self.positions = tree, positions
         self.tips = [bone for bone, below in enumerate(self.tree.children) if not below]
 
     def leg(self, sign: int) -> dict[str, int]:
-        y, z = self.places[:, 1], self.places[:, 2]
+        y, z = self.positions[:, 1], self.positions[:, 2]
         paths = [path for path in self._paths(sign) if y[path[-1]] < _FLOOR]
         path = max(paths, key=lambda path: (len(path) >= 3, len(path)), default=[])
         if len(path) < 3:
@@ -70,8 +70,8 @@ class _Body:
         return {**found, "Toes": toes[0]} if toes else found
 
     def arm(self, sign: int) -> dict[str, int]:
-        out = self.places[:, 0] * sign
-        paths = [path for path in self._paths(sign) if self.places[path[-1], 1] > _ARMS]
+        out = self.positions[:, 0] * sign
+        paths = [path for path in self._paths(sign) if self.positions[path[-1], 1] > _ARMS]
         if not paths:
             return {}
         children = self.tree.children
@@ -102,7 +102,7 @@ class _Body:
         hips = self.tree.common(human["leftUpperLeg"], human["rightUpperLeg"])
         chest = self.tree.common(human["leftUpperArm"], human["rightUpperArm"])
         found = {"hips": hips[0]} if hips else {}
-        x, y = self.places[:, 0], self.places[:, 1]
+        x, y = self.positions[:, 0], self.positions[:, 1]
         above = [tip for tip in self.tips if chest and self.tree.is_above(chest[0], tip)]
         tips = [tip for tip in above if abs(x[tip]) < _HEAD and y[tip] > y[chest[0]]]
         if tips:
@@ -114,11 +114,11 @@ class _Body:
         return found
 
     def _length(self, a: int, b: int) -> float:
-        return float(np.linalg.norm(self.places[a] - self.places[b]))
+        return float(np.linalg.norm(self.positions[a] - self.positions[b]))
 
     def _paths(self, sign: int) -> list[list[int]]:
         """Bones of a side, down to each of its tips."""
-        aside = self.places[:, 0] * sign > _ASIDE
+        aside = self.positions[:, 0] * sign > _ASIDE
         tips = [tip for tip in self.tips if aside[tip]]
         return [[bone for bone in self.tree.chain(tip)[::-1] if aside[bone]] for tip in tips]
 
@@ -141,13 +141,15 @@ class _Body:
                 chains.append(chain)
         if len(chains) != len(FINGERS):
             return {}
-        tips = np.array([self.places[chain[-1]] - self.places[hand] for chain in chains])
+        tips = np.array([self.positions[chain[-1]] - self.positions[hand] for chain in chains])
         tips /= np.linalg.norm(tips, axis=1, keepdims=True)
         along = np.median(tips, 0)
         thumb = chains.pop(int(np.argmin(tips @ along)))
-        aside = self.places[thumb[0]] - self.places[hand]
+        aside = self.positions[thumb[0]] - self.positions[hand]
         aside = aside - (aside @ along) * along
-        chains.sort(key=lambda chain: -float((self.places[chain[0]] - self.places[hand]) @ aside))
+        chains.sort(
+            key=lambda chain: -float((self.positions[chain[0]] - self.positions[hand]) @ aside)
+        )
         return {
             finger + phalanx: bone
             for finger, chain in zip(FINGERS, (thumb, *chains), strict=True)

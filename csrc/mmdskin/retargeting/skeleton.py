@@ -139,7 +139,7 @@ class Skeleton:
             found[slot] = None if bone is None else int(bone)
         return found
 
-    def _map(self, named: dict[str, int], places: NDArray[np.float64]) -> None:
+    def _map(self, named: dict[str, int], positions: NDArray[np.float64]) -> None:
         given = {slot: bone for slot, bone in self._given.items() if bone is not None}
         human = {slot: bone for slot, bone in given.items() if slot not in SPINE}
         how = ["mapped as given"] if human else []
@@ -158,13 +158,13 @@ class Skeleton:
             if above and human.get("hips") not in above:
                 human["hips"] = above[0]
         is_open = any(slot not in human and slot not in self._given for slot in REQUIRED)
-        if is_open and (new := add(by_shape(self.tree, places))):
+        if is_open and (new := add(by_shape(self.tree, positions))):
             how.append(f"mapped by the shape of the tree: {', '.join(new)}")
         self.human = MappingProxyType({slot: human[slot] for slot in SLOTS if slot in human})
         self.spine = self._find_spine()
         ends = (slot for slot in (SPINE[0], SPINE[-1]) if slot in given)
         misplaced = [slot for slot in ends if given[slot] not in self.spine]
-        self.doubts = MappingProxyType(doubts_of(self.tree, places, self.human, misplaced))
+        self.doubts = MappingProxyType(doubts_of(self.tree, positions, self.human, misplaced))
         self.notes = (*how, *(f"{slot}: {reason}" for slot, reason in self.doubts.items()))
 
     def _find_spine(self) -> tuple[int, ...]:

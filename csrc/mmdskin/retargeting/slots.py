@@ -29,10 +29,10 @@ _UNEQUAL = 0.1  # left and right
 
 
 def doubts_of(
-    tree: Tree, places: np.ndarray, human: Mapping[str, int], misplaced: Iterable[str]
+    tree: Tree, positions: np.ndarray, human: Mapping[str, int], misplaced: Iterable[str]
 ) -> dict[str, str]:
-    """{slot: reason}. places: (B,3) at rest. misplaced: ends of the spine that are not in it."""
-    at = {slot: places[bone] for slot, bone in human.items()}
+    """{slot: reason}. positions: (B,3) at rest. misplaced: ends of the spine that are not in it."""
+    at = {slot: positions[bone] for slot, bone in human.items()}
     doubts = {slot: "no bone" for slot in REQUIRED if slot not in human}
     doubts |= dict.fromkeys(misplaced, "is not between hips and neck")
 
@@ -62,9 +62,9 @@ def doubts_of(
     return doubts
 
 
-def _faces_back(places: Mapping[str, np.ndarray]) -> bool:
-    left = places["leftUpperLeg"] - places["rightUpperLeg"]
-    forward = np.cross(places["head"] - places["hips"], left)  # left-handed axes
-    sides = [side for side in SIDES if side + "Toes" in places]
-    toes = [places[side + "Toes"] - places[side + "Foot"] for side in sides]
+def _faces_back(positions: Mapping[str, np.ndarray]) -> bool:
+    left = positions["leftUpperLeg"] - positions["rightUpperLeg"]
+    forward = np.cross(positions["head"] - positions["hips"], left)  # left-handed axes
+    sides = [side for side in SIDES if side + "Toes" in positions]
+    toes = [positions[side + "Toes"] - positions[side + "Foot"] for side in sides]
     return bool(toes) and all(toe @ forward < 0 for toe in toes)
