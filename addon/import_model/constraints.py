@@ -37,11 +37,11 @@ def add(importing: ModelImport, armature: Object) -> None:
     for number, record in enumerate(records):
         if not record.ik:
             continue
-        numbers = chain(record.ik, records)
-        if not numbers or any(_is_above(records, above, number) for above in numbers):
+        bone_indices = chain(record.ik, records)
+        if not bone_indices or any(_is_above(records, above, number) for above in bone_indices):
             missing.append(bones[number].name)
         else:
-            _solve(bones[number], [bones[i] for i in numbers], record.ik, bones)
+            _solve(bones[number], [bones[i] for i in bone_indices], record.ik, bones)
     if missing:
         importing.caution(
             "1 IK bone has no effect, because IK chains in Blender follow bone parents: {names}",

@@ -240,8 +240,8 @@ def slider_values(armature: Object, source: Motion) -> Values:
 def _known(source: Motion) -> "Iterator[tuple[mmdskin.BoneTrack, int, str]]":
     """Each track of a bone in the scene, the bone's index, and its name in the scene."""
     scene_bones = {number: name for name, number in source.rig.bones.items()}
-    numbers = {bone.name: i for i, bone in reversed([*enumerate(source.rig.pmx.bones)])}
+    bone_indices = {bone.name: i for i, bone in reversed([*enumerate(source.rig.pmx.bones)])}
     for track in source.motion.bones:
-        number = numbers.get(track.name)
+        number = bone_indices.get(track.name)
         if number in scene_bones:
             yield track, number, scene_bones[number]
