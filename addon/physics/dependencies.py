@@ -93,16 +93,16 @@ def _sources(pmx: "mmdskin.Model") -> list[set[int]]:
     return sources
 
 
-def _digest_of_keys(inputs: Inputs) -> str:
-    """A digest of every keyframe that affects the simulation."""
+def _digest_of_keys(inputs: Inputs, rig: Object | None = None) -> str:
+    """A digest of every keyframe that affects the simulation, and of all of the armature object `rig`."""
     found = hashlib.sha256()
-    for block in _animated(inputs):
+    for block in (*_animated(inputs), *([rig] if rig and rig.animation_data else ())):
         found.update(actions.blending(block.animation_data).encode())
         for curve in actions.playing_curves(block):
-            if inputs.moves(curve.data_path):
+            if block == rig or inputs.moves(curve.data_path):
                 found.update(fcurves.shape(curve))
         for curve in drivers.of(block):
-            if inputs.moves(curve.data_path):
+            if block == rig or inputs.moves(curve.data_path):
                 found.update(f"{curve.data_path} {curve.driver.expression}".encode())
     return found.hexdigest()
 
@@ -182,7 +182,12 @@ def _of_member(member: physics_settings.Member) -> tuple:
     armature = pose_source.armature_of(member)
     opened: Any = pose_source.load(armature, member.settings)
     inputs = inputs_of(opened, armature)
-    more = (opened.settings.start, opened.speed) if inputs is None else (_digest_of_keys(inputs),)
+    if inputs is None:
+        more: tuple = opened.settings.start, opened.speed
+    else:
+        mapped = opened.settings.rig or ()  # the rig's name, and its map
+        rig = armature.mmdskin.driving_rig if mapped else None
+        more = _digest_of_keys(inputs, rig), *mapped[1:]
     return *map(str, _of_model(opened)), *more, member.world
 
 

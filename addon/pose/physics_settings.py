@@ -87,7 +87,7 @@ class Settings(NamedTuple):
 
 def is_simulated(settings: Any) -> bool:
     """Whether a model with these properties has physics."""
-    return settings.physics and settings.source in {"IK", "MOTION"}
+    return settings.physics and settings.source != "ARMATURE"
 
 
 def nothing_to_simulate(name: str) -> UserError:

@@ -10,7 +10,9 @@ import humanoids
 import imported
 import numpy as np
 import scene
-from cases_retarget import LIMBS, Retargeting, assert_driven
+from cases_bake_range import forget_file
+from cases_retarget import LIMBS, Retargeting, assert_driven, dancer
+from files import pmx_file
 
 
 class AnotherArmature(Retargeting):
@@ -111,3 +113,76 @@ class AnotherArmature(Retargeting):
         self.armature.mmdskin.driving_rig = None
         with self.assertRaisesRegex(RuntimeError, "choose the armature that drives the model"):
             bpy.ops.mmdskin.bake(target="SHAPE_KEYS")
+
+
+class Together(Retargeting):
+    """Two of her with hair: one dances like another armature, the other one has own keys."""
+
+    def setUp(self):
+        super().setUp()
+        scene.clear()
+        pmx = dancer()
+        head = next(i for i, bone in enumerate(pmx.bones) if bone.name == "頭")
+        top = np.array(pmx.bones[head].position)
+        pmx.bones.append(pmx_file.Bone("髪", position=tuple(top + (0, 1, 1)), parent=head))
+        pmx.bone_indices[-30:, 0] = len(pmx.bones) - 1
+        free = {"rotation_lower": (1, 1, 1), "rotation_upper": (-1, -1, -1)}
+        pmx.rigid_bodies = [
+            pmx_file.RigidBody("頭", bone=head, position=tuple(top), mask=0),
+            pmx_file.RigidBody(
+                "髪", bone=len(pmx.bones) - 1, position=tuple(top + (0, 0, 1)), mode=1, mask=0
+            ),
+        ]
+        hung = tuple(top + (0, 1, 1))
+        pmx.joints = [pmx_file.Joint("髪", body_a=0, body_b=1, position=hung, **free)]
+        path = self.write(pmx)
+        found = [self.load(path), self.load(path)]
+        self.armatures = [model.armature for model in found]
+        self.meshes = [model.mesh for model in found]
+        self.rig = humanoids.fk_rig()
+        for frame in (1, 5, 9):
+            humanoids.pose(self.rig, frame, degrees=20)
+        bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 9
+        bpy.ops.wm.save_as_mainfile(filepath=os.path.join(self.folder, "踊り.blend"))
+        self.addCleanup(forget_file)
+        self.armatures[0].mmdskin.driving_rig = self.rig
+        for armature, source in zip(self.armatures, ("RIG", "IK"), strict=True):
+            armature.mmdskin.source, armature.mmdskin.physics = source, True
+            armature.mmdskin.preview = True
+        scene.select(self.meshes[0])
+
+    def shown(self, frame):
+        bpy.context.scene.frame_set(frame)
+        found = [scene.evaluated_positions(mesh) for mesh in self.meshes]
+        self.assertEqual(case.live_errors(), [])
+        return found
+
+    def together(self):
+        scene.select(self.meshes[0])
+        self.meshes[1].select_set(True)
+        self.assertEqual(bpy.ops.mmdskin.simulate_together(), {"FINISHED"})
+        self.assertEqual(bpy.ops.mmdskin.simulate(), {"FINISHED"})
+
+    def test_hair_moves_as_that_of_the_model_alone(self):
+        """Nothing touches."""
+        bpy.ops.mmdskin.simulate()
+        alone = {frame: self.shown(frame)[0] for frame in (3, 9)}
+        self.together()
+        names = {armature.mmdskin.physics_group for armature in self.armatures}
+        self.assertEqual(len(names - {""}), 1)
+        for frame, expected in alone.items():
+            self.assert_close(self.shown(frame)[0], expected, 1e-4, frame)
+        self.assertEqual(case.physics_problems(), [])
+        self.armatures[0].mmdskin.physics = False
+        self.assertGreater(np.abs(self.shown(9)[0] - alone[9]).max(), 0.01)
+
+    def test_the_other_armatures_keyframes_count_for_both_models(self):
+        self.together()
+        self.shown(3)
+        self.assertEqual(case.physics_problems(), [])
+        humanoids.pose(self.rig, 7, degrees=20)
+        self.shown(3)
+        problems = case.physics_problems()
+        self.assertEqual(len(problems), 2)
+        for problem in problems:
+            self.assertRegex(problem, "have changed since the simulation")
