@@ -62,7 +62,7 @@ def _share(path: str) -> str:
 
 def absolute(path: str) -> str:
     """The absolute path of a file to write; UserError if none is chosen."""
-    if not path:
+    if not os.path.basename(path):  # the path of a folder, too
         raise UserError("No file selected: enter the path of the file to write")
     return os.path.abspath(bpy.path.abspath(path))
 

@@ -286,6 +286,11 @@ class Refused(ExportCase):
     def test_a_folder_that_is_missing(self):
         self.assert_refused("does not exist", filepath=os.path.join(self.folder.name, "x", "a.vmd"))
 
+    def test_a_folder_without_a_name(self):
+        self.animate()
+        self.assert_refused("No file selected", filepath=os.path.join(self.folder.name, "x", ""))
+        self.assertFalse(os.path.exists(os.path.join(self.folder.name, "x.vmd")))
+
     def test_one_of_several_files_that_cannot_be_written_is_found_before_any_fit(self):
         self.animate()
         other = scene.Scene(self.scene.pmx, "other")
