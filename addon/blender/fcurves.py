@@ -21,9 +21,10 @@ INTERPOLATION = _ITEMS["interpolation"]
 _HANDLE_TYPES = ("handle_left_type", "handle_right_type")
 _ENUMS = (*_HANDLE_TYPES, "interpolation", "easing", "type")
 _VECTORS = ("co", "handle_left", "handle_right")
+_OVERSHOOT = ("amplitude", "back", "period")  # which only _OVERSHOOTING interpolations use
 _POINT = {  # members of a keyframe and their sizes
     **dict.fromkeys(_VECTORS, 2),
-    **dict.fromkeys((*_ENUMS, "amplitude", "back", "period"), 1),
+    **dict.fromkeys((*_ENUMS, *_OVERSHOOT), 1),
 }
 _SHAPE = (*_VECTORS, "interpolation", "easing")
 # The types come first: a handle that is not free is computed from its neighbors.
@@ -34,6 +35,7 @@ _GET_ONE_BY_ONE = () if bpy.app.version >= (4, 2) else _ENUMS
 _THIRD = np.float32(1 / 3)
 # The type in which Blender stores enums: any other is converted item by item, five times slower.
 _ENUM_DTYPE = np.dtype(np.uint8 if bpy.app.version >= (4, 2) else np.int8)
+_OVERSHOOTING = np.array([INTERPOLATION["ELASTIC"], INTERPOLATION["BACK"]], _ENUM_DTYPE)
 
 
 def shape(curve: FCurve) -> bytes:
@@ -47,8 +49,12 @@ def shape(curve: FCurve) -> bytes:
         ]
         for modifier in curve.modifiers
     ]
-    members = [_member(curve, name).tobytes() for name in _SHAPE]
-    return b"".join([repr((kind, modifiers)).encode(), *members])
+    members = {name: _member(curve, name) for name in _SHAPE}
+    # Digests that are stored lack them where no keyframe uses them.
+    if (members["interpolation"] == _OVERSHOOTING).any():
+        members |= {name: _member(curve, name) for name in _OVERSHOOT}
+    parts = [member.tobytes() for member in members.values()]
+    return b"".join([repr((kind, modifiers)).encode(), *parts])
 
 
 def content(curves: Iterable[FCurve]) -> list[tuple]:

@@ -87,6 +87,21 @@ class Live(Keyed):
         curve.update()
         self.assert_shows()
 
+    def test_a_changed_overshoot_is_reported_where_a_keyframe_has_one(self):
+        point = self.curve("センター", ".location").keyframe_points[0]
+        for kind, name in (("ELASTIC", "amplitude"), ("ELASTIC", "period"), ("BACK", "back")):
+            point.interpolation = kind
+            self.simulate()
+            setattr(point, name, getattr(point, name) + 0.5)
+            with self.subTest(kind, name=name):
+                self.assert_told("keyframes have changed")
+            point.interpolation = "BEZIER"
+            self.simulate()
+            setattr(point, name, getattr(point, name) + 0.5)
+            with self.subTest("BEZIER", name=name):
+                self.shown(11)
+                self.assertEqual(case.physics_problems(), [])
+
     def test_keys_of_a_bone_with_a_quote_in_its_name_are_noticed(self):
         curve = self.curve("センター", ".location")
         self.bone("センター").name = 'cen"]ter'
