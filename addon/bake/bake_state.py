@@ -136,7 +136,10 @@ def begin(obj: Object, armature: Object, live: bool = False) -> BakeState:
 
 
 def add_keys(obj: Object, state: BakeState, baked: Iterable[tuple[str, np.ndarray]]) -> list[str]:
-    """Add keys of labels and (V, 3) float32 positions, or reuse those of an older bake; returns their names."""
+    """Add baked keys with these labels and (V, 3) float32 positions; returns the names that they got.
+
+    Keys of an older bake are reused.
+    """
     if not obj.data.shape_keys:
         obj.shape_key_add(name="Basis", from_mix=False)
     keys, names = obj.data.shape_keys, []

@@ -113,7 +113,7 @@ class Handles(NamedTuple):
 def write(
     curve: FCurve, frames: np.ndarray, values: np.ndarray, handles: Handles | None = None
 ) -> None:
-    """Replace the keyframes from the first of the frames on; linear if no handles are passed."""
+    """Replace the keyframes from the first frame on, and keep earlier ones; linear without handles."""
     if len(curve.sampled_points):  # a curve has either these or keyframes
         ends = [round(frame) for frame in curve.range()]
         curve.convert_to_keyframes(ends[0], ends[1] + 1)

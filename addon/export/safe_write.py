@@ -20,7 +20,10 @@ _FBX_END = bytes.fromhex("f85a8c6adef5d97eece90ce3758f290b")
 
 
 def write(path: str, export: Callable[[str], set[str]], size: int = 0) -> None:
-    """Put what `export` writes at `path` when it is whole; UserError, too, without room for `size` bytes."""
+    """Call `export` with the path of a new file, and put the complete file at `path`.
+
+    UserError, too, if the disk has no room for `size` bytes.
+    """
     reason = tr("Blender's exporter failed")
     with file_access.writing(path):
         mmdskin.new_file.check_replaceable(path)

@@ -79,7 +79,7 @@ def _alone_move(own: dict[str, OwnKeyframes], channels: Sequence[CameraChannel])
 
 
 def _file(target: bpy.types.Object, scale: float) -> tuple[Any, np.ndarray, dict[str, Any]]:
-    """The track of the file of the camera's import, its times, and the curves that the import has written."""
+    """The track of the file that a camera was imported from, its times, and the curves of the import."""
     files = original_keys.kept(target)
     if len(files) != 1 or not len(files[0].motion.camera.frames):
         return None, np.empty(0), {}

@@ -97,7 +97,10 @@ class OriginalKeys(NamedTuple):
 
 
 def match(pairs: Sequence[_Pair], file_times: np.ndarray, timing: Timing) -> OriginalKeys:
-    """Of channels that move together; `file_times`: (K,) float32 animation times of the file's keys, ascending."""
+    """The keys of channels that move together.
+
+    `file_times`: (K,) float32 animation times of the keys of the file's track, ascending.
+    """
     scene_times = [points.frames for points, _ in pairs if points is not None]
     times = np.unique(np.concatenate([file_times, *scene_times]).astype(np.float32))
     kept, known = _unchanged(pairs, times)

@@ -183,8 +183,10 @@ class Record:
             setattr(self.armature.mmdskin, name, set_to)
 
     def restore(self, edit: Edit, keeps_action: bool = False) -> str:
-        """Restore the datablock; returns the name of the action if the user has edited its keyframes or if
-        `keeps_action`. Else returns "", and the action is removed when the edit ends."""
+        """Restore the datablock; returns the action's name if it is kept, else "".
+
+        Kept: edited by the user, or if `keeps_action`. Else it is removed when the edit ends.
+        """
         block, state = self.block, self.state
         for name in (MOTION, MOTION_BEFORE, MOTION_WRITTEN):
             saved_state.remove(block, name)

@@ -233,8 +233,10 @@ def _release(record: Record, names: Iterable[str], simulated: bool) -> None:
 
 
 def free(record: Record, bones: list[Track]) -> None:
-    """Mute the bones' drivers, and let constraints act on their keys, unless there are solved keyframes,
-    which constraints would solve again."""
+    """Mute the bones' drivers, and let constraints act on their keys.
+
+    Not if there are solved keyframes, which constraints would solve again.
+    """
     if record.state.form != SOLVED or not record.state.files:
         record.unmute_constraints()
     for track in bones:

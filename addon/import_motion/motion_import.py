@@ -25,8 +25,10 @@ PHYSICS = [
 
 
 class MotionImport(Reports):
-    """`options` is the operator, which also reports; `edit` has saved the model; `replace` removes earlier
-    motions."""
+    """An import of motions: `options` is the operator, which also reports; `edit` has saved the model.
+
+    `replace`: whether earlier motions are removed.
+    """
 
     def __init__(
         self, options: Any, model: scene_model.SceneModel, scene: Scene, edit: Edit, replace: bool

@@ -92,8 +92,10 @@ def _frames(step: int, newest: Motion, source: Motion, earlier: list[Motion]) ->
 
 
 def _jumps(source: Motion, frame: float) -> np.ndarray:
-    """The scene frames before and after jumps, where these are between whole frames: large changes within
-    a frame of the file, which is so many of the scene, and those of IK switches."""
+    """The scene frames before and after jumps, where these are between whole frames.
+
+    A jump is a large change within a frame of the file (`frame`, in scene frames), or an IK switch's.
+    """
     found = [np.empty(0)]
     tracks: list[Any] = [*source.motion.bones, *source.motion.morphs]
     for track in tracks:

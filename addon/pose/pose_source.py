@@ -146,7 +146,10 @@ def awaited_rest(armature: Object) -> dict[str, Awaited]:
 
 
 def matrices(armature: Object, obj: Object, bone_indices: np.ndarray) -> np.ndarray:
-    """(B, 4, 4) float32 from rest to pose of pose bones, in mesh object space; both objects are evaluated."""
+    """(B, 4, 4) float32 from rest to pose of pose bones, in the space of the mesh object.
+
+    Both objects are evaluated (`evaluated_get`); bones are given by index.
+    """
     # matrix_channel is pose_bone.matrix @ bone.matrix_local.inverted().
     columns = arrays.columns(armature.pose.bones, "matrix_channel").take(bone_indices, axis=0)
     return in_mesh_space(columns.transpose(0, 2, 1), armature, obj)

@@ -180,7 +180,10 @@ class Motion:
         return {self.rig.pmx.morphs[slider].name for slider, *_ in self._flips}
 
     def key_times(self) -> dict[str, np.ndarray]:
-        """{shape key: (K,) scene frames of its keys}, linear in between; only a flip (PMX 2.1) may jump."""
+        """{shape key: (K,) scene frames at which the motion keys its morphs}.
+
+        Its value is linear in between; only a flip (PMX 2.1) may jump.
+        """
         tracks = {track.name: track.frames for track in self.motion.morphs}
         names = [morph.name for morph in self.rig.pmx.morphs]
         movers = [{name} for name in names]

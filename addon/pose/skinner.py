@@ -44,7 +44,10 @@ class Skinner:
         absent: Sequence[str] = (),
         normals: mesh_source.Normals | None = None,
     ) -> None:
-        """Read the mesh object, without the keys in `absent`; `normals` at rest, if `skinned` will be called."""
+        """Read the mesh object, ignoring the shape keys named in `absent`.
+
+        `normals`: those at rest, if `skinned` will be called.
+        """
         mmdskin = native.load()
         self.source = source = mesh_source.read(obj, armature)
         self.bones = source.bones
