@@ -35,7 +35,7 @@ _GET_ONE_BY_ONE = () if bpy.app.version >= (4, 2) else _ENUMS
 _THIRD = np.float32(1 / 3)
 # The type in which Blender stores enums: any other is converted item by item, five times slower.
 _ENUM_DTYPE = np.dtype(np.uint8 if bpy.app.version >= (4, 2) else np.int8)
-_OVERSHOOTING = np.array([INTERPOLATION["ELASTIC"], INTERPOLATION["BACK"]], _ENUM_DTYPE)
+_OVERSHOOTING = INTERPOLATION["ELASTIC"], INTERPOLATION["BACK"]
 
 
 def shape(curve: FCurve) -> bytes:
@@ -49,12 +49,11 @@ def shape(curve: FCurve) -> bytes:
         ]
         for modifier in curve.modifiers
     ]
-    members = {name: _member(curve, name) for name in _SHAPE}
+    members = {name: _member(curve, name).tobytes() for name in _SHAPE}
     # Digests that are stored lack them where no keyframe uses them.
-    if (members["interpolation"] == _OVERSHOOTING).any():
-        members |= {name: _member(curve, name) for name in _OVERSHOOT}
-    parts = [member.tobytes() for member in members.values()]
-    return b"".join([repr((kind, modifiers)).encode(), *parts])
+    if any(number in members["interpolation"] for number in _OVERSHOOTING):  # one byte each
+        members |= {name: _member(curve, name).tobytes() for name in _OVERSHOOT}
+    return b"".join([repr((kind, modifiers)).encode(), *members.values()])
 
 
 def content(curves: Iterable[FCurve]) -> list[tuple]:
