@@ -7,7 +7,7 @@ import contextlib
 import io
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import bpy
@@ -107,8 +107,15 @@ def made(
     function: Callable[..., _Fitted], /, *args: Any, **kwargs: Any
 ) -> modal_job.Steps[_Fitted]:
     """The result of a fit; UserError if the native module refuses its arguments."""
-    try:
+    with making():
         return (yield from modal_job.fitted(mmdskin.Fit(function, *args, **kwargs)))
+
+
+@contextlib.contextmanager
+def making() -> Iterator[None]:
+    """UserError if the native module makes no motion of numbers, such as huge ones."""
+    try:
+        yield
     except (ValueError, MemoryError) as error:
         raise UserError("The motion cannot be made: {reason}", reason=error) from error
 

@@ -14,7 +14,7 @@ from ..operator_base.modal_job import Steps
 from ..pose import physics_settings, scene_motion
 from ..scene import scene_model
 from . import originals
-from .job import Export, Result, check_names, fits, listed, made
+from .job import Export, Result, check_names, fits, listed, made, making
 from .original_tracks import OriginalKeys, joined
 from .samples import SOLVED_FK, Sampler, Samples, local_values
 from .timing import Timing
@@ -203,12 +203,13 @@ class AsKeyed(ModelExport):
             switches = switches._replace(ik_enabled=np.ones_like(switches.ik_enabled))
         if switches is not None and not self._options.visibility:
             switches = switches._replace(visible=np.ones_like(switches.visible))
-        return mmdskin.Motion.from_tracks(
-            bones=[*bones.values(), *self._found.others],
-            morphs=morphs.values() if self._options.morphs else (),
-            properties=switches if self._has_properties else None,
-            name=self._found.name or self._pmx.name,
-        )
+        with making():
+            return mmdskin.Motion.from_tracks(
+                bones=[*bones.values(), *self._found.others],
+                morphs=morphs.values() if self._options.morphs else (),
+                properties=switches if self._has_properties else None,
+                name=self._found.name or self._pmx.name,
+            )
 
     def _bone_tracks(self, samples: Samples | None) -> "dict[str, mmdskin.BoneTrack]":
         """By name; keys that are not known from the file have the values of the samples."""

@@ -322,7 +322,8 @@ class MMDSKIN_OT_export_pose(_Exporter, bpy.types.Operator):
             bones |= {track.name: track for track in motion.bones}
         pairs = zip(pmx.morphs, weights[0], strict=True)
         morphs = {morph.name: (morph.name, [0], [weight]) for morph, weight in pairs if weight}
-        return mmdskin.Motion.from_tracks(bones=bones.values(), morphs=morphs.values()), pmx
+        with job.making():
+            return mmdskin.Motion.from_tracks(bones=bones.values(), morphs=morphs.values()), pmx
 
 
 def _draw(self: bpy.types.Menu, context: bpy.types.Context) -> None:

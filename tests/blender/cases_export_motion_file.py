@@ -102,3 +102,14 @@ class MotionFile(ExportCase):
         (key,) = [k for k in self.keys.bones if k.name == "右足ＩＫ" and k.frame == 15]
         np.testing.assert_allclose(found["右足ＩＫ"].translations[0], key.translation, atol=1e-5)
         np.testing.assert_allclose(found["右足ＩＫ"].rotations[0], key.rotation, atol=1e-5)
+
+    def test_huge_numbers_are_refused(self):
+        keys = [key._replace(translation=(1e11, 0, 0)) for key in self.keys.bones]
+        path = self.write("遠方.vmd", motion_file.write_vmd(self.keys._replace(bones=keys)))
+        self.assertEqual(self.imported(path, mode="FILE", replace=True), {"FINISHED"})
+        part = {"range": "CUSTOM", "frame_start": 3, "frame_end": 9}  # whole, it is copied
+        self.assert_refused("cannot be made: bones", **part)
+        pose = os.path.join(self.folder.name, "a.vpd")
+        options = {"filepath": pose, "model_path": self.model_path, "bones": "AS_KEYED"}
+        with self.assertRaisesRegex(RuntimeError, "cannot be made: bones"):
+            bpy.ops.mmdskin.export_pose(**options)
