@@ -110,6 +110,17 @@ class Cleared(LightCase):
         self.clear()
         self.assertEqual(fingerprint.differences(before, fingerprint.of_file()), [])
 
+    def test_materials_still_follow_a_light_that_the_user_has_moved(self):
+        sun = light().ensure(bpy.context.scene)
+        sun.location.x = 3.0
+        self.import_light()
+        scene.select(sun)
+        self.clear()
+        self.assertEqual(sun.location.x, 3.0)
+        sun.location.x = 4.0
+        bpy.context.view_layer.update()
+        self.assertEqual(bpy.context.scene[light().DIRECTION][0], 2.0)
+
     def test_it_goes_with_the_motion_of_the_same_file(self):
         keys = dance(self.scene.pmx)._replace(light=self.keys.light)
         both = self.write("both.vmd", motion_file.write_vmd(keys))
