@@ -57,6 +57,15 @@ class Remembered(Live):
             self.assertLessEqual(len(known), 4)
         self.assertEqual(list(known), [3, 4, 2, 5])
 
+    def test_an_object_whose_data_the_user_has_renamed_is_searched_once(self):
+        caches = self.blender.caches
+        self.armature.data.name = "renamed by the user"
+        for _ in range(2):
+            self.assertEqual(caches.objects_of([self.armature.data]), [self.armature])
+            patch = mock.patch.object(caches, "bpy")  # with no objects
+            patch.start()
+            self.addCleanup(patch.stop)
+
     def test_bones_are_read_again_after_a_change(self):
         bones = self.armature.data.bones
         last = bones[-1].name
