@@ -78,6 +78,16 @@ class Balls(cases_look.Case):
         away = np.linalg.norm(points, axis=1) - RADIUS
         self.assertLess(np.abs(away - 4 * SCALE * followed.WIDTH).max(), 0.02 * RADIUS)
 
+    def test_another_modifier_may_be_first_where_nodes_change(self):
+        mesh, followers = self.model.mesh, look().followers
+        hull = followers.find(mesh, followers.EDGES)
+        hull.modifiers.new("Displace", "VOLUME_DISPLACE")
+        hull.modifiers.move(1, 0)
+        group = followers.modifier_of(hull).node_group.copy()
+        followers.give_nodes(hull, mesh, group)
+        self.assertEqual(hull.modifiers[1].node_group, group)
+        self.assertEqual(followers.find(mesh, followers.EDGES), hull)
+
 
 class Hem(cases_look.Case):
     """Two layers of cloth meet at a hem; each has its own normals in the file."""
