@@ -24,9 +24,7 @@ class MMDSKIN_OT_attach(PosingOperator, bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     bone: StringProperty(
-        name="Bone",
-        description="Bone to follow; if empty, the active bone",
-        options={"SKIP_SAVE"},
+        name="Bone", description="Bone to follow; if empty, the active bone", options={"SKIP_SAVE"}
     )
 
     snap: BoolProperty(

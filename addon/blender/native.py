@@ -100,8 +100,7 @@ def _imported(name: str) -> Any:
         ) from None
     except (ImportError, OSError) as error:
         raise UserError(
-            "The native module of MMD Skin cannot be loaded on this system: {reason}",
-            reason=error,
+            "The native module of MMD Skin cannot be loaded on this system: {reason}", reason=error
         ) from error
 
 

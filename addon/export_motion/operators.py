@@ -245,11 +245,7 @@ class MMDSKIN_OT_export_motion(_Range, modal_job.AskedJob, _Exporter, bpy.types.
 
 
 def export_of(
-    model: scene_model.SceneModel,
-    path: str,
-    scene: bpy.types.Scene,
-    timing: Timing,
-    options: Any,
+    model: scene_model.SceneModel, path: str, scene: bpy.types.Scene, timing: Timing, options: Any
 ) -> job.Export:
     """The export of a model in the chosen form, or the one that suits its animation."""
     form = samples.form_of(model, scene, options)

@@ -73,9 +73,7 @@ class Skinner:
                 morphs=[(indices, _turned(offsets)) for _, indices, offsets in morphs],
                 triangles=blender_versions.triangles(obj.data),
                 segments=np.append(
-                    _turned(segments(obj, armature, self.bones)),
-                    np.zeros((1, 2, 3), np.float32),
-                    0,
+                    _turned(segments(obj, armature, self.bones)), np.zeros((1, 2, 3), np.float32), 0
                 ),
                 parents=np.append(_parents(armature, self.bones), np.int32(-1)),
             )

@@ -11,15 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from bpy.types import ID, Depsgraph, FloatVectorAttribute, Mesh, Object, ViewLayer
 
-from ..blender import (
-    arrays,
-    blender_versions,
-    caches,
-    details,
-    drivers,
-    evaluated_bones,
-    playhead,
-)
+from ..blender import arrays, blender_versions, caches, details, drivers, evaluated_bones, playhead
 from ..blender.evaluated_bones import Evaluation
 from ..blender.user_error import UserError
 from ..physics import dependencies, playback
@@ -355,10 +347,7 @@ def _rest_of(now: Evaluation) -> np.ndarray:
 
 
 def _read(
-    now: Evaluation,
-    live: Live,
-    settings: pose_source.Settings | None,
-    key_names: tuple[str, ...],
+    now: Evaluation, live: Live, settings: pose_source.Settings | None, key_names: tuple[str, ...]
 ) -> _Ready:
     """The mesh as it is now."""
     shown, attributes = deformation.shown(now.armature), now.mesh.attributes

@@ -93,8 +93,7 @@ class MMDSKIN_OT_retarget_to_armature(_Retargeting, Operator):
         default="ALL",
     )
     as_strip: BoolProperty(
-        name="NLA Track",
-        description="Add the action as a strip on an NLA track of its own",
+        name="NLA Track", description="Add the action as a strip on an NLA track of its own"
     )
 
     def _chosen(self, context: Context) -> tuple[Any, Object]:
