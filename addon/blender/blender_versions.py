@@ -28,7 +28,7 @@ _HAS_SESSION_UID = "session_uid" in bpy.types.ID.bl_rna.properties  # 4.2
 
 
 def identity(block: bpy.types.ID) -> int:
-    """An identifier of a datablock and its evaluated copies; renaming keeps it, from 4.2 on undo, too."""
+    """An identifier of a datablock and its evaluated copies, kept by renaming and, from 4.2 on, by undo."""
     original = block.original
     return original.session_uid if _HAS_SESSION_UID else original.as_pointer()
 

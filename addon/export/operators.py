@@ -64,10 +64,7 @@ class MMDSKIN_OT_export(ModelOperator, bpy.types.Operator):
         return {"RUNNING_MODAL"}
 
     def check(self, context: bpy.types.Context) -> bool:
-        """Match the file's extension to the format, or the format to a typed extension.
-
-        Blender calls this after each change.
-        """
+        """Match the file's extension to the format, or the format to a typed extension, after a change."""
         known = formats.format_of(os.path.splitext(self.filepath)[1])
         if known and self.format == self._last_format:
             self.format = known

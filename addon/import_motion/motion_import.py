@@ -25,10 +25,8 @@ PHYSICS = [
 
 
 class MotionImport(Reports):
-    """An import of motions: `options` is the operator, which also reports; `edit` has saved the model.
-
-    `replace`: whether earlier motions are removed.
-    """
+    """`options` is the operator, which also reports; `edit` has saved the model; `replace` removes earlier
+    motions."""
 
     def __init__(
         self, options: Any, model: scene_model.SceneModel, scene: Scene, edit: Edit, replace: bool
