@@ -59,6 +59,20 @@ class Poses(Live):
         self.bake_pose()
         self.assert_close(self.points(), settled, 1e-5)
 
+    def test_hair_that_is_shown_does_not_enter_a_bake_of_another_model_file(self):
+        self.pose(0.6)
+        self.settle()
+        settled = self.points()
+        self.pose(0.0)
+        self.settle()
+        swinging = self.pose(0.6)
+        self.assertGreater(np.abs(swinging - settled).max(), 1e-3)
+        scene.select(self.mesh)
+        other = self.write(self.pmx, "other.pmx")
+        baked = bpy.ops.mmdskin.bake(range="CURRENT", model_path=other)
+        self.assertEqual(baked, {"FINISHED"})
+        self.assert_close(self.points(), settled, 1e-5)
+
     def test_a_pose_file_has_the_hair_that_is_shown(self):
         self.pose(0.6)
         self.wait(0.25)
