@@ -81,9 +81,10 @@ class Balls(cases_look.Case):
     def test_another_modifier_may_be_first_where_nodes_change(self):
         mesh, followers = self.model.mesh, look().followers
         hull = followers.find(mesh, followers.EDGES)
-        hull.modifiers.new("Displace", "VOLUME_DISPLACE")
-        hull.modifiers.move(1, 0)
         group = followers.modifier_of(hull).node_group.copy()
+        hull.modifiers.clear()
+        hull.modifiers.new("Displace", "VOLUME_DISPLACE")
+        hull.modifiers.new("Edges", "NODES").node_group = group
         followers.give_nodes(hull, mesh, group)
         self.assertEqual(hull.modifiers[1].node_group, group)
         self.assertEqual(followers.find(mesh, followers.EDGES), hull)
