@@ -60,6 +60,19 @@ class AnotherArmature(Retargeting):
         self.assert_close(self.shown(), after, 1e-5)
         self.assertEqual(case.live_errors(), [])
 
+    def test_an_armature_that_is_chosen_last_is_followed(self):
+        self.armature.mmdskin.driving_rig, self.armature.mmdskin.source = None, "IK"
+        self.armature.mmdskin.preview = True
+        self.armature.mmdskin.source = "RIG"
+        bpy.context.view_layer.update()
+        self.assertRegex(case.live_errors()[0], "choose the armature that drives the model")
+        before = self.shown()
+        self.armature.mmdskin.driving_rig = self.rig
+        bpy.context.view_layer.update()
+        self.assertEqual(case.live_errors(), [])
+        self.assertGreater(np.abs(self.shown() - before).max(), 0.02)
+        self.assert_follows()
+
     def test_a_changed_map_is_followed(self):
         self.armature.mmdskin.preview = True
         before = self.shown()
