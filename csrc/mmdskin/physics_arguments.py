@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MOST_ITERATIONS, _MOST_SETTLE = 1000, 100_000  # as mmdskin.h has them
 _MOST_MODELS = 1000
 _MOST_SEED = 2**31 - 1
-_FORMER = (("places", "transforms"),)  # of step() and Simulation() before 0.3
+_FORMER_NAMES = (("places", "transforms"),)  # of step() and Simulation() before 0.3
 # Though they have __getitem__.
 _NO_LISTS: tuple[Any, ...] = (dict, MappingProxyType, np.generic, type)
 
@@ -129,7 +129,7 @@ def world_again(
 
 
 def simulation(_simulation: object, /, *arguments: Any, **settings: Any) -> tuple[Any, ...]:
-    return _simulation_of(*arguments, **renamed(settings, _FORMER))
+    return _simulation_of(*arguments, **renamed(settings, _FORMER_NAMES))
 
 
 def _simulation_of(
@@ -222,7 +222,7 @@ def split_strain(models: tuple[Model, ...], rows: NDArray[np.float64]) -> tuple[
 
 def step(world: Any, /, *arguments: Any, **settings: Any) -> None:
     """World.step() with the former name of its argument."""
-    world.step(*arguments, **renamed(settings, _FORMER))
+    world.step(*arguments, **renamed(settings, _FORMER_NAMES))
 
 
 def push(world: Any, /, *arguments: Any, **keywords: Any) -> None:
